@@ -1,0 +1,1 @@
+//! The tests of this package live in its tests folder.
