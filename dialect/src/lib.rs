@@ -1,1 +1,22 @@
-//! Placeholder while the workspace is laid out.
+//! The language of shardc: IR, text, types, meshes and shardings, every op, the verifier, diagnostics as plain data.
+//!
+//! This crate knows nothing of LLVM, e-graphs, command lines and files: it is what a sharded program *is*.
+//! Passes and runtime build on it and never on each other.
+
+pub mod diagnostic;
+pub mod eval;
+pub mod ir;
+pub mod kernel;
+pub mod literal;
+pub mod localize;
+pub mod op;
+pub mod ops;
+pub mod scalar;
+mod scalar_eval;
+pub mod sharding;
+mod small_float;
+pub mod text;
+mod verify;
+
+pub use text::{parse, parse_with, print, print_with};
+pub use verify::verify;

@@ -1,0 +1,86 @@
+//! What `OpDef::evaluate` works with: values of all devices side by side, and the evaluator that runs regions.
+
+use crate::diagnostic::Span;
+use crate::ir::{OpRef, Region};
+use crate::literal::Literal;
+
+/// Why an evaluation stopped.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EvalError {
+    /// What happened.
+    pub message: String,
+    /// The op, when it stands in a text.
+    pub span: Span,
+}
+
+impl EvalError {
+    /// At no particular place; the evaluator adds the op's.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), span: Span::default() }
+    }
+}
+
+/// A value or the reason there is none.
+pub type EvalResult<T> = Result<T, EvalError>;
+
+/// One value on every device: `None` where the device did not run.
+pub type Lanes = Vec<Option<Literal>>;
+
+/// Which devices run.
+pub type Mask = Vec<bool>;
+
+/// The evaluator, as ops see it. Regions read the values around them through it.
+pub trait Context {
+    /// Number of replicas.
+    fn replicas(&self) -> usize;
+
+    /// Number of partitions; devices are `replica * partitions + partition`.
+    fn partitions(&self) -> usize;
+
+    /// Runs a region on the devices of `mask` and gives its terminator's operands.
+    fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+
+    /// Runs the function called `callee`.
+    fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+
+    /// The device an `evaluate` of one lane stands for.
+    fn lane(&self) -> usize;
+
+    /// Sets that device.
+    fn set_lane(&mut self, lane: usize);
+
+    /// Counts one step of a loop, so that a program that never ends is stopped.
+    fn step(&mut self) -> EvalResult<()>;
+}
+
+/// Runs a region on the lane `cx` stands at.
+pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) -> EvalResult<Vec<Literal>> {
+    let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
+    let mut mask = vec![false; n];
+    mask[lane] = true;
+    let args: Vec<Lanes> = args
+        .iter()
+        .map(|a| {
+            let mut lanes = vec![None; n];
+            lanes[lane] = Some(a.clone());
+            lanes
+        })
+        .collect();
+    let results = cx.region(region, &args, &mask)?;
+    cx.set_lane(lane);
+    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region gave no value"))).collect()
+}
+
+/// `evaluate` on each running device: what `evaluate_spmd` does for ops that don't communicate.
+pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Context) -> EvalResult<Vec<Lanes>> {
+    let mut results = vec![vec![None; mask.len()]; op.result_count()];
+    for lane in (0..mask.len()).filter(|&l| mask[l]) {
+        let args: Option<Vec<Literal>> = operands.iter().map(|o| o[lane].clone()).collect();
+        let args = args.ok_or_else(|| EvalError::new("an operand has no value on a running device"))?;
+        cx.set_lane(lane);
+        for (r, value) in op.def().evaluate(op, &args, cx)?.into_iter().enumerate() {
+            results[r][lane] = Some(value);
+        }
+    }
+    Ok(results)
+}

@@ -1,0 +1,155 @@
+//! Attributes: what an op's text says besides its operands.
+//!
+//! Shardy's attributes are structured, since passes compute with them; StableHLO's parameter structs
+//! (`#stablehlo.gather<…>`) are lists of named fields that typed views read; what nobody knows stays text.
+
+use super::entity::{Attr, Name, Ty};
+use super::ty::ElementType;
+use crate::literal::Literal;
+use crate::sharding::{AxisList, AxisRef, Mesh, ShardingRule, TensorSharding};
+
+/// An attribute's value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum AttrData {
+    /// `unit`: its presence says it all.
+    Unit,
+    /// `true`
+    Bool(bool),
+    /// `4 : i32`
+    Int(i64, Ty),
+    /// `1.0e-3 : f64`: the value as bits of an f64, and its type.
+    Float(u64, Ty),
+    /// `"text"`
+    String(Box<str>),
+    /// `@name`, nested `@a::@b` as one text without the first `@`.
+    Symbol(Box<str>),
+    /// `[a, b]`
+    Array(Vec<Attr>),
+    /// `{a = 1}`, sorted by name.
+    Dict(Vec<(Name, Attr)>),
+    /// A type as attribute.
+    Type(Ty),
+    /// `dense<…> : tensor<…>`
+    Dense(Ty, Literal),
+    /// `dense_resource<key> : tensor<…>`
+    Resource(Box<str>, Ty),
+    /// `array<i64: 1, 2>`
+    DenseArray(ElementType, Vec<i64>),
+    /// `#stablehlo<comparison_direction LT>`: dialect, kind, value.
+    Enum(Box<str>, Box<str>, Box<str>),
+    /// `#stablehlo.gather<offset_dims = [2], …>`: name with dialect, fields in order of the text.
+    Struct(Box<str>, Vec<(Name, Attr)>),
+    /// Convolution dimension numbers.
+    ConvDims(ConvDims),
+    /// `#dialect.whatever<…>`, or any other attribute nobody knows, by its text.
+    Opaque(Box<str>),
+    /// `<["x"=2]>`
+    Mesh(Mesh),
+    /// `#sdy.sharding<…>`
+    Sharding(TensorSharding),
+    /// `#sdy.sharding_per_value<[…]>`
+    ShardingPerValue(Vec<TensorSharding>),
+    /// `#sdy.op_sharding_rule<…>`
+    ShardingRule(Box<ShardingRule>),
+    /// `{"a", "b"}`: manual axes.
+    ManualAxes(Vec<Name>),
+    /// `{"x", "y":(1)2}`
+    Axes(AxisList),
+    /// `[{"x"}, {}]`: axes for each dimension.
+    AxesPerDim(Vec<AxisList>),
+    /// `[{"x"}: 0->1, …]`
+    AllToAllParams(Vec<AllToAllParam>),
+}
+
+/// One move of an `sdy.all_to_all`: `axes` leave dimension `from` and end `to`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AllToAllParam {
+    /// The axes that move, major first.
+    pub axes: AxisList,
+    /// The dimension they leave.
+    pub from: i64,
+    /// The dimension they come to.
+    pub to: i64,
+}
+
+/// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ConvDims {
+    /// Batch dimension of the input.
+    pub input_batch: i64,
+    /// Feature dimension of the input.
+    pub input_feature: i64,
+    /// Spatial dimensions of the input.
+    pub input_spatial: Vec<i64>,
+    /// Input feature dimension of the kernel.
+    pub kernel_input_feature: i64,
+    /// Output feature dimension of the kernel.
+    pub kernel_output_feature: i64,
+    /// Spatial dimensions of the kernel.
+    pub kernel_spatial: Vec<i64>,
+    /// Batch dimension of the output.
+    pub output_batch: i64,
+    /// Feature dimension of the output.
+    pub output_feature: i64,
+    /// Spatial dimensions of the output.
+    pub output_spatial: Vec<i64>,
+}
+
+impl AttrData {
+    /// The integer, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            AttrData::Int(v, _) => Some(*v),
+            AttrData::Bool(b) => Some(i64::from(*b)),
+            _ => None,
+        }
+    }
+
+    /// The float, if it is one.
+    pub fn as_float(&self) -> Option<f64> {
+        match self {
+            AttrData::Float(bits, _) => Some(f64::from_bits(*bits)),
+            _ => None,
+        }
+    }
+
+    /// The text of a string or a symbol.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            AttrData::String(s) | AttrData::Symbol(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The value of an enum attribute.
+    pub fn as_enum(&self) -> Option<&str> {
+        match self {
+            AttrData::Enum(_, _, v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The sharding, if it is one.
+    pub fn as_sharding(&self) -> Option<&TensorSharding> {
+        match self {
+            AttrData::Sharding(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The mesh, if it is one.
+    pub fn as_mesh(&self) -> Option<&Mesh> {
+        match self {
+            AttrData::Mesh(m) => Some(m),
+            _ => None,
+        }
+    }
+
+    /// The axes, if it is a flat list of them.
+    pub fn as_axes(&self) -> Option<&[AxisRef]> {
+        match self {
+            AttrData::Axes(a) => Some(a),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The IR: ids, arenas, types, attributes, locations.
+
+mod attr;
+pub mod build;
+mod entity;
+mod loc;
+mod program;
+mod ty;
+mod view;
+mod walk;
+
+pub use attr::{AllToAllParam, AttrData, ConvDims};
+pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
+pub use loc::LocData;
+pub(crate) use program::LOC_ALIAS;
+pub use program::{AttrList, OpData, Program, ValueSource};
+pub use ty::{DYNAMIC, ElementClass, ElementType, Shape, TensorType, TypeData};
+pub use view::OpRef;
+pub use walk::Uses;

@@ -1,0 +1,414 @@
+//! A program: arenas of ops, values, blocks and regions, and the tables of everything hash-consed.
+//!
+//! **Invariant:** no op is without a location, and the results of an op are consecutive values. Removing an op
+//! only takes it out of its block; its entry stays until the program is dropped.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+use super::attr::AttrData;
+use super::entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
+use super::loc::LocData;
+use super::ty::{TensorType, TypeData};
+use super::view::OpRef;
+use crate::diagnostic::Span;
+use crate::op::OpDef;
+
+type Table<T> = IndexSet<T, FxBuildHasher>;
+
+/// Attributes of an op, sorted by the text of their names.
+pub type AttrList = SmallVec<[(Name, Attr); 2]>;
+
+/// What an op is made of.
+#[derive(Clone)]
+pub struct OpData {
+    /// What it means; [`crate::ops::UNKNOWN`] for ops nobody registered.
+    pub def: &'static dyn OpDef,
+    /// Its full name, `stablehlo.add`.
+    pub name: Name,
+    /// The values it reads.
+    pub operands: SmallVec<[Value; 3]>,
+    /// Its attributes, sorted by name.
+    pub attrs: AttrList,
+    /// Its regions.
+    pub regions: SmallVec<[Region; 1]>,
+    /// Where it came from.
+    pub loc: Loc,
+    /// Its name in the source text; empty when a pass made it.
+    pub span: Span,
+    /// Its operands in the source text, as far as it has them.
+    pub operand_spans: SmallVec<[Span; 3]>,
+    /// The whole op in the source text, without its regions' inside.
+    pub text_span: Span,
+    pub(crate) first_result: u32,
+    pub(crate) result_count: u32,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueSource {
+    /// A result of an op.
+    Result(Op, u32),
+    /// An argument of a block.
+    Arg(Block, u32),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct ValueData {
+    pub(crate) ty: Ty,
+    pub(crate) source: ValueSource,
+    pub(crate) span: Span,
+    pub(crate) loc: Loc,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct BlockData {
+    pub(crate) args: Vec<Value>,
+    pub(crate) ops: Vec<Op>,
+}
+
+/// A whole module.
+#[derive(Clone)]
+pub struct Program {
+    pub(crate) names: Table<Box<str>>,
+    types: Table<TypeData>,
+    attrs: Table<AttrData>,
+    locs: Table<LocData>,
+    /// Locations behind `loc(#alias)`: ids past the table's, resolved when the text ends.
+    pub(crate) loc_aliases: Vec<Loc>,
+    pub(crate) ops: Vec<OpData>,
+    pub(crate) values: Vec<ValueData>,
+    pub(crate) blocks: Vec<BlockData>,
+    pub(crate) regions: Vec<SmallVec<[Block; 1]>>,
+    /// The text it was parsed from, for diagnostics that point into attributes.
+    pub source: Option<Arc<str>>,
+    /// The outermost op, `builtin.module`.
+    pub module: Op,
+}
+
+/// Location ids from here on are aliases.
+pub(crate) const LOC_ALIAS: u32 = 1 << 31;
+
+fn intern<T: Hash + Eq>(table: &mut Table<T>, item: T) -> u32 {
+    table.insert_full(item).0 as u32
+}
+
+impl Program {
+    /// An empty module.
+    pub fn new() -> Self {
+        let mut p = Program {
+            names: Table::default(),
+            types: Table::default(),
+            attrs: Table::default(),
+            locs: Table::default(),
+            loc_aliases: Vec::new(),
+            ops: Vec::new(),
+            values: Vec::new(),
+            blocks: Vec::new(),
+            regions: Vec::new(),
+            source: None,
+            module: Op(0),
+        };
+        p.locs.insert(LocData::Unknown);
+        let block = p.new_block();
+        let region = p.new_region(&[block]);
+        let def: &'static dyn OpDef = &crate::ops::func::MODULE;
+        p.module = p.new_op(def, def.name(), &[], &[], &[], &[region], Loc::UNKNOWN);
+        p
+    }
+
+    // Interning ------------------------------------------------------------------------------------------------
+
+    /// The id of `text`.
+    pub fn name(&mut self, text: &str) -> Name {
+        if let Some(i) = self.names.get_index_of(text) {
+            return Name(i as u32);
+        }
+        Name(intern(&mut self.names, text.into()))
+    }
+
+    /// The id of `text` if it has one already.
+    pub fn find_name(&self, text: &str) -> Option<Name> {
+        self.names.get_index_of(text).map(|i| Name(i as u32))
+    }
+
+    /// The text of a name.
+    pub fn name_text(&self, name: Name) -> &str {
+        &self.names[name.index()]
+    }
+
+    /// The id of a type.
+    pub fn intern_type(&mut self, ty: impl Into<TypeData>) -> Ty {
+        Ty(intern(&mut self.types, ty.into()))
+    }
+
+    /// The type behind an id.
+    pub fn type_data(&self, ty: Ty) -> &TypeData {
+        &self.types[ty.index()]
+    }
+
+    /// The id of an attribute.
+    pub fn intern_attr(&mut self, attr: AttrData) -> Attr {
+        Attr(intern(&mut self.attrs, attr))
+    }
+
+    /// The attribute behind an id.
+    pub fn attr_data(&self, attr: Attr) -> &AttrData {
+        &self.attrs[attr.index()]
+    }
+
+    /// The id of a location.
+    pub fn intern_loc(&mut self, loc: LocData) -> Loc {
+        Loc(intern(&mut self.locs, loc))
+    }
+
+    /// The location behind an id, aliases followed.
+    pub fn loc_data(&self, loc: Loc) -> &LocData {
+        &self.locs[self.canonical_loc(loc).index()]
+    }
+
+    /// The id behind an alias.
+    pub fn canonical_loc(&self, mut loc: Loc) -> Loc {
+        // An alias may name an alias; a cycle among them ends as unknown.
+        for _ in 0..64 {
+            if loc.0 < LOC_ALIAS {
+                return loc;
+            }
+            loc = self.loc_aliases.get((loc.0 - LOC_ALIAS) as usize).copied().unwrap_or(Loc::UNKNOWN);
+        }
+        Loc::UNKNOWN
+    }
+
+    // Building -------------------------------------------------------------------------------------------------
+
+    /// A block without arguments and ops.
+    pub fn new_block(&mut self) -> Block {
+        self.blocks.push(BlockData::default());
+        Block((self.blocks.len() - 1) as u32)
+    }
+
+    /// A region of these blocks.
+    pub fn new_region(&mut self, blocks: &[Block]) -> Region {
+        self.regions.push(SmallVec::from_slice(blocks));
+        Region((self.regions.len() - 1) as u32)
+    }
+
+    /// Appends an argument to a block.
+    pub fn add_block_arg(&mut self, block: Block, ty: Ty, loc: Loc, span: Span) -> Value {
+        let index = self.blocks[block.index()].args.len() as u32;
+        let value = Value(self.values.len() as u32);
+        self.values.push(ValueData { ty, source: ValueSource::Arg(block, index), span, loc });
+        self.blocks[block.index()].args.push(value);
+        value
+    }
+
+    /// An op that stands in no block yet. `attrs` need not be sorted.
+    pub fn new_op(
+        &mut self,
+        def: &'static dyn OpDef,
+        name: &str,
+        operands: &[Value],
+        results: &[Ty],
+        attrs: &[(Name, Attr)],
+        regions: &[Region],
+        loc: Loc,
+    ) -> Op {
+        let op = Op(self.ops.len() as u32);
+        let name = self.name(name);
+        let first_result = self.values.len() as u32;
+        for (i, &ty) in results.iter().enumerate() {
+            self.values.push(ValueData { ty, source: ValueSource::Result(op, i as u32), span: Span::default(), loc });
+        }
+        let mut attrs = AttrList::from_slice(attrs);
+        attrs.sort_by(|a, b| self.names[a.0.index()].cmp(&self.names[b.0.index()]));
+        self.ops.push(OpData {
+            def,
+            name,
+            operands: SmallVec::from_slice(operands),
+            attrs,
+            regions: SmallVec::from_slice(regions),
+            loc,
+            span: Span::default(),
+            operand_spans: SmallVec::new(),
+            text_span: Span::default(),
+            first_result,
+            result_count: results.len() as u32,
+        });
+        op
+    }
+
+    /// Appends an op to a block.
+    pub fn append(&mut self, block: Block, op: Op) {
+        self.blocks[block.index()].ops.push(op);
+    }
+
+    /// Replaces the ops of a block.
+    pub fn set_block_ops(&mut self, block: Block, ops: Vec<Op>) {
+        self.blocks[block.index()].ops = ops;
+    }
+
+    /// Replaces the blocks of a region.
+    pub fn set_region_blocks(&mut self, region: Region, blocks: &[Block]) {
+        self.regions[region.index()] = SmallVec::from_slice(blocks);
+    }
+
+    // Reading --------------------------------------------------------------------------------------------------
+
+    /// The op behind an id.
+    pub fn op(&self, op: Op) -> &OpData {
+        &self.ops[op.index()]
+    }
+
+    /// The op behind an id, to change it.
+    pub fn op_mut(&mut self, op: Op) -> &mut OpData {
+        &mut self.ops[op.index()]
+    }
+
+    /// A convenient view of an op.
+    pub fn view(&self, op: Op) -> OpRef<'_> {
+        OpRef { program: self, op }
+    }
+
+    /// The name of an op.
+    pub fn op_name(&self, op: Op) -> &str {
+        self.name_text(self.op(op).name)
+    }
+
+    /// The results of an op.
+    pub fn results(&self, op: Op) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + use<> {
+        let d = self.op(op);
+        (d.first_result..d.first_result + d.result_count).map(Value)
+    }
+
+    /// Result `index` of an op; panics when it has fewer.
+    pub fn result(&self, op: Op, index: usize) -> Value {
+        let d = self.op(op);
+        assert!(index < d.result_count as usize, "{} has no result {index}", self.op_name(op));
+        Value(d.first_result + index as u32)
+    }
+
+    /// Number of results.
+    pub fn result_count(&self, op: Op) -> usize {
+        self.op(op).result_count as usize
+    }
+
+    /// The type of a value.
+    pub fn value_type(&self, value: Value) -> Ty {
+        self.values[value.index()].ty
+    }
+
+    /// Changes the type of a value.
+    pub fn set_value_type(&mut self, value: Value, ty: Ty) {
+        self.values[value.index()].ty = ty;
+    }
+
+    /// The tensor type of a value, if it has one.
+    pub fn tensor_type(&self, value: Value) -> Option<&TensorType> {
+        self.type_data(self.value_type(value)).tensor()
+    }
+
+    /// Where a value comes from.
+    pub fn value_source(&self, value: Value) -> ValueSource {
+        self.values[value.index()].source
+    }
+
+    /// Where a value stands in the source text.
+    pub fn value_span(&self, value: Value) -> Span {
+        self.values[value.index()].span
+    }
+
+    /// The location of a value: its op's, or its own for an argument.
+    pub fn value_loc(&self, value: Value) -> Loc {
+        self.values[value.index()].loc
+    }
+
+    /// Number of values ever made, for dense side tables.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Number of ops ever made, for dense side tables.
+    pub fn op_count(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// The arguments of a block.
+    pub fn block_args(&self, block: Block) -> &[Value] {
+        &self.blocks[block.index()].args
+    }
+
+    /// The ops of a block in order.
+    pub fn block_ops(&self, block: Block) -> &[Op] {
+        &self.blocks[block.index()].ops
+    }
+
+    /// The blocks of a region.
+    pub fn region_blocks(&self, region: Region) -> &[Block] {
+        &self.regions[region.index()]
+    }
+
+    /// The first block of region `index` of an op.
+    pub fn region_block(&self, op: Op, index: usize) -> Option<Block> {
+        let region = *self.op(op).regions.get(index)?;
+        self.region_blocks(region).first().copied()
+    }
+
+    /// The last op of a block: its terminator, if the block is well formed.
+    pub fn terminator(&self, block: Block) -> Option<Op> {
+        self.block_ops(block).last().copied()
+    }
+
+    /// The block of the module.
+    pub fn body(&self) -> Block {
+        self.region_block(self.module, 0).expect("the module has a block")
+    }
+
+    // Attributes -----------------------------------------------------------------------------------------------
+
+    /// Attribute `name` of an op.
+    pub fn attr(&self, op: Op, name: &str) -> Option<Attr> {
+        let d = self.op(op);
+        d.attrs.iter().find(|a| &*self.names[a.0.index()] == name).map(|a| a.1)
+    }
+
+    /// Sets attribute `name` of an op.
+    pub fn set_attr(&mut self, op: Op, name: &str, attr: Attr) {
+        let id = self.name(name);
+        let names = &self.names;
+        let attrs = &mut self.ops[op.index()].attrs;
+        match attrs.binary_search_by(|a| (*names[a.0.index()]).cmp(name)) {
+            Ok(i) => attrs[i].1 = attr,
+            Err(i) => attrs.insert(i, (id, attr)),
+        }
+    }
+
+    /// Removes attribute `name` of an op.
+    pub fn remove_attr(&mut self, op: Op, name: &str) {
+        let names = &self.names;
+        self.ops[op.index()].attrs.retain(|a| &*names[a.0.index()] != name);
+    }
+
+    /// Top-level ops named `name`: functions, meshes.
+    pub fn top_level<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Op> + 'a {
+        self.block_ops(self.body()).iter().copied().filter(move |&op| self.op_name(op) == name)
+    }
+
+    /// The first place of `text` inside `span` of the source, to point into an attribute; `span` itself otherwise.
+    pub fn find_in_source(&self, span: Span, text: &str) -> Span {
+        let found = self.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).and_then(|s| s.find(text));
+        match found {
+            Some(at) => Span::new(span.start as usize + at, span.start as usize + at + text.len()),
+            None => span,
+        }
+    }
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Self::new()
+    }
+}

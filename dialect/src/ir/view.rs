@@ -1,0 +1,163 @@
+//! [`OpRef`]: an op seen together with its program, what `OpDef`'s methods are given.
+
+use super::attr::AttrData;
+use super::entity::{Attr, Block, Op, Region, Ty, Value};
+use super::program::Program;
+use super::ty::{TensorType, TypeData};
+use crate::diagnostic::Span;
+use crate::literal::Literal;
+use crate::op::OpDef;
+
+/// An op and the program it stands in.
+#[derive(Clone, Copy)]
+pub struct OpRef<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// The op.
+    pub op: Op,
+}
+
+impl<'a> OpRef<'a> {
+    /// What the op means.
+    pub fn def(self) -> &'static dyn OpDef {
+        self.program.op(self.op).def
+    }
+
+    /// Its full name.
+    pub fn name(self) -> &'a str {
+        self.program.op_name(self.op)
+    }
+
+    /// Its name in the source.
+    pub fn span(self) -> Span {
+        self.program.op(self.op).span
+    }
+
+    /// Operand `i` in the source, else the op's name.
+    pub fn operand_span(self, i: usize) -> Span {
+        self.program.op(self.op).operand_spans.get(i).copied().unwrap_or(self.span())
+    }
+
+    /// Its operands.
+    pub fn operands(self) -> &'a [Value] {
+        &self.program.op(self.op).operands
+    }
+
+    /// Its results.
+    pub fn results(self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        self.program.results(self.op)
+    }
+
+    /// Number of results.
+    pub fn result_count(self) -> usize {
+        self.program.result_count(self.op)
+    }
+
+    /// The tensor type of operand `i`.
+    pub fn operand_tensor(self, i: usize) -> Option<&'a TensorType> {
+        self.program.tensor_type(*self.operands().get(i)?)
+    }
+
+    /// The tensor type of result `i`.
+    pub fn result_tensor(self, i: usize) -> Option<&'a TensorType> {
+        (i < self.result_count()).then(|| self.program.result(self.op, i)).and_then(|v| self.program.tensor_type(v))
+    }
+
+    /// The types of the operands.
+    pub fn operand_types(self) -> impl Iterator<Item = &'a TypeData> {
+        self.operands().iter().map(move |&v| self.program.type_data(self.program.value_type(v)))
+    }
+
+    /// The types of the results.
+    pub fn result_types(self) -> impl Iterator<Item = &'a TypeData> {
+        self.results().map(move |v| self.program.type_data(self.program.value_type(v)))
+    }
+
+    /// The ids of the results' types.
+    pub fn result_type_ids(self) -> Vec<Ty> {
+        self.results().map(|v| self.program.value_type(v)).collect()
+    }
+
+    /// Attribute `name`.
+    pub fn attr(self, name: &str) -> Option<&'a AttrData> {
+        self.attr_id(name).map(|a| self.program.attr_data(a))
+    }
+
+    /// The id of attribute `name`.
+    pub fn attr_id(self, name: &str) -> Option<Attr> {
+        self.program.attr(self.op, name)
+    }
+
+    /// Integer attribute `name`.
+    pub fn int(self, name: &str) -> Option<i64> {
+        self.attr(name)?.as_int()
+    }
+
+    /// Whether attribute `name` is `true` or `unit`.
+    pub fn flag(self, name: &str) -> bool {
+        matches!(self.attr(name), Some(AttrData::Unit | AttrData::Bool(true)))
+    }
+
+    /// The value of enum attribute `name`.
+    pub fn enum_value(self, name: &str) -> Option<&'a str> {
+        self.attr(name)?.as_enum()
+    }
+
+    /// Integers of attribute `name`, whether `array<i64: …>`, `dense<…>` or `[1, 2]`.
+    pub fn ints(self, name: &str) -> Option<Vec<i64>> {
+        self.program.attr_ints(self.attr_id(name)?)
+    }
+
+    /// The literal of attribute `name`.
+    pub fn dense(self, name: &str) -> Option<&'a Literal> {
+        match self.attr(name)? {
+            AttrData::Dense(_, literal) => Some(literal),
+            _ => None,
+        }
+    }
+
+    /// Region `i`.
+    pub fn region(self, i: usize) -> Option<Region> {
+        self.program.op(self.op).regions.get(i).copied()
+    }
+
+    /// The first block of region `i`.
+    pub fn block(self, i: usize) -> Option<Block> {
+        self.program.region_block(self.op, i)
+    }
+
+    /// Field `name` of struct attribute `attr`.
+    pub fn field(self, attr: &str, name: &str) -> Option<&'a AttrData> {
+        match self.attr(attr)? {
+            AttrData::Struct(_, fields) => {
+                fields.iter().find(|f| self.program.name_text(f.0) == name).map(|f| self.program.attr_data(f.1))
+            }
+            _ => None,
+        }
+    }
+
+    /// Integer list `name` of struct attribute `attr`; empty when the text leaves it out.
+    pub fn field_ints(self, attr: &str, name: &str) -> Vec<i64> {
+        match self.attr(attr) {
+            Some(AttrData::Struct(_, fields)) => fields
+                .iter()
+                .find(|f| self.program.name_text(f.0) == name)
+                .and_then(|f| self.program.attr_ints(f.1))
+                .unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Program {
+    /// The integers of an attribute: `array<i64: …>`, `dense<…>`, `[1, 2]`, or one integer.
+    pub fn attr_ints(&self, attr: Attr) -> Option<Vec<i64>> {
+        match self.attr_data(attr) {
+            AttrData::DenseArray(_, v) => Some(v.clone()),
+            AttrData::Int(v, _) => Some(vec![*v]),
+            AttrData::Dense(_, l) => l.to_ints(),
+            AttrData::Array(items) => items.iter().map(|&a| self.attr_data(a).as_int()).collect(),
+            _ => None,
+        }
+    }
+}

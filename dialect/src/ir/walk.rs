@@ -1,0 +1,64 @@
+//! Walking a program: ops in order, regions inside, and who uses a value.
+
+use super::entity::{Block, Op, Value};
+use super::program::Program;
+
+impl Program {
+    /// Calls `f` on every op under `block`, an op before the ops inside it.
+    pub fn walk(&self, block: Block, f: &mut dyn FnMut(Op)) {
+        for &op in self.block_ops(block) {
+            f(op);
+            for &region in &self.op(op).regions {
+                for &inner in self.region_blocks(region) {
+                    self.walk(inner, f);
+                }
+            }
+        }
+    }
+
+    /// Every op under `block`, an op before the ops inside it.
+    pub fn ops_under(&self, block: Block) -> Vec<Op> {
+        let mut ops = Vec::new();
+        self.walk(block, &mut |op| ops.push(op));
+        ops
+    }
+}
+
+/// Who uses each value under one block: (op, operand index), in program order.
+pub struct Uses {
+    start: Vec<u32>,
+    list: Vec<(Op, u32)>,
+}
+
+impl Uses {
+    /// Collects the uses under `block`, regions included.
+    pub fn of(program: &Program, block: Block) -> Self {
+        let ops = program.ops_under(block);
+        let mut start = vec![0u32; program.value_count() + 1];
+        for &op in &ops {
+            for v in &program.op(op).operands {
+                start[v.index() + 1] += 1;
+            }
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut list = vec![(Op::new(0), 0); *start.last().unwrap_or(&0) as usize];
+        for &op in &ops {
+            for (i, v) in program.op(op).operands.iter().enumerate() {
+                list[next[v.index()] as usize] = (op, i as u32);
+                next[v.index()] += 1;
+            }
+        }
+        Self { start, list }
+    }
+
+    /// The uses of `value`.
+    pub fn get(&self, value: Value) -> &[(Op, u32)] {
+        match (self.start.get(value.index()), self.start.get(value.index() + 1)) {
+            (Some(&a), Some(&b)) => &self.list[a as usize..b as usize],
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Concrete tensors: the payload of `constant`, and the values of the reference evaluator.
+//!
+//! Elements lie row-major, little-endian, one byte at least each. A splat keeps one element for any shape, so a
+//! constant of a gigabyte costs four bytes until somebody asks for [`Literal::dense_bytes`].
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::ir::{ElementType, Shape, TensorType};
+use crate::scalar::Scalar;
+
+/// A tensor of known values.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Literal {
+    /// What it holds.
+    pub element: ElementType,
+    /// Its sizes.
+    pub shape: Shape,
+    /// All elements, or one for a splat.
+    bytes: Arc<[u8]>,
+}
+
+impl Literal {
+    /// From all elements' bytes; `bytes` must hold exactly as many as the shape wants, or one element for a splat.
+    pub fn from_bytes(element: ElementType, shape: &[i64], bytes: impl Into<Arc<[u8]>>) -> Self {
+        let literal = Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() };
+        debug_assert!(
+            literal.bytes.len() == element.bytes() || literal.bytes.len() == literal.len() * element.bytes(),
+            "literal of {} bytes for {shape:?} {element:?}",
+            literal.bytes.len()
+        );
+        literal
+    }
+
+    /// Every element is `value`.
+    pub fn splat(element: ElementType, shape: &[i64], value: Scalar) -> Self {
+        let mut bytes = Vec::with_capacity(element.bytes());
+        value.encode(element, &mut bytes);
+        Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() }
+    }
+
+    /// From elements in row-major order; as many as the shape wants.
+    pub fn from_scalars(element: ElementType, shape: &[i64], values: impl IntoIterator<Item = Scalar>) -> Self {
+        let mut bytes = Vec::new();
+        for value in values {
+            value.encode(element, &mut bytes);
+        }
+        Self::from_bytes(element, shape, bytes)
+    }
+
+    /// From one function of the row-major position.
+    pub fn from_fn(ty: &TensorType, mut f: impl FnMut(usize) -> Scalar) -> Self {
+        let n = ty.elements().unwrap_or(0);
+        Self::from_scalars(ty.element, &ty.shape, (0..n).map(&mut f))
+    }
+
+    /// A rank-0 tensor.
+    pub fn scalar(element: ElementType, value: Scalar) -> Self {
+        Self::splat(element, &[], value)
+    }
+
+    /// Its type.
+    pub fn ty(&self) -> TensorType {
+        TensorType::new(&self.shape, self.element)
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().map(|&d| d.max(0) as usize).product()
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is kept as one element.
+    pub fn is_splat(&self) -> bool {
+        self.bytes.len() == self.element.bytes() && self.len() != 1
+    }
+
+    /// The one value all elements have, if it is kept so or has one element.
+    pub fn splat_value(&self) -> Option<Scalar> {
+        (self.bytes.len() == self.element.bytes() && !self.is_empty()).then(|| Scalar::decode(self.element, &self.bytes))
+    }
+
+    /// Element at row-major position `index`.
+    pub fn get(&self, index: usize) -> Scalar {
+        let n = self.element.bytes();
+        let at = if self.bytes.len() == n { 0 } else { index * n };
+        Scalar::decode(self.element, &self.bytes[at..at + n])
+    }
+
+    /// The raw bytes of element `index`.
+    pub fn element_bytes(&self, index: usize) -> &[u8] {
+        let n = self.element.bytes();
+        let at = if self.bytes.len() == n { 0 } else { index * n };
+        &self.bytes[at..at + n]
+    }
+
+    /// All elements' bytes, splats expanded.
+    pub fn dense_bytes(&self) -> Cow<'_, [u8]> {
+        let want = self.len() * self.element.bytes();
+        if self.bytes.len() == want { Cow::Borrowed(&self.bytes) } else { Cow::Owned(self.bytes.repeat(self.len())) }
+    }
+
+    /// The bytes as they are kept: one element for a splat.
+    pub fn stored_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All elements as integers, if they are integers.
+    pub fn to_ints(&self) -> Option<Vec<i64>> {
+        (0..self.len()).map(|i| self.get(i).as_i64()).collect()
+    }
+
+    /// The same bytes with another shape of as many elements.
+    pub fn reshaped(&self, shape: &[i64]) -> Self {
+        Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }
+    }
+
+    /// The row-major position of `index`.
+    pub fn position(&self, index: &[i64]) -> usize {
+        self.shape.iter().zip(index).fold(0, |at, (&d, &i)| at * d as usize + i as usize)
+    }
+}
+
+/// Row-major indices of a shape: `[0,0], [0,1], …`.
+pub struct Indices {
+    shape: Shape,
+    next: Option<Shape>,
+}
+
+impl Indices {
+    /// All indices of `shape`.
+    pub fn of(shape: &[i64]) -> Self {
+        let empty = shape.iter().any(|&d| d <= 0);
+        Self { shape: Shape::from_slice(shape), next: (!empty).then(|| smallvec::smallvec![0; shape.len()]) }
+    }
+}
+
+impl Iterator for Indices {
+    type Item = Shape;
+
+    fn next(&mut self) -> Option<Shape> {
+        let current = self.next.clone()?;
+        let mut index = current.clone();
+        self.next = None;
+        for d in (0..index.len()).rev() {
+            index[d] += 1;
+            if index[d] < self.shape[d] {
+                self.next = Some(index);
+                break;
+            }
+            index[d] = 0;
+        }
+        Some(current)
+    }
+}
+
+impl fmt::Debug for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}{:?}[", self.element, &self.shape[..])?;
+        let shown = self.len().min(16);
+        for i in 0..shown {
+            write!(f, "{}{:?}", if i > 0 { ", " } else { "" }, self.get(i))?;
+        }
+        write!(f, "{}]", if shown < self.len() { ", …" } else { "" })
+    }
+}

@@ -1,0 +1,66 @@
+//! What `OpDef::localize` works with: one op of the global program, its local operands, and where its results lie.
+
+use crate::ir::build::Builder;
+use crate::ir::{Attr, Name, Op, Shape, TensorType, Ty, Value};
+
+/// The per-device form of one op, being built.
+pub struct Localize<'a> {
+    /// Builds local ops where the global op stood.
+    pub build: Builder<'a>,
+    /// The global op.
+    pub op: Op,
+    /// Its operands' local values.
+    pub operands: &'a [Value],
+    /// Its results' local types.
+    pub result_types: Vec<Ty>,
+    /// The local results, to be filled by `localize`.
+    pub results: Vec<Value>,
+    /// For each result and dimension: the device's first global position in it, as a rank-0 `i64` value, where the
+    /// dimension is cut; asked through [`Localize::offset`].
+    pub offsets: &'a mut dyn FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>,
+}
+
+impl Localize<'_> {
+    /// The same op over local operands with local result types.
+    pub fn same_op(&mut self) {
+        self.same_op_with(&[]);
+    }
+
+    /// The same, with some attributes replaced.
+    pub fn same_op_with(&mut self, changed: &[(&str, Attr)]) {
+        let op = self.build.program.op(self.op).clone();
+        let name = self.build.program.op_name(self.op).to_owned();
+        let mut attrs: Vec<(Name, Attr)> = op.attrs.to_vec();
+        for &(key, attr) in changed {
+            let key = self.build.program.name(key);
+            match attrs.iter_mut().find(|a| a.0 == key) {
+                Some(a) => a.1 = attr,
+                None => attrs.push((key, attr)),
+            }
+        }
+        // Shardings speak of the global program.
+        attrs.retain(|a| !self.build.program.name_text(a.0).starts_with("sdy."));
+        let local = self.build.raw(op.def, &name, self.operands, &self.result_types.clone(), &attrs, &op.regions);
+        self.results = self.build.program.results(local).collect();
+    }
+
+    /// The global type of result `i`.
+    pub fn global_result(&self, i: usize) -> Option<&TensorType> {
+        self.build.program.view(self.op).result_tensor(i)
+    }
+
+    /// The local shape of result `i`.
+    pub fn local_shape(&self, i: usize) -> Shape {
+        self.build.program.type_data(self.result_types[i]).tensor().map(|t| t.shape.clone()).unwrap_or_default()
+    }
+
+    /// The local shape of operand `i`.
+    pub fn operand_shape(&self, i: usize) -> Shape {
+        self.build.program.tensor_type(self.operands[i]).map(|t| t.shape.clone()).unwrap_or_default()
+    }
+
+    /// Where dimension `dim` of result `result` begins on this device (rank-0 `i64`); `None` when it isn't cut.
+    pub fn offset(&mut self, result: usize, dim: usize) -> Option<Value> {
+        (self.offsets)(&mut self.build, result, dim)
+    }
+}

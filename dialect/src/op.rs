@@ -1,0 +1,219 @@
+//! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/`, and one line in
+//! [`OPS`](crate::ops::OPS). Passes and runtime never match on an op's name; they ask these questions.
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnostic::Diagnostics;
+use crate::eval::{Context, EvalResult, Lanes, Mask};
+use crate::ir::{OpRef, TypeData};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::localize::Localize;
+use crate::sharding::{ReductionKind, ShardingRule};
+use crate::text::Syntax;
+
+/// A violated constraint of an op.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The operand it is about; `None` for the op as a whole.
+    pub operand: Option<usize>,
+    /// What was expected and found, ending with the specification's label: `… (C3)`.
+    pub message: String,
+    /// How to mend it; may be empty.
+    pub note: String,
+}
+
+impl Problem {
+    /// About the op as a whole.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { operand: None, message: message.into(), note: String::new() }
+    }
+
+    /// About operand `i`.
+    pub fn operand(i: usize, message: impl Into<String>) -> Self {
+        Self { operand: Some(i), message: message.into(), note: String::new() }
+    }
+
+    /// Says how to mend it.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+}
+
+impl From<Problem> for Vec<Problem> {
+    fn from(p: Problem) -> Self {
+        vec![p]
+    }
+}
+
+/// Result types, or what is wrong.
+pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
+
+/// What a collective does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum CollectiveKind {
+    /// Concatenates the devices' pieces along `dim`.
+    AllGather,
+    /// Combines the devices' values.
+    AllReduce,
+    /// Combines, then each device keeps its piece along `dim`.
+    ReduceScatter,
+    /// Cuts along `dim`, exchanges, concatenates along `concat_dim`.
+    AllToAll,
+    /// Sends along `groups`' (source, target) pairs.
+    CollectivePermute,
+    /// Sends from the first device of each group.
+    CollectiveBroadcast,
+}
+
+impl CollectiveKind {
+    /// `all_gather`, …
+    pub fn text(self) -> &'static str {
+        match self {
+            CollectiveKind::AllGather => "all_gather",
+            CollectiveKind::AllReduce => "all_reduce",
+            CollectiveKind::ReduceScatter => "reduce_scatter",
+            CollectiveKind::AllToAll => "all_to_all",
+            CollectiveKind::CollectivePermute => "collective_permute",
+            CollectiveKind::CollectiveBroadcast => "collective_broadcast",
+        }
+    }
+}
+
+/// A collective of the per-device program, read off its attributes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Collective {
+    /// What it does.
+    pub kind: CollectiveKind,
+    /// Groups of devices by flat id (replica * partitions + partition), each in order; pairs for a permute.
+    pub groups: Vec<Vec<i64>>,
+    /// The dimension gathered, scattered or cut.
+    pub dim: usize,
+    /// The dimension an all_to_all concatenates.
+    pub concat_dim: usize,
+}
+
+/// What one op means. Required where silence would be wrong, defaulted where the generic answer is right.
+pub trait OpDef: Sync {
+    /// The full name, `stablehlo.add`.
+    fn name(&self) -> &'static str;
+
+    /// The shape of its text, which parser and printer both read; generic MLIR form by default.
+    fn syntax(&self) -> Syntax {
+        Syntax::Generic
+    }
+
+    /// The result types, or the violated constraints with the specification's labels. Where operands and
+    /// attributes don't decide (reshape, iota, convert), the declared results are checked and returned.
+    fn infer(&self, op: OpRef<'_>) -> Inferred;
+
+    /// Checks beyond types: regions, symbols, shardings. `infer` has passed.
+    fn verify(&self, _op: OpRef<'_>, _diagnostics: &mut Diagnostics) {}
+
+    /// The computation.
+    fn kernel(&self, _op: OpRef<'_>) -> Kernel {
+        Kernel::None
+    }
+
+    /// Which dimensions move together; read off the nest where loops tell. `None`: shardings don't cross the op.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        match self.kernel(op) {
+            Kernel::Nest(nest) => Some(crate::sharding::rule_of_nest(op, &nest)),
+            _ => None,
+        }
+    }
+
+    /// Builds the per-device form from local operands; the same op with local result types by default.
+    fn localize(&self, cx: &mut Localize<'_>) {
+        cx.same_op();
+    }
+
+    /// The slow, obvious meaning over concrete tensors: the oracle.
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>>;
+
+    /// All devices in lockstep: those of `mask` run. Overridden by collectives, partition_id and ops with regions.
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        crate::eval::each_lane(op, operands, mask, cx)
+    }
+
+    /// Small instances that feed the generic proofs: arguments in parentheses, then the op's text.
+    /// `(%a: tensor<2x3xf32>) %r = stablehlo.abs %a : tensor<2x3xf32>`
+    fn examples(&self) -> &'static [&'static str];
+
+    // Roles ----------------------------------------------------------------------------------------------------
+
+    /// What it communicates, if it is a collective of the per-device program.
+    fn collective(&self, _op: OpRef<'_>) -> Option<Collective> {
+        None
+    }
+
+    /// The value of a constant.
+    fn constant<'a>(&self, _op: OpRef<'a>) -> Option<&'a Literal> {
+        None
+    }
+
+    /// Whether each result element depends on the same element of every non-scalar operand alone.
+    fn elementwise(&self) -> bool {
+        false
+    }
+
+    /// Whether `op(a + b) = op(a) + op(b)` in operand `operand`, the others fixed, without loss of precision.
+    fn linear_in(&self, _op: OpRef<'_>, _operand: usize) -> bool {
+        false
+    }
+
+    /// How the pieces of a result cut along reduction factors combine; `None` when they can't be.
+    fn reduction(&self, _op: OpRef<'_>) -> Option<ReductionKind> {
+        None
+    }
+
+    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for what isn't counted.
+    fn flops(&self, _op: OpRef<'_>) -> f64 {
+        0.0
+    }
+
+    /// Whether it ends a block.
+    fn terminator(&self) -> bool {
+        false
+    }
+
+    /// Whether it must stay although nobody reads its results, and in order with others that say so.
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0
+    }
+
+    /// What MLIR calls its results (`%cst`, `%c`), instead of a number.
+    fn result_name(&self, _op: OpRef<'_>) -> Option<&'static str> {
+        None
+    }
+}
+
+/// The known ops by name.
+pub struct Registry {
+    ops: FxHashMap<&'static str, &'static dyn OpDef>,
+}
+
+impl Registry {
+    /// Everything in [`OPS`](crate::ops::OPS).
+    pub fn standard() -> Self {
+        Self { ops: crate::ops::OPS.iter().map(|&op| (op.name(), op)).collect() }
+    }
+
+    /// With more ops; a later one replaces one of the same name.
+    pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
+        self.ops.extend(ops.iter().map(|&op| (op.name(), op)));
+        self
+    }
+
+    /// The op called `name`.
+    pub fn get(&self, name: &str) -> Option<&'static dyn OpDef> {
+        self.ops.get(name).copied()
+    }
+}

@@ -1,0 +1,38 @@
+//! Ops nobody registered: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is obeyed.
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, OpRef};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef};
+use crate::sharding::ShardingRule;
+
+/// The definition of every op without one.
+pub struct Unknown;
+
+/// The definition of every op without one.
+pub static UNKNOWN: Unknown = Unknown;
+
+impl OpDef for Unknown {
+    fn name(&self) -> &'static str {
+        "unknown"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        Ok(op.result_types().cloned().collect())
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        match op.attr("sdy.sharding_rule") {
+            Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
+            _ => None,
+        }
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Err(EvalError::new(format!("op '{}' is not known, so it can't be run", op.name())))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+}

@@ -1,0 +1,197 @@
+//! One element's value and the closed set of scalar operations kernels are written in.
+//!
+//! Values are computed wider than stored (integers in i128, floats in f64) and rounded once to the element type
+//! by [`Scalar::round`], which for `+ - * / sqrt` on f32, bf16 and f16 is the correctly rounded result.
+
+use std::fmt;
+
+use half::{bf16, f16};
+
+use crate::ir::{ElementClass, ElementType};
+
+/// The value of one element.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Scalar {
+    /// Booleans and integers of every width.
+    Int(i128),
+    /// Real floating point.
+    Float(f64),
+    /// Real and imaginary part.
+    Complex(f64, f64),
+}
+
+/// The direction of a comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Comparison {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// A scalar operation. Operands and result have the element type named with it in a [`Body`](crate::kernel::Body),
+/// save where said otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are the operations of the StableHLO specification")]
+pub enum ScalarOp {
+    Add, Sub, Mul, Div, Rem, Pow, Max, Min, Atan2,
+    And, Or, Xor, Not, Shl, ShrArithmetic, ShrLogical, Popcnt, Clz,
+    Neg, Abs, Sign, Floor, Ceil, RoundAfz, RoundEven,
+    Sqrt, Rsqrt, Cbrt, Exp, Expm1, Log, Log1p, Logistic, Tanh, Tan, Sin, Cos,
+    /// Real operand to i1.
+    IsFinite,
+    /// Two operands of one type to i1.
+    Compare(Comparison),
+    /// Two floats to i1 by IEEE total order.
+    CompareTotal(Comparison),
+    /// i1, then two operands of the result's type.
+    Select,
+    /// Any type to the result's type.
+    Convert,
+    /// Complex to its part.
+    Real,
+    /// Complex to its part.
+    Imag,
+    /// Two floats to complex.
+    Complex,
+    /// Rounds a float to this many exponent and mantissa bits.
+    ReducePrecision { exponent: u8, mantissa: u8 },
+}
+
+impl Scalar {
+    /// The zero of an element type.
+    pub fn zero(element: ElementType) -> Self {
+        match element.class() {
+            ElementClass::Float => Scalar::Float(0.0),
+            ElementClass::Complex => Scalar::Complex(0.0, 0.0),
+            _ => Scalar::Int(0),
+        }
+    }
+
+    /// The one of an element type.
+    pub fn one(element: ElementType) -> Self {
+        match element.class() {
+            ElementClass::Float => Scalar::Float(1.0),
+            ElementClass::Complex => Scalar::Complex(1.0, 0.0),
+            _ => Scalar::Int(1),
+        }
+    }
+
+    /// As integer, if it is one that fits.
+    pub fn as_i64(self) -> Option<i64> {
+        match self {
+            Scalar::Int(v) => i64::try_from(v).ok(),
+            _ => None,
+        }
+    }
+
+    /// As f64: integers converted, the real part of a complex number.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Scalar::Int(v) => v as f64,
+            Scalar::Float(v) | Scalar::Complex(v, _) => v,
+        }
+    }
+
+    /// Whether it is an integer other than 0: `i1`'s true.
+    pub fn is_true(self) -> bool {
+        matches!(self, Scalar::Int(v) if v != 0)
+    }
+
+    /// The nearest value of the element type: integers wrap, floats round to nearest even.
+    pub fn round(self, element: ElementType) -> Self {
+        match self {
+            Scalar::Int(v) => Scalar::Int(wrap(v, element)),
+            Scalar::Float(v) => Scalar::Float(round_float(v, element)),
+            Scalar::Complex(re, im) => {
+                let part = if element == ElementType::C64 { ElementType::F32 } else { ElementType::F64 };
+                Scalar::Complex(round_float(re, part), round_float(im, part))
+            }
+        }
+    }
+
+    /// Appends the element's bytes, little-endian. The value is rounded to the type first.
+    pub fn encode(self, element: ElementType, out: &mut Vec<u8>) {
+        match (self, element) {
+            (Scalar::Complex(re, im), ElementType::C64) => {
+                out.extend((re as f32).to_le_bytes());
+                out.extend((im as f32).to_le_bytes());
+            }
+            (Scalar::Complex(re, im), _) => {
+                out.extend(re.to_le_bytes());
+                out.extend(im.to_le_bytes());
+            }
+            (Scalar::Float(v), ElementType::F64) => out.extend(v.to_le_bytes()),
+            (Scalar::Float(v), ElementType::F32) => out.extend((v as f32).to_le_bytes()),
+            (Scalar::Float(v), ElementType::BF16) => out.extend(bf16::from_f64(v).to_le_bytes()),
+            (Scalar::Float(v), ElementType::F16) => out.extend(f16::from_f64(v).to_le_bytes()),
+            (Scalar::Float(v), _) => out.push(crate::small_float::encode(v, element)),
+            (Scalar::Int(v), _) => out.extend(&wrap(v, element).to_le_bytes()[..element.bytes()]),
+        }
+    }
+
+    /// Reads an element's bytes.
+    pub fn decode(element: ElementType, b: &[u8]) -> Self {
+        let two = || [b[0], b[1]];
+        let four = |at: usize| [b[at], b[at + 1], b[at + 2], b[at + 3]];
+        let eight = |at: usize| {
+            let mut x = [0; 8];
+            x.copy_from_slice(&b[at..at + 8]);
+            x
+        };
+        match element {
+            ElementType::F64 => Scalar::Float(f64::from_le_bytes(eight(0))),
+            ElementType::F32 => Scalar::Float(f64::from(f32::from_le_bytes(four(0)))),
+            ElementType::BF16 => Scalar::Float(bf16::from_le_bytes(two()).to_f64()),
+            ElementType::F16 => Scalar::Float(f16::from_le_bytes(two()).to_f64()),
+            ElementType::C64 => {
+                Scalar::Complex(f64::from(f32::from_le_bytes(four(0))), f64::from(f32::from_le_bytes(four(4))))
+            }
+            ElementType::C128 => Scalar::Complex(f64::from_le_bytes(eight(0)), f64::from_le_bytes(eight(8))),
+            _ if element.is_float() => Scalar::Float(crate::small_float::decode(b[0], element)),
+            _ => {
+                let mut x = [0; 16];
+                x[..b.len().min(16)].copy_from_slice(&b[..b.len().min(16)]);
+                Scalar::Int(wrap(i128::from_le_bytes(x), element))
+            }
+        }
+    }
+}
+
+/// `v` modulo the integer type's range.
+pub(crate) fn wrap(v: i128, element: ElementType) -> i128 {
+    let bits = element.bits().clamp(1, 127);
+    let low = v & ((1i128 << bits) - 1);
+    match element.class() {
+        ElementClass::Signed if low >> (bits - 1) != 0 => low - (1i128 << bits),
+        _ => low,
+    }
+}
+
+fn round_float(v: f64, element: ElementType) -> f64 {
+    match element {
+        ElementType::F64 => v,
+        ElementType::F32 => f64::from(v as f32),
+        ElementType::BF16 => bf16::from_f64(v).to_f64(),
+        ElementType::F16 => f16::from_f64(v).to_f64(),
+        _ => crate::small_float::decode(crate::small_float::encode(v, element), element),
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Int(v) => write!(f, "{v}"),
+            Scalar::Float(v) => write!(f, "{v:?}"),
+            Scalar::Complex(re, im) => write!(f, "({re:?},{im:?})"),
+        }
+    }
+}

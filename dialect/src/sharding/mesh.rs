@@ -1,0 +1,129 @@
+//! Meshes and their axes. Source: Shardy's dialect documentation, `sdy.mesh`.
+
+use smallvec::SmallVec;
+
+use crate::ir::Name;
+
+/// More devices than this in one mesh are refused.
+pub const MAX_DEVICES: i64 = 65_536;
+
+/// A mesh: named axes, and devices in row-major order of their coordinates.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Mesh {
+    /// Axis names and sizes, major first.
+    pub axes: SmallVec<[(Name, i64); 3]>,
+    /// The logical device at each row-major position; `None` is 0, 1, 2, …
+    pub device_ids: Option<Vec<i64>>,
+}
+
+impl Mesh {
+    /// Number of devices; saturating. A maximal mesh has one.
+    pub fn devices(&self) -> i64 {
+        self.axes.iter().fold(1i64, |n, a| n.saturating_mul(a.1))
+    }
+
+    /// The size of the axis, if the mesh has it.
+    pub fn axis_size(&self, name: Name) -> Option<i64> {
+        self.axes.iter().find(|a| a.0 == name).map(|a| a.1)
+    }
+
+    /// The axis's position in the mesh.
+    pub fn axis_index(&self, name: Name) -> Option<usize> {
+        self.axes.iter().position(|a| a.0 == name)
+    }
+
+    /// Whether it stands for one device alone (`<[], device_ids=[k]>`).
+    pub fn is_maximal(&self) -> bool {
+        self.axes.is_empty() && self.device_ids.is_some()
+    }
+
+    /// The device at row-major position `position`.
+    pub fn device_at(&self, position: usize) -> i64 {
+        match &self.device_ids {
+            Some(ids) => ids.get(position).copied().unwrap_or(position as i64),
+            None => position as i64,
+        }
+    }
+}
+
+/// A part of an axis: the axis is seen as sizes `[pre, size, rest]`, major first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SubAxis {
+    /// Product of the sizes to the left.
+    pub pre: i64,
+    /// Size of this part.
+    pub size: i64,
+}
+
+/// A reference to an axis or to a part of one: `"x"` or `"x":(2)4`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AxisRef {
+    /// The axis.
+    pub name: Name,
+    /// The part; `None` is the whole axis.
+    pub sub: Option<SubAxis>,
+}
+
+impl AxisRef {
+    /// The whole axis.
+    pub fn full(name: Name) -> Self {
+        Self { name, sub: None }
+    }
+
+    /// Its size in `mesh`; 1 for an unknown axis.
+    pub fn size(self, mesh: &Mesh) -> i64 {
+        match self.sub {
+            Some(s) => s.size,
+            None => mesh.axis_size(self.name).unwrap_or(1),
+        }
+    }
+
+    /// `(pre, size)` in `mesh`, with `(1, full size)` for a whole axis.
+    pub fn range(self, mesh: &Mesh) -> (i64, i64) {
+        match self.sub {
+            Some(s) => (s.pre, s.size),
+            None => (1, mesh.axis_size(self.name).unwrap_or(1)),
+        }
+    }
+
+    /// Whether two references share devices' coordinates: same axis, overlapping parts.
+    pub fn overlaps(self, other: Self, mesh: &Mesh) -> bool {
+        if self.name != other.name {
+            return false;
+        }
+        let ((a, n), (b, m)) = (self.range(mesh), other.range(mesh));
+        a < b.saturating_mul(m) && b < a.saturating_mul(n)
+    }
+
+    /// The reference for `(pre, size)` of `name`, canonical: the whole axis when it covers it.
+    pub fn part(name: Name, pre: i64, size: i64, mesh: &Mesh) -> Self {
+        let whole = pre == 1 && mesh.axis_size(name) == Some(size);
+        Self { name, sub: (!whole).then_some(SubAxis { pre, size }) }
+    }
+}
+
+/// Product of the sizes of `axes` in `mesh`.
+pub fn axes_size(axes: &[AxisRef], mesh: &Mesh) -> i64 {
+    axes.iter().fold(1i64, |n, a| n.saturating_mul(a.size(mesh)))
+}
+
+/// Merges neighbors that are consecutive parts of one axis: `"x":(1)2,"x":(2)4` becomes `"x"` or `"x":(1)8`.
+pub fn merge_axes(axes: &[AxisRef], mesh: &Mesh) -> AxisList {
+    let mut out = AxisList::new();
+    for &axis in axes {
+        if let Some(last) = out.last_mut()
+            && last.name == axis.name
+        {
+            let ((pre, size), (next, n)) = (last.range(mesh), axis.range(mesh));
+            if pre * size == next {
+                *last = AxisRef::part(axis.name, pre, size * n, mesh);
+                continue;
+            }
+        }
+        out.push(axis);
+    }
+    out
+}
+
+/// Axes of one dimension, major first.
+pub type AxisList = SmallVec<[AxisRef; 2]>;

@@ -1,0 +1,10 @@
+//! Meshes, axes, shardings and sharding rules: Shardy's words, kept exactly.
+
+mod mesh;
+mod rule;
+#[allow(clippy::module_inception, reason = "the file is named after the attribute it describes")]
+mod sharding;
+
+pub use mesh::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis, axes_size, merge_axes};
+pub use rule::{DimFactors, Factor, FactorKind, ShardingRule, TensorFactors};
+pub use sharding::{DimSharding, MeshRef, ReductionKind, TensorSharding};

@@ -1,0 +1,99 @@
+//! Sharding rules: which dimensions of an op's operands and results move together. Source: Shardy, `OpShardingRuleAttr`.
+//!
+//! A rule reads like an einsum: every dimension is a list of factors, major first; a factor that several tensors
+//! share is cut the same way in all of them.
+
+use smallvec::{SmallVec, smallvec};
+
+/// What it means to cut a factor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FactorKind {
+    /// Every device computes its part alone.
+    PassThrough,
+    /// Devices hold partial results that must be combined.
+    Reduction,
+    /// Cutting it means moving data between neighbors (slices, pads, windows).
+    Permutation,
+    /// The op needs it whole.
+    NeedReplication,
+}
+
+/// One factor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Factor {
+    /// Its size.
+    pub size: i64,
+    /// What cutting it means.
+    pub kind: FactorKind,
+    /// Whether shardings may not spread along it.
+    pub blocked: bool,
+}
+
+/// The factors of one dimension, major first; empty for a dimension nothing maps to (`*`).
+pub type DimFactors = SmallVec<[u32; 1]>;
+/// The factors of one tensor's dimensions.
+pub type TensorFactors = SmallVec<[DimFactors; 4]>;
+
+/// Which dimensions move together.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ShardingRule {
+    /// All the factors, in the order they are named (`i`, `j`, …).
+    pub factors: Vec<Factor>,
+    /// One entry an operand.
+    pub operands: Vec<TensorFactors>,
+    /// One entry a result.
+    pub results: Vec<TensorFactors>,
+    /// Written by the user; never dropped.
+    pub custom: bool,
+}
+
+impl ShardingRule {
+    /// A rule for operands and results of these ranks, nothing mapped yet.
+    pub fn new(operand_ranks: &[usize], result_ranks: &[usize]) -> Self {
+        let empty = |ranks: &[usize]| ranks.iter().map(|&r| smallvec![DimFactors::new(); r]).collect();
+        Self { factors: Vec::new(), operands: empty(operand_ranks), results: empty(result_ranks), custom: false }
+    }
+
+    /// Every operand and result dimension `d` moves together: elementwise ops. Rank-0 operands are left alone.
+    pub fn pointwise(operand_ranks: &[usize], result_ranks: &[usize], shape: &[i64]) -> Self {
+        let mut rule = Self::new(operand_ranks, result_ranks);
+        for (d, &size) in shape.iter().enumerate() {
+            let f = rule.factor(size, FactorKind::PassThrough);
+            let Self { operands, results, .. } = &mut rule;
+            for t in operands.iter_mut().chain(results) {
+                if let Some(dim) = t.get_mut(d) {
+                    dim.push(f);
+                }
+            }
+        }
+        rule
+    }
+
+    /// A new factor.
+    pub fn factor(&mut self, size: i64, kind: FactorKind) -> u32 {
+        self.factors.push(Factor { size, kind, blocked: false });
+        (self.factors.len() - 1) as u32
+    }
+
+    /// Maps a new factor to the given dimensions: `operands` and `results` are (tensor, dimension) pairs.
+    pub fn add(&mut self, size: i64, kind: FactorKind, operands: &[(usize, usize)], results: &[(usize, usize)]) -> u32 {
+        let f = self.factor(size, kind);
+        for &(t, d) in operands {
+            self.operands[t][d].push(f);
+        }
+        for &(t, d) in results {
+            self.results[t][d].push(f);
+        }
+        f
+    }
+
+    /// Forbids spreading along factor `f`.
+    pub fn block(&mut self, f: u32) {
+        self.factors[f as usize].blocked = true;
+    }
+
+    /// All tensors, operands first.
+    pub fn tensors(&self) -> impl Iterator<Item = &TensorFactors> {
+        self.operands.iter().chain(&self.results)
+    }
+}

@@ -1,0 +1,133 @@
+//! `#sdy.sharding`: how a tensor lies on a mesh. Source: Shardy's dialect documentation, `TensorShardingAttr`.
+
+use smallvec::SmallVec;
+
+use super::mesh::{AxisList, AxisRef, Mesh, axes_size};
+use crate::ir::Name;
+
+/// The mesh of a sharding.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum MeshRef {
+    /// `@mesh`
+    Symbol(Name),
+    /// `mesh<["x"=2]>`
+    Inline(Box<Mesh>),
+}
+
+/// How one dimension is cut.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DimSharding {
+    /// The axes that cut it, major first.
+    pub axes: AxisList,
+    /// Whether propagation may add axes (`?`).
+    pub open: bool,
+    /// The user's priority, `p0` being first and the default.
+    pub priority: Option<u32>,
+}
+
+impl DimSharding {
+    /// Cut along exactly these axes.
+    pub fn closed(axes: &[AxisRef]) -> Self {
+        Self { axes: AxisList::from_slice(axes), open: false, priority: None }
+    }
+
+    /// Open and not cut yet.
+    pub fn open() -> Self {
+        Self { axes: AxisList::new(), open: true, priority: None }
+    }
+}
+
+/// How the parts of an unreduced value combine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum ReductionKind {
+    /// By addition.
+    #[default]
+    Sum,
+    /// By maximum.
+    Max,
+    /// By minimum.
+    Min,
+}
+
+impl ReductionKind {
+    /// `sum`, `max`, `min`.
+    pub fn text(self) -> &'static str {
+        match self {
+            ReductionKind::Sum => "sum",
+            ReductionKind::Max => "max",
+            ReductionKind::Min => "min",
+        }
+    }
+}
+
+/// How a tensor lies on a mesh.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TensorSharding {
+    /// The mesh.
+    pub mesh: MeshRef,
+    /// One entry a dimension.
+    pub dims: SmallVec<[DimSharding; 4]>,
+    /// Axes that may not be used to cut it further.
+    pub replicated: AxisList,
+    /// Axes along which the devices hold parts still to be combined.
+    pub unreduced: AxisList,
+    /// How those parts combine.
+    pub kind: ReductionKind,
+}
+
+impl TensorSharding {
+    /// All dimensions closed and whole.
+    pub fn replicated(mesh: MeshRef, rank: usize) -> Self {
+        Self::with_dims(mesh, (0..rank).map(|_| DimSharding::default()).collect())
+    }
+
+    /// All dimensions open and whole.
+    pub fn open(mesh: MeshRef, rank: usize) -> Self {
+        Self::with_dims(mesh, (0..rank).map(|_| DimSharding::open()).collect())
+    }
+
+    /// Only dimensions, nothing replicated or unreduced.
+    pub fn with_dims(mesh: MeshRef, dims: SmallVec<[DimSharding; 4]>) -> Self {
+        Self { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new(), kind: ReductionKind::Sum }
+    }
+
+    /// Rank of the tensors it fits.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Number of pieces dimension `dim` is cut into.
+    pub fn shards(&self, dim: usize, mesh: &Mesh) -> i64 {
+        self.dims.get(dim).map_or(1, |d| axes_size(&d.axes, mesh))
+    }
+
+    /// Sizes of one device's piece of a tensor of `shape`: rounded up where a dimension doesn't divide.
+    pub fn local_shape(&self, shape: &[i64], mesh: &Mesh) -> crate::ir::Shape {
+        shape
+            .iter()
+            .enumerate()
+            .map(|(d, &size)| if size < 0 { size } else { (size as u64).div_ceil(self.shards(d, mesh).max(1) as u64) as i64 })
+            .collect()
+    }
+
+    /// Whether no dimension is cut and nothing is unreduced.
+    pub fn is_fully_replicated(&self) -> bool {
+        self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
+    }
+
+    /// Every axis it mentions, in order of dimensions, then replicated, then unreduced.
+    pub fn all_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
+        let dims = self.dims.iter().flat_map(|d| d.axes.iter());
+        dims.chain(&self.replicated).chain(&self.unreduced).copied()
+    }
+
+    /// The same with every dimension closed and without priorities.
+    pub fn closed(&self) -> Self {
+        let mut s = self.clone();
+        for d in &mut s.dims {
+            d.open = false;
+            d.priority = None;
+        }
+        s
+    }
+}

@@ -1,0 +1,151 @@
+//! The floating-point types of one byte and less: f8, f6, f4 in all their variants.
+//!
+//! A format is its exponent and mantissa widths, its bias, and what it does at the top: infinities and NaNs as
+//! IEEE, only NaN (`FN`), or one NaN in place of minus zero (`FNUZ`). Source: the StableHLO specification, types.
+
+use crate::ir::ElementType;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Top {
+    /// Infinities and NaNs as in IEEE 754.
+    Ieee,
+    /// No infinity; NaN is all ones.
+    NanOnly,
+    /// No infinity and no minus zero; NaN is the pattern of minus zero.
+    Unsigned,
+    /// Neither infinity nor NaN.
+    Finite,
+}
+
+struct Format {
+    exponent: u32,
+    mantissa: u32,
+    bias: i32,
+    top: Top,
+}
+
+fn format(element: ElementType) -> Format {
+    let f = |exponent, mantissa, bias, top| Format { exponent, mantissa, bias, top };
+    match element {
+        ElementType::F4E2M1FN => f(2, 1, 1, Top::Finite),
+        ElementType::F6E2M3FN => f(2, 3, 1, Top::Finite),
+        ElementType::F6E3M2FN => f(3, 2, 3, Top::Finite),
+        ElementType::F8E3M4 => f(3, 4, 3, Top::Ieee),
+        ElementType::F8E4M3 => f(4, 3, 7, Top::Ieee),
+        ElementType::F8E4M3FN => f(4, 3, 7, Top::NanOnly),
+        ElementType::F8E4M3FNUZ => f(4, 3, 8, Top::Unsigned),
+        ElementType::F8E4M3B11FNUZ => f(4, 3, 11, Top::Unsigned),
+        ElementType::F8E5M2FNUZ => f(5, 2, 16, Top::Unsigned),
+        _ => f(5, 2, 15, Top::Ieee),
+    }
+}
+
+/// The value of bit pattern `bits`.
+pub(crate) fn decode(bits: u8, element: ElementType) -> f64 {
+    if element == ElementType::F8E8M0FNU {
+        return if bits == 0xFF { f64::NAN } else { 2f64.powi(i32::from(bits) - 127) };
+    }
+    let f = format(element);
+    let width = 1 + f.exponent + f.mantissa;
+    let negative = bits >> (width - 1) & 1 == 1;
+    let mantissa = u32::from(bits) & ((1 << f.mantissa) - 1);
+    let exponent = u32::from(bits) >> f.mantissa & ((1 << f.exponent) - 1);
+    let top = (1 << f.exponent) - 1;
+    let all = (1 << f.mantissa) - 1;
+    let magnitude = match f.top {
+        Top::Ieee if exponent == top => return if mantissa != 0 { f64::NAN } else { sign(f64::INFINITY, negative) },
+        Top::NanOnly if exponent == top && mantissa == all => return f64::NAN,
+        Top::Unsigned if negative && exponent == 0 && mantissa == 0 => return f64::NAN,
+        _ if exponent == 0 => f64::from(mantissa) * 2f64.powi(1 - f.bias - f.mantissa as i32),
+        _ => f64::from(mantissa + (1 << f.mantissa)) * 2f64.powi(exponent as i32 - f.bias - f.mantissa as i32),
+    };
+    sign(magnitude, negative)
+}
+
+/// The nearest bit pattern, ties to even.
+pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
+    let wide = if element == ElementType::F8E8M0FNU { 0..=254u8 } else { 0..=positive_max(element) };
+    let f = format(element);
+    let sign_bit = if element == ElementType::F8E8M0FNU { 0 } else { 1u8 << (f.exponent + f.mantissa) };
+    let nan = match (element, f.top) {
+        (ElementType::F8E8M0FNU, _) => 0xFF,
+        (_, Top::Unsigned) => sign_bit,
+        // A format without NaN has minus zero to offer; the specification leaves it open.
+        (_, Top::Finite) => sign_bit,
+        (_, Top::Ieee) => (((1u32 << f.exponent) - 1) << f.mantissa | 1 << (f.mantissa - 1)) as u8,
+        (_, Top::NanOnly) => sign_bit - 1,
+    };
+    if v.is_nan() {
+        return nan;
+    }
+    let negative = v.is_sign_negative();
+    let a = v.abs();
+    // The patterns of one sign are in order of value, so the nearest is found by bisection.
+    let (mut lo, mut hi) = (*wide.start(), *wide.end());
+    while lo < hi {
+        let mid = lo + (hi - lo).div_ceil(2);
+        if decode(mid, element) <= a { lo = mid } else { hi = mid - 1 }
+    }
+    let max = *wide.end();
+    let below = decode(lo, element);
+    let mut bits = lo;
+    if lo < max {
+        let above = decode(lo + 1, element);
+        let (down, up) = (a - below, above - a);
+        if up < down || up == down && lo & 1 == 1 {
+            bits = lo + 1;
+        }
+    } else if a > below {
+        // Past the largest finite value: half a step further still rounds down.
+        let step = below - decode(max - 1, element);
+        if a - below >= step / 2.0 {
+            match f.top {
+                Top::Ieee if element != ElementType::F8E8M0FNU => bits = max + 1,
+                Top::Finite => {}
+                _ => return nan,
+            }
+        }
+    }
+    if negative && !(f.top == Top::Unsigned && bits == 0) { bits | sign_bit } else { bits }
+}
+
+/// The pattern of the largest finite value.
+fn positive_max(element: ElementType) -> u8 {
+    let f = format(element);
+    let all = (1u32 << (f.exponent + f.mantissa)) - 1;
+    (match f.top {
+        Top::Ieee => all - (1 << f.mantissa),
+        Top::NanOnly => all - 1,
+        Top::Unsigned | Top::Finite => all,
+    }) as u8
+}
+
+fn sign(v: f64, negative: bool) -> f64 {
+    if negative { -v } else { v }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_survives() {
+        for &element in ElementType::ALL.iter().filter(|e| e.is_float() && e.bits() <= 8) {
+            for bits in 0..(1u32 << element.bits()) {
+                let v = decode(bits as u8, element);
+                if !v.is_nan() {
+                    assert_eq!(encode(v, element), bits as u8, "{element:?} {bits:#x} = {v}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_to_even_and_overflows() {
+        assert_eq!(decode(encode(1.0625, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 1.0);
+        assert_eq!(decode(encode(1.1875, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 1.25);
+        assert!(decode(encode(1e9, ElementType::F8E5M2), ElementType::F8E5M2).is_infinite());
+        assert!(decode(encode(1e9, ElementType::F8E4M3FN), ElementType::F8E4M3FN).is_nan());
+        assert_eq!(decode(encode(448.0, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 448.0);
+    }
+}

@@ -1,0 +1,69 @@
+//! The shape of an op's text as data: one description that both parser and printer read, so that round trip holds
+//! by construction. Source: the assembly formats of StableHLO and Shardy, and what JAX prints.
+
+use super::parser::{Parse, ParsedOp, Parser};
+use super::printer::Printer;
+use crate::ir::OpRef;
+
+/// How an op is written.
+#[derive(Clone, Copy)]
+pub enum Syntax {
+    /// `"name"(operands) <{properties}> ({regions}) {attributes} : (types) -> types`
+    Generic,
+    /// The name, then these pieces in order.
+    Pieces(&'static [Piece]),
+    /// Code of its own, for the few ops whose text is no list of pieces.
+    Custom(&'static CustomSyntax),
+}
+
+/// A pair of functions that must agree.
+pub struct CustomSyntax {
+    /// Reads everything after the op's name.
+    pub parse: fn(&mut Parser<'_>, &mut ParsedOp) -> Parse<()>,
+    /// Writes everything after the op's name; `false`: this instance has no such form, print the generic one.
+    pub print: fn(&mut Printer<'_>, OpRef<'_>) -> bool,
+}
+
+/// One piece of an op's text.
+#[derive(Clone, Copy)]
+pub enum Piece {
+    /// All operands: `%a, %b`.
+    Operands,
+    /// A token: a word or punctuation, e.g. `","`, `"dims"`, `"="`.
+    Token(&'static str),
+    /// Attribute as integer without type: `dim = 0` is `Token("dim"), Token("="), Int("dimension")`. An `i64`.
+    Int(&'static str),
+    /// Attribute as `[0, 1]`, kept as `array<i64: 0, 1>`.
+    Ints(&'static str),
+    /// Enum attribute as bare word: attribute name, enum kind.
+    Enum(&'static str, &'static str),
+    /// Array of enum attributes, `[DEFAULT, HIGHEST]`: attribute name, enum kind.
+    Enums(&'static str, &'static str),
+    /// Any attribute in full form.
+    Attr(&'static str),
+    /// Written only when the named attribute is there; recognized by its tokens up to the first attribute.
+    Optional(&'static str, &'static [Piece]),
+    /// `{name = value, …}` of what no piece has written.
+    AttrDict,
+    /// ` : types` in one of the forms.
+    Types(TypeForm),
+}
+
+/// How the types of operands and results are written, after a colon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TypeForm {
+    /// `: T` when all operands and results have one type, else `: (A, B) -> C`.
+    SameOrFunctional,
+    /// `: (A, B) -> C`
+    Functional,
+    /// `: T`, the type of the only result; there are no operands.
+    Result,
+    /// `: P, T` of select: the predicate's type, then that of the others and the result.
+    Select,
+    /// `: T` of complex: the result's; operands have its element type's part.
+    Complex,
+    /// `: T1, T2`: operands and results pairwise of the same types.
+    Pairwise,
+    /// `: T1, T2`: the operands' types; no results (returns). Nothing at all without operands.
+    OperandsOnly,
+}
