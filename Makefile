@@ -1,0 +1,23 @@
+# make setup   installs what building needs (Debian 12); does nothing when all of it is there
+# make test    what continuous integration runs
+
+.PHONY: setup test
+
+# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
+PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
+	libzstd-dev
+
+setup:
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs"; exit 1; }
+	@command -v dpkg-query >/dev/null || { echo "not a Debian system: install the equivalents of $(PACKAGES)"; exit 1; }
+	@missing=; for package in $(PACKAGES); do \
+		dpkg-query -W -f='$${db:Status-Status}' $$package 2>/dev/null | grep -qx installed || missing="$$missing $$package"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing:$$missing"; \
+	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	$$root apt-get update -q && \
+	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
+
+test: setup
+	cargo test --workspace
