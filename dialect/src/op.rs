@@ -189,6 +189,11 @@ pub trait OpDef: Sync {
         op.result_count() == 0
     }
 
+    /// What MLIR calls its regions' arguments (`%iterArg`), instead of `%arg` and a number.
+    fn block_arg_name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What MLIR calls its results (`%cst`, `%c`), instead of a number.
     fn result_name(&self, _op: OpRef<'_>) -> Option<&'static str> {
         None

@@ -1,0 +1,270 @@
+//! Attributes' text: builtin ones, StableHLO's enums and parameter structs, and whatever else as opaque text.
+
+use super::lexer::Tok;
+use super::parser::{Parse, Parser, unescape};
+use crate::diagnostic::Span;
+use crate::ir::{Attr, AttrData, ConvDims, ElementType, Name, TypeData};
+
+impl<'s> Parser<'s> {
+    /// Passes an attribute.
+    pub fn attribute(&mut self) -> Parse<Attr> {
+        let data = self.nested(Self::attribute_data)?;
+        match data {
+            Ok(attr) => Ok(attr),
+            Err(data) => Ok(self.program.intern_attr(data)),
+        }
+    }
+
+    /// An id that exists already (an alias), or data to intern.
+    fn attribute_data(&mut self) -> Parse<Result<Attr, AttrData>> {
+        let text = self.token_text();
+        let data = match self.tok.kind {
+            Tok::Str => AttrData::String(self.string()?.into()),
+            Tok::At => self.symbol_attribute()?,
+            Tok::Hash => return self.hash_attribute(),
+            Tok::Int | Tok::Float => self.number_attribute()?,
+            Tok::Punct if text == "-" => self.number_attribute()?,
+            Tok::Punct if text == "[" => AttrData::Array(self.list("[", "]", Self::attribute)?),
+            Tok::Punct if text == "{" => {
+                let mut entries = self.dict_entries()?;
+                entries.sort_by(|a, b| self.program.name_text(a.0).cmp(self.program.name_text(b.0)));
+                AttrData::Dict(entries)
+            }
+            Tok::Word => match text {
+                "unit" => {
+                    self.advance();
+                    AttrData::Unit
+                }
+                "true" | "false" => {
+                    self.advance();
+                    AttrData::Bool(text == "true")
+                }
+                "dense" => return self.dense().map(Ok),
+                "dense_resource" => self.dense_resource()?,
+                "array" => self.dense_array()?,
+                "loc" => {
+                    let start = self.tok.start;
+                    self.location()?;
+                    AttrData::Opaque(self.lexer.text[start..self.prev_end()].into())
+                }
+                "affine_map" | "affine_set" | "sparse" | "strided" | "distinct" => {
+                    let start = self.tok.start;
+                    self.advance();
+                    self.skip_balanced()?;
+                    if self.at("<") {
+                        self.skip_balanced()?;
+                    }
+                    AttrData::Opaque(self.lexer.text[start..self.prev_end()].into())
+                }
+                _ => AttrData::Type(self.ty()?),
+            },
+            Tok::Bang => AttrData::Type(self.ty()?),
+            Tok::Punct if text == "(" => AttrData::Type(self.ty()?),
+            _ => return self.fail_expected("an attribute"),
+        };
+        Ok(Err(data))
+    }
+
+    /// One past the last byte of the token before the current one.
+    pub(super) fn prev_end(&self) -> usize {
+        let text = &self.lexer.text[..self.tok.start];
+        text.trim_end().len()
+    }
+
+    fn symbol_attribute(&mut self) -> Parse<AttrData> {
+        let mut path = self.symbol()?;
+        while self.eat("::") {
+            path.push_str("::@");
+            path.push_str(&self.symbol()?);
+        }
+        Ok(AttrData::Symbol(path.into()))
+    }
+
+    fn number_attribute(&mut self) -> Parse<AttrData> {
+        let start = self.tok.start;
+        let negative = self.eat("-");
+        let (kind, text, span) = (self.tok.kind, self.token_text(), self.tok.span());
+        if !matches!(kind, Tok::Int | Tok::Float) {
+            return self.fail_expected("a number");
+        }
+        self.advance();
+        let ty = if self.eat(":") { Some(self.ty()?) } else { None };
+        let element = match ty.map(|t| self.program.type_data(t)) {
+            Some(TypeData::Scalar(e)) => *e,
+            Some(_) => return self.fail(span, "a number's type is an integer or float type"),
+            None if kind == Tok::Int => ElementType::I64,
+            None => ElementType::F64,
+        };
+        let ty = match ty {
+            Some(t) => t,
+            None => self.program.intern_type(TypeData::Scalar(element)),
+        };
+        let span = Span::new(start, span.end as usize);
+        if element.is_float() {
+            let value = match super::number::float(text, negative, element) {
+                Some(v) => v,
+                None => return self.fail(span, "the number doesn't fit its type"),
+            };
+            return Ok(AttrData::Float(value.to_bits(), ty));
+        }
+        let bits = match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => text.parse::<u64>().ok(),
+        };
+        match bits {
+            Some(v) if kind == Tok::Int && element == ElementType::I1 && v < 2 => Ok(AttrData::Bool(v == 1)),
+            Some(v) if kind == Tok::Int && (!negative || v <= 1 << 63) => {
+                Ok(AttrData::Int(if negative { (v as i64).wrapping_neg() } else { v as i64 }, ty))
+            }
+            _ => self.fail(span, "expected an integer of at most 64 bits"),
+        }
+    }
+
+    /// `array<i64: 1, 2>`
+    fn dense_array(&mut self) -> Parse<AttrData> {
+        self.expect("array")?;
+        self.expect("<")?;
+        let element = self.element_type()?;
+        let mut values = Vec::new();
+        if self.eat(":") {
+            values = self.comma_list(|p| match p.token_text() {
+                "true" | "false" => Ok(i64::from(p.word()? == "true")),
+                _ if element.is_float() => {
+                    let start = p.tok.start;
+                    let negative = p.eat("-");
+                    let t = p.advance();
+                    match super::number::float(&p.lexer.text[t.start..t.end], negative, element) {
+                        Some(v) => Ok(v.to_bits() as i64),
+                        None => p.fail(Span::new(start, t.end), "expected a number"),
+                    }
+                }
+                _ => p.integer(),
+            })?;
+        }
+        self.expect(">")?;
+        Ok(AttrData::DenseArray(element, values))
+    }
+
+    /// `#alias`, `#stablehlo<kind VALUE>`, `#stablehlo.name<…>`, `#sdy.…`
+    fn hash_attribute(&mut self) -> Parse<Result<Attr, AttrData>> {
+        let (tok, name) = (self.tok, &self.token_text()[1..]);
+        if let Some(&attr) = self.attr_aliases.get(name) {
+            self.advance();
+            return Ok(Ok(attr));
+        }
+        if let Some(kind) = name.strip_prefix("sdy.") {
+            self.advance();
+            return self.sdy_attribute(kind, tok).map(Err);
+        }
+        self.advance();
+        if !self.at("<") {
+            let d = crate::diagnostic::Diagnostic::error("parse", tok.span(), format!("attribute alias #{name} is not defined"))
+                .note("define it before its first use: #alias = …");
+            return self.error(d);
+        }
+        if matches!(name, "stablehlo" | "chlo" | "mhlo" | "vhlo")
+            && let Some(data) = self.attempt(|p| p.enum_attribute(name))
+        {
+            return Ok(Err(data));
+        }
+        if name == "stablehlo.conv"
+            && let Some(dims) = self.attempt(|p| {
+                p.expect("<")?;
+                let dims = p.conv_dims()?;
+                p.expect(">")?;
+                Ok(dims)
+            })
+        {
+            return Ok(Err(AttrData::ConvDims(dims)));
+        }
+        if let Some(fields) = self.attempt(Self::struct_fields) {
+            return Ok(Err(AttrData::Struct(name.into(), fields)));
+        }
+        self.skip_balanced()?;
+        Ok(Err(AttrData::Opaque(self.lexer.text[tok.start..self.prev_end()].into())))
+    }
+
+    fn enum_attribute(&mut self, dialect: &str) -> Parse<AttrData> {
+        self.expect("<")?;
+        let kind = self.word()?;
+        let value = self.word()?;
+        self.expect(">")?;
+        Ok(AttrData::Enum(dialect.into(), kind.into(), value.into()))
+    }
+
+    /// `<key = value, …>`: lists of integers, integers, words, and attributes.
+    pub fn struct_fields(&mut self) -> Parse<Vec<(Name, Attr)>> {
+        self.list("<", ">", |p| {
+            let key = p.word()?;
+            p.expect("=")?;
+            let attr = match p.tok.kind {
+                Tok::Punct if p.at("[") => match p.attempt(Self::int_list) {
+                    Some(ints) => p.program.attr_i64s(&ints),
+                    None => p.attribute()?,
+                },
+                Tok::Word if !matches!(p.token_text(), "dense" | "array" | "true" | "false") => {
+                    let word = p.word()?;
+                    p.program.intern_attr(AttrData::Opaque(word.into()))
+                }
+                _ => p.attribute()?,
+            };
+            Ok((p.program.name(key), attr))
+        })
+    }
+
+    /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
+    pub fn conv_dims(&mut self) -> Parse<ConvDims> {
+        let start = self.tok.span();
+        let input = self.conv_dim_list("b", "f")?;
+        self.expect("x")?;
+        let kernel = self.conv_dim_list("i", "o")?;
+        self.expect("->")?;
+        let output = self.conv_dim_list("b", "f")?;
+        let whole = start.to(Span::new(self.prev_end(), self.prev_end()));
+        match (input, kernel, output) {
+            (Some((ib, i_f, is)), Some((ki, ko, ks)), Some((ob, of, os))) => Ok(ConvDims {
+                input_batch: ib,
+                input_feature: i_f,
+                input_spatial: is,
+                kernel_input_feature: ki,
+                kernel_output_feature: ko,
+                kernel_spatial: ks,
+                output_batch: ob,
+                output_feature: of,
+                output_spatial: os,
+            }),
+            _ => self.fail(whole, "each list names its two letters once and the spatial dimensions 0, 1, … once"),
+        }
+    }
+
+    /// Positions of two letters and of the spatial numbers; `None` when something is missing or double.
+    fn conv_dim_list(&mut self, first: &str, second: &str) -> Parse<Option<(i64, i64, Vec<i64>)>> {
+        // Unknown dimensions `?` are kept by position only.
+        let items = self.list("[", "]", |p| {
+            let t = p.advance();
+            Ok(p.lexer.text[t.start..t.end].to_owned())
+        })?;
+        let find = |what: &str| {
+            let mut hits = items.iter().enumerate().filter(|i| i.1 == what).map(|i| i.0 as i64);
+            hits.next().filter(|_| hits.next().is_none())
+        };
+        let spatial: Option<Vec<i64>> = (0..items.len().saturating_sub(2)).map(|n| find(&n.to_string())).collect();
+        Ok(find(first).zip(find(second)).zip(spatial).map(|((a, b), s)| (a, b, s)))
+    }
+
+    /// Bytes of a quoted string of MLIR hex digits: `"0x0A0B"`.
+    pub(super) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+        let digits = text.strip_prefix("0x")?;
+        if !digits.len().is_multiple_of(2) {
+            return None;
+        }
+        let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
+        digits.as_bytes().chunks(2).map(|c| Some(digit(c[0])? << 4 | digit(c[1])?)).collect()
+    }
+
+    /// The content of the current string token, without passing it.
+    pub(super) fn string_content(&self) -> String {
+        let text = self.token_text();
+        unescape(&text[1..text.len() - 1])
+    }
+}

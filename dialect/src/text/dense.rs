@@ -1,0 +1,246 @@
+//! `dense<…>`: splats, nested lists, hex blobs; and their printing.
+
+use super::lexer::Tok;
+use super::number;
+use super::parser::{Parse, Parser};
+use super::printer::Printer;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{Attr, AttrData, ElementClass, ElementType, Shape};
+use crate::literal::Literal;
+use crate::scalar::Scalar;
+
+/// An element before its type is known.
+#[derive(Clone, Copy)]
+struct Element {
+    kind: Tok,
+    negative: bool,
+    start: usize,
+    end: usize,
+}
+
+impl Parser<'_> {
+    /// Passes `dense<…> : type`.
+    pub fn dense(&mut self) -> Parse<Attr> {
+        let start = self.tok.span();
+        self.expect("dense")?;
+        self.expect("<")?;
+        let mut elements = Vec::new();
+        let mut shape = Shape::new();
+        let mut blob = None;
+        let is_list = self.at("[");
+        if self.tok.kind == Tok::Str {
+            let span = self.tok.span();
+            let content = self.string_content();
+            self.advance();
+            match Self::hex_bytes(&content) {
+                Some(bytes) => blob = Some((bytes, span)),
+                None => return self.fail(span, "expected a string of hex digits like \"0x0A0B\""),
+            }
+        } else if is_list {
+            self.dense_list(&mut elements, &mut shape, 0)?;
+        } else if !self.at(">") {
+            self.dense_element(&mut elements)?;
+        }
+        self.expect(">")?;
+        self.expect(":")?;
+        let ty_span = self.tok.span();
+        let ty = self.ty()?;
+        let Some(tensor) = self.program.type_data(ty).tensor().cloned() else {
+            return self.fail(ty_span, "a dense literal has a tensor type");
+        };
+        let (Some(count), element) = (tensor.elements(), tensor.element) else {
+            return self.fail(ty_span, "a dense literal has a static type");
+        };
+        if matches!(element, ElementType::Other(_)) {
+            return self.fail(ty_span, "literals of this element type are not supported");
+        }
+        let whole = start.to(ty_span);
+        if let Some((bytes, span)) = blob {
+            let literal = match blob_literal(bytes, element, &tensor.shape, count) {
+                Some(l) => l,
+                None => return self.fail(span, format!("the hex string doesn't hold {count} elements of the type")),
+            };
+            return Ok(self.program.intern_attr(AttrData::Dense(ty, literal)));
+        }
+        let per = if element.is_complex() { 2 } else { 1 };
+        let splat = !is_list && elements.len() == per;
+        if !splat && (elements.len() != count.saturating_mul(per) || is_list && shape[..] != tensor.shape[..] && count > 0) {
+            let d = Diagnostic::error("type", whole, format!("a literal of shape {:?} for {}", &shape[..], self.program.type_text(ty)))
+                .note("give as many elements as the type has, or one for all: dense<0>");
+            return self.error(d);
+        }
+        let mut bytes = Vec::with_capacity(elements.len() / per * element.bytes());
+        for e in elements.chunks(per) {
+            match self.element_value(e, element) {
+                Some(value) => value.encode(element, &mut bytes),
+                None => {
+                    let message = format!("not a value of {}", self.program.element_text(element));
+                    return self.fail(Span::new(e[0].start, e[per - 1].end), message);
+                }
+            }
+        }
+        // One value for a tensor without elements says nothing.
+        let bytes = if count == 0 { Vec::new() } else { bytes };
+        let literal = Literal::from_bytes(element, &tensor.shape, bytes);
+        Ok(self.program.intern_attr(AttrData::Dense(ty, literal)))
+    }
+
+    fn dense_list(&mut self, elements: &mut Vec<Element>, shape: &mut Shape, depth: usize) -> Parse<()> {
+        let start = self.tok.span();
+        self.expect("[")?;
+        if shape.len() <= depth {
+            shape.push(-1);
+        }
+        let mut count = 0;
+        if !self.at("]") {
+            loop {
+                if self.at("[") {
+                    self.nested(|p| p.dense_list(elements, shape, depth + 1))?;
+                } else {
+                    self.dense_element(elements)?;
+                }
+                count += 1;
+                if !self.eat(",") {
+                    break;
+                }
+            }
+        }
+        self.expect("]")?;
+        if shape[depth] >= 0 && shape[depth] != count {
+            return self.fail(start, format!("a row of {count} elements among rows of {}", shape[depth]));
+        }
+        shape[depth] = count;
+        Ok(())
+    }
+
+    fn dense_element(&mut self, elements: &mut Vec<Element>) -> Parse<()> {
+        if self.eat("(") {
+            self.dense_element(elements)?;
+            self.expect(",")?;
+            self.dense_element(elements)?;
+            return self.expect(")");
+        }
+        let start = self.tok.start;
+        let negative = self.eat("-");
+        if !matches!(self.tok.kind, Tok::Int | Tok::Float) && !self.at("true") && !self.at("false") {
+            return self.fail_expected("a number, true or false");
+        }
+        let t = self.advance();
+        elements.push(Element { kind: t.kind, negative, start: if negative { start } else { t.start }, end: t.end });
+        Ok(())
+    }
+
+    fn element_value(&self, e: &[Element], element: ElementType) -> Option<Scalar> {
+        let text = |e: &Element| self.lexer.text[e.start..e.end].trim_start_matches(['-', ' ', '\n', '\t']);
+        let first = e.first()?;
+        match element.class() {
+            ElementClass::Complex => {
+                let part = if element == ElementType::C64 { ElementType::F32 } else { ElementType::F64 };
+                let value = |e: &Element| number::float(text(e), e.negative, part);
+                Some(Scalar::Complex(value(first)?, value(e.get(1)?)?))
+            }
+            ElementClass::Float if first.kind != Tok::Word => {
+                Some(Scalar::Float(number::float(text(first), first.negative, element)?))
+            }
+            ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => {
+                let value = match (first.kind, text(first)) {
+                    (Tok::Word, word) => i128::from(word == "true"),
+                    (Tok::Int, digits) => match digits.strip_prefix("0x") {
+                        Some(hex) => i128::from(u64::from_str_radix(hex, 16).ok()?),
+                        None => i128::from(digits.parse::<u64>().ok()?),
+                    },
+                    _ => return None,
+                };
+                let value = if first.negative { -value } else { value };
+                let bits = element.bits();
+                let low = if element.class() == ElementClass::Unsigned { 0 } else { -(1i128 << (bits - 1)) };
+                (value >= low && value < 1i128 << bits).then_some(Scalar::Int(value).round(element))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A literal from raw bytes: one element is a splat; `i1` is packed in bits or one byte each.
+fn blob_literal(bytes: Vec<u8>, element: ElementType, shape: &[i64], count: usize) -> Option<Literal> {
+    let n = element.bytes();
+    if element == ElementType::I1 && count > 1 && bytes.len() == count.div_ceil(8) {
+        let bits = (0..count).map(|i| bytes[i / 8] >> (i % 8) & 1).collect::<Vec<u8>>();
+        return Some(Literal::from_bytes(element, shape, bits));
+    }
+    let fits = Some(bytes.len()) == count.checked_mul(n) || bytes.len() == n && count > 0;
+    // Bits past a narrow type's width would make two spellings of one value.
+    let bytes = match element.bits() {
+        8.. => bytes,
+        1 => bytes.into_iter().map(|b| u8::from(b != 0)).collect(),
+        bits => bytes.into_iter().map(|b| b & ((1 << bits) - 1)).collect(),
+    };
+    fits.then(|| Literal::from_bytes(element, shape, bytes))
+}
+
+/// Literals with more elements than this are printed as hex.
+const MAX_ELEMENTS_AS_TEXT: usize = 100;
+
+impl Printer<'_> {
+    /// `dense<…>` without the type.
+    pub fn dense_value(&mut self, literal: &Literal) {
+        self.text("dense<");
+        let n = literal.len();
+        if n == 0 {
+            // An empty literal has no element to show.
+        } else if all_equal(literal) {
+            self.dense_item(literal, 0);
+        } else if n > MAX_ELEMENTS_AS_TEXT && literal.element.bits() >= 8 {
+            self.text("\"0x");
+            for b in literal.dense_bytes().iter() {
+                let digits = b"0123456789ABCDEF";
+                self.out.push(digits[usize::from(b >> 4)] as char);
+                self.out.push(digits[usize::from(b & 15)] as char);
+            }
+            self.text("\"");
+        } else {
+            let mut at = 0;
+            self.nested_list(literal, 0, &mut at);
+        }
+        self.text(">");
+    }
+
+    fn nested_list(&mut self, literal: &Literal, depth: usize, at: &mut usize) {
+        if depth == literal.shape.len() {
+            self.dense_item(literal, *at);
+            *at += 1;
+            return;
+        }
+        self.text("[");
+        for i in 0..literal.shape[depth] {
+            if i > 0 {
+                self.text(", ");
+            }
+            self.nested_list(literal, depth + 1, at);
+        }
+        self.text("]");
+    }
+
+    fn dense_item(&mut self, literal: &Literal, index: usize) {
+        let (bytes, element) = (literal.element_bytes(index), literal.element);
+        match literal.get(index) {
+            Scalar::Int(v) if element == ElementType::I1 => self.text(if v != 0 { "true" } else { "false" }),
+            Scalar::Int(v) => self.text(&v.to_string()),
+            Scalar::Float(v) => number::print_float(v, bytes, element, &mut self.out),
+            Scalar::Complex(re, im) => {
+                let (part, half) = (if element == ElementType::C64 { ElementType::F32 } else { ElementType::F64 }, bytes.len() / 2);
+                self.text("(");
+                number::print_float(re, &bytes[..half], part, &mut self.out);
+                self.text(",");
+                number::print_float(im, &bytes[half..], part, &mut self.out);
+                self.text(")");
+            }
+        }
+    }
+}
+
+fn all_equal(literal: &Literal) -> bool {
+    let bytes = literal.stored_bytes();
+    let n = literal.element.bytes();
+    bytes.chunks(n).all(|c| c == &bytes[..n])
+}

@@ -1,0 +1,17 @@
+//! Text: lexer, parser, printer, and the description of each op's syntax that both of the latter read.
+
+mod attribute;
+mod dense;
+mod lexer;
+mod location;
+mod number;
+mod parser;
+mod printer;
+mod resource;
+mod sharding;
+mod syntax;
+
+pub use lexer::{Tok, Token};
+pub use parser::{Failed, MAX_NESTING, MAX_TEXT, Parse, ParsedOp, Parser, parse, parse_with};
+pub use printer::{PrintOptions, Printer, print, print_with};
+pub use syntax::{CustomSyntax, Piece, Syntax, TypeForm};
