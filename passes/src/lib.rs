@@ -1,1 +1,2 @@
 //! Placeholder while the workspace is laid out.
+pub mod estimate;
