@@ -116,9 +116,9 @@ pub static CHIPS: [Chip; 7] = [
         hop_latency: HOP_LATENCY,
         torus_rank: 2, // B1 tpus.md:133
         wrap_rule: WrapRule::WholePod,
-        pod: [16, 16, 1], // GC: v2-512, 256 chips
+        pod: [16, 16, 1], // uncertain: in none of the sources; limits slices and closes rings only at this size
         pod_chips: 256,
-        host: [2, 2, 1], // B1 sharding.md:158: 8 cores
+        host: [2, 2, 1], // B1 sharding.md:158 counts 8 cores, two to a chip
         chiplets: 1,
         chiplet_bandwidth: 0.0,
     },
@@ -250,9 +250,10 @@ pub static CHIPS: [Chip; 7] = [
         wrap_rule: WrapRule::WholeCubes,
         pod: [4, 4, 576], // B3 tpus table
         pod_chips: 9216,
-        host: [2, 2, 1],               // B3 tpus table
-        chiplets: 2,                   // GC: two chiplets, shown to JAX as two devices
-        chiplet_bandwidth: 6.0 * 90e9, // GC: die-to-die is six times as fast as one ICI link
+        host: [2, 2, 1], // B3 tpus table
+        chiplets: 2,     // GC: two chiplets, shown to JAX as two devices
+        // GC tpu7x: die-to-die is six times as fast as one ICI link, here taken each way and of the book's link figure.
+        chiplet_bandwidth: 6.0 * 90e9,
     },
 ];
 

@@ -1,7 +1,8 @@
 //! Precision classes of matmuls: which of a chip's peak rates an operation on given element types may use.
 //!
 //! The MXU multiplies bf16 (and int8, int4, fp8 where the chip has it) and accumulates in f32. An f32 dot at the default precision is one
-//! bf16 pass, so it runs at the bf16 rate; precision HIGH takes three passes and HIGHEST six.
+//! bf16 pass (docs.jax.dev, "Matmul precision"), so it runs at the bf16 rate; HIGH is bf16_3x, three passes. HIGHEST is taken as six, the
+//! next multiple that recovers f32; no source for the chips themselves says so.
 
 /// A class of element types with one peak rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
