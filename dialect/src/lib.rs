@@ -11,6 +11,7 @@ pub mod literal;
 pub mod localize;
 pub mod op;
 pub mod ops;
+mod pieces;
 pub mod scalar;
 mod scalar_eval;
 pub mod sharding;

@@ -126,6 +126,22 @@ impl<'a> OpRef<'a> {
         self.program.region_block(self.op, i)
     }
 
+    /// The arguments of region `i`.
+    pub fn region_args(self, i: usize) -> &'a [Value] {
+        self.block(i).map(|b| self.program.block_args(b)).unwrap_or_default()
+    }
+
+    /// What region `i` gives: the operands of its terminator.
+    pub fn region_results(self, i: usize) -> &'a [Value] {
+        let last = self.block(i).and_then(|b| self.program.terminator(b));
+        last.map(|op| &*self.program.op(op).operands).unwrap_or_default()
+    }
+
+    /// The ids of the types of `values`.
+    pub fn type_ids(self, values: &[Value]) -> Vec<Ty> {
+        values.iter().map(|&v| self.program.value_type(v)).collect()
+    }
+
     /// Field `name` of struct attribute `attr`.
     pub fn field(self, attr: &str, name: &str) -> Option<&'a AttrData> {
         match self.attr(attr)? {

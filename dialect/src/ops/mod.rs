@@ -1,6 +1,9 @@
 //! Every op, by family. An op is a unit struct with one `impl OpDef` and one line in [`OPS`]; a new op touches its
 //! family's file alone.
 
+pub mod check;
+pub mod collective;
+pub mod control;
 pub mod elementwise;
 pub mod func;
 mod unknown;
@@ -16,5 +19,25 @@ pub static OPS: &[&dyn OpDef] = &[
     &func::FUNC,
     &func::RETURN,
     &func::CALL,
+    // control
+    &control::While,
+    &control::Case,
+    &control::If,
+    &control::OptimizationBarrier,
+    &control::CustomCall,
+    &control::Return,
+    // check
+    &check::ExpectEq,
+    &check::ExpectEqConst,
+    &check::ExpectAlmostEq,
+    &check::ExpectAlmostEqConst,
+    &check::ExpectClose,
+    // collectives
+    &collective::AllGather,
+    &collective::AllToAll,
+    &collective::CollectivePermute,
+    &collective::CollectiveBroadcast,
+    &collective::PartitionId,
+    &collective::ReplicaId,
     // elementwise
 ];

@@ -94,6 +94,15 @@ impl Program {
         p.out
     }
 
+    /// The text of a list of types: `(tensor<2xf32>, tensor<i32>)`.
+    pub fn types_text(&self, types: &[Ty]) -> String {
+        let mut p = self.printer();
+        p.text("(");
+        p.types(types);
+        p.text(")");
+        p.out
+    }
+
     /// The text of a type that may not be interned.
     pub fn type_data_text(&self, ty: &TypeData) -> String {
         let mut p = self.printer();
@@ -599,6 +608,7 @@ impl Printer<'_> {
 
     fn piece(&mut self, op: OpRef<'_>, piece: &Piece) {
         match *piece {
+            Piece::Operands if op.operands().is_empty() => {}
             Piece::Operands => {
                 self.space();
                 self.values(op.operands());
