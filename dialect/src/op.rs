@@ -10,7 +10,7 @@ use crate::ir::{OpRef, TypeData, Value};
 use crate::kernel::{Body, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::sharding::{ReductionKind, ShardingRule};
+use crate::sharding::{ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 /// A violated constraint of an op.
@@ -198,6 +198,11 @@ pub trait OpDef: Sync {
     /// Which values it makes one: loops, branches, manual and named computations, barriers.
     fn data_flow(&self, _op: OpRef<'_>) -> Vec<DataFlow> {
         Vec::new()
+    }
+
+    /// The change of distribution it stands for, if it is one of Shardy's collectives (or an identity among them).
+    fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
+        None
     }
 
     /// The value of a constant.
