@@ -20,6 +20,12 @@ impl EvalError {
     }
 }
 
+impl From<crate::op::Problem> for EvalError {
+    fn from(problem: crate::op::Problem) -> Self {
+        Self::new(problem.message)
+    }
+}
+
 /// A value or the reason there is none.
 pub type EvalResult<T> = Result<T, EvalError>;
 

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalResult, Lanes, Mask};
-use crate::ir::{OpRef, TypeData, Value};
+use crate::ir::build::Builder;
+use crate::ir::{Op, OpRef, TypeData, Value};
 use crate::kernel::{Body, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
@@ -163,6 +164,12 @@ pub trait OpDef: Sync {
     /// Builds the per-device form from local operands; the same op with local result types by default.
     fn localize(&self, cx: &mut Localize<'_>) {
         cx.same_op();
+    }
+
+    /// The same computation in StableHLO, for ops of other dialects: builds it and gives the values that replace the
+    /// op's results. `None`: it stays as it is.
+    fn expand(&self, _op: Op, _build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        None
     }
 
     /// The slow, obvious meaning over concrete tensors: the oracle.

@@ -2,7 +2,7 @@
 
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Op, Region, Ty, Value};
-use super::program::Program;
+use super::program::{Program, ValueSource};
 use super::ty::{TensorType, TypeData};
 use crate::diagnostic::Span;
 use crate::literal::Literal;
@@ -113,6 +113,14 @@ impl<'a> OpRef<'a> {
         match self.attr(name)? {
             AttrData::Dense(_, literal) => Some(literal),
             _ => None,
+        }
+    }
+
+    /// The value of operand `i`, if a constant makes it.
+    pub fn constant_operand(self, i: usize) -> Option<&'a Literal> {
+        match self.program.value_source(*self.operands().get(i)?) {
+            ValueSource::Result(op, _) => self.program.op(op).def.constant(self.program.view(op)),
+            ValueSource::Arg(..) => None,
         }
     }
 
