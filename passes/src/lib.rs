@@ -1,2 +1,17 @@
-//! Placeholder while the workspace is laid out.
-pub mod estimate;
+//! Algorithms over all ops: they ask ops for their roles and never name one.
+//!
+//! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
+//! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
+
+pub mod options;
+mod pass;
+mod registry;
+
+pub use pass::{Pass, Report, Step, run_passes};
+pub use registry::{Pipeline, Registry};
+
+/// All passes, in the order they usually run.
+pub static PASSES: &[&Pass] = &[];
+
+/// Lists of passes that have a name.
+pub static PIPELINES: &[Pipeline] = &[];

@@ -2,7 +2,6 @@
 
 mod attr;
 pub mod build;
-mod clone;
 mod entity;
 mod loc;
 mod program;
@@ -11,7 +10,6 @@ mod view;
 mod walk;
 
 pub use attr::{AllToAllParam, AttrData, ConvDims};
-pub use clone::Renaming;
 pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 pub use loc::LocData;
 pub(crate) use program::LOC_ALIAS;

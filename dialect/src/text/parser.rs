@@ -994,14 +994,6 @@ impl<'s> Parser<'s> {
                 op.results.push(ty);
                 self.check_operands(op, &operands)
             }
-            TypeForm::Arrow if self.at("(") => self.functional(op),
-            TypeForm::Arrow => {
-                let types = self.comma_list(Self::ty)?;
-                self.expect("->")?;
-                let results = self.comma_list(Self::ty)?;
-                op.results.extend(results);
-                self.check_operands(op, &types)
-            }
             TypeForm::Result => {
                 let ty = self.ty()?;
                 op.results.push(ty);
@@ -1128,7 +1120,7 @@ pub(crate) fn short(text: &str) -> String {
 }
 
 /// The candidate nearest to `word` by edit distance, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 64 {
         return None;
     }

@@ -1,0 +1,1 @@
+//! Pointwise ops: one row each, the scalar operation says it all.

@@ -1,0 +1,161 @@
+//! Options of passes as data: name, type, default and doc, so that `--help`, the parser of `--passes` and the pass
+//! itself read the same rows.
+
+use std::fmt;
+
+use dialect::text::nearest;
+
+/// One option of a pass.
+pub struct OptionDef {
+    /// Its name, in kebab-case.
+    pub name: &'static str,
+    /// What values it takes.
+    pub ty: OptionType,
+    /// The value when nobody sets it, as it would be written.
+    pub default: &'static str,
+    /// One sentence for `--help`.
+    pub doc: &'static str,
+}
+
+/// What values an option takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OptionType {
+    /// `true` or `false`.
+    Bool,
+    /// An integer.
+    Int,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A number of bytes: `1073741824`, `16GiB`, `512MB`; empty for none.
+    Bytes,
+    /// Any text.
+    Text,
+}
+
+impl fmt::Display for OptionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionType::Bool => f.write_str("true|false"),
+            OptionType::Int => f.write_str("integer"),
+            OptionType::Choice(words) => f.write_str(&words.join("|")),
+            OptionType::Bytes => f.write_str("bytes, e.g. 16GiB"),
+            OptionType::Text => f.write_str("text"),
+        }
+    }
+}
+
+/// The values of a pass's options, defaults filled in.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub struct Options {
+    values: Vec<(&'static str, String)>,
+}
+
+impl Options {
+    /// Every option at its default.
+    pub fn defaults(defs: &'static [OptionDef]) -> Self {
+        Self { values: defs.iter().map(|d| (d.name, d.default.to_owned())).collect() }
+    }
+
+    /// Sets one option; the error says what would have fitted.
+    pub fn set(&mut self, defs: &'static [OptionDef], name: &str, value: &str) -> Result<(), String> {
+        let Some(at) = defs.iter().position(|d| d.name == name) else {
+            return Err(match nearest(name, defs.iter().map(|d| d.name)) {
+                Some(near) => format!("no option '{name}'; did you mean '{near}'?"),
+                None if defs.is_empty() => format!("no option '{name}'; it takes none"),
+                None => {
+                    let all: Vec<&str> = defs.iter().map(|d| d.name).collect();
+                    format!("no option '{name}'; it takes {}", all.join(", "))
+                }
+            });
+        };
+        let def = &defs[at];
+        let fits = match def.ty {
+            OptionType::Bool => matches!(value, "true" | "false"),
+            OptionType::Int => value.parse::<i64>().is_ok(),
+            OptionType::Choice(words) => words.contains(&value),
+            OptionType::Bytes => value.is_empty() || parse_bytes(value).is_some(),
+            OptionType::Text => true,
+        };
+        if !fits {
+            return Err(format!("option '{name}' wants {}, not '{value}'", def.ty));
+        }
+        self.values[at].1 = value.to_owned();
+        Ok(())
+    }
+
+    /// The value as text; panics when the pass declares no such option.
+    pub fn text(&self, name: &str) -> &str {
+        match self.values.iter().find(|v| v.0 == name) {
+            Some(v) => &v.1,
+            None => panic!("the pass declares no option '{name}'"),
+        }
+    }
+
+    /// The value of an option of type [`OptionType::Bool`].
+    pub fn flag(&self, name: &str) -> bool {
+        self.text(name) == "true"
+    }
+
+    /// The value of an option of type [`OptionType::Int`].
+    pub fn int(&self, name: &str) -> i64 {
+        self.text(name).parse().unwrap_or_else(|_| panic!("option '{name}' is declared as no integer"))
+    }
+
+    /// The value of an option of type [`OptionType::Bytes`]; `None` when empty.
+    pub fn bytes(&self, name: &str) -> Option<u64> {
+        parse_bytes(self.text(name))
+    }
+}
+
+/// `16GiB`, `512MB`, `1.5GiB`, `1024`: binary and decimal units as the letters say.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1024f64.powi(2),
+        "g" | "gib" => 1024f64.powi(3),
+        "t" | "tib" => 1024f64.powi(4),
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return None,
+    };
+    let value = number.parse::<f64>().ok()? * scale;
+    (value.is_finite() && value < 1e19).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static DEFS: &[OptionDef] = &[
+        OptionDef { name: "mode", ty: OptionType::Choice(&["full", "greedy"]), default: "full", doc: "" },
+        OptionDef { name: "limit", ty: OptionType::Int, default: "3", doc: "" },
+    ];
+
+    #[test]
+    fn values_are_checked_when_set() {
+        let mut options = Options::defaults(DEFS);
+        assert_eq!((options.text("mode"), options.int("limit")), ("full", 3));
+        options.set(DEFS, "limit", "-7").unwrap();
+        assert_eq!(options.int("limit"), -7);
+        assert_eq!(options.set(DEFS, "limit", "x"), Err("option 'limit' wants integer, not 'x'".into()));
+        assert_eq!(options.set(DEFS, "mode", "fast"), Err("option 'mode' wants full|greedy, not 'fast'".into()));
+        assert_eq!(options.set(DEFS, "limt", "1"), Err("no option 'limt'; did you mean 'limit'?".into()));
+        assert_eq!(options.set(DEFS, "zzz", "1"), Err("no option 'zzz'; it takes mode, limit".into()));
+    }
+
+    #[test]
+    fn bytes_know_their_units() {
+        assert_eq!(parse_bytes("8GiB"), Some(8 << 30));
+        assert_eq!(parse_bytes("1.5k"), Some(1536));
+        assert_eq!(parse_bytes("2MB"), Some(2_000_000));
+        assert_eq!(parse_bytes("12"), Some(12));
+        for wrong in ["", "GiB", "1.2.3", "5 parsecs", "99999999999TiB"] {
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
+        }
+    }
+}

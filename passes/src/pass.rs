@@ -1,0 +1,104 @@
+//! Passes, their options as data, and the one loop that runs them.
+//!
+//! There is no manager object: a pass is a row in [`PASSES`](crate::PASSES), a pipeline is a list of names read top
+//! to bottom. The loop verifies before the first pass and after every pass, so that a pass may rely on a valid
+//! program and a pass that breaks one is named at once.
+
+use std::time::{Duration, Instant};
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::Program;
+
+use crate::options::{OptionDef, Options};
+
+/// One transformation or analysis of a whole program.
+pub struct Pass {
+    /// The word that also names its file, its option of `--passes` and its folder of lit-tests.
+    pub name: &'static str,
+    /// One or two sentences for `--help`.
+    pub doc: &'static str,
+    /// What can be set as `name{option=value}`.
+    pub options: &'static [OptionDef],
+    /// Does it. User faults go into the diagnostics; after an error the program is not used any more.
+    pub run: fn(&mut Program, &Options, &mut Diagnostics),
+}
+
+/// A pass with its options set.
+#[derive(Clone)]
+pub struct Step {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// Its options, defaults filled in.
+    pub options: Options,
+}
+
+impl Step {
+    /// The pass with all options at their defaults.
+    pub fn new(pass: &'static Pass) -> Self {
+        Self { pass, options: Options::defaults(pass.options) }
+    }
+
+    /// The pass with some options set; panics when the pass has no such option or the value doesn't fit, which is a
+    /// mistake in the calling code.
+    pub fn with(pass: &'static Pass, settings: &[(&str, &str)]) -> Self {
+        let mut step = Self::new(pass);
+        for (name, value) in settings {
+            if let Err(fault) = step.options.set(pass.options, name, value) {
+                panic!("pass '{}': {fault}", pass.name);
+            }
+        }
+        step
+    }
+}
+
+/// What [`run_passes`] did.
+#[derive(Default)]
+pub struct Report {
+    /// Everything the verifier and the passes had to say.
+    pub diagnostics: Diagnostics,
+    /// Seconds of each pass that ran, in order; the verifier's share is apart.
+    pub timings: Vec<(&'static str, Duration)>,
+    /// Time spent verifying.
+    pub verify_time: Duration,
+    /// The pass after which the program was no longer valid: a bug of that pass, not of the input.
+    pub broken_by: Option<&'static str>,
+}
+
+impl Report {
+    /// Whether every pass ran and none found an error.
+    pub fn ok(&self) -> bool {
+        !self.diagnostics.has_errors()
+    }
+}
+
+/// Runs `steps` in order, stopping at the first that finds an error. `after` sees the program after each pass.
+pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
+    let mut report = Report::default();
+    if !verify(program, &mut report) {
+        return report;
+    }
+    for step in steps {
+        let start = Instant::now();
+        (step.pass.run)(program, &step.options, &mut report.diagnostics);
+        report.timings.push((step.pass.name, start.elapsed()));
+        after(program, step);
+        if report.diagnostics.has_errors() {
+            return report;
+        }
+        if !verify(program, &mut report) {
+            report.broken_by = Some(step.pass.name);
+            let message = format!("pass '{}' made an invalid program", step.pass.name);
+            let bug = Diagnostic::error("bug", Span::default(), message);
+            report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
+            return report;
+        }
+    }
+    report
+}
+
+fn verify(program: &Program, report: &mut Report) -> bool {
+    let start = Instant::now();
+    dialect::verify(program, &mut report.diagnostics);
+    report.verify_time += start.elapsed();
+    report.ok()
+}

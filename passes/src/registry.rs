@@ -1,0 +1,237 @@
+//! The passes by name, and `--passes a,b{option=value other=value}` as steps.
+//!
+//! The text is MLIR's: names with commas between, options in braces with spaces between. A pipeline's name stands
+//! for its passes.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::text::nearest;
+
+use crate::pass::{Pass, Step};
+use crate::{PASSES, PIPELINES};
+
+/// A list of passes under one name.
+pub struct Pipeline {
+    /// What `--passes` calls it.
+    pub name: &'static str,
+    /// One sentence for `--help`.
+    pub doc: &'static str,
+    /// The passes in order.
+    pub passes: &'static [&'static str],
+}
+
+/// The known passes: the standard ones, and what an embedder adds.
+#[derive(Clone)]
+pub struct Registry {
+    passes: Vec<&'static Pass>,
+}
+
+impl Registry {
+    /// Everything in [`PASSES`].
+    pub fn standard() -> Self {
+        Self { passes: PASSES.to_vec() }
+    }
+
+    /// With more passes; a later one replaces one of the same name.
+    pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
+        for &pass in passes {
+            match self.passes.iter_mut().find(|p| p.name == pass.name) {
+                Some(old) => *old = pass,
+                None => self.passes.push(pass),
+            }
+        }
+        self
+    }
+
+    /// The pass called `name`.
+    pub fn get(&self, name: &str) -> Option<&'static Pass> {
+        self.passes.iter().copied().find(|p| p.name == name)
+    }
+
+    /// All of them, in the order they usually run.
+    pub fn passes(&self) -> &[&'static Pass] {
+        &self.passes
+    }
+
+    /// The steps that `text` names. Diagnostics carry spans into `text`.
+    pub fn parse(&self, text: &str) -> Result<Vec<Step>, Diagnostics> {
+        let mut reader = Reader { registry: self, text, at: 0, steps: Vec::new(), diagnostics: Diagnostics::default() };
+        reader.list();
+        if reader.diagnostics.has_errors() { Err(reader.diagnostics) } else { Ok(reader.steps) }
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+struct Reader<'a> {
+    registry: &'a Registry,
+    text: &'a str,
+    at: usize,
+    steps: Vec<Step>,
+    diagnostics: Diagnostics,
+}
+
+impl<'a> Reader<'a> {
+    fn list(&mut self) {
+        self.spaces();
+        while self.at < self.text.len() {
+            let first = self.steps.len();
+            let (name, span) = self.word(",{");
+            if name.is_empty() {
+                self.error(span, "expected the name of a pass".to_owned());
+            } else {
+                self.named(name, span);
+            }
+            if self.eat('{') {
+                self.options(first, name);
+            }
+            self.spaces();
+            if self.at < self.text.len() && !self.eat(',') {
+                let span = Span::new(self.at, self.text.len());
+                self.error(span, "expected ',' between passes".to_owned());
+                return;
+            }
+            self.spaces();
+        }
+    }
+
+    /// Adds the pass or pipeline called `name`.
+    fn named(&mut self, name: &'a str, span: Span) {
+        if let Some(pass) = self.registry.get(name) {
+            self.steps.push(Step::new(pass));
+        } else if let Some(pipeline) = PIPELINES.iter().find(|p| p.name == name) {
+            let passes = pipeline.passes.iter().filter_map(|p| self.registry.get(p));
+            self.steps.extend(passes.map(Step::new));
+        } else {
+            let known = || self.registry.passes.iter().map(|p| p.name).chain(PIPELINES.iter().map(|p| p.name));
+            let mut d = Diagnostic::error("passes", span, format!("there is no pass '{name}'"));
+            d = match nearest(name, known()) {
+                Some(near) => d.note(format!("did you mean '{near}'?")),
+                None => d.note(format!("the passes are {}", known().collect::<Vec<_>>().join(", "))),
+            };
+            self.diagnostics.push(d);
+        }
+    }
+
+    /// `option=value other=value}` for the steps from `first` on.
+    fn options(&mut self, first: usize, pass: &str) {
+        loop {
+            self.spaces();
+            if self.eat('}') {
+                return;
+            }
+            if self.at >= self.text.len() {
+                let span = Span::new(self.at, self.at);
+                self.error(span, format!("the options of '{pass}' have no closing '}}'"));
+                return;
+            }
+            let start = self.at;
+            let (name, span) = self.word("=}");
+            let value = if self.eat('=') { self.word("}").0 } else { "true" };
+            if name.is_empty() {
+                self.error(span, "expected option=value".to_owned());
+                self.at = self.text.len();
+                return;
+            }
+            if self.steps.len() == first {
+                // The pass is unknown and said so.
+                continue;
+            }
+            // An option of a pipeline goes to the passes in it that have it.
+            let several = self.steps.len() - first > 1;
+            let has = |s: &Step| s.pass.options.iter().any(|o| o.name == name);
+            let one_has = self.steps[first..].iter().any(has);
+            let mut faults = Vec::new();
+            for step in &mut self.steps[first..] {
+                if several && one_has && !has(step) {
+                    continue;
+                }
+                if let Err(fault) = step.options.set(step.pass.options, name, value) {
+                    faults.push(format!("pass '{}': {fault}", step.pass.name));
+                }
+            }
+            if let Some(fault) = faults.into_iter().next() {
+                self.error(Span::new(start, self.at), fault);
+            }
+        }
+    }
+
+    fn error(&mut self, span: Span, message: String) {
+        self.diagnostics.push(Diagnostic::error("passes", span, message));
+    }
+
+    /// Characters up to white space or one of `ends`.
+    fn word(&mut self, ends: &str) -> (&'a str, Span) {
+        let start = self.at;
+        let rest = &self.text[start..];
+        let len = rest.find(|c: char| c.is_whitespace() || ends.contains(c)).unwrap_or(rest.len());
+        self.at += len;
+        (&rest[..len], Span::new(start, self.at))
+    }
+
+    fn spaces(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        let hit = self.text[self.at..].starts_with(c);
+        self.at += if hit { c.len_utf8() } else { 0 };
+        hit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{OptionDef, OptionType};
+
+    static OPTIONS: &[OptionDef] =
+        &[OptionDef { name: "deep", ty: OptionType::Bool, default: "false", doc: "" }];
+    static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
+    static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
+
+    fn parse(text: &str) -> Result<Vec<String>, Vec<(Span, String)>> {
+        let registry = Registry { passes: vec![&FIRST, &SECOND] };
+        let show = |s: &Step| match s.options == Options::defaults(s.pass.options) {
+            true => s.pass.name.to_owned(),
+            false => format!("{}{{deep={}}}", s.pass.name, s.options.text("deep")),
+        };
+        match registry.parse(text) {
+            Ok(steps) => Ok(steps.iter().map(show).collect()),
+            Err(d) => Err(d.iter().map(|d| (d.labels[0].0, d.message.clone())).collect()),
+        }
+    }
+
+    use crate::options::Options;
+
+    #[test]
+    fn names_and_options_are_read() {
+        assert_eq!(parse("first,second"), Ok(vec!["first".into(), "second".into()]));
+        assert_eq!(parse(" first{deep=true} , second "), Ok(vec!["first{deep=true}".into(), "second".into()]));
+        assert_eq!(parse("first{deep}"), Ok(vec!["first{deep=true}".into()]));
+        assert_eq!(parse(""), Ok(vec![]));
+    }
+
+    #[test]
+    fn faults_point_at_their_place() {
+        let fault = |at: usize, end: usize, message: &str| Err(vec![(Span::new(at, end), message.to_owned())]);
+        assert_eq!(parse("first,secnd"), fault(6, 11, "there is no pass 'secnd'"));
+        assert_eq!(parse("first{deep=7}"), fault(6, 12, "pass 'first': option 'deep' wants true|false, not '7'"));
+        assert_eq!(parse("second{deep=true}"), fault(7, 16, "pass 'second': no option 'deep'; it takes none"));
+        assert_eq!(parse("first{deep=true"), fault(15, 15, "the options of 'first' have no closing '}'"));
+        assert_eq!(parse("first second"), fault(6, 12, "expected ',' between passes"));
+        assert_eq!(parse(",first"), fault(0, 0, "expected the name of a pass"));
+    }
+
+    #[test]
+    fn a_later_pass_replaces_one_of_its_name() {
+        static OTHER: Pass = Pass { name: "first", doc: "other", options: &[], run: |_, _, _| {} };
+        let registry = Registry { passes: vec![&FIRST] }.with_passes(&[&OTHER, &SECOND]);
+        assert_eq!(registry.get("first").map(|p| p.doc), Some("other"));
+        assert_eq!(registry.passes().len(), 2);
+    }
+}
