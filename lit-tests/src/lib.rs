@@ -1,1 +1,1 @@
-//! The tests of this package live in its tests folder.
+//! One idea per `.mlir` file, its snapshot beside it; the harness is `tests/lit.rs`.
