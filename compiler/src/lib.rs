@@ -1,1 +1,16 @@
-//! Placeholder while the workspace is laid out.
+//! `shardc`, the sharding compiler: the driver, the command line, reports and pictures.
+//!
+//! [`run`] is the whole program as a function of its arguments and streams; `main.rs` and the tests call it.
+//! Everything said to the user is made in this crate: `dialect`, `passes` and `runtime` return plain data.
+
+pub mod cli;
+mod command;
+mod expectation;
+mod json;
+pub mod pipeline;
+mod render;
+mod session;
+mod source;
+
+pub use cli::{main, run, run_with};
+pub use session::Io;

@@ -1,0 +1,118 @@
+//! The command line: subcommands, and the way from arguments to an exit code.
+//!
+//! Exit codes: 0 ok, 1 diagnostics or a failed comparison, 2 usage, 101 a bug in shardc.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::command;
+use crate::pipeline::Registry;
+use crate::session::{Io, Outcome, Session};
+
+/// Everything went well.
+pub const OK: u8 = 0;
+/// The program has errors, or a comparison failed.
+pub const FAILED: u8 = 1;
+/// The command line can't be obeyed.
+pub const USAGE: u8 = 2;
+/// shardc itself is wrong.
+pub const BUG: u8 = 101;
+
+const EXAMPLES: &str = "\
+Examples:
+  # What does my program become on each device?
+  shardc compile model.mlir
+
+  # Why is there communication, and what would remove it?
+  shardc explain model.mlir
+
+  # How long would it take, and does it fit, on a slice of TPUs?
+  shardc cost model.mlir --target v5e:4x4
+
+  # Who holds what?
+  shardc show model.mlir
+
+  # Run it on simulated devices and compare with what JAX computed
+  shardc run model.mlir --inputs inputs.npz --expect expected.npz
+
+  # Does partitioning change its results?
+  shardc check model.mlir
+
+Programs are StableHLO with Shardy annotations, as JAX prints them:
+  jax.jit(f, in_shardings=..., out_shardings=...).lower(...).as_text()
+'-' reads standard input. Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.";
+
+#[derive(Parser)]
+#[command(name = "shardc", version, about, long_about = None, after_long_help = EXAMPLES, max_term_width = 100)]
+#[command(arg_required_else_help = true, infer_long_args = true)]
+/// The sharding compiler you can read, run and trust on a laptop
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Opt(command::opt::Args),
+}
+
+impl Command {
+    fn run(self, session: &mut Session<'_>) -> Outcome {
+        match self {
+            Command::Opt(args) => command::opt::run(&args, session),
+        }
+    }
+}
+
+/// Runs `shardc` with `args` (without the program's name) and gives the exit code.
+pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
+    run_with(&Registry::standard(), args, io)
+}
+
+/// The same with ops and passes of one's own.
+pub fn run_with<A: Into<OsString>>(registry: &Registry, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
+    let args = std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into));
+    // The streams may live longer than the registry; the run lives as long as both.
+    let Io { stdin, out, err, out_color, err_color } = io;
+    let mut session = Session::new(registry, Io { stdin, out, err, out_color, err_color });
+    let outcome = match Cli::try_parse_from(args) {
+        Ok(cli) => cli.command.run(&mut session),
+        Err(e) => {
+            let color = if e.use_stderr() { session.io.err_color } else { session.io.out_color };
+            let text = e.render();
+            let text = if color { text.ansi().to_string() } else { text.to_string() };
+            let written = if e.use_stderr() { session.say(&text) } else { session.print(&text) };
+            return if e.use_stderr() && written.is_ok() { USAGE } else { OK };
+        }
+    };
+    session.finish(outcome)
+}
+
+/// `main` of the program: [`run`] over the process's arguments and streams.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        let mut err = std::io::stderr().lock();
+        let _ = writeln!(err, "shardc: internal error: {info}");
+        let _ = writeln!(err, "this is a bug in shardc, not in your program; please report it with the command and its input");
+    }));
+    // Deep programs nest deeply in the parser and in the passes; the main thread's stack is the system's choice.
+    let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(|| {
+        let (out, err) = (std::io::stdout(), std::io::stderr());
+        let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
+        let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err.lock());
+        run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
+    });
+    match worker.map(|w| w.join()) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        _ => ExitCode::from(BUG),
+    }
+}
+
+/// Colors are for terminals, and not where `NO_COLOR` is set or the terminal is dumb.
+fn wants_color(terminal: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+}

@@ -1,0 +1,20 @@
+//! The subcommands, one file each: its arguments, its help and what it does.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub(crate) mod opt;
+
+/// What every command takes.
+#[derive(clap::Args)]
+pub(crate) struct Common {
+    /// The program: StableHLO text with Shardy annotations; '-' is standard input
+    #[arg(value_name = "IN")]
+    pub input: OsString,
+    /// Write the result here instead of to standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// End the output with one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}

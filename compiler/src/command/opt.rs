@@ -1,0 +1,96 @@
+//! `shardc opt`: parse, verify, run passes, print; with mlir-opt's habits.
+
+use dialect::text::PrintOptions;
+
+use super::Common;
+use crate::expectation;
+use crate::pipeline::{self, Watch};
+use crate::session::{Failure, Outcome, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  shardc opt model.mlir                                  check it and print it in canonical form
+  shardc opt --passes propagate model.mlir               what Shardy's propagation makes of it
+  shardc opt --passes import,propagate,plan model.mlir   with the collectives of the plan
+  shardc opt --split-input-file --verify-diagnostics tests.mlir";
+
+/// Run passes over a program and print it
+#[derive(clap::Args)]
+#[command(after_long_help = help())]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Passes in order, with options in braces: a,b{option=value other=value}
+    #[arg(long, value_name = "LIST", default_value = "")]
+    passes: String,
+    /// Treat the text between lines of '// -----' as programs of their own
+    #[arg(long)]
+    split_input_file: bool,
+    /// Compare diagnostics with the comments '// expected-error@+1 {{text}}'
+    #[arg(long)]
+    verify_diagnostics: bool,
+    /// Print the program after these passes, or after 'all', on the error stream
+    #[arg(long, value_name = "PASS", value_delimiter = ',')]
+    print_after: Vec<String>,
+    /// Report the seconds each pass takes, on the error stream
+    #[arg(long)]
+    timing: bool,
+    /// Print source locations
+    #[arg(long, visible_alias = "mlir-print-debuginfo")]
+    locations: bool,
+    /// Print every op in MLIR's generic form
+    #[arg(long, visible_alias = "mlir-print-op-generic")]
+    generic: bool,
+    /// Print why each collective is there
+    #[arg(long)]
+    causes: bool,
+}
+
+fn help() -> String {
+    let mut text = format!("{EXAMPLES}\n\nPasses:\n");
+    for pass in passes::Registry::standard().passes() {
+        text.push_str(&format!("  {:<12} {}\n", pass.name, pass.doc));
+        for option in pass.options {
+            text.push_str(&format!("    {}={} (default: {})\n", option.name, option.ty, option.default));
+            text.push_str(&format!("        {}\n", option.doc));
+        }
+    }
+    text.push_str("\nPipelines:\n");
+    for pipeline in passes::PIPELINES {
+        text.push_str(&format!("  {:<12} {} = {}\n", pipeline.name, pipeline.doc, pipeline.passes.join(",")));
+    }
+    text.trim_end().to_owned()
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+    session.want_json(args.common.json);
+    let source = session.read(&args.common.input)?;
+    let steps = pipeline::steps(session, &args.passes)?;
+    let watch = Watch {
+        print_after: args.print_after.clone(),
+        timing: args.timing,
+        print: PrintOptions { locations: args.locations, generic: args.generic, causes: args.causes },
+    };
+    let pieces = if args.split_input_file { source.split() } else { vec![source] };
+    let (mut printed, mut failed) = (Vec::new(), false);
+    for piece in &pieces {
+        let (mut program, mut diagnostics) = pipeline::parse_quietly(session, piece);
+        if !diagnostics.has_errors() {
+            diagnostics.append(pipeline::run_quietly(session, &mut program, &steps, &watch)?);
+        }
+        if !diagnostics.has_errors() {
+            printed.push(dialect::print_with(&program, watch.print));
+        }
+        if args.verify_diagnostics {
+            diagnostics = expectation::compare(piece, &diagnostics);
+        }
+        match session.report(piece, &diagnostics) {
+            Ok(()) => {}
+            Err(Failure::Said) => failed = true,
+            Err(other) => return Err(other),
+        }
+    }
+    session.emit(args.common.output.as_deref(), &printed.join("// -----\n"))?;
+    if failed { Err(Failure::Said) } else { Ok(()) }
+}

@@ -1,0 +1,182 @@
+//! Diagnostics as text: the only place that knows codespan-reporting.
+//!
+//! Programs printed by JAX have lines of thousands of characters, so what is rendered is not the source but an
+//! excerpt of it: each line that is pointed at, cut to a window around the label. Line and column numbers stay those
+//! of the source; columns count characters.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use codespan_reporting::diagnostic::{Diagnostic as Shown, Label, LabelStyle, Severity as Level};
+use codespan_reporting::files::{Error, Files};
+use codespan_reporting::term::termcolor::{Ansi, NoColor, WriteColor};
+use codespan_reporting::term::{self, Config, StylesWriter, Styles};
+use dialect::diagnostic::{Diagnostic, Severity, Span};
+
+use crate::source::Source;
+
+/// Lines longer than this many bytes are cut.
+const LINE: usize = 160;
+/// This much is kept before the first label of a cut line.
+const BEFORE: usize = 48;
+
+/// Renders `diagnostics` about `source`, with terminal colors if `color`.
+pub(crate) fn render<'a>(source: &Source, diagnostics: impl IntoIterator<Item = &'a Diagnostic>, color: bool) -> String {
+    let mut bytes = Vec::new();
+    for diagnostic in diagnostics {
+        if color {
+            one(&mut Ansi::new(&mut bytes), source, diagnostic);
+        } else {
+            one(&mut NoColor::new(&mut bytes), source, diagnostic);
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
+    let level = match diagnostic.severity {
+        Severity::Error if diagnostic.code == "bug" => Level::Bug,
+        Severity::Error => Level::Error,
+        Severity::Warning => Level::Warning,
+        Severity::Remark => Level::Note,
+    };
+    let labels: Vec<(Span, &str)> = diagnostic.labels.iter().map(|(span, text)| (*span, text.as_str())).collect();
+    let placed: Vec<(Span, &str)> = labels.iter().copied().filter(|l| source.contains(l.0)).collect();
+    let excerpt = Excerpt::new(source, placed.iter().map(|l| l.0));
+    let mut shown = Shown::new(level).with_message(&diagnostic.message);
+    if !matches!(diagnostic.code, "" | "bug") {
+        shown = shown.with_code(diagnostic.code);
+    }
+    for (i, &(span, text)) in placed.iter().enumerate() {
+        let style = if i == 0 { LabelStyle::Primary } else { LabelStyle::Secondary };
+        shown = shown.with_label(Label::new(style, (), excerpt.place(source, span)).with_message(text));
+    }
+    // A label that points nowhere still has something to say.
+    let lost = labels.iter().filter(|l| !source.contains(l.0) && !l.1.is_empty()).map(|l| l.1.to_owned());
+    shown = shown.with_notes(lost.chain(diagnostic.notes.iter().cloned()).collect());
+    let config = Config { tab_width: 4, ..Config::default() };
+    let styles = Styles::default();
+    let mut writer = StylesWriter::new(out, &styles);
+    // Writing into memory can't fail, and every label was placed inside the excerpt.
+    let _ = term::emit_to_write_style(&mut writer, &config, &excerpt, &shown);
+}
+
+/// The labelled lines of a source and those between and around them, each cut to a window.
+struct Excerpt {
+    name: String,
+    text: String,
+    /// By line index in the source: the line's place in `text`, and in the source without marks of cutting.
+    lines: BTreeMap<usize, Line>,
+    /// The number of the source's first line, from 0.
+    first_line: usize,
+}
+
+struct Line {
+    /// Where it stands in the excerpt, with the marks of cutting and the line's end.
+    place: Range<usize>,
+    /// Where the kept part begins in the excerpt.
+    text_start: usize,
+    /// What is kept, in the source.
+    kept: Range<usize>,
+    /// Characters of the line before what is kept.
+    columns_before: usize,
+}
+
+impl Excerpt {
+    fn new(source: &Source, spans: impl Iterator<Item = Span>) -> Self {
+        let mut wanted: BTreeMap<usize, Option<usize>> = BTreeMap::new();
+        for span in spans {
+            let (index, at) = (source.line_index(span.start as usize), span.start as usize);
+            let first = wanted.entry(index).or_default();
+            *first = Some(first.map_or(at, |f| f.min(at)));
+            // The renderer asks for the neighbors when two labels stand two lines apart.
+            for near in [index.wrapping_sub(1), index + 1] {
+                if near < source.line_count() {
+                    wanted.entry(near).or_default();
+                }
+            }
+        }
+        let mut excerpt =
+            Self { name: source.name.clone(), text: String::new(), lines: BTreeMap::new(), first_line: source.first_line };
+        for (index, label) in wanted {
+            excerpt.add(source, index, label);
+        }
+        excerpt
+    }
+
+    fn add(&mut self, source: &Source, index: usize, label: Option<usize>) {
+        let line = source.line(index);
+        let text = &source.text;
+        let mut kept = line.clone();
+        if line.len() > LINE {
+            kept.start = label.unwrap_or(line.start).saturating_sub(BEFORE).max(line.start);
+            kept.end = (kept.start + LINE).min(line.end);
+            kept.start = kept.start.min(kept.end.saturating_sub(LINE)).max(line.start);
+            while !text.is_char_boundary(kept.start) {
+                kept.start -= 1;
+            }
+            while !text.is_char_boundary(kept.end) {
+                kept.end += 1;
+            }
+        }
+        let begin = self.text.len();
+        if kept.start > line.start {
+            self.text.push('…');
+        }
+        let text_start = self.text.len();
+        self.text.push_str(&text[kept.clone()]);
+        if kept.end < line.end {
+            self.text.push('…');
+        }
+        self.text.push('\n');
+        let columns_before = text[line.start..kept.start].chars().count();
+        self.lines.insert(index, Line { place: begin..self.text.len(), text_start, kept, columns_before });
+    }
+
+    /// Where a span of the source stands in the excerpt; a span over several lines is cut at the first one's end.
+    fn place(&self, source: &Source, span: Span) -> Range<usize> {
+        let line = &self.lines[&source.line_index(span.start as usize)];
+        let into = |at: usize| line.text_start + at.clamp(line.kept.start, line.kept.end) - line.kept.start;
+        let (mut start, mut end) = (into(span.start as usize), into(span.end as usize));
+        while !self.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        start..end.max(start)
+    }
+}
+
+impl<'a> Files<'a> for Excerpt {
+    type FileId = ();
+    type Name = &'a str;
+    type Source = &'a str;
+
+    fn name(&'a self, (): ()) -> Result<&'a str, Error> {
+        Ok(&self.name)
+    }
+
+    fn source(&'a self, (): ()) -> Result<&'a str, Error> {
+        Ok(&self.text)
+    }
+
+    fn line_index(&'a self, (): (), at: usize) -> Result<usize, Error> {
+        let found = self.lines.iter().rev().find(|(_, l)| l.place.start <= at);
+        found.or(self.lines.iter().next()).map(|(&i, _)| i).ok_or(Error::FileMissing)
+    }
+
+    fn line_number(&'a self, (): (), index: usize) -> Result<usize, Error> {
+        Ok(self.first_line + index + 1)
+    }
+
+    fn column_number(&'a self, (): (), index: usize, at: usize) -> Result<usize, Error> {
+        let line = self.lines.get(&index).ok_or(Error::LineTooLarge { given: index, max: 0 })?;
+        Ok(line.columns_before + self.text[line.text_start..at.max(line.text_start)].chars().count() + 1)
+    }
+
+    fn line_range(&'a self, (): (), index: usize) -> Result<Range<usize>, Error> {
+        let line = self.lines.get(&index).ok_or(Error::LineTooLarge { given: index, max: 0 })?;
+        Ok(line.place.clone())
+    }
+}

@@ -1,0 +1,187 @@
+//! One run of the program: its streams, what was said so far, and how it ends.
+
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use dialect::diagnostic::{Diagnostics, Severity};
+use serde_json::{Value, json};
+
+use crate::cli::{BUG, FAILED, OK, USAGE};
+use crate::json;
+use crate::pipeline::Registry;
+use crate::render::render;
+use crate::source::Source;
+
+/// The streams of a run.
+pub struct Io<'a> {
+    /// Read for `-`.
+    pub stdin: &'a mut dyn Read,
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// Diagnostics, and what else is not a result.
+    pub err: &'a mut dyn Write,
+    /// Whether `out` shows colors.
+    pub out_color: bool,
+    /// Whether `err` shows colors.
+    pub err_color: bool,
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The program has errors or a comparison failed, which has been said.
+    Said,
+    /// The command line can't be obeyed, for this reason.
+    Usage(String),
+    /// The command line can't be obeyed, which has been said.
+    SaidUsage,
+    /// shardc is wrong, which has been said.
+    Bug,
+    /// Nobody reads the output any more.
+    Closed,
+}
+
+/// What a command gives.
+pub(crate) type Outcome = Result<(), Failure>;
+
+/// A run.
+pub(crate) struct Session<'a> {
+    /// The known ops and passes.
+    pub(crate) registry: &'a Registry,
+    /// The streams.
+    pub(crate) io: Io<'a>,
+    /// Whether the last line of output is to be JSON.
+    json: bool,
+    /// The JSON document of the command, once it has one.
+    document: Option<Value>,
+    /// What was diagnosed, for the JSON document.
+    diagnosed: Vec<Value>,
+}
+
+impl<'a> Session<'a> {
+    /// A run that has said nothing yet.
+    pub(crate) fn new(registry: &'a Registry, io: Io<'a>) -> Self {
+        Self { registry, io, json: false, document: None, diagnosed: Vec::new() }
+    }
+
+    /// Ends the run: JSON last, then the exit code.
+    pub(crate) fn finish(mut self, outcome: Outcome) -> u8 {
+        let code = match &outcome {
+            Ok(()) => OK,
+            Err(Failure::Said) => FAILED,
+            Err(Failure::Usage(_) | Failure::SaidUsage) => USAGE,
+            Err(Failure::Bug) => BUG,
+            Err(Failure::Closed) => return OK,
+        };
+        if let Err(Failure::Usage(message)) = &outcome
+            && self.say(&format!("shardc: {message}\n")).is_err()
+        {
+            return code;
+        }
+        if self.json && code != USAGE {
+            let document = self.document.take().unwrap_or_else(|| json!({ "schema": json::SCHEMA }));
+            let line = json::finish(document, code == OK, std::mem::take(&mut self.diagnosed));
+            let _ = self.print(&line);
+        }
+        let _ = self.io.out.flush();
+        code
+    }
+
+    /// Asks for JSON on the last line.
+    pub(crate) fn want_json(&mut self, wanted: bool) {
+        self.json = wanted;
+    }
+
+    /// Whether JSON was asked for.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Sets the JSON document; its `schema` is added.
+    pub(crate) fn set_document(&mut self, document: Value) {
+        self.document = Some(document);
+    }
+
+    /// Writes to the output.
+    pub(crate) fn print(&mut self, text: &str) -> Outcome {
+        write(self.io.out, text)
+    }
+
+    /// Writes to the error stream.
+    pub(crate) fn say(&mut self, text: &str) -> Outcome {
+        write(self.io.err, text)
+    }
+
+    /// Writes a result: to the file, if one is named, else to the output.
+    pub(crate) fn emit(&mut self, output: Option<&Path>, text: &str) -> Outcome {
+        match output {
+            Some(path) if path != Path::new("-") => {
+                std::fs::write(path, text).map_err(|e| Failure::Usage(format!("can't write {}: {e}", path.display())))
+            }
+            _ => self.print(text),
+        }
+    }
+
+    /// Reads a program: a file, or standard input for `-`.
+    pub(crate) fn read(&mut self, input: &OsStr) -> Result<Source, Failure> {
+        let (name, bytes) = if input == "-" {
+            let mut bytes = Vec::new();
+            let read = self.io.stdin.read_to_end(&mut bytes);
+            read.map_err(|e| Failure::Usage(format!("can't read standard input: {e}")))?;
+            ("<stdin>".to_owned(), bytes)
+        } else {
+            let path = PathBuf::from(input);
+            let bytes = std::fs::read(&path);
+            let bytes = bytes.map_err(|e| Failure::Usage(format!("can't read {}: {}", path.display(), reason(&e))))?;
+            (path.display().to_string(), bytes)
+        };
+        if bytes.starts_with(b"ML\xefR") {
+            let how = "print it as text, e.g. with stablehlo-translate --deserialize or JAX's as_text()";
+            return Err(Failure::Usage(format!("{name} is MLIR bytecode: {how}")));
+        }
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(Failure::Usage(format!("{name} has {} bytes, more than the limit of 4 GiB", bytes.len())));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Source::new(name, text)),
+            Err(e) => {
+                let at = e.utf8_error().valid_up_to();
+                let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+                Err(Failure::Usage(format!("{name} is no text: byte {at} (line {line}) is not valid UTF-8")))
+            }
+        }
+    }
+
+    /// Shows diagnostics; fails when an error is among them.
+    pub(crate) fn report(&mut self, source: &Source, diagnostics: &Diagnostics) -> Outcome {
+        let text = render(source, diagnostics.iter(), self.io.err_color);
+        self.diagnosed.extend(diagnostics.iter().map(|d| json::diagnostic(source, d)));
+        self.say(&text)?;
+        if diagnostics.dropped() > 0 {
+            self.say(&format!("… and {} more\n", diagnostics.dropped()))?;
+        }
+        if diagnostics.iter().any(|d| d.code == "bug" && d.severity == Severity::Error) {
+            return Err(Failure::Bug);
+        }
+        if diagnostics.has_errors() { Err(Failure::Said) } else { Ok(()) }
+    }
+}
+
+fn write(stream: &mut dyn Write, text: &str) -> Outcome {
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::Closed),
+        Err(e) => Err(Failure::Usage(format!("can't write output: {e}"))),
+    }
+}
+
+/// An I/O error without the operating system's number.
+fn reason(e: &std::io::Error) -> String {
+    match e.kind() {
+        ErrorKind::NotFound => "no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => e.to_string(),
+    }
+}
