@@ -20,6 +20,12 @@ impl EvalError {
     }
 }
 
+impl From<crate::op::Problem> for EvalError {
+    fn from(problem: crate::op::Problem) -> Self {
+        Self::new(problem.message)
+    }
+}
+
 /// A value or the reason there is none.
 pub type EvalResult<T> = Result<T, EvalError>;
 
@@ -40,6 +46,10 @@ pub trait Context {
     /// Runs a region on the devices of `mask` and gives its terminator's operands.
     fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
+    /// Runs a region that reads nothing around it on `partitions` devices of its own, one replica of them: how a
+    /// manual computation of an unpartitioned program meets its mesh. `args` and `mask` are over those devices.
+    fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
+
     /// Runs the function called `callee`.
     fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
@@ -58,17 +68,28 @@ pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) ->
     let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
     let mut mask = vec![false; n];
     mask[lane] = true;
-    let args: Vec<Lanes> = args
-        .iter()
-        .map(|a| {
-            let mut lanes = vec![None; n];
-            lanes[lane] = Some(a.clone());
-            lanes
-        })
-        .collect();
+    let args: Vec<Lanes> = args.iter().map(|value| one_lane(n, lane, value.clone())).collect();
     let results = cx.region(region, &args, &mask)?;
     cx.set_lane(lane);
     results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region gave no value"))).collect()
+}
+
+/// `evaluate` by way of `evaluate_spmd`, on the lane `cx` stands at: for ops that say only what all devices do.
+pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+    let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
+    let mut mask = vec![false; n];
+    mask[lane] = true;
+    let operands: Vec<Lanes> = operands.iter().map(|value| one_lane(n, lane, value.clone())).collect();
+    let results = op.def().evaluate_spmd(op, &operands, &mask, cx)?;
+    cx.set_lane(lane);
+    results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op gave no value"))).collect()
+}
+
+/// `value` on device `lane` of `n` alone.
+fn one_lane(n: usize, lane: usize, value: Literal) -> Lanes {
+    let mut lanes = vec![None; n];
+    lanes[lane] = Some(value);
+    lanes
 }
 
 /// `evaluate` on each running device: what `evaluate_spmd` does for ops that don't communicate.

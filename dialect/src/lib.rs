@@ -3,14 +3,17 @@
 //! This crate knows nothing of LLVM, e-graphs, command lines and files: it is what a sharded program *is*.
 //! Passes and runtime build on it and never on each other.
 
+mod complex;
 pub mod diagnostic;
 pub mod eval;
 pub mod ir;
 pub mod kernel;
+pub mod kernel_eval;
 pub mod literal;
 pub mod localize;
 pub mod op;
 pub mod ops;
+mod pieces;
 pub mod scalar;
 mod scalar_eval;
 pub mod sharding;

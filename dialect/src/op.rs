@@ -2,14 +2,16 @@
 //! [`OPS`](crate::ops::OPS). Passes and runtime never match on an op's name; they ask these questions.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalResult, Lanes, Mask};
-use crate::ir::{OpRef, TypeData};
-use crate::kernel::Kernel;
+use crate::ir::build::Builder;
+use crate::ir::{Op, OpRef, TypeData, Value};
+use crate::kernel::{Body, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::sharding::{ReductionKind, ShardingRule};
+use crate::sharding::{ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 /// A violated constraint of an op.
@@ -92,6 +94,41 @@ pub struct Collective {
     pub dim: usize,
     /// The dimension an all_to_all concatenates.
     pub concat_dim: usize,
+    /// How two elements combine, inputs 0 and 1, in an all_reduce and a reduce_scatter; `None` where nothing does or
+    /// the op's region is more than scalar arithmetic.
+    pub computation: Option<Body>,
+}
+
+/// How control passes through an op whose kernel is [`Kernel::Control`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// Region 0 (the condition) and region 1 (the body) both take the operands' current values; while the condition
+    /// gives true the body's results replace them.
+    While,
+    /// The only operand is an index: region `i` runs for index `i`, the last one for every other index.
+    Case,
+    /// The only operand is an `i1`: region 0 runs for true, region 1 for false.
+    If,
+    /// The function [`callee`](crate::ops::func::callee) names runs over the operands.
+    Call,
+    /// Region 0 runs on every device of a mesh over its pieces of the operands; see
+    /// [`ManualComputation`](crate::ops::sharding::ManualComputation).
+    Manual,
+    /// Region 0 runs over the operands.
+    Inline,
+    /// Result `i` is operand `i`: barriers and annotations.
+    Identity,
+}
+
+/// Values that an op makes one to shardings: what `sources` hold, `targets` hold next.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DataFlow {
+    /// The target that stands for all: the op's result, or a block argument that no result stands for.
+    pub owner: Value,
+    /// Operands of the op and of its regions' terminators.
+    pub sources: SmallVec<[Value; 2]>,
+    /// Results and arguments of the op's regions, the owner first.
+    pub targets: SmallVec<[Value; 3]>,
 }
 
 /// What one op means. Required where silence would be wrong, defaulted where the generic answer is right.
@@ -129,6 +166,12 @@ pub trait OpDef: Sync {
         cx.same_op();
     }
 
+    /// The same computation in StableHLO, for ops of other dialects: builds it and gives the values that replace the
+    /// op's results. `None`: it stays as it is.
+    fn expand(&self, _op: Op, _build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        None
+    }
+
     /// The slow, obvious meaning over concrete tensors: the oracle.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>>;
 
@@ -151,6 +194,21 @@ pub trait OpDef: Sync {
 
     /// What it communicates, if it is a collective of the per-device program.
     fn collective(&self, _op: OpRef<'_>) -> Option<Collective> {
+        None
+    }
+
+    /// How control passes through it, if its kernel is [`Kernel::Control`].
+    fn control(&self, _op: OpRef<'_>) -> Option<Control> {
+        None
+    }
+
+    /// Which values it makes one: loops, branches, manual and named computations, barriers.
+    fn data_flow(&self, _op: OpRef<'_>) -> Vec<DataFlow> {
+        Vec::new()
+    }
+
+    /// The change of distribution it stands for, if it is one of Shardy's collectives (or an identity among them).
+    fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
         None
     }
 

@@ -56,6 +56,8 @@ pub enum ScalarOp {
     Select,
     /// Any type to the result's type.
     Convert,
+    /// The same bits as an element of the result's type, which is as wide.
+    Bitcast,
     /// Complex to its part.
     Real,
     /// Complex to its part.
@@ -131,8 +133,8 @@ impl Scalar {
             }
             (Scalar::Float(v), ElementType::F64) => out.extend(v.to_le_bytes()),
             (Scalar::Float(v), ElementType::F32) => out.extend((v as f32).to_le_bytes()),
-            (Scalar::Float(v), ElementType::BF16) => out.extend(bf16::from_f64(v).to_le_bytes()),
-            (Scalar::Float(v), ElementType::F16) => out.extend(f16::from_f64(v).to_le_bytes()),
+            (Scalar::Float(v), ElementType::BF16) => out.extend(bf16::from_f32(to_odd(v)).to_le_bytes()),
+            (Scalar::Float(v), ElementType::F16) => out.extend(f16::from_f32(to_odd(v)).to_le_bytes()),
             (Scalar::Float(v), _) => out.push(crate::small_float::encode(v, element)),
             (Scalar::Int(v), _) => out.extend(&wrap(v, element).to_le_bytes()[..element.bytes()]),
         }
@@ -180,10 +182,21 @@ fn round_float(v: f64, element: ElementType) -> f64 {
     match element {
         ElementType::F64 => v,
         ElementType::F32 => f64::from(v as f32),
-        ElementType::BF16 => bf16::from_f64(v).to_f64(),
-        ElementType::F16 => f16::from_f64(v).to_f64(),
+        ElementType::BF16 => bf16::from_f32(to_odd(v)).to_f64(),
+        ElementType::F16 => f16::from_f32(to_odd(v)).to_f64(),
         _ => crate::small_float::decode(crate::small_float::encode(v, element), element),
     }
+}
+
+/// `v` as f32, rounded so that a second rounding to a narrower format gives what one rounding of `v` would: toward
+/// zero, with the last bit set when something was lost. (`f16::from_f64` rounds twice, or drops bits.)
+fn to_odd(v: f64) -> f32 {
+    let near = v as f32;
+    if f64::from(near) == v || v.is_nan() {
+        return near;
+    }
+    let toward_zero = if f64::from(near).abs() > v.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(toward_zero | 1)
 }
 
 impl fmt::Debug for Scalar {
@@ -193,5 +206,36 @@ impl fmt::Debug for Scalar {
             Scalar::Float(v) => write!(f, "{v:?}"),
             Scalar::Complex(re, im) => write!(f, "({re:?},{im:?})"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_floats_round_once() {
+        let tie = |ulp: i32| 1.0 + 2f64.powi(ulp - 1);
+        let tiny = 2f64.powi(-45);
+        for (element, ulp) in [(ElementType::F16, -10), (ElementType::BF16, -7)] {
+            assert_eq!(round_float(tie(ulp), element), 1.0);
+            assert_eq!(round_float(tie(ulp) + tiny, element), 1.0 + 2f64.powi(ulp));
+            assert_eq!(round_float(-tie(ulp) - tiny, element), -1.0 - 2f64.powi(ulp));
+            assert_eq!(round_float(tie(ulp) - tiny, element), 1.0);
+            assert_eq!(round_float(1e300, element), f64::INFINITY);
+            assert_eq!(round_float(1e-300, element).to_bits(), 0);
+            assert_eq!(round_float(-0.0, element).to_bits(), (-0.0f64).to_bits());
+            assert!(round_float(f64::NAN, element).is_nan());
+        }
+        assert_eq!(round_float(65519.0, ElementType::F16), 65504.0);
+        assert_eq!(round_float(65520.0, ElementType::F16), f64::INFINITY);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(wrap(200, ElementType::I8), -56);
+        assert_eq!(wrap(-1, ElementType::UI64), u64::MAX.into());
+        assert_eq!(wrap(3, ElementType::I2), -1);
+        assert_eq!(wrap(2, ElementType::I1), 0);
     }
 }

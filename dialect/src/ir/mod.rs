@@ -2,6 +2,7 @@
 
 mod attr;
 pub mod build;
+mod clone;
 mod entity;
 mod loc;
 mod program;
@@ -10,6 +11,7 @@ mod view;
 mod walk;
 
 pub use attr::{AllToAllParam, AttrData, ConvDims};
+pub use clone::Renaming;
 pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 pub use loc::LocData;
 pub(crate) use program::LOC_ALIAS;

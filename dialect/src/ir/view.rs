@@ -2,7 +2,7 @@
 
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Op, Region, Ty, Value};
-use super::program::Program;
+use super::program::{Program, ValueSource};
 use super::ty::{TensorType, TypeData};
 use crate::diagnostic::Span;
 use crate::literal::Literal;
@@ -116,6 +116,14 @@ impl<'a> OpRef<'a> {
         }
     }
 
+    /// The value of operand `i`, if a constant makes it.
+    pub fn constant_operand(self, i: usize) -> Option<&'a Literal> {
+        match self.program.value_source(*self.operands().get(i)?) {
+            ValueSource::Result(op, _) => self.program.op(op).def.constant(self.program.view(op)),
+            ValueSource::Arg(..) => None,
+        }
+    }
+
     /// Region `i`.
     pub fn region(self, i: usize) -> Option<Region> {
         self.program.op(self.op).regions.get(i).copied()
@@ -124,6 +132,22 @@ impl<'a> OpRef<'a> {
     /// The first block of region `i`.
     pub fn block(self, i: usize) -> Option<Block> {
         self.program.region_block(self.op, i)
+    }
+
+    /// The arguments of region `i`.
+    pub fn region_args(self, i: usize) -> &'a [Value] {
+        self.block(i).map(|b| self.program.block_args(b)).unwrap_or_default()
+    }
+
+    /// What region `i` gives: the operands of its terminator.
+    pub fn region_results(self, i: usize) -> &'a [Value] {
+        let last = self.block(i).and_then(|b| self.program.terminator(b));
+        last.map(|op| &*self.program.op(op).operands).unwrap_or_default()
+    }
+
+    /// The ids of the types of `values`.
+    pub fn type_ids(self, values: &[Value]) -> Vec<Ty> {
+        values.iter().map(|&v| self.program.value_type(v)).collect()
     }
 
     /// Field `name` of struct attribute `attr`.

@@ -1,24 +1,176 @@
-//! `builtin.module` and functions.
+//! `builtin.module` and the `func` dialect: functions, their returns, calls.
+//!
+//! Stored as MLIR stores them: a module and a function are ops with one region; a function's name, type, visibility
+//! and the dictionaries of its arguments and results are attributes. `signature` reads and changes those, `grid`
+//! says on how many devices the module runs. Source: MLIR's builtin and func dialects.
 
-use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::OpRef;
+mod grid;
+mod signature;
+mod text;
+
+pub use grid::{declared_grid, num_partitions, num_replicas, set_grid};
+pub use signature::{
+    ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
+    functions_by_name, new_function, remove_arg_attr, remove_result_attr, result_attr, result_sharding, set_arg_attr,
+    set_arg_attrs, set_result_attr, set_result_attrs, set_signature, signature, symbol,
+};
+
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{AttrData, OpRef};
+use crate::kernel::Kernel;
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef};
+use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::sharding::ShardingRule;
+use crate::text::{Piece, Syntax, TypeForm};
 
-macro_rules! structural {
-    ($($ty:ident $stat:ident $name:literal),*) => {$(
-        #[doc = concat!("`", $name, "`")]
-        pub struct $ty;
-        #[doc = concat!("`", $name, "`")]
-        pub static $stat: $ty = $ty;
-        impl OpDef for $ty {
-            fn name(&self) -> &'static str { $name }
-            fn infer(&self, op: OpRef<'_>) -> Inferred { Ok(op.result_types().cloned().collect()) }
-            fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-                Err(EvalError::new(format!("'{}' is no computation", op.name())))
-            }
-            fn examples(&self) -> &'static [&'static str] { &[] }
-        }
-    )*};
+/// `builtin.module`: the outermost op.
+pub struct Module;
+/// `builtin.module`
+pub static MODULE: Module = Module;
+
+impl OpDef for Module {
+    fn name(&self) -> &'static str {
+        "builtin.module"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::MODULE)
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Err(EvalError::new("a module is no computation; run one of its functions"))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
-structural!(Module MODULE "builtin.module", Func FUNC "func.func", Return RETURN "func.return", Call CALL "func.call");
+
+/// `func.func`: a function.
+pub struct Func;
+/// `func.func`
+pub static FUNC: Func = Func;
+
+impl OpDef for Func {
+    fn name(&self) -> &'static str {
+        "func.func"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::FUNC)
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Err(EvalError::new("a function runs when it is called"))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// `func.return`: ends a function; its operands are the function's results.
+pub struct Return;
+/// `func.return`
+pub static RETURN: Return = Return;
+
+impl OpDef for Return {
+    fn name(&self) -> &'static str {
+        "func.return"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)])
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(Vec::new())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn terminator(&self) -> bool {
+        true
+    }
+}
+
+/// `func.call`: runs the function its attribute `callee` names.
+pub struct Call;
+/// `func.call`
+pub static CALL: Call = Call;
+
+/// The function an op calls, if it is a call.
+pub fn callee<'a>(op: OpRef<'a>) -> Option<&'a str> {
+    match op.attr("callee") {
+        Some(AttrData::Symbol(name)) => Some(name),
+        _ => None,
+    }
+}
+
+impl OpDef for Call {
+    fn name(&self) -> &'static str {
+        "func.call"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::CALL)
+    }
+
+    /// The declared types; that they are the callee's is for the module's verifier, which knows all symbols.
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        if callee(op).is_none() {
+            return Err(Problem::new("a call needs the name of a function").note("write `call @name(…)`").into());
+        }
+        Ok(op.result_types().cloned().collect())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let callee = callee(op).ok_or_else(|| EvalError::new("a call without the name of a function"))?;
+        cx.call(callee, operands, mask)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Call)
+    }
+
+    /// The callee may check or print.
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0
+    }
+}

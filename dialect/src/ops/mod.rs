@@ -1,10 +1,18 @@
 //! Every op, by family. An op is a unit struct with one `impl OpDef` and one line in [`OPS`]; a new op touches its
 //! family's file alone.
 
+pub mod build;
+pub mod check;
+pub mod collective;
+pub mod constant;
+pub(crate) mod constraint;
+pub mod control;
 pub mod elementwise;
+mod example;
 pub mod func;
 mod unknown;
 
+pub use example::{example_block, example_program};
 pub use unknown::UNKNOWN;
 
 use crate::op::OpDef;
@@ -16,5 +24,91 @@ pub static OPS: &[&dyn OpDef] = &[
     &func::FUNC,
     &func::RETURN,
     &func::CALL,
+    // control
+    &control::While,
+    &control::Case,
+    &control::If,
+    &control::OptimizationBarrier,
+    &control::CustomCall,
+    &control::Return,
+    // check
+    &check::ExpectEq,
+    &check::ExpectEqConst,
+    &check::ExpectAlmostEq,
+    &check::ExpectAlmostEqConst,
+    &check::ExpectClose,
+    // collectives
+    &collective::AllGather,
+    &collective::AllToAll,
+    &collective::CollectivePermute,
+    &collective::CollectiveBroadcast,
+    &collective::PartitionId,
+    &collective::ReplicaId,
+    // constant
+    &constant::CONSTANT,
+    &constant::IOTA,
     // elementwise
+    &elementwise::BitcastConvert,
+    &elementwise::ABS,
+    &elementwise::ADD,
+    &elementwise::AND,
+    &elementwise::ATAN2,
+    &elementwise::CBRT,
+    &elementwise::CEIL,
+    &elementwise::COMPLEX,
+    &elementwise::COSINE,
+    &elementwise::COUNT_LEADING_ZEROS,
+    &elementwise::DIVIDE,
+    &elementwise::EXPONENTIAL,
+    &elementwise::EXPONENTIAL_MINUS_ONE,
+    &elementwise::FLOOR,
+    &elementwise::IMAG,
+    &elementwise::IS_FINITE,
+    &elementwise::LOG,
+    &elementwise::LOG_PLUS_ONE,
+    &elementwise::LOGISTIC,
+    &elementwise::MAXIMUM,
+    &elementwise::MINIMUM,
+    &elementwise::MULTIPLY,
+    &elementwise::NEGATE,
+    &elementwise::NOT,
+    &elementwise::OR,
+    &elementwise::POPCNT,
+    &elementwise::POWER,
+    &elementwise::REAL,
+    &elementwise::REMAINDER,
+    &elementwise::ROUND_NEAREST_AFZ,
+    &elementwise::ROUND_NEAREST_EVEN,
+    &elementwise::RSQRT,
+    &elementwise::SHIFT_LEFT,
+    &elementwise::SHIFT_RIGHT_ARITHMETIC,
+    &elementwise::SHIFT_RIGHT_LOGICAL,
+    &elementwise::SIGN,
+    &elementwise::SINE,
+    &elementwise::SQRT,
+    &elementwise::SUBTRACT,
+    &elementwise::TAN,
+    &elementwise::TANH,
+    &elementwise::XOR,
+    &elementwise::CLAMP,
+    &elementwise::COMPARE,
+    &elementwise::CONVERT,
+    &elementwise::REDUCE_PRECISION,
+    &elementwise::SELECT,
+    &elementwise::CHLO_SQUARE,
+    &elementwise::CHLO_TAN,
+    &elementwise::CHLO_ATAN,
+    &elementwise::CHLO_ASIN,
+    &elementwise::CHLO_ACOS,
+    &elementwise::CHLO_SINH,
+    &elementwise::CHLO_COSH,
+    &elementwise::CHLO_ASINH,
+    &elementwise::CHLO_ACOSH,
+    &elementwise::CHLO_ATANH,
+    &elementwise::CHLO_CONJ,
+    &elementwise::CHLO_IS_INF,
+    &elementwise::CHLO_IS_POS_INF,
+    &elementwise::CHLO_IS_NEG_INF,
+    &elementwise::CHLO_ERF,
+    &elementwise::CHLO_ERFC,
 ];

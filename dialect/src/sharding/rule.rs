@@ -5,6 +5,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::ir::{OpRef, TensorType, TypeData};
+
 /// What it means to cut a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FactorKind {
@@ -54,6 +56,14 @@ impl ShardingRule {
         Self { factors: Vec::new(), operands: empty(operand_ranks), results: empty(result_ranks), custom: false }
     }
 
+    /// A rule for the operands and results of `op`, nothing mapped yet.
+    pub fn of_op(op: OpRef<'_>) -> Self {
+        let rank = |ty: &TypeData| ty.tensor().map_or(0, TensorType::rank);
+        let operands: Vec<usize> = op.operand_types().map(rank).collect();
+        let results: Vec<usize> = op.result_types().map(rank).collect();
+        Self::new(&operands, &results)
+    }
+
     /// Every operand and result dimension `d` moves together: elementwise ops. Rank-0 operands are left alone.
     pub fn pointwise(operand_ranks: &[usize], result_ranks: &[usize], shape: &[i64]) -> Self {
         let mut rule = Self::new(operand_ranks, result_ranks);
@@ -85,6 +95,27 @@ impl ShardingRule {
             self.results[t][d].push(f);
         }
         f
+    }
+
+    /// Maps a new factor to dimension `dim` of every operand and result that has one.
+    pub fn add_all(&mut self, size: i64, kind: FactorKind, dim: usize) -> u32 {
+        let f = self.factor(size, kind);
+        for tensor in self.operands.iter_mut().chain(&mut self.results) {
+            if let Some(d) = tensor.get_mut(dim) {
+                d.push(f);
+            }
+        }
+        f
+    }
+
+    /// Gives every dimension nothing maps to a factor of its own, of size 1: operands first.
+    pub fn complete(mut self) -> Self {
+        let Self { factors, operands, results, .. } = &mut self;
+        for dim in operands.iter_mut().chain(results).flatten().filter(|d| d.is_empty()) {
+            dim.push(factors.len() as u32);
+            factors.push(Factor { size: 1, kind: FactorKind::PassThrough, blocked: false });
+        }
+        self
     }
 
     /// Forbids spreading along factor `f`.

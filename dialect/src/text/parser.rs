@@ -994,6 +994,14 @@ impl<'s> Parser<'s> {
                 op.results.push(ty);
                 self.check_operands(op, &operands)
             }
+            TypeForm::Arrow if self.at("(") => self.functional(op),
+            TypeForm::Arrow => {
+                let types = self.comma_list(Self::ty)?;
+                self.expect("->")?;
+                let results = self.comma_list(Self::ty)?;
+                op.results.extend(results);
+                self.check_operands(op, &types)
+            }
             TypeForm::Result => {
                 let ty = self.ty()?;
                 op.results.push(ty);

@@ -94,6 +94,15 @@ impl Program {
         p.out
     }
 
+    /// The text of a list of types: `(tensor<2xf32>, tensor<i32>)`.
+    pub fn types_text(&self, types: &[Ty]) -> String {
+        let mut p = self.printer();
+        p.text("(");
+        p.types(types);
+        p.text(")");
+        p.out
+    }
+
     /// The text of a type that may not be interned.
     pub fn type_data_text(&self, ty: &TypeData) -> String {
         let mut p = self.printer();
@@ -599,6 +608,7 @@ impl Printer<'_> {
 
     fn piece(&mut self, op: OpRef<'_>, piece: &Piece) {
         match *piece {
+            Piece::Operands if op.operands().is_empty() => {}
             Piece::Operands => {
                 self.space();
                 self.values(op.operands());
@@ -670,6 +680,11 @@ impl Printer<'_> {
         self.text(" : ");
         match form {
             TypeForm::SameOrFunctional if !results.is_empty() && operands.iter().all(|&t| t == results[0]) && results.len() == 1 => {
+                self.ty(results[0]);
+            }
+            TypeForm::Arrow if !operands.is_empty() && results.len() == 1 => {
+                self.types(&operands);
+                self.text(" -> ");
                 self.ty(results[0]);
             }
             TypeForm::Result if results.len() == 1 => self.ty(results[0]),

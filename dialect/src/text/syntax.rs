@@ -56,6 +56,8 @@ pub enum TypeForm {
     SameOrFunctional,
     /// `: (A, B) -> C`
     Functional,
+    /// `: A, B -> C`
+    Arrow,
     /// `: T`, the type of the only result; there are no operands.
     Result,
     /// `: P, T` of select: the predicate's type, then that of the others and the result.

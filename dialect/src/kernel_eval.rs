@@ -1,0 +1,247 @@
+//! The meaning of a [`Nest`] and of a [`Body`], slowly and obviously: what proofs and evaluators compare with.
+//! Also the way from an op's region of scalar ops (the combiner of a reduction) to a body.
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::{ElementType, OpRef, Program, Region, Value, ValueSource};
+use crate::kernel::{Arg, Body, Index, Init, Inst, Kernel, Nest, Outside};
+use crate::literal::{Indices, Literal};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::scalar_eval::{float_binary, float_unary};
+
+impl Nest {
+    /// Runs the nest over the op's operands and gives its results, all of the shape of the parallel loops.
+    pub fn eval(&self, operands: &[Literal]) -> Vec<Literal> {
+        let (parallel, reduced) = self.loops.split_at(self.parallel);
+        let types: Vec<ElementType> = self.body.results.iter().map(|&r| self.body.arg_type(r)).collect();
+        let mut results: Vec<Vec<Scalar>> = vec![Vec::new(); types.len()];
+        for at in Indices::of(parallel) {
+            let mut accumulators: Vec<Scalar> = self
+                .init
+                .iter()
+                .map(|init| match init {
+                    Init::Const(v) => *v,
+                    Init::Operand(i) => operands[*i].get(0),
+                })
+                .collect();
+            let mut loops: Vec<i64> = at.to_vec();
+            loops.resize(self.loops.len(), 0);
+            if reduced.is_empty() {
+                accumulators = self.iteration(&loops, &accumulators, operands);
+            }
+            for inner in Indices::of(reduced).filter(|_| !reduced.is_empty()) {
+                loops[self.parallel..].copy_from_slice(&inner);
+                accumulators = self.iteration(&loops, &accumulators, operands);
+            }
+            for (result, value) in results.iter_mut().zip(accumulators) {
+                result.push(value);
+            }
+        }
+        let literal = |(values, &ty): (Vec<Scalar>, &ElementType)| Literal::from_scalars(ty, parallel, values);
+        results.into_iter().zip(&types).map(literal).collect()
+    }
+
+    fn iteration(&self, loops: &[i64], accumulators: &[Scalar], operands: &[Literal]) -> Vec<Scalar> {
+        let mut position = |index: &Index| {
+            index.eval(loops, &mut |operand, at| {
+                let table = &operands[operand];
+                table.get(table.position(at)).as_i64().unwrap_or(0)
+            })
+        };
+        let mut inputs = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            let inside = input.guards.iter().all(|g| (g.lo..g.hi).contains(&position(&g.index)));
+            inputs.push(match (&input.outside, inside) {
+                (Some(Outside::Const(v)), false) => *v,
+                (Some(Outside::Operand(i)), false) => operands[*i].get(0),
+                _ => {
+                    let at: Vec<i64> = input.index.iter().map(&mut position).collect();
+                    let source = &operands[input.operand];
+                    source.get(source.position(&at))
+                }
+            });
+        }
+        self.body.eval_at(&inputs, accumulators, &mut position)
+    }
+}
+
+impl Body {
+    /// The results of one iteration. Bodies made of regions hold no index expressions; those of other bodies count
+    /// as 0, see [`Body::eval_at`].
+    pub fn eval(&self, inputs: &[Scalar], accumulators: &[Scalar]) -> Vec<Scalar> {
+        self.eval_at(inputs, accumulators, &mut |_| 0)
+    }
+
+    /// The results of one iteration; `index` gives the value of an index expression.
+    pub fn eval_at(
+        &self,
+        inputs: &[Scalar],
+        accumulators: &[Scalar],
+        index: &mut dyn FnMut(&Index) -> i64,
+    ) -> Vec<Scalar> {
+        let mut values: Vec<Scalar> = Vec::with_capacity(self.insts.len());
+        let get = |arg: &Arg, values: &[Scalar]| match *arg {
+            Arg::Input(i) => inputs[i],
+            Arg::Accumulator(i) => accumulators[i],
+            Arg::Inst(i) => values[i],
+        };
+        for inst in &self.insts {
+            let value = match inst {
+                Inst::Const(v, ty) => v.round(*ty),
+                Inst::Index(i, ty) => {
+                    ScalarOp::Convert.apply(ElementType::I64, *ty, &[Scalar::Int(index(i).into())])
+                }
+                Inst::Op { op, args, ty } => {
+                    let operands: smallvec::SmallVec<[Scalar; 3]> = args.iter().map(|a| get(a, &values)).collect();
+                    let operand_ty = args.first().map_or(*ty, |&a| self.arg_type(a));
+                    op.apply(operand_ty, *ty, &operands)
+                }
+            };
+            values.push(value);
+        }
+        self.results.iter().map(|r| get(r, &values)).collect()
+    }
+
+    /// The commutative operation the body is, if it is only that: of its input and accumulator, or its two inputs.
+    pub fn as_binary(&self) -> Option<ScalarOp> {
+        let [Inst::Op { op, args, ty }] = &self.insts[..] else { return None };
+        let [a, b] = args[..] else { return None };
+        let plain = |x: Arg| self.arg_type(x) == *ty && !matches!(x, Arg::Inst(_));
+        let whole = self.results == [Arg::Inst(0)] && self.inputs.len() + self.accumulators.len() == 2;
+        (op.commutes() && whole && a != b && plain(a) && plain(b)).then_some(*op)
+    }
+}
+
+/// The scalar computation of a region whose ops all are scalar; its block's arguments are what `args` says. `None`
+/// when an op in it has no scalar computation, or reads a value around the region that isn't a constant.
+pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option<Body> {
+    let block = match program.region_blocks(region) {
+        &[block] => block,
+        _ => return None,
+    };
+    let params = program.block_args(block);
+    if params.len() != args.len() {
+        return None;
+    }
+    let mut body = Body::default();
+    let mut known: FxHashMap<Value, Arg> = FxHashMap::default();
+    let (mut inputs, mut accumulators) = (Vec::new(), Vec::new());
+    for (&param, &arg) in params.iter().zip(args) {
+        let element = program.tensor_type(param)?.element;
+        match arg {
+            Arg::Input(i) => inputs.push((i, element)),
+            Arg::Accumulator(i) => accumulators.push((i, element)),
+            Arg::Inst(_) => return None,
+        }
+        known.insert(param, arg);
+    }
+    body.inputs = in_order(inputs)?;
+    body.accumulators = in_order(accumulators)?;
+    for &op in program.block_ops(block) {
+        let op = program.view(op);
+        let operands: Option<Vec<Arg>> = op.operands().iter().map(|&v| value_arg(program, v, &known, &mut body)).collect();
+        let operands = operands?;
+        if op.def().terminator() {
+            body.results = operands;
+            return Some(body);
+        }
+        let results = inline(op, &operands, &mut body)?;
+        known.extend(op.results().zip(results));
+    }
+    None
+}
+
+/// The element types by position; `None` when positions are missing or double.
+fn in_order(mut list: Vec<(usize, ElementType)>) -> Option<Vec<ElementType>> {
+    list.sort_by_key(|e| e.0);
+    list.iter().enumerate().all(|(at, e)| e.0 == at).then(|| list.iter().map(|e| e.1).collect())
+}
+
+fn value_arg(program: &Program, value: Value, known: &FxHashMap<Value, Arg>, body: &mut Body) -> Option<Arg> {
+    if let Some(&arg) = known.get(&value) {
+        return Some(arg);
+    }
+    let ValueSource::Result(op, _) = program.value_source(value) else { return None };
+    inline(program.view(op), &[], body).map(|r| r[0])
+}
+
+/// Appends the computation of a rank-0 op.
+fn inline(op: OpRef<'_>, operands: &[Arg], body: &mut Body) -> Option<Vec<Arg>> {
+    if let Some(literal) = op.def().constant(op) {
+        let value = literal.shape.is_empty().then(|| literal.get(0))?;
+        return Some(vec![body.push(Inst::Const(value, literal.element))]);
+    }
+    let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
+    let scalar = |i: &crate::kernel::Input| i.index.is_empty() && i.guards.is_empty() && i.operand < operands.len();
+    if !nest.loops.is_empty() || !nest.inputs.iter().all(scalar) {
+        return None;
+    }
+    let first = body.insts.len();
+    let renamed = |arg: Arg| match arg {
+        Arg::Input(i) => Some(operands[nest.inputs[i].operand]),
+        Arg::Inst(i) => Some(Arg::Inst(first + i)),
+        Arg::Accumulator(_) => None,
+    };
+    for inst in &nest.body.insts {
+        body.insts.push(match inst {
+            Inst::Op { op, args, ty } => {
+                Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect::<Option<_>>()?, ty: *ty }
+            }
+            Inst::Const(..) => inst.clone(),
+            Inst::Index(..) => return None,
+        });
+    }
+    nest.body.results.iter().map(|&r| renamed(r)).collect()
+}
+
+/// The body's first result for every element of `shape`: operands have this shape or one element.
+pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
+    let ty = body.results.first().map_or(ElementType::I1, |&r| body.arg_type(r));
+    let n: usize = shape.iter().map(|&d| d.max(0) as usize).product();
+    let width = |o: &Literal| o.stored_bytes().len() == o.element.bytes();
+    let first = |inputs: &[Scalar]| body.eval(inputs, &[]).into_iter().next().unwrap_or(Scalar::zero(ty));
+    if n > 0 && operands.iter().all(width) {
+        let inputs: Vec<Scalar> = operands.iter().map(|o| o.get(0)).collect();
+        return Literal::splat(ty, shape, first(&inputs));
+    }
+    let mut bytes = Vec::with_capacity(n * ty.bytes());
+    match (&body.insts[..], operands) {
+        // Reading and writing f32 without the detour over `Scalar`: most of every program.
+        ([Inst::Op { op, args, .. }], [a])
+            if is_f32(body, ty) && args[..] == [Arg::Input(0)] && float_unary(*op, 1.0).is_some() =>
+        {
+            for i in 0..n {
+                bytes.extend((float_unary(*op, f32_at(a, i)).unwrap_or(f64::NAN) as f32).to_le_bytes());
+            }
+        }
+        ([Inst::Op { op, args, .. }], [a, b])
+            if is_f32(body, ty)
+                && args[..] == [Arg::Input(0), Arg::Input(1)]
+                && float_binary(*op, 1.0, 1.0).is_some() =>
+        {
+            for i in 0..n {
+                let value = float_binary(*op, f32_at(a, i), f32_at(b, i)).unwrap_or(f64::NAN);
+                bytes.extend((value as f32).to_le_bytes());
+            }
+        }
+        _ => {
+            let mut inputs = vec![Scalar::Int(0); operands.len()];
+            for i in 0..n {
+                for (input, operand) in inputs.iter_mut().zip(operands) {
+                    *input = operand.get(i);
+                }
+                first(&inputs).encode(ty, &mut bytes);
+            }
+        }
+    }
+    Literal::from_bytes(ty, shape, bytes)
+}
+
+fn is_f32(body: &Body, ty: ElementType) -> bool {
+    ty == ElementType::F32 && body.results == [Arg::Inst(0)] && body.inputs.iter().all(|&t| t == ElementType::F32)
+}
+
+fn f32_at(literal: &Literal, i: usize) -> f64 {
+    let b = literal.element_bytes(i);
+    f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+}

@@ -1,0 +1,86 @@
+//! Where am I: the device's own position in the grid of replicas and partitions.
+
+use crate::eval::{Context, EvalResult};
+use crate::ir::{ElementType, OpRef, TensorType};
+use crate::kernel::{External, Kernel};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef};
+use crate::scalar::Scalar;
+use crate::sharding::ShardingRule;
+use crate::text::{Piece, Syntax, TypeForm};
+
+const SYNTAX: &[Piece] = &[Piece::AttrDict, Piece::Types(TypeForm::Result)];
+
+fn id_type() -> Inferred {
+    Ok(vec![TensorType::new(&[], ElementType::UI32).into()])
+}
+
+fn id(value: usize) -> Vec<Literal> {
+    vec![Literal::scalar(ElementType::UI32, Scalar::Int(value as i128))]
+}
+
+/// `stablehlo.partition_id`: the device's partition. <https://openxla.org/stablehlo/spec#partition_id>
+pub struct PartitionId;
+
+impl OpDef for PartitionId {
+    fn name(&self) -> &'static str {
+        "stablehlo.partition_id"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(SYNTAX)
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        id_type()
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::PartitionId)
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(id(cx.lane() % cx.partitions().max(1)))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["() %r = stablehlo.partition_id : tensor<ui32>"]
+    }
+}
+
+/// `stablehlo.replica_id`: the device's replica. <https://openxla.org/stablehlo/spec#replica_id>
+pub struct ReplicaId;
+
+impl OpDef for ReplicaId {
+    fn name(&self) -> &'static str {
+        "stablehlo.replica_id"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(SYNTAX)
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        id_type()
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::ReplicaId)
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(id(cx.lane() / cx.partitions().max(1)))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["() %r = stablehlo.replica_id : tensor<ui32>"]
+    }
+}

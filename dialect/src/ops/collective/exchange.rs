@@ -1,0 +1,326 @@
+//! Collectives that only move: all_to_all, collective_permute, collective_broadcast.
+
+use super::groups::{self, Groups};
+use super::{
+    check_even, checked_groups, dimension, evaluated_dim, flat_groups, group_size, in_groups, pointwise_rule,
+    replicated_dims_rule, running_groups, tensors,
+};
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{ElementType, OpRef, TensorType, TypeData};
+use crate::kernel::{External, Kernel};
+use crate::literal::Literal;
+use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
+use crate::ops::func;
+use crate::scalar::Scalar;
+use crate::sharding::ShardingRule;
+
+/// `stablehlo.all_to_all`: every device cuts its tensor and sends each member of its group one piece.
+/// <https://openxla.org/stablehlo/spec#all_to_all>
+pub struct AllToAll;
+
+impl OpDef for AllToAll {
+    fn name(&self) -> &'static str {
+        "stablehlo.all_to_all"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        let groups = checked_groups(op, groups::replicas_or_partitions(op), ["C5", "C6", "C7"], &mut problems);
+        check_even(groups.as_ref(), "C8", &mut problems);
+        let count = op.int("split_count").filter(|&n| n > 0);
+        if count.is_none() {
+            problems.push(Problem::new("split_count must be at least 1 (C4)"));
+        }
+        let count = count.unwrap_or(1);
+        let size = groups.map_or(count, |g| group_size(op, &g));
+        if size != count {
+            problems.push(
+                Problem::new(format!("split_count is {count}, but the groups have {size} devices (C8)"))
+                    .note("every device of a group gets one piece"),
+            );
+        }
+        let mut types = Vec::new();
+        for (i, ty) in tensors(op, "I1", &mut problems) {
+            let split = dimension(op, "split_dimension", ty, i, "C1", &mut problems);
+            let concat = dimension(op, "concat_dimension", ty, i, "C3", &mut problems);
+            let (Some(split), Some(concat)) = (split, concat) else { continue };
+            let (mut result, from) = (ty.clone(), ty.shape[split]);
+            if from >= 0 && from % count != 0 {
+                problems.push(Problem::operand(
+                    i,
+                    format!("dimension {split} of size {from} can't be split into {count} pieces (C2)"),
+                ));
+            }
+            if split != concat {
+                if from >= 0 {
+                    result.shape[split] = from / count;
+                }
+                if result.shape[concat] >= 0 {
+                    result.shape[concat] = result.shape[concat].saturating_mul(count);
+                }
+            }
+            types.push(result.into());
+        }
+        if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Collective)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let split = usize::try_from(op.int("split_dimension")?).ok()?;
+        let concat = usize::try_from(op.int("concat_dimension")?).ok()?;
+        let whole: &[usize] = if split == concat { &[split] } else { &[split, concat] };
+        Some(replicated_dims_rule(op, whole))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let (split, concat) = (evaluated_dim(op, "split_dimension")?, evaluated_dim(op, "concat_dimension")?);
+        let groups = running_groups(op, groups::replicas_or_partitions(op), mask, cx)?;
+        in_groups(op, operands, &groups, mask, |members| {
+            let parts: Vec<Vec<Literal>> = members.iter().map(|m| m.split(split, members.len())).collect();
+            let received = |to: usize| {
+                let pieces: Vec<&Literal> = parts.iter().map(|from| &from[to]).collect();
+                Literal::concatenate(&pieces, concat)
+            };
+            Ok((0..members.len()).map(received).collect())
+        })
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.all_to_all\"(%a) <{\
+             channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64, \
+             replica_groups = dense<0> : tensor<1x1xi64>, split_count = 1 : i64, split_dimension = 1 : i64}> \
+             : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        let dim = usize::try_from(op.int("split_dimension")?).ok()?;
+        let concat_dim = usize::try_from(op.int("concat_dimension")?).ok()?;
+        let groups = flat_groups(op, groups::replicas_or_partitions(op))?;
+        Some(Collective { kind: CollectiveKind::AllToAll, groups, dim, concat_dim, computation: None })
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+}
+
+const PAIRS: &str = "source_target_pairs";
+
+/// `stablehlo.collective_permute`: each source sends its tensor to its target; who gets none gets zeros.
+/// <https://openxla.org/stablehlo/spec#collective_permute>
+pub struct CollectivePermute;
+
+impl OpDef for CollectivePermute {
+    fn name(&self) -> &'static str {
+        "stablehlo.collective_permute"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        match Groups::of(op, PAIRS, groups::replicas_or_partitions(op)) {
+            Some(pairs) if pairs.rows.is_empty() || pairs.width == 2 && pairs.even() => {
+                check_pairs(op, &pairs, &mut problems);
+            }
+            Some(pairs) => problems.push(Problem::new(format!(
+                "source_target_pairs must be rows of two devices, found rows of {} (C1)",
+                pairs.width
+            ))),
+            None => problems.push(
+                Problem::new("source_target_pairs must be a tensor of integers of rank 2 (C1)")
+                    .note("write source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"),
+            ),
+        }
+        let types = tensors(op, "I1", &mut problems).into_iter().map(|(_, ty)| ty.clone().into()).collect();
+        if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Collective)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        Some(pointwise_rule(op))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let pairs = Groups::of(op, PAIRS, groups::replicas_or_partitions(op));
+        let pairs = pairs.filter(|p| p.width == 2 || p.rows.is_empty());
+        let pairs = pairs.ok_or_else(|| EvalError::new("source_target_pairs are missing"))?;
+        let pairs = if pairs.rows.is_empty() {
+            Vec::new()
+        } else {
+            groups::running(&pairs.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?
+        };
+        operands
+            .iter()
+            .map(|operand| {
+                let mut result: Lanes = zeros(operand, mask);
+                for pair in &pairs {
+                    result[pair[1]] = operand[pair[0]].clone();
+                }
+                Ok(result)
+            })
+            .collect()
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.collective_permute\"(%a) <{\
+             channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, \
+             source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        let pairs = Groups::of(op, PAIRS, groups::replicas_or_partitions(op))?;
+        let groups = if pairs.rows.is_empty() {
+            Vec::new()
+        } else {
+            pairs.flat(func::num_replicas(op.program), func::num_partitions(op.program))
+        };
+        Some(Collective { kind: CollectiveKind::CollectivePermute, groups, dim: 0, concat_dim: 0, computation: None })
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+}
+
+/// No device sends twice or gets twice; all are there.
+fn check_pairs(op: OpRef<'_>, pairs: &Groups, problems: &mut Vec<Problem>) {
+    for (side, what, label) in [(0, "sends", "C2"), (1, "receives", "C3")] {
+        let mut ids: Vec<i64> = pairs.rows.iter().map(|row| row[side]).collect();
+        ids.sort_unstable();
+        for twice in ids.windows(2).filter(|w| w[0] == w[1]) {
+            problems.push(Problem::new(format!("device {} {what} twice ({label})", twice[0])));
+        }
+    }
+    // Sources and targets overlap, so the range is checked side by side.
+    for side in 0..2 {
+        let rows = pairs.rows.iter().map(|row| vec![row[side]]).collect();
+        let mut found = Vec::new();
+        Groups { rows, width: 1, mode: pairs.mode }.check(op, ["C2", "C4", "C4"], false, &mut found);
+        problems.extend(found.into_iter().filter(|p| p.message.ends_with("(C4)")));
+    }
+}
+
+/// `stablehlo.collective_broadcast`: a group's first device gives its tensor to all; who is in no group gets zeros.
+/// <https://openxla.org/stablehlo/spec#collective_broadcast>
+pub struct CollectiveBroadcast;
+
+impl OpDef for CollectiveBroadcast {
+    fn name(&self) -> &'static str {
+        "stablehlo.collective_broadcast"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        match Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op)) {
+            Some(groups) => groups.check(op, ["C1", "C2", "C2"], false, &mut problems),
+            None => problems.push(Problem::new("replica_groups must be a tensor of integers of rank 2 (I2)")),
+        }
+        let mut types: Vec<TypeData> =
+            tensors(op, "I1", &mut problems).into_iter().map(|(_, ty)| ty.clone().into()).collect();
+        if op.flag("has_dynamic_root") {
+            let roots = TensorType::new(&[types.len() as i64 - 1], ElementType::I32);
+            if types.len() < 2 || types.last() != Some(&TypeData::Tensor(roots.clone())) {
+                let count = roots.shape[0];
+                problems.push(Problem::new(format!("the last operand must hold the roots, tensor<{count}xi32> (C4)")));
+            }
+            types.pop();
+        }
+        if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Collective)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        Some(pointwise_rule(op))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let groups = Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op));
+        let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;
+        let groups = groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?;
+        let (roots, operands) = match operands.split_last() {
+            Some((roots, rest)) if op.flag("has_dynamic_root") => (Some(roots), rest),
+            _ => (None, operands),
+        };
+        let mut results = Vec::new();
+        for (i, operand) in operands.iter().enumerate() {
+            let mut result: Lanes = zeros(operand, mask);
+            for group in &groups {
+                for &lane in group {
+                    let root = match roots.and_then(|r| r[lane].as_ref()) {
+                        Some(roots) => roots.get(i).as_i64().and_then(|r| usize::try_from(r).ok()),
+                        None => Some(0),
+                    };
+                    let source = root.and_then(|r| group.get(r)).copied();
+                    let source = source.ok_or_else(|| EvalError::new("a root lies outside its group (C6)"))?;
+                    result[lane] = operand[source].clone();
+                }
+            }
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.collective_broadcast\"(%a) <{\
+             channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, \
+             replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    /// Roots chosen at run time are no plain broadcast from the first device.
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        if op.flag("has_dynamic_root") {
+            return None;
+        }
+        let groups = flat_groups(op, groups::replicas_or_partitions(op))?;
+        let kind = CollectiveKind::CollectiveBroadcast;
+        Some(Collective { kind, groups, dim: 0, concat_dim: 0, computation: None })
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+}
+
+/// Zeros of the operand's type on every running device.
+fn zeros(operand: &Lanes, mask: &Mask) -> Lanes {
+    let zero = |value: &Literal| Literal::splat(value.element, &value.shape, Scalar::zero(value.element));
+    operand.iter().zip(mask).map(|(value, &runs)| if runs { value.as_ref().map(zero) } else { None }).collect()
+}

@@ -1,0 +1,245 @@
+//! Ops without operands: `constant` and `iota`. Source: the StableHLO specification.
+
+use super::build;
+use super::constraint::{Checked, int, one, require, result, show};
+use super::elementwise::Classes;
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
+use crate::kernel::{Body, Index, Inst, Kernel, Nest};
+use crate::literal::{Indices, Literal};
+use crate::localize::Localize;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::ShardingRule;
+use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
+
+/// `stablehlo.constant`: <https://openxla.org/stablehlo/spec#constant>
+pub struct Constant;
+/// `stablehlo.constant`
+pub static CONSTANT: Constant = Constant;
+/// `stablehlo.iota`: <https://openxla.org/stablehlo/spec#iota>
+pub struct Iota;
+/// `stablehlo.iota`
+pub static IOTA: Iota = Iota;
+
+/// `dense<…> : T`, the value's type being the result's.
+static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
+    parse: |p, op| {
+        p.attr_dict(op)?;
+        let span = p.token().span();
+        let value = p.attribute()?;
+        match *p.program.attr_data(value) {
+            AttrData::Dense(ty, _) | AttrData::Resource(_, ty) => op.results.push(ty),
+            _ => return p.fail(span, "expected dense<…> with its type"),
+        }
+        op.set(&mut p.program, "value", value);
+        Ok(())
+    },
+    print: |p, op| {
+        let Some(value) = op.attr_id("value") else { return false };
+        let (AttrData::Dense(ty, _) | AttrData::Resource(_, ty)) = *op.program.attr_data(value) else { return false };
+        if op.result_type_ids() != [ty] || !op.operands().is_empty() {
+            return false;
+        }
+        p.attr_dict(op, &["value"]);
+        p.text(" ");
+        p.attr(value);
+        true
+    },
+};
+
+impl OpDef for Constant {
+    fn name(&self) -> &'static str {
+        "stablehlo.constant"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&CONSTANT_SYNTAX)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let value = match op.attr("value") {
+            Some(AttrData::Dense(ty, _) | AttrData::Resource(_, ty)) => op.program.type_data(*ty).tensor(),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| Problem::new("expected an attribute 'value' of dense elements (I1)"))?;
+        if let Some(declared) = op.result_tensor(0) {
+            // A quantized constant holds its storage type.
+            if declared.element.class() == ElementClass::Other && declared.shape == value.shape {
+                return one(declared.clone());
+            }
+            require(declared == value, || {
+                let (want, found) = (show(op, value), show(op, declared));
+                Problem::new(format!("expected result type {want} as the value's, found {found} (C1)"))
+            })?;
+        }
+        one(value.clone())
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Some((literal, value)) = op.dense("value").and_then(|l| Some((l, l.splat_value()?))) else {
+            return Kernel::None;
+        };
+        let mut body = Body::default();
+        let value = body.push(Inst::Const(value, literal.element));
+        body.results = vec![value];
+        Kernel::Nest(over(&literal.shape, body))
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let view = cx.build.program.view(cx.op);
+        let Some(literal) = view.dense("value").cloned() else { return cx.same_op() };
+        let shape = cx.local_shape(0);
+        let local = match literal.splat_value() {
+            Some(value) => build::splat(&mut cx.build, literal.element, &shape, value),
+            None if shape == literal.shape => build::constant(&mut cx.build, literal),
+            None => cut(cx, &literal, &shape),
+        };
+        cx.results = vec![local];
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        match op.dense("value") {
+            Some(literal) => Ok(vec![literal.clone()]),
+            None => Err(EvalError::new("the constant's value is not in the program")),
+        }
+    }
+
+    fn constant<'a>(&self, op: OpRef<'a>) -> Option<&'a Literal> {
+        op.dense("value")
+    }
+
+    fn result_name(&self, op: OpRef<'_>) -> Option<&'static str> {
+        let class = op.result_tensor(0).map(|t| t.element.class())?;
+        // Truth values have names of their own only as attributes, not as tensors.
+        Some(match class {
+            ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => "c",
+            _ => "cst",
+        })
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "() %r = stablehlo.constant dense<1.5> : tensor<2x4xf32>",
+            "() %r = stablehlo.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi32>",
+            "() %r = stablehlo.constant dense<[true, false]> : tensor<2xi1>",
+            "() %r = stablehlo.constant dense<(1.0, -2.0)> : tensor<complex<f32>>",
+            "() %r = stablehlo.constant dense<> : tensor<0x2xf32>",
+            "() %r = stablehlo.constant dense<0xFF800000> : tensor<f32>",
+        ]
+    }
+}
+
+/// The device's piece of a constant: the whole one, filled up to a multiple of the piece, sliced at the device's
+/// position.
+fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
+    let filled: Shape = literal
+        .shape
+        .iter()
+        .zip(shape)
+        .map(|(&global, &local)| (global as u64).div_ceil(local.max(1) as u64) as i64 * local.max(1))
+        .collect();
+    let mut bytes = Vec::new();
+    for index in Indices::of(&filled) {
+        if index.iter().zip(&literal.shape).all(|(i, d)| i < d) {
+            bytes.extend_from_slice(literal.element_bytes(literal.position(&index)));
+        } else {
+            bytes.resize(bytes.len() + literal.element.bytes(), 0);
+        }
+    }
+    let whole = build::constant(&mut cx.build, Literal::from_bytes(literal.element, &filled, bytes));
+    let mut starts = Vec::with_capacity(shape.len());
+    for d in 0..shape.len() {
+        let start = cx.offset(0, d);
+        starts.push(start.unwrap_or_else(|| build::index(&mut cx.build, 0)));
+    }
+    build::dynamic_slice(&mut cx.build, whole, &starts, shape)
+}
+
+/// A nest without inputs over all of `shape`.
+fn over(shape: &[i64], body: Body) -> Nest {
+    Nest { loops: shape.iter().copied().collect(), parallel: shape.len(), body, ..Nest::default() }
+}
+
+impl Iota {
+    fn check(op: OpRef<'_>) -> Checked<(TensorType, usize)> {
+        let ty = result(op, 0)?;
+        require(Classes::NUMBER.has(ty.element), || {
+            Problem::new(format!("expected elements of integer, floating-point or complex type, found {} (O1)", show(op, ty)))
+        })?;
+        let dim = int(op, "iota_dimension")?;
+        let dim = usize::try_from(dim).ok().filter(|&d| d < ty.rank()).ok_or_else(|| {
+            Problem::new(format!("expected iota_dimension in 0..{}, found {dim} (C1)", ty.rank()))
+        })?;
+        Ok((ty.clone(), dim))
+    }
+}
+
+impl OpDef for Iota {
+    fn name(&self) -> &'static str {
+        "stablehlo.iota"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Token("dim"),
+            Piece::Token("="),
+            Piece::Int("iota_dimension"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Result),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        one(Self::check(op)?.0)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Ok((ty, dim)) = Self::check(op) else { return Kernel::None };
+        if !ty.is_static() || ty.element.class() == ElementClass::Other {
+            return Kernel::None;
+        }
+        let mut body = Body::default();
+        let value = body.push(Inst::Index(Index::Loop(dim), ty.element));
+        body.results = vec![value];
+        Kernel::Nest(over(&ty.shape, body))
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let Ok((ty, dim)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        let Some(offset) = cx.offset(0, dim) else { return cx.same_op() };
+        let shape = cx.local_shape(0);
+        // Positions are counted in i64 and converted once, so that narrow types come out as they would globally.
+        let b = &mut cx.build;
+        let local = build::iota(b, ElementType::I64, &shape, dim);
+        let offset = build::broadcast_scalar(b, offset, &shape);
+        let global = build::add(b, local, offset);
+        let result = build::convert(b, global, ty.element);
+        cx.results = vec![result];
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (ty, dim) = Self::check(op)?;
+        if !ty.is_static() || ty.element.class() == ElementClass::Other {
+            return Err(EvalError::new(format!("an iota of type {} can't be evaluated", show(op, &ty))));
+        }
+        let count = |i: i64| ScalarOp::Convert.apply(ElementType::I64, ty.element, &[Scalar::Int(i.into())]);
+        Ok(vec![Literal::from_scalars(ty.element, &ty.shape, Indices::of(&ty.shape).map(|at| count(at[dim])))])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "() %r = stablehlo.iota dim = 1 : tensor<2x4xi32>",
+            "() %r = stablehlo.iota dim = 0 : tensor<3xf32>",
+            "() %r = stablehlo.iota dim = 0 : tensor<4x2xcomplex<f32>>",
+        ]
+    }
+}

@@ -1,0 +1,420 @@
+//! StableHLO's control flow: loops, branches, barriers, and the return that ends their regions.
+//!
+//! Devices may disagree about a condition: each runs its own branch or number of trips, in lockstep under a mask; a
+//! collective that then misses some of its devices is an error. Source: the StableHLO specification, "Control flow".
+
+mod custom_call;
+mod text;
+
+pub use custom_call::CustomCall;
+
+use smallvec::smallvec;
+
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{ElementType, OpRef, Ty, TypeData, Value};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
+use crate::scalar::Scalar;
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// `stablehlo.while`: runs its body as long as its condition gives true.
+/// <https://openxla.org/stablehlo/spec#while>
+pub struct While;
+
+impl OpDef for While {
+    fn name(&self) -> &'static str {
+        "stablehlo.while"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::WHILE)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        let carried = op.type_ids(op.operands());
+        let regions = [("condition", 0, "C1"), ("body", 1, "C2")];
+        for (what, region, label) in regions {
+            if op.block(region).is_none() {
+                problems.push(Problem::new(format!("a while needs a {what} ({label})")));
+                continue;
+            }
+            let args = op.type_ids(op.region_args(region));
+            if args != carried {
+                problems.push(Problem::new(format!(
+                    "the {what} takes {}, but the loop carries {} ({label})",
+                    op.program.types_text(&args),
+                    op.program.types_text(&carried)
+                )));
+            }
+        }
+        if op.block(0).is_some() && !gives_one_bool(op, 0) {
+            problems.push(Problem::new(format!(
+                "the condition gives {}, expected (tensor<i1>) (C1)",
+                op.program.types_text(&op.type_ids(op.region_results(0)))
+            )));
+        }
+        let given = op.type_ids(op.region_results(1));
+        if op.block(1).is_some() && given != carried {
+            problems.push(Problem::new(format!(
+                "the body gives {}, but the loop carries {} (C2)",
+                op.program.types_text(&given),
+                op.program.types_text(&carried)
+            )));
+        }
+        if problems.is_empty() { Ok(op.operand_types().cloned().collect()) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let (cond, body) = (region(op, 0)?, region(op, 1)?);
+        let mut values: Vec<Lanes> = operands.iter().map(|o| masked(o, mask)).collect();
+        let mut running = mask.clone();
+        loop {
+            let go_on = cx.region(cond, &values, &running)?;
+            for lane in 0..running.len() {
+                running[lane] = running[lane] && scalar_of(&go_on, lane)?.is_true();
+            }
+            if !running.contains(&true) {
+                return Ok(values);
+            }
+            cx.step()?;
+            let next = cx.region(body, &values, &running)?;
+            for (value, mut new) in values.iter_mut().zip(next) {
+                for lane in (0..running.len()).filter(|&l| running[l]) {
+                    value[lane] = new[lane].take();
+                }
+            }
+        }
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%n: tensor<i32>, %x: tensor<2xf32>) %r:2 = stablehlo.while(%a = %n, %b = %x) : tensor<i32>, tensor<2xf32> \
+             cond { %c = stablehlo.constant dense<4> : tensor<i32> \
+             %p = stablehlo.compare LT, %a, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> \
+             stablehlo.return %p : tensor<i1> } \
+             do { %c = stablehlo.constant dense<2> : tensor<i32> %m = stablehlo.maximum %a, %c : tensor<i32> \
+             %i = stablehlo.add %m, %c : tensor<i32> %y = stablehlo.add %b, %b : tensor<2xf32> \
+             stablehlo.return %i, %y : tensor<i32>, tensor<2xf32> }",
+        ]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::While)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        let at = |values: &[Value], i: usize| values.get(i).copied();
+        op.results()
+            .enumerate()
+            .map(|(i, owner)| DataFlow {
+                owner,
+                sources: [at(op.operands(), i), at(op.region_results(1), i)].into_iter().flatten().collect(),
+                targets: [Some(owner), at(op.region_args(0), i), at(op.region_args(1), i)]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            })
+            .collect()
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || regions_have_effects(op)
+    }
+
+    fn block_arg_name(&self) -> Option<&'static str> {
+        Some("iterArg")
+    }
+}
+
+/// `stablehlo.case`: runs the branch its index names. <https://openxla.org/stablehlo/spec#case>
+pub struct Case;
+
+impl OpDef for Case {
+    fn name(&self) -> &'static str {
+        "stablehlo.case"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        infer_branches(op, "index", ElementType::I32, op.program.op(op.op).regions.len(), ["C1", "C2", "C3"])
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let count = op.program.op(op.op).regions.len();
+        run_branches(op, operands, mask, cx, |index| match index.as_i64() {
+            Some(i) if (0..count as i64).contains(&i) => i as usize,
+            _ => count.saturating_sub(1),
+        })
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%i: tensor<i32>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.case\"(%i) ({ \
+             stablehlo.return %x : tensor<2xf32> }, { stablehlo.return %y : tensor<2xf32> }) \
+             : (tensor<i32>) -> tensor<2xf32>"]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Case)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        branch_flow(op)
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || regions_have_effects(op)
+    }
+}
+
+/// `stablehlo.if`: runs one of two branches. <https://openxla.org/stablehlo/spec#if>
+pub struct If;
+
+impl OpDef for If {
+    fn name(&self) -> &'static str {
+        "stablehlo.if"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        infer_branches(op, "predicate", ElementType::I1, 2, ["C1", "C1", "C2"])
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        run_branches(op, operands, mask, cx, |pred| usize::from(!pred.is_true()))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%p: tensor<i1>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.if\"(%p) ({ \
+             stablehlo.return %x : tensor<2xf32> }, { %z = stablehlo.add %x, %y : tensor<2xf32> \
+             stablehlo.return %z : tensor<2xf32> }) : (tensor<i1>) -> tensor<2xf32>"]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::If)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        branch_flow(op)
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || regions_have_effects(op)
+    }
+}
+
+/// `stablehlo.optimization_barrier`: its operands, all of them before anything that reads a result.
+/// <https://openxla.org/stablehlo/spec#optimization_barrier>
+pub struct OptimizationBarrier;
+
+impl OpDef for OptimizationBarrier {
+    fn name(&self) -> &'static str {
+        "stablehlo.optimization_barrier"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::BARRIER)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        Ok(op.operand_types().cloned().collect())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(operands.to_vec())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>, %b: tensor<4xi32>) %r:2 = stablehlo.optimization_barrier %a, %b : tensor<2x3xf32>, tensor<4xi32>"]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Identity)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        let pairs = op.results().zip(op.operands());
+        pairs
+            .map(|(owner, &source)| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] })
+            .collect()
+    }
+}
+
+/// `stablehlo.return`: ends a region; its operands are what the region gives.
+pub struct Return;
+
+impl OpDef for Return {
+    fn name(&self) -> &'static str {
+        "stablehlo.return"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::OperandsOnly)])
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(Vec::new())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn terminator(&self) -> bool {
+        true
+    }
+}
+
+/// Region `i`, or an error for an op that lacks it.
+pub(crate) fn region(op: OpRef<'_>, i: usize) -> EvalResult<crate::ir::Region> {
+    op.region(i).ok_or_else(|| EvalError::new(format!("region {i} is missing")))
+}
+
+/// `lanes` where `mask` runs, nothing elsewhere.
+pub(crate) fn masked(lanes: &Lanes, mask: &Mask) -> Lanes {
+    lanes.iter().zip(mask).map(|(value, &runs)| if runs { value.clone() } else { None }).collect()
+}
+
+/// Whether anything inside must stay although nobody reads its results.
+pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
+    let regions = &op.program.op(op.op).regions;
+    let blocks = regions.iter().flat_map(|&r| op.program.region_blocks(r));
+    let mut ops = blocks.flat_map(|&b| op.program.block_ops(b)).map(|&inner| op.program.view(inner));
+    ops.any(|inner| !inner.def().terminator() && inner.def().side_effect(inner))
+}
+
+/// The only element of the first value on `lane`.
+fn scalar_of(values: &[Lanes], lane: usize) -> EvalResult<Scalar> {
+    match values.first().and_then(|v| v.get(lane)) {
+        Some(Some(literal)) if literal.len() == 1 => Ok(literal.get(0)),
+        _ => Err(EvalError::new("expected one scalar")),
+    }
+}
+
+fn gives_one_bool(op: OpRef<'_>, region: usize) -> bool {
+    match op.region_results(region) {
+        [value] => op.program.tensor_type(*value).is_some_and(|t| t.element == ElementType::I1 && t.rank() == 0),
+        _ => false,
+    }
+}
+
+fn infer_branches(op: OpRef<'_>, what: &str, element: ElementType, count: usize, labels: [&str; 3]) -> Inferred {
+    let mut problems = Vec::new();
+    let scalar = op.operand_tensor(0).is_some_and(|t| t.element == element && t.rank() == 0);
+    if op.operands().len() != 1 || !scalar {
+        let found = op.program.types_text(&op.type_ids(op.operands()));
+        let text = element.text().unwrap_or_default();
+        problems.push(Problem::operand(0, format!("the {what} must be one tensor<{text}>, found {found} (I1)")));
+    }
+    if count == 0 || op.program.op(op.op).regions.len() != count {
+        let found = op.program.op(op.op).regions.len();
+        problems.push(Problem::new(format!("expected {} branches, found {found} ({})", count.max(1), labels[0])));
+    }
+    let types: Vec<Vec<Ty>> = (0..count).map(|i| op.type_ids(op.region_results(i))).collect();
+    for (i, given) in types.iter().enumerate() {
+        if !op.region_args(i).is_empty() {
+            problems.push(Problem::new(format!("branch {i} must not take arguments ({})", labels[1])));
+        }
+        if *given != types[0] {
+            problems.push(Problem::new(format!(
+                "branch {i} gives {}, but branch 0 gives {} ({})",
+                op.program.types_text(given),
+                op.program.types_text(&types[0]),
+                labels[2]
+            )));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let given: Vec<TypeData> = types.first().into_iter().flatten().map(|&t| op.program.type_data(t).clone()).collect();
+    Ok(given)
+}
+
+fn run_branches(
+    op: OpRef<'_>,
+    operands: &[Lanes],
+    mask: &Mask,
+    cx: &mut dyn Context,
+    choose: impl Fn(Scalar) -> usize,
+) -> EvalResult<Vec<Lanes>> {
+    let mut chosen = vec![None; mask.len()];
+    for lane in (0..mask.len()).filter(|&l| mask[l]) {
+        chosen[lane] = Some(choose(scalar_of(operands, lane)?));
+    }
+    let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
+    for branch in 0..op.program.op(op.op).regions.len() {
+        let running: Mask = chosen.iter().map(|&c| c == Some(branch)).collect();
+        if !running.contains(&true) {
+            continue;
+        }
+        let given = cx.region(region(op, branch)?, &[], &running)?;
+        for (result, mut value) in results.iter_mut().zip(given) {
+            for lane in (0..running.len()).filter(|&l| running[l]) {
+                result[lane] = value[lane].take();
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn branch_flow(op: OpRef<'_>) -> Vec<DataFlow> {
+    let branches = op.program.op(op.op).regions.len();
+    op.results()
+        .enumerate()
+        .map(|(i, owner)| DataFlow {
+            owner,
+            sources: (0..branches).filter_map(|b| op.region_results(b).get(i).copied()).collect(),
+            targets: smallvec![owner],
+        })
+        .collect()
+}

@@ -1,0 +1,230 @@
+//! `stablehlo.custom_call`: calls by name of what the specification doesn't know.
+//!
+//! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test-suite, which
+//! compare two tensors and stop the run. Others are kept and can't be evaluated.
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, OpRef, TensorType};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::ops::check::{self, Tolerance};
+use crate::sharding::{FactorKind, ShardingRule};
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
+
+/// `stablehlo.custom_call`. <https://openxla.org/stablehlo/spec#custom_call>
+pub struct CustomCall;
+
+/// Targets whose result is their operand.
+const IDENTITIES: &[&str] = &[
+    "Sharding",
+    "LayoutConstraint",
+    "annotate_device_placement",
+    "MoveToHost",
+    "MoveToDevice",
+    "InspectSharding",
+    "xla.megascale.provide_metadata",
+    "xla.sdy.FuncResultSharding",
+];
+
+/// Targets whose dimensions all move together, as Shardy lists them.
+const POINTWISE: &[&str] = &[
+    "annotate_device_placement",
+    "Cholesky",
+    "CompactWyHelper",
+    "InspectSharding",
+    "InvertDiagBlocksLowerTriangular",
+    "InvertDiagBlocksUpperTriangular",
+    "LayoutConstraint",
+    "mhlo.erf",
+    "MoveToDevice",
+    "MoveToHost",
+    "Sharding",
+    "X64Combine",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "xla.megascale.provide_metadata",
+    "_SPMDInternalOp_MultiPad",
+    "_SPMDInternalOp_RotateRight",
+    "_SPMDInternalOp_MultiRotate",
+    "_SPMDInternalOp_MultiSlice",
+    "_SPMDInternalOp_Wrap",
+];
+
+/// The target of a custom call.
+pub(crate) fn target<'a>(op: OpRef<'a>) -> &'a str {
+    op.attr("call_target_name").and_then(AttrData::as_str).unwrap_or_default()
+}
+
+fn is_identity(op: OpRef<'_>) -> bool {
+    let types = |mut a: Vec<_>, b: Vec<_>| {
+        a.truncate(b.len());
+        a == b
+    };
+    IDENTITIES.contains(&target(op)) && types(op.type_ids(op.operands()), op.result_type_ids())
+}
+
+impl OpDef for CustomCall {
+    fn name(&self) -> &'static str {
+        "stablehlo.custom_call"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&SYNTAX)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        if op.attr("call_target_name").and_then(AttrData::as_str).is_none() {
+            return Err(Problem::new("a custom call needs a target (I2)").note("write stablehlo.custom_call @target(…)").into());
+        }
+        if target(op).starts_with("check.expect_") && op.operands().len() != 2 {
+            let found = op.operands().len();
+            return Err(Problem::new(format!("{} compares two values, found {found}", target(op))).into());
+        }
+        Ok(op.result_types().cloned().collect())
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        if is_identity(op) { Kernel::Control } else { Kernel::None }
+    }
+
+    /// The user's own rule, else what Shardy knows of the target.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        if let Some(AttrData::ShardingRule(rule)) = op.attr("sdy.sharding_rule") {
+            return Some((**rule).clone());
+        }
+        let operands: Option<Vec<TensorType>> = op.operand_types().map(|t| t.tensor().cloned()).collect();
+        let results: Option<Vec<TensorType>> = op.result_types().map(|t| t.tensor().cloned()).collect();
+        let (operands, results) = (operands?, results?);
+        known_rule(target(op), &operands, &results)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        if is_identity(op) {
+            return Ok(operands[..op.result_count()].to_vec());
+        }
+        let tolerance = match target(op) {
+            "check.expect_eq" => Tolerance::Exact,
+            "check.expect_almost_eq" => {
+                Tolerance::Absolute(op.attr("tolerance").and_then(AttrData::as_float).unwrap_or(check::ALMOST))
+            }
+            "check.expect_close" => Tolerance::Ulps {
+                min: op.int("min_ulp_difference").unwrap_or(0),
+                max: op.int("max_ulp_difference").unwrap_or(1),
+            },
+            target => {
+                let message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
+                return Err(EvalError::new(message));
+            }
+        };
+        match operands {
+            [found, expected] if op.result_count() == 0 => {
+                check::compare(found, expected, tolerance).map_err(EvalError::new)?;
+                Ok(Vec::new())
+            }
+            _ => Err(EvalError::new(format!("{} compares two values", target(op)))),
+        }
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<2x3xf32>) %r = stablehlo.custom_call @Sharding(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+            "(%a: tensor<4xi32>) stablehlo.custom_call @check.expect_eq(%a, %a) {has_side_effect = true} : (tensor<4xi32>, tensor<4xi32>) -> ()",
+        ]
+    }
+
+    fn control(&self, op: OpRef<'_>) -> Option<Control> {
+        is_identity(op).then_some(Control::Identity)
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || op.flag("has_side_effect")
+    }
+}
+
+/// Source: Shardy's registry of sharding rules; the table of custom calls.
+fn known_rule(target: &str, operands: &[TensorType], results: &[TensorType]) -> Option<ShardingRule> {
+    let ranks = |list: &[TensorType]| list.iter().map(TensorType::rank).collect::<Vec<_>>();
+    let mut rule = ShardingRule::new(&ranks(operands), &ranks(results));
+    let first = operands.first()?;
+    let rank = first.rank();
+    let all = |list: &[TensorType], dim: usize| -> Vec<(usize, usize)> {
+        (0..list.len()).filter(|&i| dim < list[i].rank()).map(|i| (i, dim)).collect()
+    };
+    if POINTWISE.contains(&target) {
+        // Splits and combinations change no shape.
+        for dim in 0..rank {
+            rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
+        }
+        return Some(rule);
+    }
+    // The decompositions work on the last two dimensions; the rest are batches.
+    let batches = rank.checked_sub(2);
+    match target {
+        "Eigh" | "Qr" | "QrDecompositionBlock" | "ProductOfElementaryHouseholderReflectors" => {
+            let batches = batches?;
+            for dim in 0..batches {
+                rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
+            }
+            for dim in batches..rank {
+                // Vectors of taus or eigenvalues have dimensions of their own.
+                let of_rank = |list: &[TensorType]| {
+                    all(list, dim).into_iter().filter(|&(i, _)| list[i].rank() == rank).collect::<Vec<_>>()
+                };
+                rule.add(first.shape[dim], FactorKind::NeedReplication, &of_rank(operands), &of_rank(results));
+            }
+            for (list, is_operand) in [(operands, true), (results, false)] {
+                for (i, ty) in list.iter().enumerate().filter(|(_, ty)| ty.rank() != rank && ty.rank() > batches) {
+                    let at = [(i, batches)];
+                    let (from, to): (&[_], &[_]) = if is_operand { (&at, &[]) } else { (&[], &at) };
+                    rule.add(ty.shape[batches], FactorKind::NeedReplication, from, to);
+                }
+            }
+            Some(rule)
+        }
+        "mhlo.topk" | "ApproxTopK" | "PartialReduce" => {
+            let last = rank.checked_sub(1)?;
+            for dim in 0..last {
+                rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
+            }
+            let shared = target == "mhlo.topk";
+            let to = if shared { all(results, last) } else { Vec::new() };
+            let whole = rule.add(first.shape[last], FactorKind::NeedReplication, &all(operands, last), &to);
+            rule.block(whole);
+            if !shared && let Some(result) = results.first() {
+                let kept = *result.shape.get(last)?;
+                let kept = rule.add(kept, FactorKind::NeedReplication, &[], &all(results, last));
+                rule.block(kept);
+            }
+            Some(rule)
+        }
+        _ => None,
+    }
+}
+
+static SYNTAX: CustomSyntax = CustomSyntax { parse, print };
+
+fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let name = p.symbol()?;
+    let attr = p.program.attr_str(&name);
+    op.set(&mut p.program, "call_target_name", attr);
+    p.expect("(")?;
+    p.operands(op)?;
+    p.expect(")")?;
+    p.attr_dict(op)?;
+    p.types(op, TypeForm::Functional)
+}
+
+fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    if op.attr("call_target_name").and_then(AttrData::as_str).is_none() {
+        return false;
+    }
+    p.text(" ");
+    p.symbol(target(op));
+    p.text("(");
+    p.values(op.operands());
+    p.text(")");
+    p.attr_dict(op, &["call_target_name"]);
+    p.type_form(op, TypeForm::Functional);
+    true
+}

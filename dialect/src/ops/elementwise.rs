@@ -1,1 +1,0 @@
-//! Pointwise ops: one row each, the scalar operation says it all.

@@ -1,0 +1,150 @@
+//! Which devices take part in a collective: (mesh, axes) to lists of devices.
+//!
+//! A device stands at a row-major position of its mesh; an axis reference reads one digit of that position. A group
+//! holds the devices that differ in the given axes alone, in the order of those axes, major first.
+
+use super::mesh::{AxisRef, Mesh};
+
+/// One digit of a device's position: `position / stride % size`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digit {
+    /// Distance in positions between neighbors.
+    pub stride: i64,
+    /// Number of values.
+    pub size: i64,
+}
+
+impl Digit {
+    fn of(self, position: i64) -> i64 {
+        position / self.stride % self.size
+    }
+}
+
+/// The digit an axis reference reads.
+pub fn digit(mesh: &Mesh, axis: AxisRef) -> Digit {
+    let at = mesh.axis_index(axis.name).unwrap_or(mesh.axes.len());
+    let minor: i64 = mesh.axes.iter().skip(at + 1).map(|a| a.1).product();
+    let (pre, size) = axis.range(mesh);
+    let full = mesh.axis_size(axis.name).unwrap_or(1);
+    Digit { stride: minor * (full / (pre * size)).max(1), size }
+}
+
+/// Digits of all of `axes`, neighbors that read one run of positions joined.
+pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
+    let mut out: Vec<Digit> = Vec::new();
+    for d in axes.iter().map(|&a| digit(mesh, a)).filter(|d| d.size > 1) {
+        match out.last_mut() {
+            Some(last) if last.stride == d.stride * d.size => *last = Digit { stride: d.stride, size: last.size * d.size },
+            _ => out.push(d),
+        }
+    }
+    out
+}
+
+/// The digits of the mesh that `used` leaves: together they make up every position.
+fn unused(mesh: &Mesh, used: &[Digit]) -> Vec<Digit> {
+    let mut sorted = used.to_vec();
+    sorted.sort_by_key(|d| std::cmp::Reverse(d.stride));
+    let mut out = Vec::new();
+    let mut high = mesh.devices();
+    for d in sorted {
+        let top = d.stride * d.size;
+        if high > top {
+            out.push(Digit { stride: top, size: high / top });
+        }
+        high = d.stride;
+    }
+    if high > 1 {
+        out.push(Digit { stride: 1, size: high });
+    }
+    out
+}
+
+/// The position whose `digits` read `index` in row-major order.
+fn position(digits: &[Digit], mut index: i64) -> i64 {
+    let mut at = 0;
+    for d in digits.iter().rev() {
+        at += index % d.size * d.stride;
+        index /= d.size;
+    }
+    at
+}
+
+/// What `digits` of `position` read, in row-major order.
+pub fn index(digits: &[Digit], at: i64) -> i64 {
+    digits.iter().fold(0, |n, d| n * d.size + d.of(at))
+}
+
+fn size(digits: &[Digit]) -> i64 {
+    digits.iter().map(|d| d.size).product()
+}
+
+/// The groups of devices that differ in `axes` alone.
+pub fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
+    let inside = digits(mesh, axes);
+    let outside = unused(mesh, &inside);
+    let member = |g: i64, i: i64| mesh.device_at((position(&outside, g) + position(&inside, i)) as usize);
+    (0..size(&outside)).map(|g| (0..size(&inside)).map(|i| member(g, i)).collect()).collect()
+}
+
+/// (source, target) pairs that bring every shard of a value cut by `from` (all dimensions' axes in order) to where
+/// `to` wants it.
+pub fn permutation(mesh: &Mesh, from: &[AxisRef], to: &[AxisRef]) -> Vec<(i64, i64)> {
+    let (from, to) = (digits(mesh, from), digits(mesh, to));
+    let (from_rest, to_rest) = (unused(mesh, &from), unused(mesh, &to));
+    let source = |target: i64| position(&from, index(&to, target)) + position(&from_rest, index(&to_rest, target));
+    let pairs = (0..mesh.devices()).map(|t| (mesh.device_at(source(t) as usize), mesh.device_at(t as usize)));
+    let mut pairs: Vec<(i64, i64)> = pairs.collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Program;
+    use crate::sharding::SubAxis;
+
+    fn mesh(p: &mut Program, axes: &[(&str, i64)]) -> Mesh {
+        Mesh { axes: axes.iter().map(|&(n, s)| (p.name(n), s)).collect(), device_ids: None }
+    }
+
+    #[test]
+    fn groups_follow_the_order_of_the_axes() {
+        let mut p = Program::new();
+        let m = mesh(&mut p, &[("x", 2), ("y", 2), ("z", 2)]);
+        let [x, y, z] = ["x", "y", "z"].map(|n| AxisRef::full(p.name(n)));
+        assert_eq!(groups(&m, &[y]), [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert_eq!(groups(&m, &[x, z]), [[0, 1, 4, 5], [2, 3, 6, 7]]);
+        assert_eq!(groups(&m, &[z, x]), [[0, 4, 1, 5], [2, 6, 3, 7]]);
+        assert_eq!(groups(&m, &[]).len(), 8);
+    }
+
+    #[test]
+    fn parts_of_an_axis() {
+        let mut p = Program::new();
+        let m = mesh(&mut p, &[("x", 8)]);
+        let x = p.name("x");
+        let part = |pre, size| AxisRef { name: x, sub: Some(SubAxis { pre, size }) };
+        assert_eq!(groups(&m, &[part(1, 2)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(groups(&m, &[part(2, 2)]), [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert_eq!(groups(&m, &[part(4, 2)]), [[0, 1], [2, 3], [4, 5], [6, 7]]);
+        assert_eq!(groups(&m, &[part(4, 2), part(1, 2)]), [[0, 4, 1, 5], [2, 6, 3, 7]]);
+    }
+
+    #[test]
+    fn a_permutation_is_a_bijection_that_moves_the_right_shards() {
+        let mut p = Program::new();
+        let m = mesh(&mut p, &[("x", 2), ("y", 4), ("z", 2)]);
+        let [x, y, z] = ["x", "y", "z"].map(|n| AxisRef::full(p.name(n)));
+        for (from, to) in [(vec![x], vec![z]), (vec![x, y], vec![y, x]), (vec![z, y, x], vec![x, y, z])] {
+            let pairs = permutation(&m, &from, &to);
+            let mut targets: Vec<i64> = pairs.iter().map(|p| p.1).collect();
+            targets.sort_unstable();
+            assert_eq!(targets, (0..16).collect::<Vec<_>>());
+            for (s, t) in pairs {
+                assert_eq!(index(&digits(&m, &from), s), index(&digits(&m, &to), t));
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Cutting a global tensor into devices' pieces by a sharding, and putting pieces together.
+//!
+//! Every device's piece has the same shape: sizes round up, and what lies past a dimension's end is zero.
+
+use super::groups::{Digit, digits, index};
+use super::mesh::Mesh;
+use super::sharding::{ReductionKind, TensorSharding};
+use crate::ir::{ElementType, Shape, TensorType};
+use crate::literal::Literal;
+use crate::scalar::{Scalar, ScalarOp};
+
+/// How one tensor lies on the devices of a mesh.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The global type.
+    pub ty: TensorType,
+    /// The shape of a piece.
+    pub local: Shape,
+    /// Digits of a device's position that count the pieces of each dimension.
+    cuts: Vec<Vec<Digit>>,
+    unreduced: Vec<Digit>,
+    kind: ReductionKind,
+    /// The row-major position of each device.
+    positions: Vec<i64>,
+}
+
+impl Layout {
+    /// `ty` on `mesh` by `sharding`; on every device whole without one.
+    pub fn new(ty: &TensorType, sharding: Option<&TensorSharding>, mesh: &Mesh) -> Self {
+        let n = mesh.devices().max(1);
+        let mut positions: Vec<i64> = (0..n).collect();
+        for at in 0..n {
+            if let Some(p) = positions.get_mut(mesh.device_at(at as usize) as usize) {
+                *p = at;
+            }
+        }
+        let axes = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| digits(mesh, &d.axes)).unwrap_or_default();
+        Self {
+            ty: ty.clone(),
+            local: sharding.map_or_else(|| ty.shape.clone(), |s| s.local_shape(&ty.shape, mesh)),
+            cuts: (0..ty.rank()).map(axes).collect(),
+            unreduced: sharding.map(|s| digits(mesh, &s.unreduced)).unwrap_or_default(),
+            kind: sharding.map(|s| s.kind).unwrap_or_default(),
+            positions,
+        }
+    }
+
+    /// Number of devices.
+    pub fn devices(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The local type.
+    pub fn local_type(&self) -> TensorType {
+        TensorType::new(&self.local, self.ty.element)
+    }
+
+    /// Which piece of each dimension `device` holds.
+    pub fn piece(&self, device: usize) -> Shape {
+        let at = self.positions.get(device).copied().unwrap_or(0);
+        self.cuts.iter().map(|d| index(d, at)).collect()
+    }
+
+    /// The part of the global tensor inside `device`'s piece: where it begins and its sizes.
+    pub fn range(&self, device: usize) -> (Shape, Shape) {
+        let piece = self.piece(device);
+        let start: Shape = piece.iter().zip(&self.local).zip(&self.ty.shape).map(|((p, l), &n)| (p * l).min(n)).collect();
+        let sizes = start.iter().zip(&self.local).zip(&self.ty.shape).map(|((s, &l), n)| l.min(n - s)).collect();
+        (start, sizes)
+    }
+
+    /// `device`'s piece of `whole`. Of an unreduced value the first device of each group gets all, the others the
+    /// reduction's identity.
+    pub fn cut(&self, whole: &Literal, device: usize) -> Literal {
+        let at = self.positions.get(device).copied().unwrap_or(0);
+        if index(&self.unreduced, at) != 0 {
+            return Literal::splat(whole.element, &self.local, identity(self.kind, whole.element));
+        }
+        let (start, sizes) = self.range(device);
+        let part = whole.piece(&start, &sizes);
+        if sizes == self.local {
+            return part;
+        }
+        let zeros: Shape = sizes.iter().map(|_| 0).collect();
+        Literal::assemble(whole.element, &self.local, [(zeros, &part)])
+    }
+
+    /// The global tensor from every device's piece. Of devices that hold the same piece the first one counts;
+    /// unreduced parts are combined in order of devices.
+    pub fn assemble(&self, pieces: &[Literal]) -> Literal {
+        let mut combined: Vec<(Shape, Literal)> = Vec::new();
+        let mut seen = rustc_hash::FxHashMap::default();
+        for (device, piece) in pieces.iter().enumerate() {
+            let at = self.positions.get(device).copied().unwrap_or(0);
+            let (start, sizes) = self.range(device);
+            let zeros: Shape = sizes.iter().map(|_| 0).collect();
+            let inside = piece.piece(&zeros, &sizes);
+            match seen.get(&start) {
+                None => {
+                    seen.insert(start.clone(), (combined.len(), vec![index(&self.unreduced, at)]));
+                    combined.push((start, inside));
+                }
+                Some((i, parts)) if !self.unreduced.is_empty() && !parts.contains(&index(&self.unreduced, at)) => {
+                    let i: usize = *i;
+                    combined[i].1 = combine(self.kind, &combined[i].1, &inside);
+                    if let Some(entry) = seen.get_mut(&combined[i].0) {
+                        entry.1.push(index(&self.unreduced, at));
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        let full: Vec<(Shape, &Literal)> = combined.iter().filter(|c| !c.1.is_empty()).map(|c| (c.0.clone(), &c.1)).collect();
+        Literal::assemble(self.ty.element, &self.ty.shape, full)
+    }
+}
+
+/// What leaves every other value as it is.
+pub fn identity(kind: ReductionKind, element: ElementType) -> Scalar {
+    let bits = element.bits();
+    match (kind, element.class()) {
+        (ReductionKind::Sum, _) => Scalar::zero(element),
+        (ReductionKind::Max, crate::ir::ElementClass::Float) => Scalar::Float(f64::NEG_INFINITY),
+        (ReductionKind::Min, crate::ir::ElementClass::Float) => Scalar::Float(f64::INFINITY),
+        (ReductionKind::Max, crate::ir::ElementClass::Signed) => Scalar::Int(-(1i128 << (bits - 1))),
+        (ReductionKind::Min, crate::ir::ElementClass::Signed) => Scalar::Int((1i128 << (bits - 1)) - 1),
+        (ReductionKind::Max, _) => Scalar::Int(0),
+        (ReductionKind::Min, _) => Scalar::Int((1i128 << bits.max(1)) - 1),
+    }
+}
+
+/// The scalar operation of a reduction kind.
+pub fn reduction_op(kind: ReductionKind) -> ScalarOp {
+    match kind {
+        ReductionKind::Sum => ScalarOp::Add,
+        ReductionKind::Max => ScalarOp::Max,
+        ReductionKind::Min => ScalarOp::Min,
+    }
+}
+
+fn combine(kind: ReductionKind, a: &Literal, b: &Literal) -> Literal {
+    let values = (0..a.len()).map(|i| match (a.get(i), b.get(i)) {
+        (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(match kind {
+            ReductionKind::Sum => x + y,
+            ReductionKind::Max => x.max(y),
+            ReductionKind::Min => x.min(y),
+        }),
+        (Scalar::Complex(x, i), Scalar::Complex(y, j)) => Scalar::Complex(x + y, i + j),
+        (x, y) => Scalar::Float(match kind {
+            ReductionKind::Sum => x.as_f64() + y.as_f64(),
+            ReductionKind::Max => x.as_f64().max(y.as_f64()),
+            ReductionKind::Min => x.as_f64().min(y.as_f64()),
+        }),
+    });
+    Literal::from_scalars(a.element, &a.shape, values)
+}

@@ -1,0 +1,126 @@
+//! What every op promises, proved on its examples: text round trip, `infer` gives the types of `evaluate`, the loop
+//! nest computes what `evaluate` does, and the sharding rule is true: the op on the pieces, put together, is the op.
+
+#[path = "proofs/context.rs"]
+mod context;
+#[path = "proofs/cut.rs"]
+mod cut;
+
+use context::{Plain, inputs};
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::{Op, Program, TypeData};
+use dialect::kernel::Kernel;
+use dialect::literal::Literal;
+use dialect::op::OpDef;
+use dialect::ops::{OPS, example_block, example_program};
+use dialect::text::PrintOptions;
+
+/// The op an example is about: the last of that name.
+fn example_op(def: &dyn OpDef, program: &Program) -> Op {
+    let ops = program.block_ops(example_block(program));
+    let found = ops.iter().rev().find(|&&op| program.op_name(op) == def.name());
+    *found.unwrap_or_else(|| panic!("an example of {} without it", def.name()))
+}
+
+/// Runs `f` on every example; fails with all that failed.
+fn each_example(f: impl Fn(&'static dyn OpDef, &Program, Op) -> Result<(), String>) {
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for &def in OPS {
+        for text in def.examples() {
+            let program = example_program(text);
+            let op = example_op(def, &program);
+            count += 1;
+            if let Err(message) = f(def, &program, op) {
+                failures.push(format!("{text}\n    {message}"));
+            }
+        }
+    }
+    assert!(count >= 80, "only {count} examples");
+    assert!(failures.is_empty(), "{} of {count} examples:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Whether one device alone can run it.
+fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
+    let view = program.view(op);
+    def.collective(view).is_none() && !matches!(def.kernel(view), Kernel::None | Kernel::Control) && !def.side_effect(view)
+}
+
+fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {
+    program.op(op).def.evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
+}
+
+#[test]
+fn every_op_has_examples() {
+    // Structure without a computation of its own.
+    let bare = |def: &&&dyn OpDef| def.examples().is_empty() && !def.terminator();
+    let without: Vec<&str> = OPS.iter().filter(bare).map(|def| def.name()).collect();
+    let expected = ["builtin.module", "func.func", "func.call"];
+    let missing: Vec<&&str> = without.iter().filter(|name| !expected.contains(name)).collect();
+    assert!(missing.is_empty(), "ops without examples: {missing:?}");
+}
+
+#[test]
+fn text_survives_a_round_trip() {
+    each_example(|_, program, _| {
+        let text = dialect::print(program);
+        let generic = dialect::print_with(program, PrintOptions { generic: true, ..PrintOptions::default() });
+        for form in [&text, &generic] {
+            let mut diagnostics = Diagnostics::default();
+            let again = dialect::parse(form, &mut diagnostics);
+            if diagnostics.has_errors() {
+                return Err(format!("{form}: {diagnostics:?}"));
+            }
+            let printed = dialect::print(&again);
+            if printed != text {
+                return Err(format!("\n{text}became\n{printed}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn infer_gives_the_types_of_evaluate() {
+    each_example(|def, program, op| {
+        let view = program.view(op);
+        let types = def.infer(view).map_err(|p| format!("{p:?}"))?;
+        let declared: Vec<TypeData> = view.result_types().cloned().collect();
+        if types != declared {
+            return Err(format!("inferred {types:?}, declared {declared:?}"));
+        }
+        if !runs_alone(def, program, op) {
+            return Ok(());
+        }
+        let results = evaluate(program, op, &inputs(program, op))?;
+        let found: Vec<TypeData> = results.iter().map(|r| r.ty().into()).collect();
+        if found == types { Ok(()) } else { Err(format!("inferred {types:?}, evaluated {found:?}")) }
+    });
+}
+
+#[test]
+fn the_nest_computes_what_evaluate_does() {
+    each_example(|def, program, op| {
+        let Kernel::Nest(nest) = def.kernel(program.view(op)) else { return Ok(()) };
+        let operands = inputs(program, op);
+        let want = evaluate(program, op, &operands)?;
+        let found = nest.eval(&operands);
+        if want.len() != found.len() {
+            return Err(format!("{} results, the nest has {}", want.len(), found.len()));
+        }
+        want.iter().zip(&found).try_for_each(|(w, f)| context::same(w, f, 1e-6))
+    });
+}
+
+#[test]
+fn the_sharding_rule_is_true() {
+    each_example(|def, program, op| {
+        if !runs_alone(def, program, op) {
+            return Ok(());
+        }
+        match def.sharding_rule(program.view(op)) {
+            Some(rule) => cut::check(program, op, &rule),
+            None => Ok(()),
+        }
+    });
+}

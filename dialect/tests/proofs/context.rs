@@ -1,0 +1,135 @@
+//! What the proofs run ops with: inputs that make every result exact, and an evaluator of one device.
+
+use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use dialect::ir::{ElementClass, Op, Program, Region, TensorType, Value};
+use dialect::literal::Literal;
+use dialect::scalar::Scalar;
+use std::collections::HashMap;
+
+/// One device without surroundings, that runs regions.
+pub(crate) struct Plain<'a> {
+    program: &'a Program,
+    values: HashMap<Value, Literal>,
+}
+
+impl<'a> Plain<'a> {
+    pub(crate) fn new(program: &'a Program) -> Self {
+        Self { program, values: HashMap::new() }
+    }
+
+    /// Gives a value.
+    pub(crate) fn set(&mut self, value: Value, literal: Literal) {
+        self.values.insert(value, literal);
+    }
+
+    /// The values of these.
+    pub(crate) fn get(&self, values: &[Value]) -> EvalResult<Vec<Literal>> {
+        let get = |v: &Value| self.values.get(v).cloned().ok_or_else(|| EvalError::new(format!("{v:?} has no value")));
+        values.iter().map(get).collect()
+    }
+
+    /// Runs ops in order; gives the terminator's operands, if there is one.
+    pub(crate) fn run(&mut self, ops: &[Op]) -> EvalResult<Vec<Literal>> {
+        for &op in ops {
+            let view = self.program.view(op);
+            let operands = self.get(view.operands())?;
+            if view.def().terminator() {
+                return Ok(operands);
+            }
+            let results = view.def().evaluate(view, &operands, self)?;
+            for (value, literal) in view.results().zip(results) {
+                self.set(value, literal);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Context for Plain<'_> {
+    fn replicas(&self) -> usize {
+        1
+    }
+
+    fn partitions(&self) -> usize {
+        1
+    }
+
+    fn region(&mut self, region: Region, args: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+        let block = self.program.region_blocks(region)[0];
+        for (&arg, lanes) in self.program.block_args(block).iter().zip(args) {
+            let literal = lanes[0].clone().ok_or_else(|| EvalError::new("an argument has no value"))?;
+            self.set(arg, literal);
+        }
+        let results = self.run(self.program.block_ops(block))?;
+        Ok(results.into_iter().map(|r| vec![Some(r)]).collect())
+    }
+
+    fn isolated(&mut self, _: usize, _: Region, _: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+        Err(EvalError::new("one device has no mesh"))
+    }
+
+    fn call(&mut self, callee: &str, _: &[Lanes], _: &Mask) -> EvalResult<Vec<Lanes>> {
+        Err(EvalError::new(format!("no function {callee}")))
+    }
+
+    fn lane(&self) -> usize {
+        0
+    }
+
+    fn set_lane(&mut self, _: usize) {}
+
+    fn step(&mut self) -> EvalResult<()> {
+        Ok(())
+    }
+}
+
+/// Small integers of the type, different everywhere and the same in every run: sums of them are exact.
+pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+    Literal::from_fn(ty, |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let v = (state >> 33) as i64 % 7 - 3;
+        match ty.element.class() {
+            ElementClass::Float => Scalar::Float(v as f64),
+            ElementClass::Complex => Scalar::Complex(v as f64, ((state >> 40) as i64 % 5 - 2) as f64),
+            ElementClass::Unsigned => Scalar::Int((v + 3).into()),
+            ElementClass::Bool => Scalar::Int((v & 1).into()),
+            _ => Scalar::Int(v.into()),
+        }
+    })
+}
+
+/// Small inputs for every operand; constants where the example computes them.
+pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
+    let view = program.view(op);
+    (0..view.operands().len())
+        .map(|i| match program.value_source(view.operands()[i]) {
+            dialect::ir::ValueSource::Result(source, _) => {
+                let source = program.view(source);
+                source.def().constant(source).expect("an example's operands are arguments or constants").clone()
+            }
+            _ => small(view.operand_tensor(i).expect("an example's operands are tensors"), i as u64 + 1),
+        })
+        .collect()
+}
+
+/// Whether both are equal: integers exactly, floats within a relative tolerance, where 0 means bit for bit.
+pub(crate) fn same(want: &Literal, found: &Literal, tolerance: f64) -> Result<(), String> {
+    if want.ty() != found.ty() {
+        return Err(format!("expected {:?}, found {:?}", want.ty(), found.ty()));
+    }
+    let near = |a: f64, b: f64| {
+        a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * a.abs().max(b.abs())
+    };
+    for i in 0..want.len() {
+        let equal = match (want.get(i), found.get(i)) {
+            (Scalar::Float(a), Scalar::Float(b)) => near(a, b),
+            (Scalar::Complex(a, b), Scalar::Complex(c, d)) => near(a, c) && near(b, d),
+            (a, b) => a == b,
+        };
+        if !equal {
+            return Err(format!("element {i}: expected {:?}, found {:?}", want.get(i), found.get(i)));
+        }
+    }
+    Ok(())
+}

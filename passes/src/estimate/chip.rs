@@ -1,0 +1,296 @@
+//! The TPU generations as data: one row per chip, everything per chip and in SI units.
+//!
+//! Sources, cited by key on the figures: **B1** the book jax-ml/scaling-book (commit 0819a7d8, `file:line`), **B2**, **B3** its later
+//! editions, **JAX** jax/_src/pallas/mosaic/tpu_info.py (per TensorCore there, multiplied here), **GC** Google Cloud's TPU pages.
+//! Where sources differ the book's table is preferred: its link figures are 90 % of the nominal ones, which is what transfers reach.
+
+use super::precision::Precision;
+
+/// One TPU generation. All rates and capacities are per chip.
+#[derive(Debug, PartialEq)]
+pub struct Chip {
+    /// The name written in targets.
+    pub name: &'static str,
+    /// Other names accepted in targets.
+    pub aliases: &'static [&'static str],
+    /// The generation's number; layouts changed with 7.
+    pub generation: u32,
+    /// Peak dense matmul rate in bf16, FLOP/s.
+    pub bf16_flops: f64,
+    /// Peak int8 rate in OP/s, where the chip has one of its own.
+    pub int8_flops: Option<f64>,
+    /// Peak int4 rate in OP/s, where the chip has one of its own.
+    pub int4_flops: Option<f64>,
+    /// Peak fp8 rate in FLOP/s, where the chip has one of its own.
+    pub fp8_flops: Option<f64>,
+    /// HBM capacity in bytes.
+    pub hbm_bytes: u64,
+    /// HBM bandwidth in bytes/s.
+    pub hbm_bandwidth: f64,
+    /// VMEM capacity in bytes, all cores together.
+    pub vmem_bytes: u64,
+    /// The MXU is a square systolic array of this side; both weight dimensions pad to it.
+    pub mxu_side: u64,
+    /// Bandwidth of one ICI link in one direction, bytes/s. An axis with a ring has twice that.
+    pub link_bandwidth: f64,
+    /// Seconds one hop takes.
+    pub hop_latency: f64,
+    /// Dimensions of the torus: 2 or 3.
+    pub torus_rank: usize,
+    /// Which dimensions of a slice have wraparound links.
+    pub wrap_rule: WrapRule,
+    /// Shape of a full pod; the third entry is 1 for 2D chips.
+    pub pod: [u64; 3],
+    /// Chips in a full pod, the largest slice.
+    pub pod_chips: u64,
+    /// Shape of the chips behind one host.
+    pub host: [u64; 3],
+    /// Devices a program sees per chip when it addresses chiplets one by one, else 1.
+    pub chiplets: u64,
+    /// One-way bandwidth between two chiplets of a chip, bytes/s; unused where `chiplets` is 1.
+    pub chiplet_bandwidth: f64,
+}
+
+/// When a dimension of a slice closes to a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrapRule {
+    /// A dimension wraps only when it is exactly 16 long (B1 tpus.md:143,147,195).
+    SixteenLong,
+    /// Every dimension wraps when the slice is made of whole 4x4x4 cubes, none otherwise (B1 tpus.md:143,195).
+    WholeCubes,
+    /// Only a full pod wraps; slices below it are not described by any source and are taken as lines.
+    WholePod,
+}
+
+impl WrapRule {
+    /// Which of the dimensions wrap, for a slice of shape `dims` of a pod of shape `pod`.
+    pub fn wraps(self, dims: [u64; 3], pod: [u64; 3]) -> [bool; 3] {
+        match self {
+            WrapRule::SixteenLong => dims.map(|size| size == 16),
+            WrapRule::WholeCubes => [dims.iter().all(|size| size.is_multiple_of(4)); 3],
+            WrapRule::WholePod => [dims == pod, dims == pod, false],
+        }
+    }
+}
+
+impl Chip {
+    /// The chip of that name or alias, if there is one.
+    pub fn named(name: &str) -> Option<&'static Chip> {
+        CHIPS.iter().find(|chip| chip.name == name || chip.aliases.contains(&name))
+    }
+
+    /// Peak matmul rate in FLOP/s for a precision class; what a chip has no rate for runs at the next wider class's.
+    pub fn peak_flops(&self, precision: Precision) -> f64 {
+        match precision {
+            Precision::Int4 => self.int4_flops.or(self.int8_flops).unwrap_or(self.bf16_flops),
+            Precision::Int8 => self.int8_flops.unwrap_or(self.bf16_flops),
+            Precision::Fp8 => self.fp8_flops.unwrap_or(self.bf16_flops),
+            Precision::Bf16 | Precision::F32 => self.bf16_flops,
+            Precision::F32High => self.bf16_flops / 3.0,
+            Precision::F32Highest => self.bf16_flops / 6.0,
+        }
+    }
+}
+
+/// About 1 us per ICI hop on every generation (B1 sharding.md:323,535, tpus.md:254).
+const HOP_LATENCY: f64 = 1e-6;
+
+/// Every chip a target can name, oldest first.
+///
+/// v2 and v3 are priced as one device per chip although JAX shows their two cores as two devices: nothing is published about the path
+/// between those cores.
+pub static CHIPS: [Chip; 7] = [
+    Chip {
+        name: "v2",
+        aliases: &[],
+        generation: 2,
+        bf16_flops: 46e12, // JAX; B1 profiling.md:228
+        int8_flops: None,
+        int4_flops: None,
+        fp8_flops: None,
+        hbm_bytes: 16_000_000_000,  // JAX
+        hbm_bandwidth: 716e9,       // JAX
+        vmem_bytes: 2 * (16 << 20), // JAX
+        mxu_side: 128,              // B1 tpus.md:90
+        link_bandwidth: 60e9,       // B1 profiling.md:240
+        hop_latency: HOP_LATENCY,
+        torus_rank: 2, // B1 tpus.md:133
+        wrap_rule: WrapRule::WholePod,
+        pod: [16, 16, 1], // uncertain: in none of the sources; limits slices and closes rings only at this size
+        pod_chips: 256,
+        host: [2, 2, 1], // B1 sharding.md:158 counts 8 cores, two to a chip
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v3",
+        aliases: &[],
+        generation: 3,
+        bf16_flops: 140e12,       // B1 tpus.md:179; GC says 123e12
+        int8_flops: Some(140e12), // B1 tpus.md:179: no faster than bf16
+        int4_flops: None,
+        fp8_flops: None,
+        hbm_bytes: 32_000_000_000,  // B1 tpus.md:179
+        hbm_bandwidth: 900e9,       // B1 tpus.md:179
+        vmem_bytes: 2 * (16 << 20), // JAX
+        mxu_side: 128,              // B1 tpus.md:334
+        link_bandwidth: 100e9,      // B1 tpus.md:189, uncertain: above its successors
+        hop_latency: HOP_LATENCY,
+        torus_rank: 2, // B1 tpus.md:133
+        wrap_rule: WrapRule::WholePod,
+        pod: [32, 32, 1], // B1 tpus.md:179
+        pod_chips: 1024,
+        host: [4, 2, 1], // B1 tpus.md:179
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v4p",
+        aliases: &["v4"],
+        generation: 4,
+        bf16_flops: 275e12,       // B1 tpus.md:180
+        int8_flops: Some(275e12), // B1 tpus.md:180
+        int4_flops: None,
+        fp8_flops: None,
+        hbm_bytes: 32_000_000_000,  // B1 tpus.md:180
+        hbm_bandwidth: 1.2e12,      // B1 tpus.md:180
+        vmem_bytes: 2 * (16 << 20), // JAX
+        mxu_side: 128,              // B1 tpus.md:334
+        link_bandwidth: 45e9,       // B1 tpus.md:190
+        hop_latency: HOP_LATENCY,
+        torus_rank: 3, // B1 tpus.md:133,139
+        wrap_rule: WrapRule::WholeCubes,
+        pod: [16, 16, 16], // B1 tpus.md:139,180
+        pod_chips: 4096,
+        host: [2, 2, 1], // B1 tpus.md:180
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v5p",
+        aliases: &[],
+        generation: 5,
+        bf16_flops: 459e12,        // B1 tpus.md:181
+        int8_flops: Some(918e12),  // B1 tpus.md:181
+        int4_flops: Some(1.84e15), // JAX
+        fp8_flops: Some(459e12),   // GC
+        hbm_bytes: 96_000_000_000, // B1 tpus.md:181
+        hbm_bandwidth: 2.8e12,     // B1 tpus.md:181
+        vmem_bytes: 128 << 20,     // JAX
+        mxu_side: 128,             // B1 tpus.md:334
+        link_bandwidth: 90e9,      // B1 tpus.md:191
+        hop_latency: HOP_LATENCY,
+        torus_rank: 3, // B1 tpus.md:133,139
+        wrap_rule: WrapRule::WholeCubes,
+        pod: [16, 20, 28], // B1 tpus.md:139,181
+        pod_chips: 8960,
+        host: [2, 2, 1], // B1 tpus.md:181
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v5e",
+        aliases: &["v5litepod"],
+        generation: 5,
+        bf16_flops: 197e12,       // B1 tpus.md:182
+        int8_flops: Some(394e12), // B1 tpus.md:182
+        int4_flops: Some(788e12), // JAX
+        fp8_flops: None,
+        hbm_bytes: 16_000_000_000, // B1 tpus.md:182
+        hbm_bandwidth: 810e9,      // B1 tpus.md:182; its prose has 820e9
+        vmem_bytes: 128 << 20,     // B1 tpus.md:95
+        mxu_side: 128,             // B1 tpus.md:90,334
+        link_bandwidth: 45e9,      // B1 tpus.md:192
+        hop_latency: HOP_LATENCY,
+        torus_rank: 2, // B1 tpus.md:133,147
+        wrap_rule: WrapRule::SixteenLong,
+        pod: [16, 16, 1], // B1 tpus.md:147,182
+        pod_chips: 256,
+        host: [4, 2, 1], // B1 tpus.md:182
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v6e",
+        aliases: &[],
+        generation: 6,
+        bf16_flops: 920e12,        // B1 tpus.md:183; GC says 918e12
+        int8_flops: Some(1.84e15), // B1 tpus.md:183
+        int4_flops: Some(3.68e15), // JAX
+        fp8_flops: Some(920e12),   // JAX
+        hbm_bytes: 32_000_000_000, // B1 tpus.md:183
+        hbm_bandwidth: 1.6e12,     // B1 tpus.md:183
+        vmem_bytes: 128 << 20,     // JAX
+        mxu_side: 256,             // B1 tpus.md:90,169,336
+        link_bandwidth: 90e9,      // B1 tpus.md:193
+        hop_latency: HOP_LATENCY,
+        torus_rank: 2, // B1 tpus.md:133,147
+        wrap_rule: WrapRule::SixteenLong,
+        pod: [16, 16, 1], // B1 tpus.md:147,183
+        pod_chips: 256,
+        host: [4, 2, 1], // B1 tpus.md:183
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    },
+    Chip {
+        name: "v7x",
+        aliases: &["tpu7x"],
+        generation: 7,
+        bf16_flops: 2.3e15, // B3 tpus table
+        int8_flops: None,   // JAX: no int8 matmul
+        int4_flops: None,
+        fp8_flops: Some(4.61e15),   // GC
+        hbm_bytes: 192_000_000_000, // B3 tpus table
+        hbm_bandwidth: 7.4e12,      // B3 tpus table
+        vmem_bytes: 128 << 20,      // JAX
+        mxu_side: 256,              // JAX
+        link_bandwidth: 90e9,       // B3 tpus table
+        hop_latency: HOP_LATENCY,
+        torus_rank: 3, // GC
+        wrap_rule: WrapRule::WholeCubes,
+        pod: [4, 4, 576], // B3 tpus table
+        pod_chips: 9216,
+        host: [2, 2, 1], // B3 tpus table
+        chiplets: 2,     // GC: two chiplets, shown to JAX as two devices
+        // GC tpu7x: die-to-die is six times as fast as one ICI link, here taken each way and of the book's link figure.
+        chiplet_bandwidth: 6.0 * 90e9,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_wraps(chip: &str, dims: [u64; 3], expected: [bool; 3]) {
+        let chip = Chip::named(chip).unwrap();
+        assert_eq!(chip.wrap_rule.wraps(dims, chip.pod), expected, "{} {dims:?}", chip.name);
+    }
+
+    #[test]
+    fn wraparound() {
+        check_wraps("v6e", [8, 16, 1], [false, true, false]);
+        check_wraps("v4", [2, 4, 4], [false; 3]);
+        check_wraps("v4", [4, 8, 12], [true; 3]);
+        check_wraps("v3", [32, 32, 1], [true, true, false]);
+        check_wraps("v3", [16, 32, 1], [false; 3]);
+    }
+
+    #[test]
+    fn a_missing_rate_falls_back_to_the_wider_class() {
+        let peak = |chip: &str, precision| Chip::named(chip).unwrap().peak_flops(precision);
+        assert_eq!(peak("v7x", Precision::Int8), 2.3e15);
+        assert_eq!(peak("v7x", Precision::Fp8), 4.61e15);
+        assert_eq!(peak("v3", Precision::Int4), 140e12);
+        assert_eq!(peak("v5e", Precision::Fp8), 197e12);
+        assert_eq!(peak("v5p", Precision::F32), 459e12);
+        assert_eq!(peak("v5p", Precision::F32Highest), 76.5e12);
+    }
+
+    #[test]
+    fn pods_hold_the_chips_they_are_said_to() {
+        for chip in &CHIPS {
+            assert_eq!(chip.pod.iter().product::<u64>(), chip.pod_chips, "{}", chip.name);
+            assert_eq!(chip.pod[2] == 1, chip.torus_rank == 2, "{}", chip.name);
+        }
+    }
+}

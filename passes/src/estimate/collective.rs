@@ -1,0 +1,202 @@
+//! Seconds of a collective, from the bytes each device gives and gets and where its group lies.
+//!
+//! Flat model: start-up plus the bytes a ring moves per device. On a slice: the hop-quantized torus rule. Along one line an all-gather of
+//! `V` bytes takes `steps * max(hop, V / (participants * link))`; along several at once the latencies add and the bandwidths add, as if the
+//! array were split and each part went round the dimensions in another order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines
+//! the sum is optimistic, by up to a half: see [`gather_floor_seconds`]. Additions inside reductions are free.
+
+use super::group::{Group, Line};
+use super::target::Flat;
+
+/// The kinds of collectives that are priced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CollectiveKind {
+    /// Every device gets every device's operand.
+    AllGather,
+    /// The operands are reduced, each device gets one part.
+    ReduceScatter,
+    /// The operands are reduced, each device gets all.
+    AllReduce,
+    /// Each device sends one part of its operand to each.
+    AllToAll,
+    /// Each device sends its operand to at most one other.
+    CollectivePermute,
+    /// One device of the group sends its operand to all.
+    CollectiveBroadcast,
+}
+
+/// Bytes a ring moves per device; `operand` and `result` are bytes per device, before and after.
+pub fn moved_bytes(kind: CollectiveKind, operand: u64, result: u64, group_size: u64) -> f64 {
+    let others = if group_size == 0 { 1.0 } else { (group_size - 1) as f64 / group_size as f64 };
+    match kind {
+        CollectiveKind::AllGather => result as f64 * others,
+        CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => operand as f64 * others,
+        CollectiveKind::AllReduce => 2.0 * operand as f64 * others,
+        CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => operand as f64,
+    }
+}
+
+impl Flat {
+    /// Seconds of a collective without topology. A group of one device does nothing, except that a permute's group is not looked at.
+    pub fn collective_seconds(&self, kind: CollectiveKind, operand: u64, result: u64, group_size: u64) -> f64 {
+        if group_size <= 1 && kind != CollectiveKind::CollectivePermute {
+            return 0.0;
+        }
+        // The reciprocal is taken first, so that sums agree to the last digit with others who state seconds per byte.
+        self.latency + moved_bytes(kind, operand, result, group_size) * (1.0 / self.bandwidth)
+    }
+}
+
+/// Seconds of a collective on a torus; `operand` and `result` are bytes per device, before and after.
+///
+/// A permute is priced without knowing its pairs, see [`any_permute_seconds`].
+pub fn torus_seconds(kind: CollectiveKind, operand: u64, result: u64, group: &Group) -> f64 {
+    match kind {
+        CollectiveKind::AllGather => gather_seconds(result as f64, group),
+        CollectiveKind::ReduceScatter => gather_seconds(operand as f64, group),
+        CollectiveKind::AllReduce => 2.0 * gather_seconds(operand as f64, group),
+        CollectiveKind::AllToAll => exchange_seconds(operand as f64 * group.size() as f64, group),
+        CollectiveKind::CollectivePermute => any_permute_seconds(operand as f64, group),
+        CollectiveKind::CollectiveBroadcast => broadcast_seconds(operand as f64, group),
+    }
+}
+
+/// Seconds to gather an array of `bytes` (or, backwards, to reduce and scatter it).
+///
+/// Chiplets gather between chips first, each pair half of the array, then within the chip.
+pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
+    let Some(pair) = group.chiplets() else { return gather_on_lines(bytes, group.lines()) };
+    gather_on_lines(bytes / pair.participants as f64, group.lines()) + gather_on_lines(bytes, std::slice::from_ref(pair))
+}
+
+fn gather_on_lines(bytes: f64, lines: &[Line]) -> f64 {
+    if lines.is_empty() {
+        return 0.0;
+    }
+    let bandwidth: f64 = lines.iter().map(Line::gather_bandwidth).sum();
+    latency(lines).max(bytes / bandwidth)
+}
+
+/// Seconds below which no gather of `bytes` can stay: what is not there yet must enter the chip in the corner of the group by its links.
+///
+/// Unlike [`gather_seconds`] it compares lines and boxes fairly, which the choice of a placement rests on.
+pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
+    let floor = |bytes: f64, lines: &[Line]| {
+        if lines.is_empty() {
+            return 0.0;
+        }
+        let devices: f64 = lines.iter().map(|line| line.participants as f64).product();
+        let bandwidth: f64 = lines.iter().map(Line::entry_bandwidth).sum();
+        latency(lines).max(bytes * (1.0 - 1.0 / devices) / bandwidth)
+    };
+    match group.chiplets() {
+        None => floor(bytes, group.lines()),
+        Some(pair) => floor(bytes / pair.participants as f64, group.lines()) + floor(bytes, std::slice::from_ref(pair)),
+    }
+}
+
+/// Seconds of an all-to-all of an array of `group_bytes` over the whole group.
+///
+/// A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The slowest dimension
+/// decides. Exact for odd sizes too: `floor(n^2/4)` of the `n^2` pairs are cut.
+pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
+    let chips: f64 = group.lines().iter().map(|line| line.participants as f64).product();
+    match group.chiplets() {
+        None => latency(group.lines()).max(exchange_on_lines(group_bytes, group.lines())),
+        Some(pair) => {
+            let within = std::slice::from_ref(pair);
+            let between = exchange_on_lines(group_bytes / pair.participants as f64, group.lines());
+            latency(group.lines()).max(between) + latency(within).max(exchange_on_lines(group_bytes / chips, within))
+        }
+    }
+}
+
+/// The bandwidth part of an all-to-all.
+fn exchange_on_lines(group_bytes: f64, lines: &[Line]) -> f64 {
+    let devices: f64 = lines.iter().map(|line| line.participants as f64).product();
+    let seconds = lines.iter().map(|line| {
+        let size = line.participants as f64;
+        let cut = (size * size / 4.0).floor() / (size * size);
+        let links_cut = if line.ring { 2.0 } else { 1.0 };
+        // Of all the devices only `size` lie on one line; the other lines have cuts of their own.
+        group_bytes * cut * (size / devices) * line.stride as f64 / (links_cut * line.link_bandwidth)
+    });
+    seconds.fold(0.0, f64::max)
+}
+
+/// Seconds of a permute within the group whose pairs are not looked at: at least one operand over one link, at least what an all-to-all
+/// of all operands would cross the middle with, plus the way through the group. Exact pairs are priced by [`route_seconds`].
+pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
+    let all = || group.lines().iter().chain(group.chiplets());
+    let devices: f64 = group.lines().iter().map(|line| line.participants as f64).product();
+    let one_link = all().map(|line| bytes * line.stride as f64 / line.link_bandwidth).fold(0.0, f64::max);
+    let way: f64 = all().map(Line::latency).sum();
+    way + one_link.max(exchange_on_lines(bytes * devices, group.lines()))
+}
+
+/// Seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically, as halo exchange and windowed
+/// matmuls do. On a line the wrapped messages travel back on the other lane of the links. Over several lines the pairs depend on the order
+/// of the dimensions and the general bound is taken.
+pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
+    let line = match (group.lines(), group.chiplets()) {
+        ([line], None) => line,
+        ([], Some(pair)) => pair,
+        _ => return any_permute_seconds(bytes, group),
+    };
+    let forward = distance % line.participants;
+    let back = line.participants - forward;
+    if forward == 0 {
+        return 0.0;
+    }
+    let near = forward.min(back);
+    let hops = if line.ring { near } else { forward.max(back) };
+    (near * line.stride) as f64 * (bytes / line.link_bandwidth) + line.hop_latency * (hops * line.stride) as f64
+}
+
+/// Seconds for one device's `bytes` to reach its whole group, pipelined through the links of every dimension.
+pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
+    let seconds = |lines: &[Line]| {
+        if lines.is_empty() {
+            return 0.0;
+        }
+        let bandwidth: f64 = lines.iter().map(|line| line.link_bandwidth / line.stride as f64).sum();
+        bytes / bandwidth + latency(lines)
+    };
+    seconds(group.lines()) + group.chiplets().map_or(0.0, |pair| seconds(std::slice::from_ref(pair)))
+}
+
+/// What the pairs of a permute do to the links of a slice; see `Placement::route`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Route {
+    /// Most messages over one link between chips, in one direction.
+    pub link_messages: u64,
+    /// Most messages between the chiplets of one chip, in one direction.
+    pub chiplet_messages: u64,
+    /// Links on the longest way.
+    pub hops: u64,
+    /// One-way bandwidth of a link, bytes/s.
+    pub link_bandwidth: f64,
+    /// One-way bandwidth between chiplets, bytes/s; unused without chiplets.
+    pub chiplet_bandwidth: f64,
+    /// Seconds per link crossed.
+    pub hop_latency: f64,
+}
+
+/// Seconds of a permute whose pairs are known: the busiest link, plus the longest way.
+pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
+    let share = |messages: u64, bandwidth: f64| if messages == 0 { 0.0 } else { messages as f64 * (bytes / bandwidth) };
+    let busiest = share(route.link_messages, route.link_bandwidth).max(share(route.chiplet_messages, route.chiplet_bandwidth));
+    busiest + route.hop_latency * route.hops as f64
+}
+
+/// Seconds from one chip to another at `hops` links, the bytes split over `ports` links of each (tpus.md:254-261: here latency adds).
+pub fn point_to_point_seconds(bytes: f64, ports: u64, hops: u64, link_bandwidth: f64, hop_latency: f64) -> f64 {
+    bytes / (ports.max(1) as f64 * link_bandwidth) + hop_latency * hops as f64
+}
+
+fn latency(lines: &[Line]) -> f64 {
+    lines.iter().map(Line::latency).sum()
+}
+
+#[cfg(test)]
+mod tests;

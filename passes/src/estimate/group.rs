@@ -1,0 +1,128 @@
+//! Where the devices of one collective lie: a group is a product of lines, one per physical dimension it extends over.
+//!
+//! All groups of a collective run at once and look alike, so one group's lines and the number of groups sharing each link say everything
+//! the formulas of `collective` need. A group is small and `Copy`: computed once per set of axes, it prices any number of collectives.
+
+/// The devices of a group along one physical dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// How many devices, at least 2.
+    pub participants: u64,
+    /// Whether the last is linked back to the first.
+    pub ring: bool,
+    /// Links between neighbors in the group. The groups in between use the same links, so each gets one part in `stride` of them.
+    pub stride: u64,
+    /// One-way bandwidth of a link as far as one device may use it, bytes/s.
+    pub link_bandwidth: f64,
+    /// Seconds per link crossed.
+    pub hop_latency: f64,
+}
+
+impl Line {
+    /// Steps after which every participant has met every other: a ring passes data on both ways at once, the ends of a line wait for
+    /// each other.
+    pub fn steps(&self) -> u64 {
+        if self.ring { self.participants / 2 } else { self.participants.saturating_sub(1) }
+    }
+
+    /// Seconds a byte takes through all steps.
+    pub fn latency(&self) -> f64 {
+        self.hop_latency * (self.steps() * self.stride) as f64
+    }
+
+    /// Bytes/s at which each participant's share grows to the whole of a gathered array, the whole counted.
+    pub fn gather_bandwidth(&self) -> f64 {
+        self.link_bandwidth * self.participants as f64 / (self.steps() * self.stride) as f64
+    }
+
+    /// Bytes/s at which data can enter the worst-placed participant along this line: one link at the end of a line, two in a ring.
+    pub fn entry_bandwidth(&self) -> f64 {
+        self.link_bandwidth * if self.ring { 2.0 } else { 1.0 } / self.stride as f64
+    }
+
+    /// The gathered size in bytes below which latency, not bandwidth, decides.
+    pub fn latency_bound_bytes(&self) -> f64 {
+        self.participants as f64 * self.link_bandwidth * self.hop_latency
+    }
+}
+
+/// The devices that take part in one collective together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Group {
+    size: u64,
+    lines: [Line; 3],
+    line_count: usize,
+    chiplets: Option<Line>,
+}
+
+const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandwidth: 1.0, hop_latency: 0.0 };
+
+impl Group {
+    /// A group of which only the size is known, as the flat model needs.
+    pub fn of_size(size: u64) -> Group {
+        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None }
+    }
+
+    /// The product of up to three lines; lines of one participant are left out, lines beyond the third ignored.
+    pub fn of_lines(lines: &[Line]) -> Group {
+        let size = lines.iter().fold(1, |size: u64, line| size.saturating_mul(line.participants));
+        let mut group = Group::of_size(size);
+        lines.iter().for_each(|&line| group.push(line));
+        group
+    }
+
+    /// Devices in the group.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The lines between chips, one per torus dimension the group extends over.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines[..self.line_count]
+    }
+
+    /// The pair of chiplets on each chip, when both are in the group.
+    pub fn chiplets(&self) -> Option<&Line> {
+        self.chiplets.as_ref()
+    }
+
+    /// Adds a line, unless it is one device only.
+    pub(super) fn push(&mut self, line: Line) {
+        if line.participants > 1 && self.line_count < self.lines.len() {
+            self.lines[self.line_count] = line;
+            self.line_count += 1;
+        }
+    }
+
+    /// Says that both chiplets of each chip are in the group.
+    pub(super) fn set_chiplets(&mut self, line: Line) {
+        self.chiplets = (line.participants > 1).then_some(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_two_is_a_ring_of_two() {
+        let line = Line { participants: 2, ring: false, stride: 1, link_bandwidth: 10.0, hop_latency: 1.0 };
+        let ring = Line { ring: true, ..line };
+        assert_eq!((line.steps(), line.gather_bandwidth(), line.latency()), (1, 20.0, 1.0));
+        assert_eq!((ring.steps(), ring.gather_bandwidth(), ring.latency()), (1, 20.0, 1.0));
+    }
+
+    #[test]
+    fn strided_participants_share_links_and_are_further_apart() {
+        let ring = Line { participants: 4, ring: true, stride: 2, link_bandwidth: 10.0, hop_latency: 1.0 };
+        assert_eq!((ring.steps(), ring.gather_bandwidth(), ring.latency()), (2, 10.0, 4.0));
+    }
+
+    #[test]
+    fn single_participants_are_no_lines() {
+        let one = Line { participants: 1, ..NO_LINE };
+        let two = Line { participants: 2, ..NO_LINE };
+        let group = Group::of_lines(&[one, two, one]);
+        assert_eq!((group.size(), group.lines().len()), (2, 1));
+    }
+}

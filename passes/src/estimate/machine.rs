@@ -1,0 +1,201 @@
+//! A target with a mesh on it: the one object that prices operations and collectives of a program.
+//!
+//! Queries allocate nothing and depend on their arguments alone. A program with several meshes has one machine for each; on `flat` the mesh
+//! does not matter.
+
+use super::collective::{CollectiveKind, Route, route_seconds, shift_seconds, torus_seconds};
+use super::group::Group;
+use super::placement::{AxisPart, Placement, PlacementError};
+use super::precision::Precision;
+use super::roofline::{Matmul, OpSeconds};
+use super::target::{Flat, Slice, Target};
+
+/// What a device of a program can do, and how it reaches the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Flat(Flat),
+    Slice(Slice, Box<Placement>),
+}
+
+impl Machine {
+    /// The mesh of these axis sizes on the target, in the default placement.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn new(target: Target, axis_sizes: &[u64]) -> Result<Machine, PlacementError> {
+        match target {
+            Target::Flat(flat) => Ok(Machine::flat(flat)),
+            Target::Slice(slice) => Ok(Machine::placed(slice, Placement::new(&slice, axis_sizes)?)),
+        }
+    }
+
+    /// The model without topology.
+    pub fn flat(flat: Flat) -> Machine {
+        Machine { kind: Kind::Flat(flat) }
+    }
+
+    /// A mesh in a placement of the caller's choice, which must be one on that slice.
+    pub fn placed(slice: Slice, placement: Placement) -> Machine {
+        Machine { kind: Kind::Slice(slice, Box::new(placement)) }
+    }
+
+    /// The target.
+    pub fn target(&self) -> Target {
+        match &self.kind {
+            Kind::Flat(flat) => Target::Flat(*flat),
+            Kind::Slice(slice, _) => Target::Slice(*slice),
+        }
+    }
+
+    /// Where the mesh lies; `None` on `flat`.
+    pub fn placement(&self) -> Option<&Placement> {
+        match &self.kind {
+            Kind::Flat(_) => None,
+            Kind::Slice(_, placement) => Some(placement),
+        }
+    }
+
+    /// Whether collectives may run beside arithmetic.
+    pub fn overlaps_communication(&self) -> bool {
+        matches!(self.kind, Kind::Slice(..))
+    }
+
+    /// The group of a collective over parts of mesh axes.
+    pub fn group(&self, parts: &[AxisPart]) -> Group {
+        match &self.kind {
+            Kind::Flat(_) => Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size))),
+            Kind::Slice(_, placement) => placement.group(parts),
+        }
+    }
+
+    /// The group of a collective whose replica groups are lists of device ids; one of them is looked at.
+    pub fn group_of_devices(&self, devices: &[u64]) -> Group {
+        match &self.kind {
+            Kind::Flat(_) => Group::of_size(devices.len() as u64),
+            Kind::Slice(_, placement) => placement.group_of_devices(devices),
+        }
+    }
+
+    /// Seconds of a collective; `operand` and `result` are bytes per device, before and after. A permute's pairs are not looked at.
+    pub fn collective_seconds(&self, kind: CollectiveKind, operand: u64, result: u64, group: &Group) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.collective_seconds(kind, operand, result, group.size()),
+            Kind::Slice(..) => torus_seconds(kind, operand, result, group),
+        }
+    }
+
+    /// Seconds of a permute that sends `bytes` from every device of the group to the one `distance` further on, cyclically.
+    pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
+        match &self.kind {
+            Kind::Flat(_) => self.collective_seconds(CollectiveKind::CollectivePermute, bytes, bytes, group),
+            Kind::Slice(..) => shift_seconds(bytes as f64, distance, group),
+        }
+    }
+
+    /// What the pairs (source, target) of a permute do to the links; `None` on `flat`, where they do not matter.
+    pub fn route(&self, pairs: &[(u64, u64)]) -> Option<Route> {
+        self.placement().map(|placement| placement.route(pairs))
+    }
+
+    /// Seconds of a permute of `bytes` per device whose pairs are known.
+    pub fn permute_seconds(&self, bytes: u64, pairs: &[(u64, u64)]) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.collective_seconds(CollectiveKind::CollectivePermute, bytes, bytes, 2),
+            Kind::Slice(_, placement) => route_seconds(bytes as f64, &placement.route(pairs)),
+        }
+    }
+
+    /// Peak matmul rate of a device, FLOP/s. `flat` has one for all element types.
+    pub fn peak_flops(&self, precision: Precision) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.flops,
+            Kind::Slice(slice, placement) => slice.chip.peak_flops(precision) / placement.devices_per_chip() as f64,
+        }
+    }
+
+    /// Memory bandwidth of a device, bytes/s.
+    pub fn memory_bandwidth(&self) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.memory_bandwidth,
+            Kind::Slice(slice, placement) => slice.chip.hbm_bandwidth / placement.devices_per_chip() as f64,
+        }
+    }
+
+    /// Memory of a device, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.memory_bytes,
+            Kind::Slice(slice, placement) => slice.chip.hbm_bytes / placement.devices_per_chip(),
+        }
+    }
+
+    /// Seconds the arithmetic of a matmul of local shards takes, padded to the MXU on a slice, unpadded on `flat`.
+    pub fn matmul_seconds(&self, matmul: &Matmul, precision: Precision) -> f64 {
+        let flops = match &self.kind {
+            Kind::Flat(_) => matmul.flops(),
+            Kind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
+        };
+        flops as f64 / self.peak_flops(precision)
+    }
+
+    /// Seconds of that many bytes of memory traffic, read and written.
+    pub fn memory_seconds(&self, bytes: f64) -> f64 {
+        bytes / self.memory_bandwidth()
+    }
+
+    /// Both sides of a matmul of local shards that reads and writes `bytes` of memory; `total` of the answer is its time.
+    pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> OpSeconds {
+        OpSeconds { math: self.matmul_seconds(matmul, precision), memory: self.memory_seconds(bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(target: &str, axis_sizes: &[u64]) -> Machine {
+        Machine::new(Target::parse(target).unwrap(), axis_sizes).unwrap()
+    }
+
+    #[test]
+    fn flat_knows_sizes_only() {
+        let flat = machine("flat", &[4, 2]);
+        let group = flat.group(&[AxisPart::whole(0, 4), AxisPart { axis: 1, pre: 1, size: 2 }]);
+        assert_eq!(group.size(), 8);
+        assert_eq!(flat.collective_seconds(CollectiveKind::AllGather, 9, 72, &group), 1e-6 + 63.0 * (1.0 / 90e9));
+        assert_eq!(flat.shift_seconds(90, 3, &group), 1e-6 + 90.0 * (1.0 / 90e9));
+        assert_eq!(flat.permute_seconds(90, &[]), 1e-6 + 90.0 * (1.0 / 90e9));
+        assert_eq!(flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8), 100.0 / 2e14);
+        assert_eq!(flat.memory_seconds(3e12), 3.0);
+        assert_eq!(flat.memory_bytes(), 17_179_869_184);
+        assert!(!flat.overlaps_communication());
+    }
+
+    #[test]
+    fn a_slice_prices_its_chip() {
+        let v5e = machine("v5e:4x2", &[4, 2]);
+        let matmul = Matmul { batch: 2, rows: 9, contracting: 100, columns: 200 };
+        let seconds = v5e.matmul_roofline(&matmul, Precision::Int8, 810e9);
+        assert_eq!(seconds.math, (2 * 2 * 16 * 128 * 256) as f64 / 394e12);
+        assert_eq!(seconds.total(), 1.0);
+        assert!(v5e.overlaps_communication());
+        assert_eq!(v5e.target().to_string(), "v5e:4x2");
+        // 64 MiB over a line of 4: three steps of 16 MiB.
+        let gather = v5e.collective_seconds(CollectiveKind::AllGather, 1 << 24, 1 << 26, &v5e.group(&[AxisPart::whole(0, 4)]));
+        assert_eq!(gather, (1u64 << 26) as f64 / (45e9 * 4.0 / 3.0));
+    }
+
+    #[test]
+    fn chiplets_share_their_chip() {
+        let chips = machine("v7x:4x4x4", &[64]);
+        let chiplets = machine("v7x:4x4x4", &[64, 2]);
+        assert_eq!((chips.peak_flops(Precision::Bf16), chiplets.peak_flops(Precision::Bf16)), (2.3e15, 1.15e15));
+        assert_eq!((chips.memory_bandwidth(), chiplets.memory_bandwidth()), (7.4e12, 3.7e12));
+        assert_eq!((chips.memory_bytes(), chiplets.memory_bytes()), (192_000_000_000, 96_000_000_000));
+    }
+}

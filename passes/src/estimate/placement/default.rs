@@ -1,0 +1,107 @@
+//! Placements that need no search: the default one and the row-major one.
+//!
+//! The default gives each mesh axis whole dimensions of the slice where sizes allow, in the slice's order, as `jax.make_mesh` does; else
+//! the search decides with all axes equally busy.
+
+use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
+use smallvec::smallvec;
+
+impl Placement {
+    /// The placement assumed when nothing is known about the program: whole dimensions if possible, else the best one for axes that carry
+    /// the same bytes.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Placement, PlacementError> {
+        match Placement::of_whole_dims(slice, axis_sizes)? {
+            Some(placement) => Ok(placement),
+            None => Placement::best_for_bytes(slice, axis_sizes, &vec![1e9; axis_sizes.len()]),
+        }
+    }
+
+    /// The mesh's devices in row-major order on the slice's chips in row-major order, as reshaping the list of devices gives. `None` where
+    /// the axes' boundaries do not line up with the dimensions', or where the mesh leaves chips unused.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn row_major(slice: &Slice, axis_sizes: &[u64]) -> Result<Option<Placement>, PlacementError> {
+        let grid = Grid::new(slice, axis_sizes)?;
+        if grid.unused != 1 {
+            return Ok(None);
+        }
+        let mut assignment = Assignment::empty(axis_sizes.len());
+        let mut axis = axis_sizes.len();
+        let mut left_in_axis = 1;
+        for dim in (0..DIMS).rev() {
+            let mut left_in_dim = grid.dims[dim].size;
+            while left_in_dim > 1 {
+                if left_in_axis == 1 {
+                    // The mesh has as many devices as the slice, so there is another axis.
+                    axis -= 1;
+                    left_in_axis = axis_sizes[axis];
+                    continue;
+                }
+                let size = left_in_dim.min(left_in_axis);
+                if !left_in_dim.is_multiple_of(size) || !left_in_axis.is_multiple_of(size) {
+                    return Ok(None);
+                }
+                assignment.factors[axis][dim] = size;
+                assignment.orders[dim].push(axis);
+                left_in_dim /= size;
+                left_in_axis /= size;
+            }
+        }
+        Ok(Some(Placement::of_assignment(&grid, axis_sizes, &assignment)))
+    }
+
+    /// Each axis on dimensions of its own, earlier axes on earlier ones; `None` where sizes do not allow it.
+    fn of_whole_dims(slice: &Slice, axis_sizes: &[u64]) -> Result<Option<Placement>, PlacementError> {
+        let grid = Grid::new(slice, axis_sizes)?;
+        let Some(owners) = whole_dims(&grid, axis_sizes) else { return Ok(None) };
+        let mut assignment = Assignment::empty(axis_sizes.len());
+        for (dim, owner) in owners.into_iter().enumerate() {
+            // What no axis takes belongs to the chips outside the mesh.
+            let owner = owner.unwrap_or(axis_sizes.len());
+            assignment.factors[owner][dim] = grid.dims[dim].size;
+            assignment.orders[dim].push(owner);
+        }
+        Ok(Some(Placement::of_assignment(&grid, axis_sizes, &assignment)))
+    }
+}
+
+impl Assignment {
+    pub(super) fn empty(axes: usize) -> Assignment {
+        Assignment { factors: smallvec![[1; DIMS]; axes + 1], orders: Default::default() }
+    }
+}
+
+/// The axis each dimension goes to. Single dimensions are tried before pairs and triples.
+fn whole_dims(grid: &Grid, axis_sizes: &[u64]) -> Option<[Option<usize>; DIMS]> {
+    let mut subsets: [usize; 1 << DIMS] = std::array::from_fn(|subset| subset);
+    subsets.sort_by_key(|subset| (subset.count_ones(), *subset));
+    // Dimensions of size 1 belong to nobody, so that no two subsets are alike.
+    let free = (0..DIMS).filter(|&dim| grid.dims[dim].size > 1).fold(0, |free, dim| free | 1 << dim);
+    let mut owners = [None; DIMS];
+    let axes: Vec<usize> = (0..axis_sizes.len()).filter(|&axis| axis_sizes[axis] > 1).collect();
+    assign(grid, axis_sizes, &axes, &subsets, free, &mut owners).then_some(owners)
+}
+
+/// Backtracks over the axes; there are at most as many of size above 1 as dimensions, or it fails at once.
+fn assign(grid: &Grid, axis_sizes: &[u64], axes: &[usize], subsets: &[usize], free: usize, owners: &mut [Option<usize>; DIMS]) -> bool {
+    let Some((&axis, others)) = axes.split_first() else { return true };
+    if axes.len() > free.count_ones() as usize {
+        return false;
+    }
+    for &subset in subsets.iter().filter(|&&subset| subset != 0 && subset & !free == 0) {
+        let dims = || (0..DIMS).filter(move |dim| subset & (1 << dim) != 0);
+        if dims().map(|dim| grid.dims[dim].size).product::<u64>() == axis_sizes[axis] {
+            let before = *owners;
+            dims().for_each(|dim| owners[dim] = Some(axis));
+            if assign(grid, axis_sizes, others, subsets, free & !subset, owners) {
+                return true;
+            }
+            *owners = before;
+        }
+    }
+    false
+}

@@ -1,0 +1,266 @@
+//! How a mesh lies on a slice: each physical dimension counts in digits, each digit belongs to one mesh axis.
+//!
+//! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the minor one's groups
+//! are contiguous segments, the major one's are strided and share links). Device ids run row-major over the mesh, as in JAX. Chips beyond
+//! the mesh's devices stay unused. Approximations, all on the careful side unless said otherwise: strided groups share their links as if
+//! all ran at once; a sub-axis that cuts a digit unevenly is priced as the whole digit; a segment of a ring is a line; twisted tori are
+//! not modeled.
+
+mod default;
+mod devices;
+mod route;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use super::group::{Group, Line};
+use super::target::Slice;
+use smallvec::SmallVec;
+use std::fmt;
+
+/// A mesh axis or a part of one, as Shardy's `"x":(pre)size`: `pre` is the product of the parts major to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisPart {
+    /// Which axis of the mesh, counted from 0.
+    pub axis: usize,
+    /// Product of the sizes of the more major parts; 1 for a whole axis.
+    pub pre: u64,
+    /// Size of the part.
+    pub size: u64,
+}
+
+impl AxisPart {
+    /// The whole of an axis of that size.
+    pub fn whole(axis: usize, size: u64) -> AxisPart {
+        AxisPart { axis, pre: 1, size }
+    }
+}
+
+/// A mixed-radix digit of a physical dimension, and of the mesh axis that counts with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digit {
+    /// The mesh axis; the number of axes for chips outside the mesh.
+    axis: usize,
+    /// What one step of the digit is worth along the axis.
+    axis_stride: u64,
+    size: u64,
+    dim: usize,
+    /// What one step of the digit is worth along the dimension.
+    dim_stride: u64,
+}
+
+/// A physical dimension. The last one, of chiplets, has size 1 where devices are whole chips.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Dim {
+    size: u64,
+    wraps: bool,
+    link_bandwidth: f64,
+}
+
+/// Three dimensions of chips and one of chiplets.
+const DIMS: usize = 4;
+const CHIPLETS: usize = 3;
+
+/// Where the devices of a mesh sit in a slice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    dims: [Dim; DIMS],
+    hop_latency: f64,
+    axis_sizes: SmallVec<[u64; 4]>,
+    /// Sorted by dimension, minor digits first.
+    digits: SmallVec<[Digit; 8]>,
+}
+
+/// Why a mesh cannot be laid on a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacementError {
+    /// What does not fit.
+    pub message: String,
+}
+
+impl fmt::Display for PlacementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PlacementError {}
+
+/// Which axis takes how much of which dimension: `factors[axis][dim]`, with one more row for unused chips, and for each dimension the
+/// axes in it from minor to major.
+#[derive(Clone)]
+struct Assignment {
+    factors: SmallVec<[[u64; DIMS]; 5]>,
+    orders: [SmallVec<[usize; 5]>; DIMS],
+}
+
+impl Placement {
+    /// Devices of the mesh.
+    pub fn devices(&self) -> u64 {
+        self.axis_sizes.iter().product()
+    }
+
+    /// Devices on one chip: 1, or the chip's chiplets when the mesh has that many devices.
+    pub fn devices_per_chip(&self) -> u64 {
+        self.dims[CHIPLETS].size
+    }
+
+    /// The group a collective over these parts of mesh axes runs in. Parts must not overlap; parts of axes the mesh does not have are
+    /// ignored.
+    pub fn group(&self, parts: &[AxisPart]) -> Group {
+        let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size));
+        let mut extents = [Extent::NONE; DIMS];
+        for digit in &self.digits {
+            self.count_digit(digit, parts, &mut extents[digit.dim]);
+        }
+        self.group_of_extents(size, &extents)
+    }
+
+    /// Coordinates of a device: three of its chip, then its chiplet. `None` beyond the mesh.
+    pub fn coordinates(&self, device: u64) -> Option<[u64; 4]> {
+        if device >= self.devices() {
+            return None;
+        }
+        let mut place = [0; DIMS];
+        for digit in self.digits.iter().filter(|digit| digit.axis < self.axis_sizes.len()) {
+            let minor: u64 = self.axis_sizes[digit.axis + 1..].iter().product();
+            let along_axis = device / minor % self.axis_sizes[digit.axis];
+            place[digit.dim] += along_axis / digit.axis_stride % digit.size * digit.dim_stride;
+        }
+        Some(place)
+    }
+
+    /// For each device of the mesh, row-major, the position of its chip (or chiplet) in the slice, row-major too: the device order to
+    /// build the mesh with.
+    pub fn device_order(&self) -> Vec<u64> {
+        let position = |place: [u64; DIMS]| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
+        (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
+    }
+
+    /// Adds to `extent` the parts of `digit` that belong to the group and those that do not, from minor to major.
+    fn count_digit(&self, digit: &Digit, parts: &[AxisPart], extent: &mut Extent) {
+        let Some(&axis_size) = self.axis_sizes.get(digit.axis) else {
+            extent.skip(digit.size);
+            return;
+        };
+        let end = digit.axis_stride * digit.size;
+        let mut at = digit.axis_stride;
+        while at < end {
+            // The part that covers this position of the axis, else the next one above it.
+            let mut until = end;
+            let mut covered = false;
+            for part in parts.iter().filter(|part| part.axis == digit.axis) {
+                let from = axis_size / part.pre.saturating_mul(part.size).max(1);
+                let to = from.saturating_mul(part.size);
+                if from <= at && at < to {
+                    (until, covered) = (to.min(end), true);
+                    break;
+                }
+                if from > at {
+                    until = until.min(from);
+                }
+            }
+            if !until.is_multiple_of(at) || !end.is_multiple_of(until) {
+                // The part cuts the digit unevenly: no box holds the group, take the whole of what is left.
+                (until, covered) = (end, true);
+            }
+            if covered {
+                extent.take(until / at)
+            } else {
+                extent.skip(until / at)
+            }
+            at = until;
+        }
+    }
+
+    /// The group that extends over these parts of the dimensions. When they hold more than `size` devices the surplus shares the links.
+    fn group_of_extents(&self, size: u64, extents: &[Extent; DIMS]) -> Group {
+        let box_size = extents.iter().fold(1, |product: u64, extent| product.saturating_mul(extent.participants));
+        let sharing = box_size.div_ceil(size.max(1));
+        let line = |dim: usize| {
+            let Extent { participants, stride, .. } = extents[dim];
+            let Dim { size, wraps, link_bandwidth } = self.dims[dim];
+            let ring = wraps && participants.saturating_mul(stride) == size;
+            Line { participants, ring, stride: stride.saturating_mul(sharing), link_bandwidth, hop_latency: self.hop_latency }
+        };
+        let mut group = Group::of_size(size);
+        (0..CHIPLETS).for_each(|dim| group.push(line(dim)));
+        group.set_chiplets(line(CHIPLETS));
+        group
+    }
+
+    /// Builds the placement an assignment describes; its factors must multiply to the axes' sizes and to the dimensions'.
+    fn of_assignment(grid: &Grid, axis_sizes: &[u64], assignment: &Assignment) -> Placement {
+        let mut digits = SmallVec::new();
+        for (dim, order) in assignment.orders.iter().enumerate() {
+            let mut dim_stride = 1;
+            for &axis in order {
+                let size = assignment.factors[axis][dim];
+                // Along an axis the dimensions count as in the slice, the last one minor.
+                let axis_stride = assignment.factors[axis][dim + 1..].iter().product();
+                digits.push(Digit { axis, axis_stride, size, dim, dim_stride });
+                dim_stride *= size;
+            }
+        }
+        Placement { dims: grid.dims, hop_latency: grid.hop_latency, axis_sizes: axis_sizes.into(), digits }
+    }
+}
+
+/// The physical dimensions a mesh is laid on.
+struct Grid {
+    dims: [Dim; DIMS],
+    hop_latency: f64,
+    /// Devices the mesh does not use: the size of the row of unused chips.
+    unused: u64,
+}
+
+impl Grid {
+    /// The slice as a mesh of that many devices sees it: its chips, or its chiplets where the mesh has more devices than chips.
+    fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Grid, PlacementError> {
+        let devices = axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size)).unwrap_or(u64::MAX);
+        let chips = slice.chips();
+        let per_chip = if devices > chips { slice.chip.chiplets } else { 1 };
+        let places = chips * per_chip;
+        if devices == 0 || !places.is_multiple_of(devices) {
+            let fits = if devices > places { "has no room for" } else { "cannot be divided evenly for" };
+            let mesh: Vec<String> = axis_sizes.iter().map(u64::to_string).collect();
+            let mesh = mesh.join("x");
+            return Err(PlacementError { message: format!("{slice} with {places} devices {fits} the mesh {mesh}") });
+        }
+        let wraps = slice.wraps();
+        let dims = std::array::from_fn(|dim| match dim {
+            CHIPLETS => Dim { size: per_chip, wraps: false, link_bandwidth: slice.chip.chiplet_bandwidth },
+            // The devices of a chip share its links.
+            _ => Dim { size: slice.dims[dim], wraps: wraps[dim], link_bandwidth: slice.chip.link_bandwidth / per_chip as f64 },
+        });
+        Ok(Grid { dims, hop_latency: slice.chip.hop_latency, unused: places / devices })
+    }
+}
+
+/// What part of a dimension a group has, while its digits are counted from minor to major.
+#[derive(Clone, Copy)]
+struct Extent {
+    participants: u64,
+    /// Groups interleaved between a group's participants.
+    stride: u64,
+    /// Size of the digits outside the group since the last one inside.
+    skipped: u64,
+}
+
+impl Extent {
+    const NONE: Extent = Extent { participants: 1, stride: 1, skipped: 1 };
+
+    /// Adds a digit inside the group.
+    fn take(&mut self, size: u64) {
+        if size > 1 {
+            self.participants *= size;
+            self.stride *= self.skipped;
+            self.skipped = 1;
+        }
+    }
+
+    /// Adds a digit outside the group.
+    fn skip(&mut self, size: u64) {
+        self.skipped *= size;
+    }
+}

@@ -1,0 +1,155 @@
+//! The best placement by enumeration: every way to factor the axes into the dimensions, and the orders of the axes that share one.
+//!
+//! The number of placements tried is bounded by counts alone, so the answer is the same everywhere. Where a factorization has many orders
+//! one of them is improved by swapping neighbors. Ties go to the first found.
+
+use super::{Assignment, AxisPart, DIMS, Grid, Placement, PlacementError, Slice};
+use crate::estimate::collective::gather_floor_seconds;
+
+/// Most placements one search scores.
+const MOST_PLACEMENTS: usize = 50_000;
+/// Most orders tried for one factorization; beyond, one order is improved by swaps.
+const MOST_ORDERS: usize = 36;
+
+impl Placement {
+    /// The placement with the lowest score.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn best(slice: &Slice, axis_sizes: &[u64], score: impl FnMut(&Placement) -> f64) -> Result<Placement, PlacementError> {
+        let grid = Grid::new(slice, axis_sizes)?;
+        let mut search = Search { grid: &grid, axis_sizes, score, tried: 0, best: None };
+        search.factor(0, &mut Assignment::empty(axis_sizes.len()), grid.dims.map(|dim| dim.size));
+        match search.best {
+            Some(best) => Ok(best.placement),
+            // Sizes whose product divides the slice's can always be factored into its dimensions.
+            None => Err(PlacementError { message: format!("no placement of the mesh on {slice}") }),
+        }
+    }
+
+    /// The placement that could gather `bytes[axis]` bytes per device over each axis in the least time, all axes one after another. Axes
+    /// without an entry carry nothing.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn best_for_bytes(slice: &Slice, axis_sizes: &[u64], bytes: &[f64]) -> Result<Placement, PlacementError> {
+        Placement::best(slice, axis_sizes, |placement| {
+            let seconds = |(axis, (&size, &bytes))| {
+                let group = placement.group(&[AxisPart::whole(axis, size)]);
+                gather_floor_seconds(bytes, &group)
+            };
+            axis_sizes.iter().zip(bytes).enumerate().map(seconds).sum()
+        })
+    }
+}
+
+struct Best {
+    score: f64,
+    placement: Placement,
+}
+
+struct Search<'a, F> {
+    grid: &'a Grid,
+    axis_sizes: &'a [u64],
+    score: F,
+    tried: usize,
+    best: Option<Best>,
+}
+
+impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
+    /// Gives axis `axis` and the ones after it every share of what is `left` of the dimensions.
+    fn factor(&mut self, axis: usize, assignment: &mut Assignment, left: [u64; DIMS]) {
+        if self.is_over() {
+            return;
+        }
+        match (axis..self.axis_sizes.len()).find(|&axis| self.axis_sizes[axis] > 1) {
+            Some(axis) => self.share(axis, 0, self.axis_sizes[axis], assignment, left),
+            None => {
+                // What is left is unused; its product is the grid's number of unused places.
+                assignment.factors[self.axis_sizes.len()] = left;
+                self.order(assignment);
+            }
+        }
+    }
+
+    /// Gives axis `axis` every part of dimension `dim` and of the ones after it, until its `rest` is spent.
+    fn share(&mut self, axis: usize, dim: usize, rest: u64, assignment: &mut Assignment, left: [u64; DIMS]) {
+        if dim == DIMS {
+            if rest == 1 {
+                self.factor(axis + 1, assignment, left);
+            }
+            return;
+        }
+        // Large shares first: whole dimensions come early, where the bound does not reach.
+        for size in (1..=rest.min(left[dim])).rev().filter(|size| rest.is_multiple_of(*size) && left[dim].is_multiple_of(*size)) {
+            let mut left = left;
+            left[dim] /= size;
+            assignment.factors[axis][dim] = size;
+            self.share(axis, dim + 1, rest / size, assignment, left);
+        }
+        assignment.factors[axis][dim] = 1;
+    }
+
+    /// Tries the orders of the axes that share a dimension: all of them if they are few, else the way up from one.
+    fn order(&mut self, assignment: &mut Assignment) {
+        let mut orders = 1;
+        for dim in 0..DIMS {
+            // Unused chips at the major end, then earlier axes: the last axis of the mesh is contiguous.
+            let axes = (0..self.axis_sizes.len()).rev().chain([self.axis_sizes.len()]);
+            assignment.orders[dim] = axes.filter(|&axis| assignment.factors[axis][dim] > 1).collect();
+            orders *= (1..=assignment.orders[dim].len()).product::<usize>();
+        }
+        if orders <= MOST_ORDERS { self.permute(0, 0, assignment) } else { self.climb(assignment) }
+    }
+
+    /// Tries every order from position `at` of dimension `dim` on.
+    fn permute(&mut self, dim: usize, at: usize, assignment: &mut Assignment) {
+        if dim == DIMS {
+            let _ = self.try_one(assignment);
+        } else if at + 1 >= assignment.orders[dim].len() {
+            self.permute(dim + 1, 0, assignment);
+        } else {
+            for other in at..assignment.orders[dim].len() {
+                assignment.orders[dim].swap(at, other);
+                self.permute(dim, at + 1, assignment);
+                assignment.orders[dim].swap(at, other);
+            }
+        }
+    }
+
+    /// Starts from the assignment's order and keeps every swap of neighbors in a dimension that helps, until none does.
+    fn climb(&mut self, assignment: &mut Assignment) {
+        let Some(mut score) = self.try_one(assignment) else { return };
+        let mut improved = true;
+        while improved {
+            improved = false;
+            for dim in 0..DIMS {
+                for at in 1..assignment.orders[dim].len() {
+                    assignment.orders[dim].swap(at - 1, at);
+                    match self.try_one(assignment) {
+                        Some(swapped) if swapped < score => (score, improved) = (swapped, true),
+                        _ => assignment.orders[dim].swap(at - 1, at),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Scores one placement; `None` when the search is over.
+    fn try_one(&mut self, assignment: &Assignment) -> Option<f64> {
+        if self.is_over() {
+            return None;
+        }
+        self.tried += 1;
+        let placement = Placement::of_assignment(self.grid, self.axis_sizes, assignment);
+        let score = (self.score)(&placement);
+        if self.best.as_ref().is_none_or(|best| score.total_cmp(&best.score).is_lt()) {
+            self.best = Some(Best { score, placement });
+        }
+        Some(score)
+    }
+
+    fn is_over(&self) -> bool {
+        self.tried >= MOST_PLACEMENTS
+    }
+}

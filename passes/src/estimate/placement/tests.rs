@@ -1,0 +1,252 @@
+//! Placements by hand: which lines the groups of small meshes on small slices are.
+
+use super::super::target::{Slice, Target};
+use super::*;
+use crate::estimate::collective::gather_floor_seconds;
+
+fn slice(text: &str) -> Slice {
+    match Target::parse(text) {
+        Ok(Target::Slice(slice)) => slice,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn new(target: &str, axis_sizes: &[u64]) -> Placement {
+    Placement::new(&slice(target), axis_sizes).unwrap()
+}
+
+fn row_major(target: &str, axis_sizes: &[u64]) -> Placement {
+    Placement::row_major(&slice(target), axis_sizes).unwrap().unwrap()
+}
+
+/// The lines of a group, as `4` for a line of 4, `o4` for a ring, `/2` for a stride and `+2` for chiplets.
+fn show(group: &Group) -> String {
+    let line = |line: &Line| {
+        let ring = if line.ring { "o" } else { "" };
+        let stride = if line.stride > 1 { format!("/{}", line.stride) } else { String::new() };
+        format!("{ring}{}{stride}", line.participants)
+    };
+    let chiplets = group.chiplets().map(|pair| format!("+{}", line(pair)));
+    let lines: Vec<String> = group.lines().iter().map(line).collect();
+    format!("{}{}", lines.join(" "), chiplets.unwrap_or_default())
+}
+
+fn part(axis: usize, pre: u64, size: u64) -> AxisPart {
+    AxisPart { axis, pre, size }
+}
+
+fn check_group(placement: &Placement, parts: &[AxisPart], expected: &str) {
+    assert_eq!(show(&placement.group(parts)), expected, "{parts:?}");
+}
+
+#[test]
+fn whole_dimensions_are_preferred() {
+    let placement = new("v5e:8x16", &[16, 8]);
+    check_group(&placement, &[part(0, 1, 16)], "o16");
+    check_group(&placement, &[part(1, 1, 8)], "8");
+    check_group(&placement, &[part(0, 1, 16), part(1, 1, 8)], "8 o16");
+    let placement = new("v5p:4x4x8", &[8, 16]);
+    check_group(&placement, &[part(0, 1, 8)], "o8");
+    check_group(&placement, &[part(1, 1, 16)], "o4 o4");
+    // Sub-axes of the 16: one dimension each.
+    check_group(&placement, &[part(1, 1, 4)], "o4");
+    check_group(&placement, &[part(1, 4, 4)], "o4");
+    check_group(&placement, &[part(1, 2, 2), part(1, 8, 2)], "2 2");
+    check_group(&placement, &[part(1, 2, 4)], "2 o2/2");
+}
+
+#[test]
+fn axes_sharing_a_dimension() {
+    let placement = row_major("v5e:4x16", &[4, 2, 4, 2]);
+    check_group(&placement, &[part(0, 1, 4)], "4");
+    // The minor axis has segments, the others are interleaved; only the most major one reaches round the ring.
+    check_group(&placement, &[part(3, 1, 2)], "2");
+    check_group(&placement, &[part(2, 1, 4)], "4/2");
+    check_group(&placement, &[part(1, 1, 2)], "o2/8");
+    check_group(&placement, &[part(2, 1, 4), part(3, 1, 2)], "8");
+    check_group(&placement, &[part(1, 1, 2), part(2, 1, 4), part(3, 1, 2)], "o16");
+    check_group(&placement, &[part(1, 1, 2), part(2, 1, 4)], "o8/2");
+    check_group(&placement, &[part(1, 1, 2), part(3, 1, 2)], "o4/4");
+    check_group(&placement, &[part(2, 1, 2)], "2/4");
+    check_group(&placement, &[part(2, 2, 2)], "2/2");
+    check_group(&placement, &[], "");
+    check_group(&placement, &[part(9, 1, 2)], "");
+}
+
+#[test]
+fn an_axis_over_two_dimensions() {
+    let placement = row_major("v5e:4x8", &[8, 4]);
+    check_group(&placement, &[part(0, 1, 8)], "4 2/4");
+    check_group(&placement, &[part(1, 1, 4)], "4");
+    check_group(&placement, &[part(0, 4, 2)], "2/4");
+    check_group(&placement, &[part(0, 1, 4)], "4");
+    // Row-major order is the slice's own here; whole dimensions are not.
+    assert_eq!(placement.device_order(), (0..32).collect::<Vec<u64>>());
+    assert_eq!(new("v5e:4x8", &[8, 4]).device_order()[..6], [0, 8, 16, 24, 1, 9]);
+}
+
+#[test]
+fn parts_that_cut_a_digit_unevenly_take_it_whole() {
+    // 12 is laid as 2 (minor) by 6; its middle part of 3 cuts the 6 into 2 and 3, which it can; 4 of 12 cuts the 2 evenly.
+    let placement = row_major("v5e:6x2", &[12]);
+    check_group(&placement, &[part(0, 2, 3)], "3");
+    check_group(&placement, &[part(0, 3, 4)], "2 2");
+    // On 2 by 3 the major 2 of 6 is the first dimension; the minor 2 cuts the 3, whose links two groups then share.
+    let placement = row_major("v5e:2x3", &[6]);
+    check_group(&placement, &[part(0, 1, 2)], "2");
+    check_group(&placement, &[part(0, 3, 2)], "3/2");
+    check_group(&placement, &[part(0, 1, 3)], "2/2 3/2");
+}
+
+#[test]
+fn small_meshes_leave_chips_unused() {
+    let placement = new("v5p:4x4x4", &[4, 4]);
+    check_group(&placement, &[part(0, 1, 4), part(1, 1, 4)], "o4 o4");
+    assert_eq!(placement.devices(), 16);
+    let order = placement.device_order();
+    assert_eq!((order.len(), order[1], order[4]), (16, 4, 16));
+    assert_eq!(show(&new("v5p:8x4x4", &[8]).group(&[part(0, 1, 8)])), "o8");
+    assert_eq!(show(&new("v5e:4x4", &[8]).group(&[part(0, 1, 8)])), "4 2");
+    assert!(Placement::row_major(&slice("v5e:4x4"), &[8]).unwrap().is_none());
+}
+
+#[test]
+fn meshes_that_do_not_fit() {
+    let check = |target: &str, axis_sizes: &[u64], expected: &str| {
+        let error = Placement::new(&slice(target), axis_sizes).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert!(Placement::row_major(&slice(target), axis_sizes).is_err());
+    };
+    check("v5e:4x4", &[4, 8], "v5e:4x4 with 16 devices has no room for the mesh 4x8");
+    check("v5e:4x4", &[3], "v5e:4x4 with 16 devices cannot be divided evenly for the mesh 3");
+    check("v5e:4x4", &[0, 2], "v5e:4x4 with 16 devices cannot be divided evenly for the mesh 0x2");
+    check("v5e:4x4", &[u64::MAX, 2], "v5e:4x4 with 16 devices has no room for the mesh 18446744073709551615x2");
+    check("v7x:2x2x1", &[16], "v7x:2x2x1 with 8 devices has no room for the mesh 16");
+    assert_eq!(show(&new("v5e:4x4", &[]).group(&[])), "");
+    assert_eq!(new("v5e:4x4", &vec![1; 100_000]).devices(), 1);
+    assert!(Placement::row_major(&slice("v5e:2x3"), &[3, 2]).unwrap().is_none());
+    assert_eq!(show(&new("v5e:2x3", &[3, 2]).group(&[part(0, 1, 3)])), "3");
+}
+
+#[test]
+fn chiplets_are_the_minor_dimension() {
+    let placement = row_major("v7x:4x4x4", &[16, 8]);
+    check_group(&placement, &[part(1, 1, 8)], "o4+2");
+    check_group(&placement, &[part(1, 4, 2)], "+2");
+    check_group(&placement, &[part(0, 1, 16)], "o4 o4");
+    let bandwidth = |placement: &Placement| placement.group(&[part(0, 1, 4)]).lines()[0].link_bandwidth;
+    assert_eq!(bandwidth(&placement), 45e9);
+    // A mesh of as many devices as chips: whole chips, whole links.
+    assert_eq!(bandwidth(&row_major("v7x:4x4x4", &[16, 4])), 90e9);
+}
+
+#[test]
+fn groups_of_device_lists() {
+    let placement = row_major("v5e:4x16", &[4, 2, 4, 2]);
+    let check = |devices: &[u64], expected: &str| assert_eq!(show(&placement.group_of_devices(devices)), expected, "{devices:?}");
+    check(&[0, 16, 32, 48], "4");
+    check(&[0, 2, 4, 6], "4/2");
+    check(&[17, 25], "o2/8");
+    check(&[0, 1, 8, 9], "o4/4");
+    check(&[9, 0, 8, 1], "o4/4");
+    check(&[0, 1, 2, 4, 5, 6], "6/2");
+    check(&[0, 1, 5], "3/3");
+    check(&[0, 2, 3], "3/2");
+    check(&(0..16).collect::<Vec<_>>(), "o16");
+    check(&(0..64).collect::<Vec<_>>(), "4 o16");
+    check(&[5], "");
+    check(&[], "");
+    check(&[0, 1, u64::MAX], "2");
+    // A diagonal: no box, so its box's links are shared.
+    check(&[0, 17], "2/2 2/2");
+}
+
+#[test]
+fn device_orders_are_permutations() {
+    for (target, axis_sizes) in [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v7x:4x4x8", &[32, 8]), ("v5p:2x3x5", &[30])]
+    {
+        let placement = new(target, axis_sizes);
+        let mut order = placement.device_order();
+        order.sort_unstable();
+        assert_eq!(order, (0..placement.devices()).collect::<Vec<u64>>(), "{target}");
+    }
+}
+
+/// The lines of a group must be what the coordinates of its devices say.
+#[test]
+fn groups_agree_with_coordinates() {
+    for (target, axis_sizes) in
+        [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v5p:2x3x5", &[5, 6]), ("v7x:4x4x4", &[4, 32])]
+    {
+        let placement = new(target, axis_sizes);
+        for (axis, &size) in axis_sizes.iter().enumerate() {
+            let minor: u64 = axis_sizes[axis + 1..].iter().product();
+            let devices: Vec<u64> = (0..size).map(|at| at * minor).collect();
+            let by_axis = placement.group(&[AxisPart::whole(axis, size)]);
+            let by_devices = placement.group_of_devices(&devices);
+            let participants = |group: &Group| group.lines().iter().map(|line| line.participants).collect::<Vec<_>>();
+            assert_eq!(by_axis.size(), by_devices.size());
+            assert_eq!(participants(&by_axis), participants(&by_devices), "{target} {axis}");
+            assert_eq!(by_axis.chiplets().is_some(), by_devices.chiplets().is_some());
+        }
+    }
+}
+
+#[test]
+fn the_busy_axis_gets_the_links() {
+    // The axis of 16 may have the ring of 16 or a 4x4 corner of lines; the busy one gets the ring.
+    let busy = |bytes: &[f64]| Placement::best_for_bytes(&slice("v5e:16x16"), &[16, 4, 4], bytes).unwrap();
+    check_group(&busy(&[1e9, 1.0, 1.0]), &[part(0, 1, 16)], "o16");
+    // Two busy axes of 4 on a ring of 16: one is a segment of its own.
+    check_group(&busy(&[1.0, 1.0, 1e9]), &[part(2, 1, 4)], "2 2");
+    let seconds = |placement: &Placement, bytes: &[f64]| -> f64 {
+        [16, 4, 4]
+            .iter()
+            .zip(bytes)
+            .enumerate()
+            .map(|(axis, (&n, &b))| gather_floor_seconds(b, &placement.group(&[part(axis, 1, n)])))
+            .sum()
+    };
+    for bytes in [[1e9, 1e9, 1e9], [1e6, 5e9, 1e9], [5e9, 0.0, 7e8]] {
+        assert!(seconds(&busy(&bytes), &bytes) <= seconds(&row_major("v5e:16x16", &[16, 4, 4]), &bytes));
+        assert!(seconds(&busy(&bytes), &bytes) <= seconds(&new("v5e:16x16", &[16, 4, 4]), &bytes));
+    }
+}
+
+#[test]
+fn the_search_is_bounded() {
+    let mut tried = 0;
+    let placement = Placement::best(&slice("v5p:16x16x16"), &[2; 12], |_| {
+        tried += 1;
+        1.0
+    });
+    assert_eq!(placement.unwrap().devices(), 4096);
+    assert_eq!(tried, 50_000);
+}
+
+#[test]
+fn routes() {
+    let ring = row_major("v5e:4x16", &[4, 16]);
+    let shift = |by: u64| (0..64).map(|d| (d, d / 16 * 16 + (d + by) % 16)).collect::<Vec<_>>();
+    let check = |placement: &Placement, pairs: &[(u64, u64)], messages, hops| {
+        let route = placement.route(pairs);
+        assert_eq!((route.link_messages, route.chiplet_messages, route.hops), (messages, 0, hops));
+    };
+    check(&ring, &shift(1), 1, 1);
+    check(&ring, &shift(3), 3, 3);
+    check(&ring, &shift(15), 1, 1);
+    check(&ring, &shift(0), 0, 0);
+    // The same shift by one along the line of 4: the last sends back over all links.
+    let line_shift: Vec<(u64, u64)> = (0..64).map(|d| (d, (d + 16) % 64)).collect();
+    check(&ring, &line_shift, 1, 3);
+    // A reversal of the line crosses its middle with half of the devices.
+    check(&ring, &(0..64).map(|d| (d, (3 - d / 16) * 16 + d % 16)).collect::<Vec<_>>(), 2, 3);
+    check(&ring, &[(0, 64), (64, 0)], 0, 0);
+    // Both chiplets of a chip send over its links; within the chip over the path between them.
+    let chiplets = row_major("v7x:4x4x4", &[64, 2]);
+    let around = chiplets.route(&(0..128).map(|d| (d, d / 8 * 8 + (d + 2) % 8)).collect::<Vec<_>>());
+    assert_eq!((around.link_messages, around.chiplet_messages, around.hops), (2, 0, 1));
+    assert_eq!((around.link_bandwidth, around.chiplet_bandwidth), (90e9, 540e9));
+    let within = chiplets.route(&(0..128).map(|d| (d, d ^ 1)).collect::<Vec<_>>());
+    assert_eq!((within.link_messages, within.chiplet_messages, within.hops), (0, 1, 1));
+}

@@ -1,0 +1,257 @@
+//! What a program is priced for: the `flat` model, or a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`.
+//!
+//! `flat` is the default. It knows no topology: a ring under every collective, a fixed start-up, no overlap; its communication and FLOP
+//! part is a judge anybody can compute by hand. A slice is a box of chips with lines or rings of links along its dimensions.
+
+use super::chip::{CHIPS, Chip};
+use std::fmt;
+
+/// How often the body of a loop of unknown trip count is taken to run.
+pub const UNKNOWN_TRIP_COUNT: u64 = 8;
+
+/// The machine a program is priced for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// No topology: every collective is a ring of its own.
+    Flat(Flat),
+    /// A box of chips of one TPU generation.
+    Slice(Slice),
+}
+
+/// The topology-free model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flat {
+    /// Seconds every collective takes before the first byte.
+    pub latency: f64,
+    /// Ring bandwidth per device, bytes/s.
+    pub bandwidth: f64,
+    /// Matmul rate per device, FLOP/s, whatever the element type.
+    pub flops: f64,
+    /// Memory bandwidth per device, bytes/s.
+    pub memory_bandwidth: f64,
+    /// Memory per device, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Flat {
+    fn default() -> Flat {
+        Flat { latency: 1e-6, bandwidth: 90e9, flops: 2e14, memory_bandwidth: 1e12, memory_bytes: 16 << 30 }
+    }
+}
+
+/// A box of chips.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slice {
+    /// The generation.
+    pub chip: &'static Chip,
+    /// Chips along each dimension; 1 beyond the chip's torus rank.
+    pub dims: [u64; 3],
+}
+
+/// Why a target text is refused, and what would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetError {
+    /// What is wrong.
+    pub message: String,
+    /// What is allowed.
+    pub help: String,
+}
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.help)
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+impl Target {
+    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC`.
+    ///
+    /// # Errors
+    /// An unknown chip, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
+    pub fn parse(text: &str) -> Result<Target, TargetError> {
+        if text == "flat" {
+            return Ok(Target::Flat(Flat::default()));
+        }
+        let (name, shape) = match text.split_once(':') {
+            Some((name, shape)) => (name, Some(shape)),
+            None => (text, None),
+        };
+        let Some(chip) = Chip::named(name) else {
+            return Err(TargetError { message: format!("unknown target `{}`", shortened(text)), help: accepted_targets() });
+        };
+        match shape {
+            Some(shape) => Slice::parse(chip, shape).map(Target::Slice),
+            None => Err(TargetError {
+                message: format!("target `{name}` names a chip but no slice"),
+                help: format!("write its shape, as in `{}:{}`", chip.name, example_shape(chip)),
+            }),
+        }
+    }
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        Target::Flat(Flat::default())
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Flat(_) => f.write_str("flat"),
+            Target::Slice(slice) => slice.fmt(f),
+        }
+    }
+}
+
+impl Slice {
+    /// Reads the shape `AxB` or `AxBxC` of a slice of `chip`.
+    fn parse(chip: &'static Chip, shape: &str) -> Result<Slice, TargetError> {
+        let limits = || TargetError {
+            message: format!("`{}` is not the shape of a {} slice", shortened(shape), chip.name),
+            help: format!(
+                "{} dimensions of at least 1, as in `{}:{}`; {}",
+                chip.torus_rank,
+                chip.name,
+                example_shape(chip),
+                largest_slice(chip)
+            ),
+        };
+        let mut dims = [1; 3];
+        let mut count = 0;
+        for size in shape.split('x') {
+            // Plain digits only: `parse` alone would take a sign.
+            if count == chip.torus_rank || size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(limits());
+            }
+            dims[count] = size.parse().map_err(|_| limits())?;
+            count += 1;
+        }
+        let chips = dims.iter().try_fold(1, |chips: u64, &size| chips.checked_mul(size));
+        let fits = chips.is_some_and(|chips| (1..=chip.pod_chips).contains(&chips));
+        // Optical switches join the cubes of 3D chips in any arrangement; a 2D pod is a fixed rectangle.
+        let inside = chip.torus_rank == 3 || (0..2).all(|dim| dims[dim] <= chip.pod[dim]);
+        if count == chip.torus_rank && fits && inside { Ok(Slice { chip, dims }) } else { Err(limits()) }
+    }
+
+    /// The sizes of the slice's own dimensions, two or three.
+    pub fn shape(&self) -> &[u64] {
+        &self.dims[..self.chip.torus_rank]
+    }
+
+    /// Chips in the slice.
+    pub fn chips(&self) -> u64 {
+        self.dims.iter().product()
+    }
+
+    /// Hosts the slice needs.
+    pub fn hosts(&self) -> u64 {
+        self.dims.iter().zip(self.chip.host).map(|(&size, host)| size.div_ceil(host)).product()
+    }
+
+    /// Which dimensions have wraparound links; `false` beyond the torus rank.
+    pub fn wraps(&self) -> [bool; 3] {
+        self.chip.wrap_rule.wraps(self.dims, self.chip.pod)
+    }
+
+    /// Links along each dimension on the shortest way between two chips, given by their coordinates.
+    pub fn hops(&self, from: [u64; 3], to: [u64; 3]) -> [u64; 3] {
+        let wraps = self.wraps();
+        std::array::from_fn(|dim| {
+            let straight = from[dim].abs_diff(to[dim]);
+            if wraps[dim] { straight.min(self.dims[dim].saturating_sub(straight)) } else { straight }
+        })
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.chip.name)?;
+        for (dim, size) in self.shape().iter().enumerate() {
+            if dim > 0 {
+                f.write_str("x")?;
+            }
+            write!(f, "{size}")?;
+        }
+        Ok(())
+    }
+}
+
+fn accepted_targets() -> String {
+    let names: Vec<&str> = CHIPS.iter().map(|chip| chip.name).collect();
+    format!("`flat`, or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`; chips: {}", names.join(", "))
+}
+
+fn example_shape(chip: &Chip) -> &'static str {
+    if chip.torus_rank == 2 { "4x4" } else { "4x4x4" }
+}
+
+fn largest_slice(chip: &Chip) -> String {
+    if chip.torus_rank == 2 { format!("at most {}x{}", chip.pod[0], chip.pod[1]) } else { format!("at most {} chips", chip.pod_chips) }
+}
+
+/// Keeps a message readable whatever was typed.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 40;
+    if text.chars().count() <= LONGEST {
+        return text.to_string();
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_slice(text: &str, printed: &str, dims: [u64; 3]) {
+        match Target::parse(text) {
+            Ok(Target::Slice(slice)) => assert_eq!(slice.dims, dims, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
+        assert_eq!(Target::parse(text).unwrap().to_string(), printed);
+    }
+
+    #[test]
+    fn slices() {
+        check_slice("v5e:4x2", "v5e:4x2", [4, 2, 1]);
+        check_slice("v5e:16x16", "v5e:16x16", [16, 16, 1]);
+        check_slice("v4:2x2x1", "v4p:2x2x1", [2, 2, 1]);
+        check_slice("tpu7x:4x4x576", "v7x:4x4x576", [4, 4, 576]);
+        assert_eq!(Target::parse("flat").unwrap(), Target::default());
+        assert_eq!(Target::default().to_string(), "flat");
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        let check = |text: &str, expected: &str| assert_eq!(Target::parse(text).unwrap_err().to_string(), expected, "{text}");
+        let slice =
+            |shape: &str| format!("`{shape}` is not the shape of a v5e slice (2 dimensions of at least 1, as in `v5e:4x4`; at most 16x16)");
+        for shape in ["4x4x4", "4", "0x4", "32x8", "", "4x", "-4x4", "+4x4", "4X4", "99999999999999999999999x2"] {
+            check(&format!("v5e:{shape}"), &slice(shape));
+        }
+        check(
+            "v5p:32x32x32",
+            "`32x32x32` is not the shape of a v5p slice (3 dimensions of at least 1, as in `v5p:4x4x4`; at most 8960 chips)",
+        );
+        check("v5p", "target `v5p` names a chip but no slice (write its shape, as in `v5p:4x4x4`)");
+        check(
+            "v9:4x4",
+            "unknown target `v9:4x4` (`flat`, or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`; \
+             chips: v2, v3, v4p, v5p, v5e, v6e, v7x)",
+        );
+        assert!(Target::parse("v5p:4294967296x4294967296x4294967296").is_err());
+        assert!(Target::parse(&"é".repeat(100)).unwrap_err().message.len() < 120);
+    }
+
+    #[test]
+    fn hosts_and_hops() {
+        let Ok(Target::Slice(pod)) = Target::parse("v5e:16x8") else { panic!() };
+        assert_eq!((pod.chips(), pod.hosts()), (128, 16));
+        let Ok(Target::Slice(part)) = Target::parse("v5e:2x3") else { panic!() };
+        assert_eq!((part.chips(), part.hosts()), (6, 2));
+        // The 16-long dimension wraps, the other does not.
+        assert_eq!(pod.hops([0, 0, 0], [15, 7, 0]), [1, 7, 0]);
+    }
+}

@@ -1,0 +1,324 @@
+//! partition: the global program to the per-device program.
+//!
+//! Assumes what `plan` leaves: every op computes its results' pieces from its operands' pieces, and every change of
+//! distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
+//! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`.
+//! Manual computations of all axes are inlined; loops and branches are partitioned inside.
+
+mod manual;
+mod position;
+mod reshard;
+mod signature;
+mod uneven;
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::build::Builder;
+use dialect::ir::{AttrData, Block, Loc, Op, Program, Region, Ty, Value};
+use dialect::kernel::Kernel;
+use dialect::localize::Localize;
+use dialect::op::Control;
+use dialect::ops::{func, sharding};
+use dialect::sharding::{Mesh, TensorSharding, Reshard};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+pub use manual::manual;
+use position::Positions;
+use reshard::Lowering;
+
+/// Rewrites `program` to what each device runs.
+pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else {
+        let d = Diagnostic::error("partition", Span::default(), "the module has no function @main");
+        diagnostics.push(d.note("name the function to partition main"));
+        return;
+    };
+    if func::num_replicas(program) > 1 {
+        let span = program.op(main).span;
+        let d = Diagnostic::error("partition", span, "replicas and partitions together are not supported");
+        diagnostics.push(d.note("set mhlo.num_replicas = 1 and express the replicas as a mesh axis"));
+        return;
+    }
+    let Some(block) = func::block(program, main) else { return };
+    let Some((mesh_name, mesh)) = one_mesh(program, diagnostics) else { return };
+    let arguments = program.block_args(block).to_vec();
+    let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
+    let mut pass = Partition {
+        shardings: shardings(program, main, block),
+        program,
+        diagnostics,
+        mesh: &mesh,
+        values: FxHashMap::default(),
+        channel: 1,
+    };
+    pass.channel = pass.first_channel(block);
+    let input_types: Vec<Ty> = arguments.iter().map(|&v| pass.local_type(v)).collect();
+    let new = pass.program.new_block();
+    for (&arg, &ty) in arguments.iter().zip(&input_types) {
+        let (loc, span) = (pass.program.value_loc(arg), pass.program.value_span(arg));
+        let local = pass.program.add_block_arg(new, ty, loc, span);
+        pass.values.insert(arg, local);
+    }
+    pass.fill(block, new);
+    if pass.diagnostics.has_errors() {
+        return;
+    }
+    signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
+}
+
+/// The only mesh shardings speak of; its name, and an empty one when there is none.
+fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
+    let meshes = sharding::meshes(program);
+    let mut usable = meshes.iter().filter(|m| !m.2.is_maximal());
+    match (usable.next(), usable.next()) {
+        (None, _) => Some((None, Mesh::default())),
+        (Some((_, name, mesh)), None) => Some((Some((*name).to_owned()), (*mesh).clone())),
+        (Some(_), Some((op, ..))) => {
+            let d = Diagnostic::error("mesh", program.op(*op).span, "more than one mesh is left to partition by");
+            diagnostics.push(d.note("use the pass unify-meshes before, or one mesh for all shardings"));
+            None
+        }
+    }
+}
+
+/// The sharding of every value under `@main`, by position; `None` is whole on every device.
+fn shardings(program: &Program, main: Op, block: Block) -> Vec<Option<Rc<TensorSharding>>> {
+    let mut table: Vec<Option<Rc<TensorSharding>>> = vec![None; program.value_count()];
+    for (i, &arg) in program.block_args(block).iter().enumerate() {
+        table[arg.index()] = func::arg_sharding(program, main, i).map(|s| Rc::new(s.clone()));
+    }
+    program.walk(block, &mut |op| {
+        let view = program.view(op);
+        if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
+            for (value, s) in view.results().zip(list) {
+                table[value.index()] = Some(Rc::new(s.clone()));
+            }
+        }
+        if let Some(manual) = sharding::ManualComputation::of(view) {
+            for (value, s) in view.results().zip(manual.out_shardings) {
+                table[value.index()] = Some(Rc::new(s.clone()));
+            }
+            for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
+                table[arg.index()] = Some(Rc::new(without_axes(s, manual.manual_axes)));
+            }
+            return;
+        }
+        for flow in view.def().data_flow(view) {
+            let s = table[flow.owner.index()].clone();
+            for target in &flow.targets {
+                table[target.index()] = s.clone();
+            }
+        }
+    });
+    table
+}
+
+fn without_axes(s: &TensorSharding, manual: &[dialect::ir::Name]) -> TensorSharding {
+    let mut s = s.clone();
+    for d in &mut s.dims {
+        d.axes.retain(|a| !manual.contains(&a.name));
+    }
+    s.unreduced.retain(|a| !manual.contains(&a.name));
+    s
+}
+
+struct Partition<'a> {
+    program: &'a mut Program,
+    diagnostics: &'a mut Diagnostics,
+    mesh: &'a Mesh,
+    shardings: Vec<Option<Rc<TensorSharding>>>,
+    /// Local values for global ones.
+    values: FxHashMap<Value, Value>,
+    channel: i64,
+}
+
+impl Partition<'_> {
+    /// One past the largest channel the program uses already.
+    fn first_channel(&self, block: Block) -> i64 {
+        let mut last = 0;
+        self.program.walk(block, &mut |op| {
+            if let Some(AttrData::Int(handle, _)) = self.program.view(op).field("channel_handle", "handle") {
+                last = last.max(*handle);
+            }
+        });
+        last.saturating_add(1)
+    }
+
+    fn sharding(&self, value: Value) -> Option<Rc<TensorSharding>> {
+        self.shardings.get(value.index()).cloned().flatten()
+    }
+
+    /// The type of a device's piece of `value`.
+    fn local_type(&mut self, value: Value) -> Ty {
+        let ty = self.program.value_type(value);
+        let (Some(s), Some(t)) = (self.sharding(value), self.program.tensor_type(value)) else { return ty };
+        if s.dims.len() != t.rank() {
+            return ty;
+        }
+        let mut local = t.clone();
+        local.shape = s.local_shape(&t.shape, self.mesh);
+        self.program.intern_type(local)
+    }
+
+    /// Partitions the ops of `old` into `new`, whose arguments stand for `old`'s already.
+    fn fill(&mut self, old: Block, new: Block) {
+        let mut ops = Vec::new();
+        let mut positions = Positions::default();
+        for op in self.program.block_ops(old).to_vec() {
+            self.op(op, &mut ops, &mut positions);
+        }
+        self.program.set_block_ops(new, ops);
+    }
+
+    fn op(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
+        let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
+        let globals = self.program.op(op).operands.clone();
+        let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Vec<Value>>>() else {
+            // An operand could not be partitioned; that has been said.
+            return;
+        };
+        if def.terminator() {
+            let types = [];
+            let data = self.program.op(op).clone();
+            let name = self.program.op_name(op).to_owned();
+            Builder::new(self.program, ops, loc).raw(data.def, &name, &operands, &types, &data.attrs, &[]);
+            return;
+        }
+        if let Some(reshard) = def.reshard(self.program.view(op)) {
+            self.reshard(op, &reshard, globals.as_slice(), &operands, ops, positions);
+            return;
+        }
+        let control = def.control(self.program.view(op));
+        match control {
+            Some(Control::Manual | Control::Inline) => return self.inline(op, &operands, ops, positions),
+            Some(Control::Call) => {
+                let d = Diagnostic::error("partition", self.program.op(op).span, "a call is left in the program");
+                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
+                return;
+            }
+            Some(Control::While | Control::Case | Control::If) => return self.with_regions(op, &operands, ops),
+            Some(Control::Identity) if self.program.result_count(op) == 0 => return,
+            _ => {}
+        }
+        debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
+        let operands = match uneven::mask(self.program, ops, op, &operands, &self.shardings, self.mesh, positions) {
+            Ok(operands) => operands,
+            Err(d) => return self.diagnostics.push(d),
+        };
+        let result_types: Vec<Ty> =
+            self.program.results(op).collect::<Vec<_>>().into_iter().map(|v| self.local_type(v)).collect();
+        let results: Vec<Value> = self.program.results(op).collect();
+        let (shardings, mesh) = (&self.shardings, self.mesh);
+        let locals: Vec<_> = result_types.iter().map(|&t| self.program.type_data(t).tensor().cloned()).collect();
+        let mut offsets = |b: &mut Builder<'_>, result: usize, dim: usize| {
+            let s = shardings.get(results.get(result)?.index())?.as_ref()?;
+            let axes = &s.dims.get(dim)?.axes;
+            let size = *locals.get(result)?.as_ref()?.shape.get(dim)?;
+            (!axes.is_empty()).then(|| positions.offset(b, mesh, axes, size))
+        };
+        let mut cx = Localize {
+            build: Builder::new(self.program, ops, loc),
+            op,
+            operands: &operands,
+            result_types,
+            results: Vec::new(),
+            offsets: &mut offsets,
+        };
+        def.localize(&mut cx);
+        let locals = cx.results;
+        for (global, local) in self.program.results(op).collect::<Vec<_>>().into_iter().zip(locals) {
+            self.values.insert(global, local);
+        }
+    }
+
+    fn reshard(
+        &mut self,
+        op: Op,
+        reshard: &Reshard,
+        globals: &[Value],
+        operands: &[Value],
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) {
+        let (Some(&global), Some(&value)) = (globals.first(), operands.first()) else { return };
+        let result = self.program.result(op, 0);
+        let Some(ty) = self.program.tensor_type(global).cloned() else { return };
+        let whole = || {
+            let name = dialect::sharding::MeshRef::Inline(Box::default());
+            Rc::new(TensorSharding::replicated(name, ty.rank()))
+        };
+        let from = self.sharding(global).unwrap_or_else(whole);
+        let to = self.sharding(result).unwrap_or_else(whole);
+        let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, "shardc.cause"));
+        let mut lowering =
+            Lowering { mesh: self.mesh, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
+        if let Some(dim) = lowering.misaligned(reshard) {
+            let message = format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
+            let d = Diagnostic::error("partition", self.program.op(op).span, message)
+                .note("pad the dimension to a multiple of the axes' sizes, or cut it by one axis");
+            return self.diagnostics.push(d);
+        }
+        let before = ops.len();
+        let local = lowering.build(&mut Builder::new(self.program, ops, loc), reshard, value);
+        if let Some(cause) = cause {
+            for &made in &ops[before..] {
+                let view = self.program.view(made);
+                if view.def().collective(view).is_some() {
+                    self.program.set_attr(made, "shardc.cause", cause);
+                }
+            }
+        }
+        self.values.insert(result, local);
+    }
+
+    /// The body of a manual or named computation in place of the op.
+    fn inline(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>, positions: &mut Positions) {
+        let Some(body) = self.program.region_block(op, 0) else { return };
+        for (&arg, &value) in self.program.block_args(body).to_vec().iter().zip(operands) {
+            self.values.insert(arg, value);
+        }
+        let inside = self.program.block_ops(body).to_vec();
+        let Some((&last, body_ops)) = inside.split_last() else { return };
+        for &inner in body_ops {
+            self.op(inner, ops, positions);
+        }
+        let returned = self.program.op(last).operands.clone();
+        for (i, v) in returned.iter().enumerate() {
+            if let Some(&local) = self.values.get(v)
+                && i < self.program.result_count(op)
+            {
+                let result = self.program.result(op, i);
+                self.values.insert(result, local);
+            }
+        }
+    }
+
+    /// A loop or branch: the same op over local types with partitioned regions.
+    fn with_regions(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>) {
+        let data = self.program.op(op).clone();
+        let mut regions: Vec<Region> = Vec::new();
+        for &region in &data.regions {
+            let Some(&old) = self.program.region_blocks(region).first() else { continue };
+            let new = self.program.new_block();
+            for arg in self.program.block_args(old).to_vec() {
+                let ty = self.local_type(arg);
+                let (loc, span) = (self.program.value_loc(arg), self.program.value_span(arg));
+                let local = self.program.add_block_arg(new, ty, loc, span);
+                self.values.insert(arg, local);
+            }
+            self.fill(old, new);
+            regions.push(self.program.new_region(&[new]));
+        }
+        let globals: Vec<Value> = self.program.results(op).collect();
+        let types: Vec<Ty> = globals.iter().map(|&v| self.local_type(v)).collect();
+        let name = self.program.op_name(op).to_owned();
+        let attrs: Vec<_> =
+            data.attrs.iter().filter(|a| !self.program.name_text(a.0).starts_with("sdy.")).copied().collect();
+        let loc: Loc = data.loc;
+        let local = Builder::new(self.program, ops, loc).raw(data.def, &name, operands, &types, &attrs, &regions);
+        for (i, global) in globals.into_iter().enumerate() {
+            let value = self.program.result(local, i);
+            self.values.insert(global, value);
+        }
+    }
+}

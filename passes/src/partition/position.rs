@@ -1,0 +1,99 @@
+//! Where a device stands: its coordinates along mesh axes as values of the per-device program.
+//!
+//! Digits of the partition id are read by division and remainder, once a block: a value made inside a loop's body
+//! isn't visible outside, so every block has its own cache.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{ElementType, Value};
+use dialect::literal::Literal;
+use dialect::ops::{build, build_collective, build_shape};
+use dialect::scalar::Scalar;
+use dialect::sharding::{AxisRef, Mesh, digits, index};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+type Axes = SmallVec<[AxisRef; 2]>;
+
+/// What one block has computed already.
+#[derive(Default, Clone)]
+pub(super) struct Positions {
+    partition: Option<Value>,
+    coordinates: FxHashMap<Axes, Value>,
+    offsets: FxHashMap<(Axes, i64), Value>,
+}
+
+impl Positions {
+    /// The device's index along `axes`, major first: rank-0 `i64`.
+    pub(super) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisRef]) -> Value {
+        let key = Axes::from_slice(axes);
+        if let Some(&v) = self.coordinates.get(&key) {
+            return v;
+        }
+        let id = self.partition_id(b);
+        let digits = digits(mesh, axes);
+        let value = if mesh.device_ids.is_some() {
+            // Devices stand anywhere in the mesh: a table says where.
+            let n = mesh.devices();
+            let mut table = vec![0i64; n as usize];
+            for at in 0..n {
+                if let Some(entry) = table.get_mut(mesh.device_at(at as usize) as usize) {
+                    *entry = index(&digits, at);
+                }
+            }
+            let table = Literal::from_scalars(ElementType::I64, &[n], table.into_iter().map(|v| Scalar::Int(v.into())));
+            let table = build::constant(b, table);
+            let entry = build_shape::dynamic_slice(b, table, &[id], &[1]);
+            build_shape::reshape(b, entry, &[])
+        } else {
+            let devices = mesh.devices();
+            let mut sum = None;
+            for d in &digits {
+                let mut v = id;
+                if d.stride > 1 {
+                    let stride = build::index(b, d.stride);
+                    v = build::divide(b, v, stride);
+                }
+                if d.stride * d.size < devices {
+                    let size = build::index(b, d.size);
+                    v = build::remainder(b, v, size);
+                }
+                sum = Some(match sum {
+                    None => v,
+                    Some(high) => {
+                        let size = build::index(b, d.size);
+                        let high = build::multiply(b, high, size);
+                        build::add(b, high, v)
+                    }
+                });
+            }
+            sum.unwrap_or_else(|| build::index(b, 0))
+        };
+        self.coordinates.insert(key, value);
+        value
+    }
+
+    /// The device's index along `axes` times `size`: where its piece begins, rank-0 `i64`.
+    pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisRef], size: i64) -> Value {
+        let key = (Axes::from_slice(axes), size);
+        if let Some(&v) = self.offsets.get(&key) {
+            return v;
+        }
+        let mut value = self.coordinate(b, mesh, axes);
+        if size != 1 {
+            let size = build::index(b, size);
+            value = build::multiply(b, value, size);
+        }
+        self.offsets.insert(key, value);
+        value
+    }
+
+    fn partition_id(&mut self, b: &mut Builder<'_>) -> Value {
+        if let Some(v) = self.partition {
+            return v;
+        }
+        let id = build_collective::partition_id(b);
+        let value = build::convert(b, id, ElementType::I64);
+        self.partition = Some(value);
+        value
+    }
+}

@@ -1,0 +1,67 @@
+//! What the per-device `@main` says of the global one: types and shardings as attributes that MLIR can ignore, so
+//! that anyone can cut inputs and put results together.
+
+use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
+use dialect::ops::func;
+use dialect::sharding::Mesh;
+
+/// The global type of an argument or result.
+pub const GLOBAL_TYPE: &str = "shardc.global_type";
+/// Its sharding, as text: `<@mesh, […]>`.
+pub const SHARDING: &str = "shardc.sharding";
+/// The module's meshes, as texts by name.
+pub const MESHES: &str = "shardc.meshes";
+
+/// Replaces the body of `main` and writes down what it was.
+pub(super) fn finish(
+    program: &mut Program,
+    main: Op,
+    block: Block,
+    arguments: &[Value],
+    returned: &[Value],
+    mesh_name: Option<&str>,
+    mesh: &Mesh,
+) {
+    let argument_types: Vec<Ty> = arguments.iter().map(|&v| program.value_type(v)).collect();
+    let result_types: Vec<Ty> = returned.iter().map(|&v| program.value_type(v)).collect();
+    for (i, &ty) in argument_types.iter().enumerate() {
+        let attr = program.intern_attr(AttrData::Type(ty));
+        func::set_arg_attr(program, main, i, GLOBAL_TYPE, attr);
+        if let Some(s) = func::arg_sharding(program, main, i).cloned() {
+            let text = program.sharding_text(&s.closed());
+            let attr = program.attr_str(&text);
+            func::set_arg_attr(program, main, i, SHARDING, attr);
+        }
+        func::remove_arg_attr(program, main, i, func::SHARDING);
+    }
+    for (i, &ty) in result_types.iter().enumerate() {
+        let attr = program.intern_attr(AttrData::Type(ty));
+        func::set_result_attr(program, main, i, GLOBAL_TYPE, attr);
+        if let Some(s) = func::result_sharding(program, main, i).cloned() {
+            let text = program.sharding_text(&s.closed());
+            let attr = program.attr_str(&text);
+            func::set_result_attr(program, main, i, SHARDING, attr);
+        }
+        func::remove_result_attr(program, main, i, func::SHARDING);
+    }
+    let region = program.op(main).regions[0];
+    program.set_region_blocks(region, &[block]);
+    let inputs: Vec<Ty> = program.block_args(block).iter().map(|&v| program.value_type(v)).collect();
+    let last = program.terminator(block);
+    let results: Vec<Ty> = last.map_or_else(Vec::new, |op| {
+        program.op(op).operands.clone().iter().map(|&v| program.value_type(v)).collect()
+    });
+    func::set_signature(program, main, &inputs, &results);
+    let body = program.body();
+    program.set_block_ops(body, vec![main]);
+    let partitions = func::num_partitions(program).max(mesh.devices());
+    func::set_grid(program, 1, partitions);
+    if let Some(name) = mesh_name {
+        let text = program.mesh_text(mesh);
+        let text = program.attr_str(&text);
+        let name = program.name(name);
+        let meshes = program.intern_attr(AttrData::Dict(vec![(name, text)]));
+        let module = program.module;
+        program.set_attr(module, MESHES, meshes);
+    }
+}
