@@ -104,3 +104,49 @@ fn collectives() {
 "#,
     );
 }
+
+#[test]
+fn shardy() {
+    prints_itself(
+        r#"module {
+  sdy.mesh @mesh = <["a"=2, "b"=2, "c"=2]> {stablehlo.mesh = {axes = [{name = "a", size = 2 : i64}]}}
+  sdy.mesh @order = <["a"=3, "b"=2], device_ids=[0, 2, 4, 1, 3, 5]>
+  sdy.mesh @empty = <[]>
+  sdy.mesh @maximal = <[], device_ids=[3]>
+  func.func @main(%arg0: tensor<8x8xf32>, %arg1: tensor<8x8x8x8xf32>) -> tensor<8x8xf32> {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{"a"}, {?}]> : tensor<8x8xf32>
+    %1 = sdy.reshard %0 <@mesh, [{"a"}p1, {"b":(1)2, ?}], replicated={"c"}> {x} : tensor<8x8xf32>
+    %2 = sdy.constant dense<[0.000000e+00, 1.000000e+00]> : tensor<2xf32>
+    %3 = sdy.propagation_barrier %1 allowed_direction=BACKWARD : tensor<8x8xf32>
+    sdy.sharding_group %3 group_id=21 : tensor<8x8xf32>
+    %4 = sdy.data_flow_edge %3 sharding=<@mesh, [{"a", ?}, {?}]> : tensor<8x8xf32>
+    %5 = sdy.data_flow_edge %4 : tensor<8x8xf32>
+    %6 = sdy.func_data_flow_edge %5 : tensor<8x8xf32>
+    %7:2 = sdy.manual_computation(%6, %arg0) in_shardings=[<@mesh, [{"a", ?}, {?}]>, <@mesh, [{}, {}], replicated={"a"}>] out_shardings=[<@mesh, [{?}, {?}], replicated={"a"}>, <@mesh, [{"a"}, {}]>] manual_axes={"a"} (%arg2: tensor<4x8xf32>, %arg3: tensor<8x8xf32>) {
+      %19 = sdy.sharding_constraint %arg2 <@mesh, [{"b"}, {}]> : tensor<4x8xf32>
+      sdy.return %arg3, %19 : tensor<8x8xf32>, tensor<4x8xf32>
+    } : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
+    sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {
+      sdy.return
+    } : () -> ()
+    %8 = sdy.named_computation<"foo">(%7#0) in_shardings=[<@mesh, [{"b"}, {}]>] out_shardings=[<@mesh, [{"a"}, {}]>] (%arg2: tensor<8x8xf32>) {
+      sdy.return %arg2 : tensor<8x8xf32>
+    } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %9 = sdy.named_computation<"bar">(%8) (%arg2: tensor<8x8xf32>) {
+      sdy.return %arg2 : tensor<8x8xf32>
+    } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %10 = sdy.all_gather [{"b", "c"}, {}] %9 out_sharding=<@mesh, [{"a"}, {}]> : tensor<8x8xf32>
+    %11 = sdy.all_slice [{"b"}, {}] %10 out_sharding=<@mesh, [{"a", "b"}, {}]> : tensor<8x8xf32>
+    %12 = sdy.all_to_all [{"b"}: 0->2, {"c"}: 1->3] %arg1 out_sharding=<@mesh, [{}, {}, {"b"}, {"c"}]> : tensor<8x8x8x8xf32>
+    %13 = sdy.collective_permute %11 out_sharding=<@mesh, [{"c":(1)2, "b"}, {"a"}]> : tensor<8x8xf32>
+    %14 = sdy.all_reduce {"a"} %13 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+    %15 = sdy.all_reduce max {"a"} %14 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
+    %16 = sdy.reduce_scatter [{"a"}, {}] %15 out_sharding=<@mesh, [{"a"}, {}]> : tensor<8x8xf32>
+    %17 = sdy.replicated_to_unreduced {"a", "c"} %16 out_sharding=<@mesh, [{}, {}], unreduced={"a", "c"}> : tensor<8x8xf32>
+    %18 = sdy.sharded_to_unreduced [{"b", "c"}, {}] %17 out_sharding=<@mesh, [{}, {}], unreduced={"b", "c"}> : tensor<8x8xf32>
+    return %18 : tensor<8x8xf32>
+  }
+}
+"#,
+    );
+}

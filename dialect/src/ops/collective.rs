@@ -6,13 +6,13 @@
 mod device;
 mod exchange;
 mod groups;
-
+mod reduction;
 
 use smallvec::SmallVec;
 
 pub use device::{PartitionId, ReplicaId};
 pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
-
+pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::{OpRef, TensorType};

@@ -2,6 +2,7 @@
 //! family's file alone.
 
 pub mod build;
+pub mod build_collective;
 pub mod check;
 pub mod collective;
 pub mod constant;
@@ -10,6 +11,7 @@ pub mod control;
 pub mod elementwise;
 mod example;
 pub mod func;
+pub mod sharding;
 mod unknown;
 
 pub use example::{example_block, example_program};
@@ -39,6 +41,8 @@ pub static OPS: &[&dyn OpDef] = &[
     &check::ExpectClose,
     // collectives
     &collective::AllGather,
+    &collective::AllReduce,
+    &collective::ReduceScatter,
     &collective::AllToAll,
     &collective::CollectivePermute,
     &collective::CollectiveBroadcast,
@@ -47,6 +51,26 @@ pub static OPS: &[&dyn OpDef] = &[
     // constant
     &constant::CONSTANT,
     &constant::IOTA,
+    // Shardy
+    &sharding::MESH,
+    &sharding::ShardingConstraint,
+    &sharding::Reshard,
+    &sharding::Constant,
+    &sharding::PropagationBarrier,
+    &sharding::ShardingGroup,
+    &sharding::DataFlowEdge,
+    &sharding::FuncDataFlowEdge,
+    &sharding::MANUAL_COMPUTATION,
+    &sharding::NAMED_COMPUTATION,
+    &sharding::Return,
+    &sharding::ALL_GATHER,
+    &sharding::ALL_SLICE,
+    &sharding::ALL_TO_ALL,
+    &sharding::COLLECTIVE_PERMUTE,
+    &sharding::ALL_REDUCE,
+    &sharding::REDUCE_SCATTER,
+    &sharding::REPLICATED_TO_UNREDUCED,
+    &sharding::SHARDED_TO_UNREDUCED,
     // elementwise
     &elementwise::BitcastConvert,
     &elementwise::ABS,

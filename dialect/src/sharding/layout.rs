@@ -88,9 +88,15 @@ impl Layout {
     /// The global tensor from every device's piece. Of devices that hold the same piece the first one counts;
     /// unreduced parts are combined in order of devices.
     pub fn assemble(&self, pieces: &[Literal]) -> Literal {
+        self.assemble_held(pieces.iter().enumerate())
+    }
+
+    /// [`Layout::assemble`] from those devices' pieces that are at hand: (device, piece). What none of them holds is
+    /// zero.
+    pub fn assemble_held<'a>(&self, pieces: impl IntoIterator<Item = (usize, &'a Literal)>) -> Literal {
         let mut combined: Vec<(Shape, Literal)> = Vec::new();
         let mut seen = rustc_hash::FxHashMap::default();
-        for (device, piece) in pieces.iter().enumerate() {
+        for (device, piece) in pieces {
             let at = self.positions.get(device).copied().unwrap_or(0);
             let (start, sizes) = self.range(device);
             let zeros: Shape = sizes.iter().map(|_| 0).collect();

@@ -1,0 +1,200 @@
+//! Shardy's collectives: they say on which axes data moves, over the whole tensor, whose value stays as it is.
+//!
+//! One table row each: the op's name, where its axes stand, whether it reduces. Source: Shardy's dialect
+//! documentation, `sdy.all_gather` and the following.
+
+use crate::eval::{Context, EvalResult};
+use crate::ir::{AttrData, OpRef};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::sharding::{ReductionKind, Reshard, ShardingRule};
+use crate::text::Syntax;
+
+use super::{OUT_SHARDING, same_type, text};
+
+/// How an op's axes are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AxesForm {
+    /// Not at all.
+    None,
+    /// `{"x"}`
+    Flat,
+    /// `[{"x"}, {}]`
+    PerDim,
+    /// `[{"x"}: 0->1]`
+    Moves,
+}
+
+/// A collective of Shardy's.
+pub struct ShardyCollective {
+    name: &'static str,
+    /// The attribute that holds its axes.
+    pub(super) axes: &'static str,
+    pub(super) form: AxesForm,
+    /// Whether it combines values, and so may say how.
+    pub(super) reduces: bool,
+    examples: &'static [&'static str],
+}
+
+/// `sdy.all_gather [{"b"}, {}] %1 out_sharding=<…> : T`: takes axes off the ends of dimensions.
+pub static ALL_GATHER: ShardyCollective = ShardyCollective {
+    name: "sdy.all_gather",
+    axes: "gathering_axes",
+    form: AxesForm::PerDim,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_gather [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"],
+};
+/// `sdy.all_slice [{"b"}, {}] %1 out_sharding=<…> : T`: adds axes to the ends of dimensions.
+pub static ALL_SLICE: ShardyCollective = ShardyCollective {
+    name: "sdy.all_slice",
+    axes: "slicing_axes",
+    form: AxesForm::PerDim,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_slice [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\", \"y\"}, {}]> : tensor<8x8xf32>"],
+};
+/// `sdy.all_to_all [{"b"}: 0->2] %1 out_sharding=<…> : T`: moves axes from one dimension to another.
+pub static ALL_TO_ALL: ShardyCollective = ShardyCollective {
+    name: "sdy.all_to_all",
+    axes: "params",
+    form: AxesForm::Moves,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_to_all [{\"x\"}: 0->1] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {\"x\"}]> : tensor<8x8xf32>"],
+};
+/// `sdy.collective_permute %1 out_sharding=<…> : T`: replaces axes by others of the same sizes.
+pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
+    name: "sdy.collective_permute",
+    axes: "",
+    form: AxesForm::None,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>"],
+};
+/// `sdy.all_reduce {"x"} %1 out_sharding=<…> : T`: combines unreduced parts along axes.
+pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
+    name: "sdy.all_reduce",
+    axes: "reduction_axes",
+    form: AxesForm::Flat,
+    reduces: true,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_reduce max {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}]> : tensor<8x8xf32>"],
+};
+/// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then cuts along the same.
+pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
+    name: "sdy.reduce_scatter",
+    axes: "reduce_scatter_axes",
+    form: AxesForm::PerDim,
+    reduces: true,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.reduce_scatter [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"],
+};
+/// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others zero.
+pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
+    name: "sdy.replicated_to_unreduced",
+    axes: "axes",
+    form: AxesForm::Flat,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.replicated_to_unreduced {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
+};
+/// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: fills each device's piece up with zeros.
+pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
+    name: "sdy.sharded_to_unreduced",
+    axes: "axes",
+    form: AxesForm::PerDim,
+    reduces: false,
+    examples: &["(%a: tensor<8x8xf32>) %r = sdy.sharded_to_unreduced [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
+};
+
+const ALL: [&ShardyCollective; 8] = [
+    &ALL_GATHER,
+    &ALL_SLICE,
+    &ALL_TO_ALL,
+    &COLLECTIVE_PERMUTE,
+    &ALL_REDUCE,
+    &REDUCE_SCATTER,
+    &REPLICATED_TO_UNREDUCED,
+    &SHARDED_TO_UNREDUCED,
+];
+
+/// The row of the op called `name`.
+pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
+    ALL.into_iter().find(|row| row.name == name)
+}
+
+/// What an op of this table says; `None` when it lacks its axes.
+fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
+    let row = row(op.name())?;
+    let kind = match op.int("reduction_op") {
+        Some(1) => ReductionKind::Max,
+        Some(2) => ReductionKind::Min,
+        _ => ReductionKind::Sum,
+    };
+    let per_dim = || match op.attr(row.axes)? {
+        AttrData::AxesPerDim(dims) => Some(dims.iter().map(|axes| axes.to_vec()).collect::<Vec<_>>()),
+        _ => None,
+    };
+    let flat = || op.attr(row.axes).and_then(AttrData::as_axes).map(<[_]>::to_vec);
+    Some(match row.name {
+        "sdy.all_gather" => Reshard::AllGather(per_dim()?),
+        "sdy.all_slice" => Reshard::AllSlice(per_dim()?),
+        "sdy.all_to_all" => {
+            let AttrData::AllToAllParams(params) = op.attr(row.axes)? else { return None };
+            let dim = |d: i64| usize::try_from(d).ok();
+            let moves = params.iter().map(|p| Some((p.axes.to_vec(), dim(p.from)?, dim(p.to)?)));
+            Reshard::AllToAll(moves.collect::<Option<_>>()?)
+        }
+        "sdy.collective_permute" => Reshard::CollectivePermute,
+        "sdy.all_reduce" => Reshard::AllReduce(flat()?, kind),
+        "sdy.reduce_scatter" => Reshard::ReduceScatter(per_dim()?, kind),
+        "sdy.replicated_to_unreduced" => Reshard::ReplicatedToUnreduced(flat()?, kind),
+        _ => Reshard::ShardedToUnreduced(per_dim()?, kind),
+    })
+}
+
+impl OpDef for ShardyCollective {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::COLLECTIVE)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        if reshard_of(op).is_none() {
+            problems.push(Problem::new(format!("attribute {} is missing or has another form", self.axes)));
+        }
+        if op.attr(OUT_SHARDING).and_then(AttrData::as_sharding).is_none() {
+            problems.push(Problem::new("attribute out_sharding is missing").note("write out_sharding=<@mesh, […]>"));
+        }
+        if problems.is_empty() { same_type(op) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    /// Shardings were decided before it came to be.
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(operands.to_vec())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        self.examples
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Identity)
+    }
+
+    fn reshard(&self, op: OpRef<'_>) -> Option<Reshard> {
+        reshard_of(op)
+    }
+
+    fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {
+        // A maximum of sums is no sum of maxima.
+        op.int("reduction_op").unwrap_or(0) == 0
+    }
+}

@@ -1,0 +1,340 @@
+//! The text of Shardy's ops, as Shardy prints them.
+
+use crate::diagnostic::Span;
+use crate::ir::{AttrData, ElementType, Loc, OpRef, Ty, TypeData};
+use crate::sharding::TensorSharding;
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
+
+use super::collective::{AxesForm, row};
+use super::{DIRECTIONS, OUT_SHARDING, SHARDING};
+
+/// `@mesh = <["x"=2]>`
+pub(super) static MESH: CustomSyntax = CustomSyntax { parse: parse_mesh, print: print_mesh };
+/// `%0 <@mesh, [{"x"}]> : T`
+pub(super) static CONSTRAINT: CustomSyntax = CustomSyntax { parse: parse_constraint, print: print_constraint };
+/// `%0 allowed_direction=BACKWARD : T`
+pub(super) static BARRIER: CustomSyntax = CustomSyntax { parse: parse_barrier, print: print_barrier };
+/// `%0 sharding=<@mesh, [{"x"}]> : T`
+pub(super) static EDGE: CustomSyntax = CustomSyntax { parse: parse_edge, print: print_edge };
+/// `%0 group_id=21 : T`
+pub(super) static GROUP: CustomSyntax = CustomSyntax { parse: parse_group, print: print_group };
+/// `[{"x"}, {}] %0 out_sharding=<@mesh, […]> : T`
+pub(super) static COLLECTIVE: CustomSyntax = CustomSyntax { parse: parse_collective, print: print_collective };
+/// `(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%x: T) { … } : (T) -> T`
+pub(super) static MANUAL: CustomSyntax = CustomSyntax { parse: parse_manual, print: print_manual };
+/// `<"name">(%a) in_shardings=[…] out_shardings=[…] (%x: T) { … } : (T) -> T`
+pub(super) static NAMED: CustomSyntax = CustomSyntax { parse: parse_named, print: print_named };
+
+/// Sets an attribute that isn't interned yet.
+fn set(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str, data: AttrData) {
+    let attr = p.program.intern_attr(data);
+    op.set(&mut p.program, name, attr);
+}
+
+/// Attributes and the one type of operand and result.
+fn parse_rest(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.attr_dict(op)?;
+    p.types(op, TypeForm::SameOrFunctional)
+}
+
+/// Whether the op has one operand and results of its type; else only the generic form says what it is.
+fn plain(op: OpRef<'_>, results: usize) -> bool {
+    let types = op.type_ids(op.operands());
+    types.len() == 1 && op.result_type_ids() == vec![types[0]; results]
+}
+
+fn print_type(p: &mut Printer<'_>, op: OpRef<'_>) {
+    p.text(" : ");
+    p.types(&op.type_ids(op.operands()));
+}
+
+fn parse_mesh(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let name = p.symbol()?;
+    set(p, op, "sym_name", AttrData::String(name.into()));
+    p.expect("=")?;
+    let mesh = p.mesh()?;
+    set(p, op, "mesh", AttrData::Mesh(mesh));
+    p.attr_dict(op)
+}
+
+fn print_mesh(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let name = op.attr("sym_name").and_then(AttrData::as_str);
+    let (Some(name), Some(mesh)) = (name, op.attr("mesh").and_then(AttrData::as_mesh)) else { return false };
+    p.text(" ");
+    p.symbol(name);
+    p.text(" = ");
+    p.mesh(mesh);
+    p.attr_dict(op, &["sym_name", "mesh"]);
+    true
+}
+
+fn parse_constraint(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.operand(op)?;
+    let sharding = p.sharding()?;
+    set(p, op, SHARDING, AttrData::Sharding(sharding));
+    parse_rest(p, op)
+}
+
+fn print_constraint(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let Some(sharding) = op.attr(SHARDING).and_then(AttrData::as_sharding) else { return false };
+    if !plain(op, 1) {
+        return false;
+    }
+    p.text(" ");
+    p.values(op.operands());
+    p.text(" ");
+    p.sharding(sharding);
+    p.attr_dict(op, &[SHARDING]);
+    print_type(p, op);
+    true
+}
+
+fn parse_barrier(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.operand(op)?;
+    p.expect("allowed_direction")?;
+    p.expect("=")?;
+    let Some(value) = DIRECTIONS.iter().position(|d| p.at(d.0)) else {
+        return p.fail_expected("NONE, FORWARD or BACKWARD");
+    };
+    p.advance();
+    let ty = p.program.intern_type(TypeData::Scalar(ElementType::I32));
+    set(p, op, "allowed_direction", AttrData::Int(value as i64, ty));
+    parse_rest(p, op)
+}
+
+fn print_barrier(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let direction = op.int("allowed_direction").and_then(|v| DIRECTIONS.get(usize::try_from(v).ok()?));
+    let Some(direction) = direction else { return false };
+    if !plain(op, 1) {
+        return false;
+    }
+    p.text(" ");
+    p.values(op.operands());
+    p.text(" allowed_direction=");
+    p.text(direction.0);
+    p.attr_dict(op, &["allowed_direction"]);
+    print_type(p, op);
+    true
+}
+
+fn parse_edge(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.operand(op)?;
+    if p.eat(SHARDING) {
+        p.expect("=")?;
+        let sharding = p.sharding()?;
+        set(p, op, SHARDING, AttrData::Sharding(sharding));
+    }
+    parse_rest(p, op)
+}
+
+fn print_edge(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    if !plain(op, 1) {
+        return false;
+    }
+    p.text(" ");
+    p.values(op.operands());
+    if let Some(sharding) = op.attr(SHARDING).and_then(AttrData::as_sharding) {
+        p.text(" sharding=");
+        p.sharding(sharding);
+    }
+    p.attr_dict(op, &[SHARDING]);
+    print_type(p, op);
+    true
+}
+
+fn parse_group(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.operand(op)?;
+    p.expect("group_id")?;
+    p.expect("=")?;
+    let id = p.integer()?;
+    let attr = p.program.attr_i64(id);
+    op.set(&mut p.program, "group_id", attr);
+    p.attr_dict(op)?;
+    p.expect(":")?;
+    let ty = p.ty()?;
+    p.check_operands(op, &[ty])
+}
+
+fn print_group(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let Some(id) = op.int("group_id") else { return false };
+    if !plain(op, 0) {
+        return false;
+    }
+    p.text(" ");
+    p.values(op.operands());
+    p.text(&format!(" group_id={id}"));
+    p.attr_dict(op, &["group_id"]);
+    print_type(p, op);
+    true
+}
+
+fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let Some(row) = row(&op.name) else { return p.fail(op.span, "no collective of Shardy's") };
+    if row.reduces {
+        let word = ["max", "min", "sum"].into_iter().find(|w| p.at(w));
+        let kind = p.reduction_kind();
+        if word.is_some() {
+            let ty = p.program.intern_type(TypeData::Scalar(ElementType::I32));
+            set(p, op, "reduction_op", AttrData::Int(kind as i64, ty));
+        }
+    }
+    let axes = match row.form {
+        AxesForm::None => None,
+        AxesForm::Flat => Some(AttrData::Axes(p.axes()?)),
+        AxesForm::PerDim => Some(AttrData::AxesPerDim(p.axes_per_dim()?)),
+        AxesForm::Moves => Some(AttrData::AllToAllParams(p.all_to_all_params()?)),
+    };
+    if let Some(axes) = axes {
+        set(p, op, row.axes, axes);
+    }
+    p.operand(op)?;
+    p.expect(OUT_SHARDING)?;
+    p.expect("=")?;
+    let sharding = p.sharding()?;
+    set(p, op, OUT_SHARDING, AttrData::Sharding(sharding));
+    parse_rest(p, op)
+}
+
+fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let sharding = op.attr(OUT_SHARDING).and_then(AttrData::as_sharding);
+    let (Some(row), Some(sharding)) = (row(op.name()), sharding) else { return false };
+    if !plain(op, 1) {
+        return false;
+    }
+    p.text(" ");
+    // The sum goes without saying.
+    match op.int("reduction_op") {
+        Some(1) => p.text("max "),
+        Some(2) => p.text("min "),
+        _ => {}
+    }
+    match (row.form, op.attr(row.axes)) {
+        (AxesForm::None, _) => {}
+        (AxesForm::Flat, Some(AttrData::Axes(axes))) => p.axes(axes),
+        (AxesForm::PerDim, Some(AttrData::AxesPerDim(dims))) => p.axes_per_dim(dims),
+        (AxesForm::Moves, Some(AttrData::AllToAllParams(params))) => p.all_to_all_params(params),
+        _ => return false,
+    }
+    if row.form != AxesForm::None {
+        p.text(" ");
+    }
+    p.values(op.operands());
+    p.text(" out_sharding=");
+    p.sharding(sharding);
+    p.attr_dict(op, &[OUT_SHARDING, row.axes, "reduction_op"]);
+    print_type(p, op);
+    true
+}
+
+/// `name=[<…>, <…>]`
+fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<()> {
+    p.expect(name)?;
+    p.expect("=")?;
+    let shardings = p.list("[", "]", Parser::sharding)?;
+    set(p, op, name, AttrData::ShardingPerValue(shardings));
+    Ok(())
+}
+
+/// `(%x: T) { … } {attributes} : (T) -> T`
+fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let args: Vec<(&str, Span, Ty, Loc)> = p.list("(", ")", |p| {
+        let (name, span) = p.value_name()?;
+        p.expect(":")?;
+        let ty = p.ty()?;
+        let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        Ok((name, span, ty, loc))
+    })?;
+    let region = p.region(&args)?;
+    op.regions.push(region);
+    p.attr_dict(op)?;
+    p.types(op, TypeForm::Functional)
+}
+
+fn print_shardings(p: &mut Printer<'_>, name: &str, shardings: &[TensorSharding]) {
+    p.text(&format!(" {name}=["));
+    p.separated(shardings.iter(), |p, s| p.sharding(s));
+    p.text("]");
+}
+
+fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str]) -> bool {
+    let Some(region) = op.region(0) else { return false };
+    let program = op.program;
+    let scope = p.name_region(region, op);
+    p.text(" (");
+    p.separated(op.region_args(0).iter(), |p, &arg| {
+        p.value(arg);
+        p.text(": ");
+        p.ty(program.value_type(arg));
+        p.trailing_location(program.value_loc(arg));
+    });
+    p.text(") ");
+    p.named_region(region, scope);
+    p.attr_dict(op, elided);
+    p.type_form(op, TypeForm::Functional);
+    true
+}
+
+/// The shardings of attribute `name`.
+pub(super) fn shardings<'a>(op: OpRef<'a>, name: &str) -> Option<&'a [TensorSharding]> {
+    match op.attr(name)? {
+        AttrData::ShardingPerValue(list) => Some(list),
+        _ => None,
+    }
+}
+
+fn parse_manual(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.expect("(")?;
+    p.operands(op)?;
+    p.expect(")")?;
+    parse_shardings(p, op, "in_shardings")?;
+    parse_shardings(p, op, "out_shardings")?;
+    p.expect("manual_axes")?;
+    p.expect("=")?;
+    let axes = p.manual_axes()?;
+    set(p, op, "manual_axes", AttrData::ManualAxes(axes));
+    parse_body(p, op)
+}
+
+fn print_manual(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let (Some(ins), Some(outs)) = (shardings(op, "in_shardings"), shardings(op, "out_shardings")) else { return false };
+    let Some(AttrData::ManualAxes(axes)) = op.attr("manual_axes") else { return false };
+    p.text("(");
+    p.values(op.operands());
+    p.text(")");
+    print_shardings(p, "in_shardings", ins);
+    print_shardings(p, "out_shardings", outs);
+    p.text(" manual_axes=");
+    p.manual_axes(axes);
+    print_body(p, op, &["in_shardings", "out_shardings", "manual_axes"])
+}
+
+fn parse_named(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.expect("<")?;
+    let name = p.string()?;
+    set(p, op, "name", AttrData::String(name.into()));
+    p.expect(">")?;
+    p.expect("(")?;
+    p.operands(op)?;
+    p.expect(")")?;
+    for name in ["in_shardings", "out_shardings"] {
+        if p.at(name) {
+            parse_shardings(p, op, name)?;
+        }
+    }
+    parse_body(p, op)
+}
+
+fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let Some(name) = op.attr("name").and_then(AttrData::as_str) else { return false };
+    p.text("<");
+    p.string(name);
+    p.text(">(");
+    p.values(op.operands());
+    p.text(")");
+    for name in ["in_shardings", "out_shardings"] {
+        if let Some(list) = shardings(op, name) {
+            print_shardings(p, name, list);
+        }
+    }
+    print_body(p, op, &["name", "in_shardings", "out_shardings"])
+}
