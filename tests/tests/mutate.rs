@@ -1,0 +1,262 @@
+//! No text makes the parser, the verifier or the printer panic or hang: programs of the corpus and of the lit-tests,
+//! damaged at random from fixed seeds.
+//!
+//! What still is a valid program after the damage must print, and what was printed must read and print again the same.
+//! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed; the text of a failure is left in
+//! `target/mutate/`.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use dialect::diagnostic::Diagnostics;
+
+/// Mutations of one run.
+const COUNT: u64 = 100_000;
+/// A text that takes longer than this hangs. The longest takes a hundredth of a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn damaged_programs_give_diagnostics() {
+    let corpus = corpus();
+    let first = number("MUTATE_FROM").unwrap_or(0);
+    let end = first + number("MUTATIONS").unwrap_or(COUNT);
+    let next = AtomicU64::new(first);
+    let (valid, rejected) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let failures: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let running: Vec<Mutex<Option<(u64, Instant)>>> = (0..cores).map(|_| Mutex::new(None)).collect();
+    // A panic is reported below with its text; the default hook would print thousands of backtraces.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = running
+            .iter()
+            .map(|mine| {
+                let (corpus, next, valid, rejected, failures) = (&corpus, &next, &valid, &rejected, &failures);
+                scope.spawn(move || {
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= end {
+                            break;
+                        }
+                        *mine.lock().unwrap() = Some((seed, Instant::now()));
+                        let text = mutated(corpus, seed);
+                        match catch_unwind(AssertUnwindSafe(|| judge(&text))) {
+                            Ok(Ok(true)) => valid.fetch_add(1, Ordering::Relaxed),
+                            Ok(Ok(false)) => rejected.fetch_add(1, Ordering::Relaxed),
+                            Ok(Err(why)) => fail(failures, seed, &text, &why),
+                            Err(panic) => fail(failures, seed, &text, &format!("panic: {}", message(panic.as_ref()))),
+                        };
+                    }
+                    *mine.lock().unwrap() = None;
+                })
+            })
+            .collect();
+        while workers.iter().any(|w| !w.is_finished()) {
+            std::thread::sleep(Duration::from_millis(20));
+            for worker in &running {
+                if let Some((seed, start)) = *worker.lock().unwrap()
+                    && start.elapsed() > PATIENCE
+                {
+                    // The thread can't be stopped, so the process is.
+                    eprintln!("mutation {seed} hangs; see {}", save(seed, &mutated(&corpus, seed)).display());
+                    std::process::exit(1);
+                }
+            }
+        }
+    });
+    std::panic::set_hook(hook);
+    let failures = failures.into_inner().unwrap();
+    let shown: Vec<&String> = failures.iter().take(20).collect();
+    assert!(failures.is_empty(), "{} of {} mutations fail: {shown:#?}", failures.len(), end - first);
+    // The damage must neither be so small that nothing breaks nor so large that nothing is left.
+    let (valid, rejected) = (valid.into_inner(), rejected.into_inner());
+    println!("{valid} valid, {rejected} rejected");
+    assert!(valid * 50 > valid + rejected && rejected * 10 > valid + rejected, "{valid} valid, {rejected} rejected");
+}
+
+/// Whether `text` is a valid program; an error if it can't be printed and read back.
+fn judge(text: &str) -> Result<bool, String> {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    if !diagnostics.has_errors() {
+        dialect::verify(&program, &mut diagnostics);
+    }
+    for d in diagnostics.iter() {
+        let wrong = d.labels.iter().find(|l| l.0.start > l.0.end || l.0.end as usize > text.len());
+        if let Some((span, _)) = wrong {
+            return Err(format!("'{}' points at {span:?} of {} bytes", d.message, text.len()));
+        }
+    }
+    if diagnostics.has_errors() {
+        return Ok(false);
+    }
+    let printed = dialect::print(&program);
+    let mut diagnostics = Diagnostics::default();
+    let again = dialect::parse(&printed, &mut diagnostics);
+    if let Some(d) = diagnostics.iter().next() {
+        return Err(format!("what was printed doesn't read: {}", d.message));
+    }
+    let second = dialect::print(&again);
+    if printed != second {
+        let line = printed.lines().zip(second.lines()).find(|(a, b)| a != b);
+        return Err(format!("what was printed prints differently: {line:?}"));
+    }
+    Ok(true)
+}
+
+fn fail(failures: &Mutex<Vec<String>>, seed: u64, text: &str, why: &str) -> usize {
+    let why: String = why.chars().take(300).collect();
+    failures.lock().unwrap().push(format!("{}: {why}", save(seed, text).display()));
+    0
+}
+
+fn save(seed: u64, text: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mutate");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{seed}.mlir"));
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_default()
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn corpus() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in [root.join("corpus"), root.with_file_name("lit-tests")] {
+        collect(&folder, &mut files);
+    }
+    files.sort();
+    assert!(files.len() >= 50, "found only {} programs", files.len());
+    files.iter().map(|f| fs::read_to_string(f).unwrap()).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|e| e == "mlir") {
+            files.push(path);
+        }
+    }
+}
+
+/// SplitMix64: every seed gives a sequence of its own.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `n`; 0 for an empty range.
+    fn below(&mut self, n: usize) -> usize {
+        if n == 0 { 0 } else { (self.next() % n as u64) as usize }
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+/// Words that are rarely expected.
+const WORDS: &[&str] = &[
+    "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "99999999999999999999999", "1e999", "nan", "65537", "?",
+    "(", ")", "[", "]", "{", "}", "<", ">", ",", ":", "->", "=", "#", "@", "%", "\"", "//", "^bb0", "tensor<", "tensor<2x?xf32>",
+    "tensor<0x4xf32>", "tensor<f32>", "tensor<4294967296x4294967296xf32>", "loc(", "dense<", "dense<1.0>", "dense<\"0x00\">",
+    "%arg0", "%0", "@mesh", "\"x\"", "\"x\":(1)2", "\"x\":(0)0", "{?}", "{\"x\"}p1", "unreduced={\"x\"}", "true", "unit", "i1", "\0",
+    "é", "\u{2028}", "\t", "\r\n",
+];
+
+/// A program with one to four faults.
+fn mutated(corpus: &[String], seed: u64) -> String {
+    let mut random = Random(seed.wrapping_mul(0xd134_2543_de82_ef95));
+    let mut text = corpus[random.below(corpus.len())].clone().into_bytes();
+    for _ in 0..=random.below(4) {
+        mutate(&mut text, corpus, &mut random);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn mutate(text: &mut Vec<u8>, corpus: &[String], random: &mut Random) {
+    let at = random.below(text.len());
+    match random.below(12) {
+        0 if !text.is_empty() => text[at] ^= 1 << random.below(8),
+        1 if !text.is_empty() => text[at] = random.next() as u8,
+        2 => text.truncate(at),
+        3 | 4 => {
+            let token = token(text, at);
+            text.drain(token);
+        }
+        5 => {
+            let token = token(text, at);
+            let copy = text[token.clone()].to_vec();
+            text.splice(token.end..token.end, copy);
+        }
+        6 | 7 => {
+            let word = random.pick(WORDS);
+            let token = token(text, at);
+            text.splice(token, word.bytes());
+        }
+        8 => {
+            let (a, b) = (token(text, at), token(text, random.below(text.len())));
+            let (a, b) = if a.start <= b.start { (a, b) } else { (b, a) };
+            if a.end <= b.start {
+                let (first, second) = (text[a.clone()].to_vec(), text[b.clone()].to_vec());
+                text.splice(b, first);
+                text.splice(a, second);
+            }
+        }
+        9 => {
+            let line = line(text, at);
+            text.drain(line);
+        }
+        10 => {
+            let source = line(text, at);
+            let copy = text[source].to_vec();
+            let place = line(text, random.below(text.len())).start;
+            text.splice(place..place, copy);
+        }
+        _ => {
+            let other = corpus[random.below(corpus.len())].as_bytes();
+            let copy = other[line(other, random.below(other.len()))].to_vec();
+            let place = line(text, at).start;
+            text.splice(place..place, copy);
+        }
+    }
+}
+
+/// The token around byte `at`: a word, a number, or one other character.
+fn token(text: &[u8], at: usize) -> std::ops::Range<usize> {
+    let part = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'%' | b'@' | b'-' | b'+');
+    if at >= text.len() || !part(text[at]) {
+        return at.min(text.len())..(at + 1).min(text.len());
+    }
+    let start = text[..at].iter().rposition(|&b| !part(b)).map_or(0, |i| i + 1);
+    let end = text[at..].iter().position(|&b| !part(b)).map_or(text.len(), |i| at + i);
+    start..end
+}
+
+fn line(text: &[u8], at: usize) -> std::ops::Range<usize> {
+    let at = at.min(text.len());
+    let start = text[..at].iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+    let end = text[at..].iter().position(|&b| b == b'\n').map_or(text.len(), |i| at + i + 1);
+    start..end
+}

@@ -1,0 +1,178 @@
+//! What no compiler checks about this repository: which crate may use what, how long files are, that each says what
+//! it is for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PACKAGES: [&str; 6] = ["dialect", "passes", "runtime", "compiler", "tests", "lit-tests"];
+
+/// Longer files are split.
+const MAX_LINES: usize = 800;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package stands in the workspace").to_owned()
+}
+
+/// Every Rust file of the workspace, relative to its root, with its text.
+fn sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for package in PACKAGES {
+        collect(&root().join(package), &mut files);
+    }
+    files.sort();
+    assert!(files.len() > 50, "found only {} files", files.len());
+    let relative = |p: &Path| p.strip_prefix(root()).expect("it is below the root").display().to_string();
+    files.iter().map(|p| (relative(p), fs::read_to_string(p).expect("a source is text"))).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a package's folder can be read") {
+        let path = entry.expect("a package's folder can be read").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The packages a manifest names under any kind of dependencies.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a package has a manifest");
+    let mut inside = false;
+    let mut names = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(section) = line.strip_prefix('[') {
+            inside = section.contains("dependencies");
+        } else if inside && let Some((name, _)) = line.split_once('=') {
+            names.insert(name.trim().trim_end_matches(".workspace").to_owned());
+        }
+    }
+    assert!(!names.is_empty(), "{package} names no dependencies; did its manifest change its form?");
+    names
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let house = ["dialect", "passes", "runtime", "shardc"];
+    let allowed: [(&str, &[&str]); 6] = [
+        ("dialect", &[]),
+        ("passes", &["dialect"]),
+        ("runtime", &["dialect"]),
+        ("compiler", &["dialect", "passes", "runtime"]),
+        ("tests", &["dialect", "passes", "runtime", "shardc"]),
+        ("lit-tests", &["shardc"]),
+    ];
+    for (package, may) in allowed {
+        for name in dependencies(package).iter().filter(|n| house.contains(&n.as_str())) {
+            assert!(may.contains(&name.as_str()), "{package} may not depend on {name}");
+        }
+    }
+}
+
+#[test]
+fn each_outside_crate_has_one_home() {
+    for (name, home) in
+        [("egg", "passes"), ("melior", "runtime"), ("gemm", "runtime"), ("clap", "compiler"), ("codespan-reporting", "compiler")]
+    {
+        for package in PACKAGES {
+            assert_eq!(dependencies(package).contains(name), package == home, "{name} in {package}");
+        }
+    }
+}
+
+#[test]
+fn codespan_is_known_to_one_file() {
+    let users: Vec<String> =
+        sources().into_iter().filter(|(p, t)| t.contains("codespan_reporting::") && !p.ends_with("tidy.rs")).map(|f| f.0).collect();
+    assert_eq!(users, ["compiler/src/render.rs"]);
+}
+
+#[test]
+fn unsafe_stays_in_the_runtime() {
+    for (path, text) in sources() {
+        if path.starts_with("runtime/") || path.ends_with("tidy.rs") {
+            continue;
+        }
+        let uses = text.lines().any(|l| l.split("//").next().is_some_and(|code| has_word(code, "unsafe")));
+        assert!(!uses, "{path} uses unsafe");
+    }
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == word)
+}
+
+#[test]
+fn files_say_what_they_are_for() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//! "), "{path} doesn't open with a line of //!");
+    }
+}
+
+#[test]
+fn files_are_short() {
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= MAX_LINES, "{path} has {lines} lines; at most {MAX_LINES}");
+    }
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = ["TODO", "FIXME", "XXX", "HACK"];
+    for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
+        for (i, line) in text.lines().enumerate() {
+            let found = words.iter().find(|w| has_word(line, w));
+            assert!(found.is_none(), "{path}:{}: {}", i + 1, line.trim());
+        }
+    }
+}
+
+/// Files of passes and runtime that may spell the names of ops, and why.
+const NAMES_OPS: [(&str, &str); 1] =
+    [("passes/src/plan/rules.rs", "a rewrite rule is a fact about the ops it names")];
+
+#[test]
+fn passes_and_runtime_ask_for_roles_and_name_no_op() {
+    for (path, text) in sources() {
+        let inside = path.starts_with("passes/src") || path.starts_with("runtime/src");
+        if !inside || NAMES_OPS.iter().any(|e| e.0 == path) {
+            continue;
+        }
+        // Tests at the end of a file are written in the program's text.
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (i, line) in code.lines().enumerate() {
+            assert!(!line.contains("\"stablehlo."), "{path}:{} names an op: {}", i + 1, line.trim());
+        }
+    }
+}
+
+#[test]
+fn every_op_has_its_own_name() {
+    let mut names = BTreeSet::new();
+    for op in dialect::ops::OPS {
+        assert!(op.name().contains('.'), "'{}' has no dialect", op.name());
+        assert!(names.insert(op.name()), "two ops are called '{}'", op.name());
+    }
+}
+
+#[test]
+fn every_pass_has_its_own_name_and_says_what_it_does() {
+    let mut names = BTreeSet::new();
+    for pass in passes::PASSES {
+        assert!(names.insert(pass.name), "two passes are called '{}'", pass.name);
+        assert!(!pass.doc.is_empty() && !pass.doc.ends_with('.'), "'{}' has a bad doc", pass.name);
+        for option in pass.options {
+            let mut options = passes::options::Options::defaults(pass.options);
+            let set = options.set(pass.options, option.name, option.default);
+            assert_eq!(set, Ok(()), "the default of '{}' of '{}' doesn't fit", option.name, pass.name);
+        }
+    }
+    for pipeline in passes::PIPELINES {
+        for pass in pipeline.passes {
+            assert!(names.contains(pass), "pipeline '{}' names '{pass}', which there isn't", pipeline.name);
+        }
+    }
+}
