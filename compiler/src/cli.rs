@@ -57,12 +57,14 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Opt(command::opt::Args),
+    Show(command::show::Args),
 }
 
 impl Command {
     fn run(self, session: &mut Session<'_>) -> Outcome {
         match self {
             Command::Opt(args) => command::opt::run(&args, session),
+            Command::Show(args) => command::show::run(&args, session),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(crate) mod opt;
+pub(crate) mod show;
 
 /// What every command takes.
 #[derive(clap::Args)]

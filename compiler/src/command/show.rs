@@ -1,0 +1,243 @@
+//! `shardc show`: who holds what, as pictures.
+
+use std::fmt::Write;
+
+use clap::ValueEnum;
+use dialect::ir::{AttrData, Op, Program, TensorType, Value};
+use dialect::ops::func;
+use dialect::sharding::{Mesh, MeshRef, TensorSharding};
+
+use super::Common;
+use crate::cells::Cells;
+use crate::picture::{Style, draw_cells, draw_mesh};
+use crate::pipeline::{self, Watch};
+use crate::session::{Failure, Outcome, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  shardc show model.mlir                    the meshes, and the arguments and results of @main
+  shardc show model.mlir --value %4         one value inside
+  shardc show model.mlir --all              every value
+  shardc show model.mlir --after none       as annotated, before propagation
+
+Each box is a piece of the tensor with the devices that hold it: '0-3' hold the same elements, '0+4' hold parts whose
+sum is the piece (unreduced).";
+
+/// Draw who holds which piece of each value
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: Common,
+    /// Draw these values, named as in the program
+    #[arg(long, value_name = "NAME")]
+    value: Vec<String>,
+    /// Draw every value that has a sharding
+    #[arg(long)]
+    all: bool,
+    /// Which shardings: as annotated, or after propagation
+    #[arg(long, value_enum, default_value = "propagate")]
+    after: After,
+    /// The dimensions drawn down and across, instead of those that are cut
+    #[arg(long, value_name = "R,C", value_parser = two_dims)]
+    dims: Option<(usize, usize)>,
+    /// The function to look into
+    #[arg(long, default_value = "main")]
+    function: String,
+    /// Columns to fit the pictures in
+    #[arg(long, default_value_t = 100)]
+    width: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum After {
+    None,
+    Propagate,
+}
+
+fn two_dims(text: &str) -> Result<(usize, usize), String> {
+    let parts: Vec<usize> = text.split(',').filter_map(|p| p.trim().parse().ok()).collect();
+    match parts.as_slice() {
+        [r, c] if r != c => Ok((*r, *c)),
+        _ => Err("two different dimensions with a comma between, like 0,2".to_owned()),
+    }
+}
+
+/// Something to draw.
+struct Item {
+    title: String,
+    ty: TensorType,
+    sharding: Option<TensorSharding>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+    session.want_json(args.common.json);
+    let source = session.read(&args.common.input)?;
+    let mut program = pipeline::parse(session, &source)?;
+    if args.after == After::Propagate {
+        let steps = pipeline::named_steps(session, &["import", "propagate"]);
+        pipeline::run(session, &source, &mut program, &steps, &Watch::default())?;
+    }
+    let Some(function) = func::function(&program, &args.function) else {
+        return Err(Failure::Usage(format!("{} has no function @{}", source.name, args.function)));
+    };
+    let style = Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
+    let mut out = String::new();
+    for op in program.top_level("sdy.mesh") {
+        show_mesh(&program, op, &style, &mut out);
+    }
+    let items = items(&program, function, args);
+    for name in &args.value {
+        let is = |i: &Item| i.title.split(':').next() == Some(name.trim_end_matches(':'));
+        if !items.iter().any(is) {
+            return Err(Failure::Usage(format!("@{} has no tensor called {name}", args.function)));
+        }
+    }
+    for item in &items {
+        show_item(&program, item, &style, &mut out);
+    }
+    session.emit(args.common.output.as_deref(), &out)
+}
+
+fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut String) {
+    let (Some(name), Some(mesh)) = (func::symbol(program, op), program.view(op).attr("mesh").and_then(AttrData::as_mesh))
+    else {
+        return;
+    };
+    let _ = writeln!(out, "mesh @{name}: {}, {} devices", axes_text(program, mesh), mesh.devices());
+    out.push_str(&draw_mesh(program, mesh, style));
+    out.push('\n');
+}
+
+fn axes_text(program: &Program, mesh: &Mesh) -> String {
+    let axes: Vec<String> = mesh.axes.iter().map(|&(n, size)| format!("\"{}\"={size}", program.name_text(n))).collect();
+    if axes.is_empty() { "one device".to_owned() } else { axes.join(" x ") }
+}
+
+/// The values to draw, in the order of the program.
+fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
+    let some = !args.value.is_empty() || args.all;
+    let wanted = |name: &str| args.all || args.value.iter().any(|v| v == name);
+    let mut items = Vec::new();
+    let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
+        if let Some(ty) = program.tensor_type(value) {
+            items.push(Item { title, ty: ty.clone(), sharding: sharding.cloned() });
+        }
+    };
+    let Some(block) = func::block(program, function) else { return items };
+    for (i, &arg) in program.block_args(block).iter().enumerate() {
+        let name = source_name(program, arg).unwrap_or_else(|| format!("%arg{i}"));
+        if !some || wanted(&name) {
+            add(arg, name, func::arg_sharding(program, function, i));
+        }
+    }
+    if some {
+        program.walk(block, &mut |op| {
+            let view = program.view(op);
+            for (i, value) in view.results().enumerate() {
+                let Some(name) = source_name(program, value) else { continue };
+                let name = if view.result_count() > 1 { format!("{name}#{i}") } else { name };
+                if wanted(&name) {
+                    add(value, name, op_sharding(program, op, i));
+                }
+            }
+        });
+    }
+    if let Some(end) = program.terminator(block).filter(|_| !some || args.all) {
+        for (i, &value) in program.op(end).operands.iter().enumerate() {
+            add(value, format!("result {i}"), func::result_sharding(program, function, i));
+        }
+    }
+    items
+}
+
+/// What the source text calls a value.
+fn source_name(program: &Program, value: Value) -> Option<String> {
+    let span = program.value_span(value);
+    let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
+    // `%0:2` names two results.
+    let name = text.split([':', '#']).next()?;
+    name.starts_with('%').then(|| name.to_owned())
+}
+
+/// The sharding an op carries for its result `i`.
+fn op_sharding(program: &Program, op: Op, i: usize) -> Option<&TensorSharding> {
+    match program.view(op).attr(func::SHARDING)? {
+        AttrData::ShardingPerValue(all) => all.get(i),
+        AttrData::Sharding(one) => Some(one),
+        _ => None,
+    }
+}
+
+fn show_item(program: &Program, item: &Item, style: &Style, out: &mut String) {
+    let ty = program.type_data_text(&item.ty.clone().into());
+    let _ = write!(out, "{}: {ty}", item.title);
+    let Some(sharding) = &item.sharding else {
+        out.push_str("  no sharding: the compiler's choice, whole on every device until then\n\n");
+        return;
+    };
+    let _ = writeln!(out, "  {}", program.sharding_text(sharding));
+    let (Some(mesh), true) = (mesh_of(program, &sharding.mesh), item.ty.is_static()) else {
+        out.push_str("  sizes known only at run time can't be drawn\n\n");
+        return;
+    };
+    let cells = Cells::new(&item.ty.shape, sharding, mesh);
+    let dims = style.dims.filter(|&(r, c)| r.max(c) < cells.shape.len());
+    out.push_str(&summary(item, &cells));
+    out.push_str(&draw_cells(&cells, &Style { dims, ..style.clone() }));
+    out.push('\n');
+}
+
+/// The mesh a sharding speaks of.
+fn mesh_of<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
+    match mesh {
+        MeshRef::Inline(mesh) => Some(mesh),
+        MeshRef::Symbol(name) => {
+            let name = program.name_text(*name);
+            let op = program.top_level("sdy.mesh").find(|&op| func::symbol(program, op) == Some(name))?;
+            program.view(op).attr("mesh").and_then(AttrData::as_mesh)
+        }
+    }
+}
+
+/// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12`
+fn summary(item: &Item, cells: &Cells) -> String {
+    let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
+    let mut text = String::new();
+    if cells.cells.len() == 1 {
+        let _ = write!(text, "  every device holds all of it");
+    } else {
+        let _ = write!(text, "  each device holds {} of {}", times(&cells.piece), times(&cells.shape));
+    }
+    if let Some(whole) = item.ty.bytes() {
+        let elements = cells.piece.iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
+        let local = elements.saturating_mul(item.ty.element.bytes());
+        let _ = write!(text, ": {}", bytes_text(local));
+        if local != whole {
+            let _ = write!(text, " of {}", bytes_text(whole));
+        }
+    }
+    for (d, (&size, &piece)) in cells.shape.iter().zip(&cells.piece).enumerate() {
+        let padded = piece * cells.pieces[d];
+        if padded != size {
+            let _ = write!(text, "; dimension {d} is padded from {size} to {padded}");
+        }
+    }
+    if let Some(kind) = cells.unreduced {
+        let _ = write!(text, "; unreduced: the value is the {} of the parts", kind.text());
+    }
+    text + "\n"
+}
+
+/// `4 KiB`, `1.5 MiB`
+fn bytes_text(bytes: usize) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") };
+    format!("{text} {}", units[unit])
+}
