@@ -203,3 +203,51 @@ fn pow(a: Complex, b: Complex) -> Complex {
     let (re, im) = ln(a);
     exp((b.0 * re - b.1 * im, b.0 * im + b.1 * re))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(op: ScalarOp, z: Complex, want: Complex) {
+        let found = unary(op, z).unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * b.abs();
+        assert!(near(found.0, want.0) && near(found.1, want.1), "{op:?} {z:?}: {found:?}, not {want:?}");
+    }
+
+    #[test]
+    fn functions_match_known_values() {
+        use ScalarOp::*;
+        let (a, b) = ((0.5, -1.25), (-2.0, 0.75));
+        check(Exp, a, (0.5198786860084937, -1.5646111274988195));
+        check(Exp, b, (0.09902332031011532, 0.0922497746528114));
+        check(Log, a, (0.2973535538733464, -1.1902899496825317));
+        check(Log, b, (0.7589353594543049, 2.782821983319221));
+        check(Sqrt, a, (0.9608046632337985, -0.6504964265019547));
+        check(Sqrt, b, (0.2607689938713792, 1.4380544037569272));
+        check(Sin, a, (0.9053586344209573, -1.4058162504314684));
+        check(Cos, b, (-0.5387783532487324, 0.747730488384954));
+        check(Tan, b, (0.44550132143674176, 1.2534271713346838));
+        check(Tanh, a, (1.5839635482844239, -0.8066346988510739));
+        check(Tanh, (30.0, 2.0), (1.0, -1.325389839079891e-26));
+        check(Expm1, (1e-9, 0.0), (1.0000000005e-9, 0.0));
+        check(Log1p, (1e-9, 0.0), (9.999999995e-10, 0.0));
+        let power = pow(a, (0.5, 2.0));
+        assert!((power.0 - 12.544177082764001).abs() < 1e-13 && (power.1 + 0.005492682724074082).abs() < 1e-13);
+    }
+
+    #[test]
+    fn division_keeps_infinities_and_range() {
+        assert_eq!(div((4.0, 2.0), (1.0, 1.0)), (3.0, -1.0));
+        assert_eq!(div((1e300, 0.0), (1e300, 0.0)), (1.0, 0.0));
+        assert_eq!(div((f64::INFINITY, 0.0), (1.0, 0.0)).0, f64::INFINITY);
+        assert_eq!(div((1.0, 0.0), (f64::INFINITY, 0.0)).0, 0.0);
+        assert_eq!(div((1.0, 0.0), (0.0, 0.0)).0, f64::INFINITY);
+    }
+
+    #[test]
+    fn products_of_c64_overflow_as_f32_does() {
+        let z = (1e30, 1e30);
+        assert!(mul(z, z, ElementType::C64).0.is_nan());
+        assert_eq!(mul(z, z, ElementType::C128).0, 0.0);
+    }
+}

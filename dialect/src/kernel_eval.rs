@@ -245,3 +245,78 @@ fn f32_at(literal: &Literal, i: usize) -> f64 {
     let b = literal.element_bytes(i);
     f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{example_block, example_program};
+
+    /// The body of the region of an op with these block arguments and ops.
+    fn body(region: &str, args: &[Arg]) -> Option<Body> {
+        let text = format!(
+            "(%a: tensor<f32>, %z: tensor<f32>) %c = stablehlo.constant dense<2.0> : tensor<f32>\n\"test.op\"(%a) ({{\n^bb0{region}\n}}) : (tensor<f32>) -> ()"
+        );
+        let program = example_program(&text);
+        let op = *program.block_ops(example_block(&program)).last()?;
+        body_of_region(&program, program.view(op).region(0)?, args)
+    }
+
+    const TWO: &[Arg] = &[Arg::Accumulator(0), Arg::Input(0)];
+
+    #[test]
+    fn one_operation_is_recognized() {
+        let add = "(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>";
+        let add = body(add, TWO).unwrap();
+        assert_eq!(add.as_binary(), Some(ScalarOp::Add));
+        assert!(add.eval(&[Scalar::Float(2.0)], &[Scalar::Float(3.0)]) == [Scalar::Float(5.0)]);
+        let minus = "(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.subtract %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>";
+        let minus = body(minus, TWO).unwrap();
+        assert_eq!(minus.as_binary(), None);
+        assert!(minus.eval(&[Scalar::Float(2.0)], &[Scalar::Float(3.0)]) == [Scalar::Float(1.0)]);
+        let twice = "(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %y, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>";
+        assert_eq!(body(twice, TWO).unwrap().as_binary(), None);
+    }
+
+    #[test]
+    fn a_region_of_several_ops() {
+        // The larger value with its position, and a constant of the surroundings.
+        let text = "(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
+            %h = stablehlo.multiply %y, %c : tensor<f32>
+            %p = stablehlo.compare GE, %x, %h : (tensor<f32>, tensor<f32>) -> tensor<i1>
+            %v = stablehlo.select %p, %x, %h : tensor<i1>, tensor<f32>
+            %k = stablehlo.select %p, %i, %j : tensor<i1>, tensor<i32>
+            stablehlo.return %v, %k : tensor<f32>, tensor<i32>";
+        let args = [Arg::Accumulator(0), Arg::Accumulator(1), Arg::Input(0), Arg::Input(1)];
+        let body = body(text, &args).unwrap();
+        assert_eq!(body.inputs, [ElementType::F32, ElementType::I32]);
+        let (float, int) = (Scalar::Float, Scalar::Int);
+        assert!(body.eval(&[float(2.0), int(7)], &[float(3.0), int(1)]) == [float(4.0), int(7)]);
+        assert!(body.eval(&[float(1.0), int(7)], &[float(3.0), int(1)]) == [float(3.0), int(1)]);
+        assert_eq!(body.as_binary(), None);
+    }
+
+    #[test]
+    fn what_is_not_scalar_is_refused() {
+        let outer = "(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %x, %z : tensor<f32>\nstablehlo.return %s : tensor<f32>";
+        assert_eq!(body(outer, TWO), None);
+        let unknown = "(%x: tensor<f32>, %y: tensor<f32>):\n%s = \"x.y\"(%x) : (tensor<f32>) -> tensor<f32>\nstablehlo.return %s : tensor<f32>";
+        assert_eq!(body(unknown, TWO), None);
+        let add = "(%x: tensor<f32>, %y: tensor<f32>):\nstablehlo.return %x : tensor<f32>";
+        assert_eq!(body(add, &[Arg::Input(0)]), None);
+        assert_eq!(body(add, &[Arg::Input(0), Arg::Input(2)]), None);
+    }
+
+    #[test]
+    fn an_empty_reduction_is_its_start() {
+        let nest = Nest {
+            loops: [2, 0].into_iter().collect(),
+            parallel: 1,
+            inputs: vec![crate::kernel::Input::at(0, [0, 1])],
+            init: vec![Init::Operand(1)],
+            body: Body { results: vec![Arg::Accumulator(0)], accumulators: vec![ElementType::F32], ..Body::copy(ElementType::F32) },
+        };
+        let empty = Literal::from_scalars(ElementType::F32, &[2, 0], []);
+        let start = Literal::scalar(ElementType::F32, Scalar::Float(7.0));
+        assert_eq!(nest.eval(&[empty, start]), [Literal::from_scalars(ElementType::F32, &[2], [Scalar::Float(7.0); 2])]);
+    }
+}

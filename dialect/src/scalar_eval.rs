@@ -308,3 +308,140 @@ fn reduce_precision(a: f64, ty: ElementType, exponent: u8, mantissa: u8) -> f64 
         _ => a,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ElementType::{BF16, C64, F16, F32, F64, I1, I8, I32, UI8, UI64};
+
+    fn int(op: ScalarOp, ty: ElementType, args: &[i128]) -> i128 {
+        let args: Vec<Scalar> = args.iter().map(|&v| Scalar::Int(v)).collect();
+        match op.apply(ty, ty, &args) {
+            Scalar::Int(v) => v,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn float(op: ScalarOp, args: &[f64]) -> f64 {
+        let args: Vec<Scalar> = args.iter().map(|&v| Scalar::Float(v)).collect();
+        op.apply(F32, F32, &args).as_f64()
+    }
+
+    #[test]
+    fn integers() {
+        use ScalarOp::*;
+        let table: &[(ScalarOp, ElementType, &[i128], i128)] = &[
+            (Add, I8, &[127, 1], -128),
+            (Sub, UI8, &[0, 1], 255),
+            (Mul, UI64, &[u64::MAX as i128, u64::MAX as i128], 1),
+            (Div, I32, &[-7, 2], -3),
+            (Div, I32, &[5, 0], -1),
+            (Div, UI8, &[5, 0], 255),
+            (Div, I8, &[-128, -1], -128),
+            (Rem, I32, &[-7, 2], -1),
+            (Rem, I32, &[5, 0], 5),
+            (Rem, I8, &[-128, -1], 0),
+            (Pow, I32, &[3, 4], 81),
+            (Pow, I32, &[2, -1], 0),
+            (Pow, I32, &[-1, -3], -1),
+            (Pow, I8, &[2, 7], -128),
+            (Pow, UI8, &[3, 255], 171),
+            (Shl, I8, &[1, 7], -128),
+            (Shl, I8, &[1, 8], 0),
+            (Shl, I8, &[1, -1], 0),
+            (ShrLogical, I8, &[-1, 1], 127),
+            (ShrLogical, I8, &[-1, 9], 0),
+            (ShrArithmetic, I8, &[-128, 1], -64),
+            (ShrArithmetic, I8, &[-128, 100], -1),
+            (ShrArithmetic, UI8, &[128, 1], 192),
+            (ShrArithmetic, I8, &[64, 100], 0),
+            (Popcnt, I8, &[-1], 8),
+            (Clz, I8, &[1], 7),
+            (Clz, UI64, &[0], 64),
+            (Not, UI8, &[1], 254),
+            (Not, I1, &[1], 0),
+            (Add, I1, &[1, 1], 1),
+            (Mul, I1, &[1, 0], 0),
+            (Abs, I8, &[-128], -128),
+            (Sign, I32, &[-9], -1),
+            (Max, UI8, &[200, 100], 200),
+        ];
+        for &(op, ty, args, want) in table {
+            assert_eq!(int(op, ty, args), want, "{op:?} {ty:?} {args:?}");
+        }
+    }
+
+    #[test]
+    fn floats() {
+        use ScalarOp::*;
+        assert!(float(Max, &[f64::NAN, 1.0]).is_nan() && float(Min, &[1.0, f64::NAN]).is_nan());
+        for (a, b) in [(0.0, -0.0), (-0.0, 0.0)] {
+            assert!(float(Max, &[a, b]).is_sign_positive() && float(Min, &[a, b]).is_sign_negative());
+        }
+        assert_eq!(float(RoundAfz, &[-2.5]), -3.0);
+        assert_eq!(float(RoundEven, &[-2.5]), -2.0);
+        assert_eq!(float(Rem, &[-7.5, 2.0]), -1.5);
+        assert_eq!(float(Sign, &[-0.0]).to_bits(), (-0.0f64).to_bits());
+        assert_eq!(float(Add, &[16_777_216.0, 1.0]), 16_777_216.0);
+        assert_eq!(float(Logistic, &[0.0]), 0.5);
+        assert_eq!(float(Rsqrt, &[4.0]), 0.5);
+        assert_eq!(float(Cbrt, &[-27.0]), -3.0);
+    }
+
+    #[test]
+    fn comparisons() {
+        let nan = [Scalar::Float(f64::NAN), Scalar::Float(1.0)];
+        for (c, want) in [(Comparison::Eq, 0), (Comparison::Ne, 1), (Comparison::Lt, 0), (Comparison::Ge, 0)] {
+            assert!(ScalarOp::Compare(c).apply(F32, I1, &nan) == Scalar::Int(want));
+        }
+        let total = |a: f64, b: f64| ScalarOp::CompareTotal(Comparison::Lt).apply(F32, I1, &[Scalar::Float(a), Scalar::Float(b)]);
+        for (a, b) in [(-0.0, 0.0), (f64::INFINITY, f64::NAN), (-f64::NAN, f64::NEG_INFINITY)] {
+            assert!(total(a, b) == Scalar::Int(1) && total(b, a) == Scalar::Int(0), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn conversions() {
+        let to = |v: Scalar, ty| convert(v, ty);
+        let table: &[(Scalar, ElementType, Scalar)] = &[
+            (Scalar::Float(-1.9), I32, Scalar::Int(-1)),
+            (Scalar::Float(1e10), I32, Scalar::Int(i32::MAX.into())),
+            (Scalar::Float(-5.0), UI8, Scalar::Int(0)),
+            (Scalar::Float(f64::NAN), I32, Scalar::Int(0)),
+            (Scalar::Float(0.5), I1, Scalar::Int(1)),
+            (Scalar::Int(256), UI8, Scalar::Int(0)),
+            (Scalar::Int(256), I1, Scalar::Int(1)),
+            (Scalar::Int(-1), UI8, Scalar::Int(255)),
+            (Scalar::Complex(2.0, 3.0), F32, Scalar::Float(2.0)),
+            (Scalar::Float(2.0), C64, Scalar::Complex(2.0, 0.0)),
+            // One rounding: half an ulp of the narrow type and a little, which an f64 can't hold together.
+            (Scalar::Int((1 << 60) + (1 << 36) + 1), F32, Scalar::Float(((1u64 << 60) + (1 << 37)) as f64)),
+            (Scalar::Int((1 << 60) + (1 << 52) + 1), BF16, Scalar::Float(((1u64 << 60) + (1 << 53)) as f64)),
+            (Scalar::Int(65519), F16, Scalar::Float(65504.0)),
+            (Scalar::Int(i128::from(u64::MAX)), F64, Scalar::Float(u64::MAX as f64)),
+        ];
+        for &(v, ty, want) in table {
+            assert!(to(v, ty) == want, "{v:?} to {ty:?}: {:?}, not {want:?}", to(v, ty));
+        }
+    }
+
+    #[test]
+    fn reduced_precision() {
+        let reduce = |v: f64, e, m| reduce_precision(v, F32, e, m);
+        assert_eq!(reduce(1.0 + 2f64.powi(-10), 8, 10), 1.0 + 2f64.powi(-10));
+        assert_eq!(reduce(1.0 + 2f64.powi(-11), 8, 10), 1.0);
+        assert_eq!(reduce(1.0 + 3.0 * 2f64.powi(-11), 8, 10), 1.0 + 2f64.powi(-9));
+        assert_eq!(reduce(65536.0, 5, 10), f64::INFINITY);
+        assert_eq!(reduce(-65536.0, 5, 10), f64::NEG_INFINITY);
+        assert_eq!(reduce(-1e-6, 5, 10).to_bits(), (-0.0f64).to_bits());
+        assert!(reduce(f64::NAN, 5, 10).is_nan());
+        assert_eq!(reduce_precision(1.0 + 2f64.powi(-40), F64, 11, 30), 1.0);
+    }
+
+    #[test]
+    fn bits() {
+        let bits = ScalarOp::Bitcast.apply(F32, I32, &[Scalar::Float(-0.0)]);
+        assert!(bits == Scalar::Int(i32::MIN.into()));
+        assert!(ScalarOp::Bitcast.apply(I32, F32, &[Scalar::Int(0x3F80_0000)]) == Scalar::Float(1.0));
+    }
+}

@@ -124,3 +124,75 @@ fn the_sharding_rule_is_true() {
         }
     });
 }
+
+/// Reverses its operand and claims that nothing moves.
+struct Liar;
+
+impl OpDef for Liar {
+    fn name(&self) -> &'static str {
+        "test.liar"
+    }
+
+    fn infer(&self, op: dialect::ir::OpRef<'_>) -> dialect::op::Inferred {
+        Ok(op.operand_types().cloned().collect())
+    }
+
+    fn evaluate(
+        &self,
+        _: dialect::ir::OpRef<'_>,
+        operands: &[Literal],
+        _: &mut dyn dialect::eval::Context,
+    ) -> dialect::eval::EvalResult<Vec<Literal>> {
+        let x = &operands[0];
+        Ok(vec![Literal::from_fn(&x.ty(), |i| x.get(x.len() - 1 - i))])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+#[test]
+fn a_wrong_sharding_rule_is_caught() {
+    let mut diagnostics = Diagnostics::default();
+    let text = "\"test.example\"() ({\n^bb0(%a: tensor<6xf32>):\n%r = \"test.liar\"(%a) : (tensor<6xf32>) -> tensor<6xf32>\n}) : () -> ()";
+    let registry = dialect::op::Registry::standard().with_ops(&[&Liar]);
+    let program = dialect::parse_with(text, &registry, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{diagnostics:?}");
+    let op = example_op(&Liar, &program);
+    let pointwise = dialect::sharding::ShardingRule::pointwise(&[1], &[1], &[6]);
+    let error = cut::check(&program, op, &pointwise).expect_err("the rule is wrong");
+    assert!(error.starts_with("factor 0 (PassThrough): element "), "{error}");
+    let whole = dialect::sharding::ShardingRule::new(&[1], &[1]);
+    assert_eq!(cut::check(&program, op, &whole), Ok(()), "a rule without factors claims nothing");
+}
+
+#[test]
+fn chlo_expands_to_the_same_computation() {
+    let mut count = 0;
+    each_example(|def, program, op| {
+        if !def.name().starts_with("chlo.") || !runs_alone(def, program, op) {
+            return Ok(());
+        }
+        let operands = inputs(program, op);
+        let want = evaluate(program, op, &operands)?;
+        let mut expanded = program.clone();
+        let mut ops = Vec::new();
+        let mut build = dialect::ir::build::Builder::new(&mut expanded, &mut ops, dialect::ir::Loc::UNKNOWN);
+        let results = def.expand(op, &mut build).ok_or("it has no StableHLO form")?;
+        if let Some(&foreign) = ops.iter().find(|&&op| !expanded.op_name(op).starts_with("stablehlo.")) {
+            return Err(format!("it expands to {}", expanded.op_name(foreign)));
+        }
+        let mut context = Plain::new(&expanded);
+        for (&value, literal) in expanded.view(op).operands().iter().zip(&operands) {
+            context.set(value, literal.clone());
+        }
+        context.run(&ops).map_err(|e| e.message)?;
+        let found = context.get(&results).map_err(|e| e.message)?;
+        want.iter().zip(&found).try_for_each(|(w, f)| context::same(w, f, 0.0))
+    });
+    for def in OPS {
+        count += usize::from(def.name().starts_with("chlo."));
+    }
+    assert!(count >= 16, "{count}");
+}

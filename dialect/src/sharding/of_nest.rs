@@ -195,3 +195,95 @@ impl Read {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{ElementType, Loc, Program};
+    use crate::kernel::{Body, Input, Outside};
+    use crate::op::OpDef;
+    use crate::ops::UNKNOWN;
+    use crate::scalar::Scalar;
+
+    /// The rule of an op with these shapes, written as Shardy does without the brackets around it.
+    fn rule(operands: &[&[i64]], result: &[i64], nest: Nest) -> String {
+        let mut program = Program::new();
+        let block = program.new_block();
+        let mut values = Vec::new();
+        for shape in operands {
+            let ty = program.tensor(shape, ElementType::F32);
+            values.push(program.add_block_arg(block, ty, Loc::UNKNOWN, Default::default()));
+        }
+        let ty = program.tensor(result, ElementType::F32);
+        let op = program.new_op(&UNKNOWN, UNKNOWN.name(), &values, &[ty], &[], &[], Loc::UNKNOWN);
+        let rule = rule_of_nest(program.view(op), &nest);
+        let name = |f: u32| char::from(b'i' + f as u8);
+        let tensor = |t: &crate::sharding::TensorFactors| {
+            let dims: Vec<String> = t.iter().map(|d| d.iter().map(|&f| name(f)).collect()).collect();
+            format!("[{}]", dims.join(","))
+        };
+        let list = |tensors: &[crate::sharding::TensorFactors]| tensors.iter().map(tensor).collect::<Vec<_>>().join(",");
+        let mut text = format!("({})->({})", list(&rule.operands), list(&rule.results));
+        for (f, factor) in rule.factors.iter().enumerate() {
+            let kind = match factor.kind {
+                FactorKind::PassThrough => "",
+                FactorKind::Reduction => " reduction",
+                FactorKind::Permutation => " permutation",
+                FactorKind::NeedReplication => " replicated",
+            };
+            text += &format!(" {}={}{kind}", name(f as u32), factor.size);
+        }
+        text
+    }
+
+    fn nest(loops: &[i64], parallel: usize, inputs: Vec<Input>) -> Nest {
+        let body = Body::copy(ElementType::F32);
+        Nest { loops: loops.iter().copied().collect(), parallel, inputs, init: Vec::new(), body }
+    }
+
+    fn input(operand: usize, index: Vec<Index>, guards: Vec<Guard>) -> Input {
+        let outside = (!guards.is_empty()).then_some(Outside::Const(Scalar::Float(0.0)));
+        Input { operand, index: index.into(), guards, outside }
+    }
+
+    #[test]
+    fn loops_are_factors() {
+        use Index::Loop;
+        // A matmul: results first.
+        let dot = nest(&[2, 4, 6], 2, vec![Input::at(0, [0, 2]), Input::at(1, [2, 1])]);
+        assert_eq!(rule(&[&[2, 6], &[6, 4]], &[2, 4], dot), "([i,k],[k,j])->([i,j]) i=2 j=4 k=6 reduction");
+        // A reduction: in the order of its operand.
+        let reduce = nest(&[2, 6, 4], 2, vec![Input::at(0, [0, 2, 1])]);
+        assert_eq!(rule(&[&[2, 4, 6], &[]], &[2, 6], reduce), "([i,j,k],[])->([i,k]) i=2 j=4 reduction k=6");
+        let transpose = nest(&[2, 4], 2, vec![Input::at(0, [1, 0])]);
+        assert_eq!(rule(&[&[4, 2]], &[2, 4], transpose), "([j,i])->([i,j]) i=2 j=4");
+        let diagonal = nest(&[4], 1, vec![input(0, vec![Loop(0), Loop(0)], vec![])]);
+        assert_eq!(rule(&[&[4, 4]], &[4], diagonal), "([i,j])->([i]) i=4 replicated j=4 replicated");
+        let expand = nest(&[4, 2], 2, vec![input(0, vec![Index::Const(0), Loop(1)], vec![])]);
+        assert_eq!(rule(&[&[1, 2]], &[4, 2], expand), "([k,j])->([i,j]) i=4 j=2 k=1");
+    }
+
+    #[test]
+    fn moved_reads_are_permutations() {
+        use Index::Loop;
+        let shifted = |by: i64| Loop(0).plus(Index::Const(by));
+        let slice = nest(&[3, 4], 2, vec![input(0, vec![shifted(1), Loop(1)], vec![])]);
+        assert_eq!(rule(&[&[8, 4]], &[3, 4], slice), "([i,j])->([i,j]) i=8 permutation j=4");
+        let guard = Guard { index: shifted(-1), lo: 0, hi: 4 };
+        let pad = nest(&[6, 4], 2, vec![input(0, vec![shifted(-1), Loop(1)], vec![guard])]);
+        assert_eq!(rule(&[&[4, 4], &[]], &[6, 4], pad), "([i,j],[])->([i,j]) i=4 permutation j=4");
+        // A window: the factor has the number of windows, the window's own loop has none.
+        let window = Loop(0).times(2).plus(Loop(1));
+        let pool = nest(&[4, 2], 1, vec![input(0, vec![window], vec![])]);
+        assert_eq!(rule(&[&[8], &[]], &[4], pool), "([i],[])->([i]) i=4 permutation");
+    }
+
+    #[test]
+    fn indirect_reads_need_the_whole() {
+        use Index::Loop;
+        // x[table[i], j]: rows are looked up, the table and the columns move with the result.
+        let row = Index::Load { operand: 1, index: vec![Loop(0)] };
+        let gather = nest(&[3, 4], 2, vec![input(0, vec![row, Loop(1)], vec![])]);
+        assert_eq!(rule(&[&[8, 4], &[3]], &[3, 4], gather), "([k,j],[i])->([i,j]) i=3 j=4 k=8 replicated");
+    }
+}

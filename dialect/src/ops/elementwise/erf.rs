@@ -163,3 +163,45 @@ impl Formula {
         self.choose(Ge, x, limit, zero, product)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::ElementType;
+    use crate::literal::Literal;
+    use crate::ops::{example_block, example_program};
+    use crate::scalar::Scalar;
+
+    fn value(name: &str, ty: &str, x: f64) -> f64 {
+        let program = example_program(&format!("(%a: tensor<{ty}>) %r = chlo.{name} %a : tensor<{ty}> -> tensor<{ty}>"));
+        let op = program.view(program.block_ops(example_block(&program))[0]);
+        let element = if ty == "f32" { ElementType::F32 } else { ElementType::F64 };
+        let crate::kernel::Kernel::Nest(nest) = op.def().kernel(op) else { panic!("no nest") };
+        nest.eval(&[Literal::scalar(element, Scalar::Float(x))])[0].get(0).as_f64()
+    }
+
+    #[test]
+    fn known_values() {
+        let table = [
+            (0.1, 0.1124629160182849, 0.8875370839817152),
+            (0.9, 0.7969082124228322, 0.20309178757716786),
+            (1.5, 0.9661051464753108, 0.033894853524689274),
+            (3.0, 0.9999779095030014, 2.2090496998585438e-5),
+            (6.0, 1.0, 2.1519736712498916e-17),
+            (9.5, 1.0, 3.76921448565488e-41),
+            (-0.3, -0.3286267594591274, 1.3286267594591274),
+            (-2.5, -0.999593047982555, 1.999593047982555),
+        ];
+        for (x, erf, erfc) in table {
+            let near = |a: f64, b: f64, eps: f64| (a - b).abs() <= eps * b.abs();
+            assert!(near(value("erf", "f64", x), erf, 4e-16), "erf {x}: {}", value("erf", "f64", x));
+            assert!(near(value("erfc", "f64", x), erfc, 3e-14), "erfc {x}: {}", value("erfc", "f64", x));
+            let (x32, tiny) = (f64::from(x as f32), erfc < 1e-37);
+            assert!(near(value("erf", "f32", x32), erf, 3e-7), "erf {x}: {}", value("erf", "f32", x32));
+            assert!(tiny || near(value("erfc", "f32", x32), erfc, 1e-5), "erfc {x}: {}", value("erfc", "f32", x32));
+        }
+        assert_eq!(value("erf", "f32", f64::INFINITY), 1.0);
+        assert_eq!(value("erfc", "f64", f64::INFINITY), 0.0);
+        assert_eq!(value("erfc", "f32", f64::NEG_INFINITY), 2.0);
+        assert!(value("erf", "f32", f64::NAN).is_nan());
+    }
+}
