@@ -3,6 +3,31 @@
 use crate::ir::build::Builder;
 use crate::ir::{Attr, Name, Op, Shape, TensorType, Ty, Value};
 
+/// Where one op's tensors lie on the device that runs the program being built. What it gives are rank-0 values, made
+/// on first demand.
+pub trait Position {
+    /// The device's first global position (`i64`) in dimension `dim` of result `result`; `None` when it isn't cut.
+    fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value>;
+
+    /// The same of operand `operand`.
+    fn operand_offset(&mut self, _build: &mut Builder<'_>, _operand: usize, _dim: usize) -> Option<Value> {
+        None
+    }
+
+    /// Whether this device (`i1`) is the first of those whose partial results are combined; `None` when the op is cut
+    /// along no reduction factor.
+    fn first_of_reduction(&mut self, _build: &mut Builder<'_>) -> Option<Value> {
+        None
+    }
+}
+
+/// Where results lie is all that matters to most ops.
+impl<F: FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>> Position for F {
+    fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
+        self(build, result, dim)
+    }
+}
+
 /// The per-device form of one op, being built.
 pub struct Localize<'a> {
     /// Builds local ops where the global op stood.
@@ -15,9 +40,8 @@ pub struct Localize<'a> {
     pub result_types: Vec<Ty>,
     /// The local results, to be filled by `localize`.
     pub results: Vec<Value>,
-    /// For each result and dimension: the device's first global position in it, as a rank-0 `i64` value, where the
-    /// dimension is cut; asked through [`Localize::offset`].
-    pub offsets: &'a mut dyn FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>,
+    /// Where results and operands lie.
+    pub offsets: &'a mut dyn Position,
 }
 
 impl Localize<'_> {
@@ -28,6 +52,12 @@ impl Localize<'_> {
 
     /// The same, with some attributes replaced.
     pub fn same_op_with(&mut self, changed: &[(&str, Attr)]) {
+        let operands = self.operands.to_vec();
+        self.same_op_on(&operands, changed);
+    }
+
+    /// The same, over other operands.
+    pub fn same_op_on(&mut self, operands: &[Value], changed: &[(&str, Attr)]) {
         let op = self.build.program.op(self.op).clone();
         let name = self.build.program.op_name(self.op).to_owned();
         let mut attrs: Vec<(Name, Attr)> = op.attrs.to_vec();
@@ -40,7 +70,7 @@ impl Localize<'_> {
         }
         // Shardings speak of the global program.
         attrs.retain(|a| !self.build.program.name_text(a.0).starts_with("sdy."));
-        let local = self.build.raw(op.def, &name, self.operands, &self.result_types.clone(), &attrs, &op.regions);
+        let local = self.build.raw(op.def, &name, operands, &self.result_types.clone(), &attrs, &op.regions);
         self.results = self.build.program.results(local).collect();
     }
 
@@ -61,6 +91,22 @@ impl Localize<'_> {
 
     /// Where dimension `dim` of result `result` begins on this device (rank-0 `i64`); `None` when it isn't cut.
     pub fn offset(&mut self, result: usize, dim: usize) -> Option<Value> {
-        (self.offsets)(&mut self.build, result, dim)
+        self.offsets.result_offset(&mut self.build, result, dim)
+    }
+
+    /// The same of operand `operand`.
+    pub fn operand_offset(&mut self, operand: usize, dim: usize) -> Option<Value> {
+        self.offsets.operand_offset(&mut self.build, operand, dim)
+    }
+
+    /// Whether this device (rank-0 `i1`) is the first of those whose partial results are combined; `None` when there
+    /// is nothing to combine. What must count once (an initial value) counts there.
+    pub fn first_of_reduction(&mut self) -> Option<Value> {
+        self.offsets.first_of_reduction(&mut self.build)
+    }
+
+    /// The global shape of operand `i`.
+    pub fn global_operand_shape(&self, i: usize) -> Shape {
+        self.build.program.view(self.op).operand_tensor(i).map(|t| t.shape.clone()).unwrap_or_default()
     }
 }

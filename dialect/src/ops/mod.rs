@@ -3,15 +3,25 @@
 
 pub mod build;
 pub mod build_collective;
+pub mod build_shape;
 pub mod check;
 pub mod collective;
+pub mod combiner;
 pub mod constant;
 pub(crate) mod constraint;
+pub mod contraction;
 pub mod control;
 pub mod elementwise;
 mod example;
 pub mod func;
+pub mod joining;
+mod reduce_syntax;
+pub mod reduction;
+pub mod reshape;
+pub mod shape;
 pub mod sharding;
+pub mod slicing;
+mod syntax;
 mod unknown;
 
 pub use example::{example_block, example_program};
@@ -135,4 +145,20 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::CHLO_IS_NEG_INF,
     &elementwise::CHLO_ERF,
     &elementwise::CHLO_ERFC,
+    // shape
+    &shape::BroadcastInDim,
+    &shape::Transpose,
+    &shape::Reverse,
+    &reshape::Reshape,
+    &joining::Concatenate,
+    &joining::Pad,
+    // slicing
+    &slicing::Slice,
+    &slicing::DynamicSlice,
+    &slicing::DynamicUpdateSlice,
+    // contraction
+    &contraction::DotGeneral,
+    &contraction::Dot,
+    // reduction
+    &reduction::Reduce,
 ];

@@ -1,0 +1,223 @@
+//! What the region of a reduction does, seen as a scalar computation: of reduce, scatter, reduce_window,
+//! select_and_scatter and the reducing collectives.
+//!
+//! Such a region takes N accumulators, then N elements, and gives N accumulators.
+
+use smallvec::smallvec;
+
+use super::constraint::{Checked, require};
+use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
+use crate::ir::{Block, ElementClass, ElementType, OpRef, TensorType};
+use crate::kernel::{Arg, Body, Inst, Kernel};
+use crate::kernel_eval::body_of_region;
+use crate::literal::Literal;
+use crate::op::Problem;
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::ReductionKind;
+
+/// The region `region` of `op` as a body of `n` inputs and `n` accumulators; `None` when it isn't scalar. Inputs have
+/// the types `elements`, converted where the region computes in another.
+pub(crate) fn combining_body(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> Option<Body> {
+    let n = elements.len();
+    let args: Vec<Arg> = (0..n).map(Arg::Accumulator).chain((0..n).map(Arg::Input)).collect();
+    let body = body_of_region(op.program, op.region(region)?, &args)?;
+    (body.results.len() == n).then(|| convert_inputs(body, elements))
+}
+
+fn convert_inputs(body: Body, elements: &[ElementType]) -> Body {
+    let mut out = Body { inputs: elements.to_vec(), accumulators: body.accumulators.clone(), ..Body::default() };
+    let inputs: Vec<Arg> = (0..elements.len())
+        .map(|i| match body.inputs[i] {
+            ty if ty == elements[i] => Arg::Input(i),
+            ty => out.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![Arg::Input(i)], ty }),
+        })
+        .collect();
+    let shift = out.insts.len();
+    let renamed = |arg: Arg| match arg {
+        Arg::Input(i) => inputs[i],
+        Arg::Inst(i) => Arg::Inst(i + shift),
+        accumulator => accumulator,
+    };
+    for inst in &body.insts {
+        let inst = match inst {
+            Inst::Op { op, args, ty } => Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect(), ty: *ty },
+            other => other.clone(),
+        };
+        out.insts.push(inst);
+    }
+    out.results = body.results.iter().map(|&r| renamed(r)).collect();
+    out
+}
+
+/// The one commutative operation by which region `region` combines each of `n` accumulators with its element; `None`
+/// when it does anything else, or different things to different ones.
+pub fn combiner(op: OpRef<'_>, region: usize, n: usize) -> Option<ScalarOp> {
+    let program = op.program;
+    let block = op.block(region)?;
+    let args = program.block_args(block);
+    let (&end, _) = program.block_ops(block).split_last()?;
+    let end = program.view(end);
+    if args.len() != 2 * n || end.operands().len() != n || n == 0 || !end.def().terminator() {
+        return None;
+    }
+    let mut found = None;
+    for (i, &value) in end.operands().iter().enumerate() {
+        let crate::ir::ValueSource::Result(maker, _) = program.value_source(value) else { return None };
+        let maker = program.view(maker);
+        let pair = [args[i], args[n + i]];
+        let both = maker.operands() == pair || maker.operands() == [pair[1], pair[0]];
+        let Kernel::Nest(nest) = maker.def().kernel(maker) else { return None };
+        let op = nest.body.as_binary().filter(|_| both && nest.loops.is_empty())?;
+        if *found.get_or_insert(op) != op {
+            return None;
+        }
+    }
+    found
+}
+
+/// How partial results of a reduction by `op` over elements of type `element` combine, where shardings can say it.
+pub fn reduction_kind(op: ScalarOp, element: ElementType) -> Option<ReductionKind> {
+    match (op, element.class()) {
+        (ScalarOp::Add, _) => Some(ReductionKind::Sum),
+        (ScalarOp::Max, _) | (ScalarOp::Or, ElementClass::Bool) => Some(ReductionKind::Max),
+        (ScalarOp::Min, _) | (ScalarOp::And | ScalarOp::Mul, ElementClass::Bool) => Some(ReductionKind::Min),
+        _ => None,
+    }
+}
+
+/// How the partial results of the reduction with `n` inputs that `op` does combine.
+pub(crate) fn region_reduction(op: OpRef<'_>, region: usize, n: usize) -> Option<ReductionKind> {
+    let combine = combiner(op, region, n)?;
+    let mut kinds = (0..n).map(|i| reduction_kind(combine, op.result_tensor(i)?.element));
+    let first = kinds.next()??;
+    kinds.all(|k| k == Some(first)).then_some(first)
+}
+
+/// The value that `op` leaves everything unchanged with.
+pub fn identity(op: ScalarOp, element: ElementType) -> Option<Scalar> {
+    let integer = |low: bool| {
+        let bits = element.bits();
+        Scalar::Int(match (element.class(), low) {
+            (ElementClass::Signed, true) => -(1 << (bits - 1)),
+            (ElementClass::Signed, false) => (1 << (bits - 1)) - 1,
+            (_, true) => 0,
+            (_, false) => (1 << bits) - 1,
+        })
+    };
+    let real = element.is_float();
+    let whole = element.is_integer() || element == ElementType::I1;
+    match op {
+        ScalarOp::Add => Some(Scalar::zero(element)),
+        ScalarOp::Mul => Some(Scalar::one(element)),
+        ScalarOp::Max if real => Some(Scalar::Float(lowest(element))),
+        ScalarOp::Min if real => Some(Scalar::Float(-lowest(element))),
+        ScalarOp::Max if whole => Some(integer(true)),
+        ScalarOp::Min if whole => Some(integer(false)),
+        ScalarOp::Or | ScalarOp::Xor if whole => Some(Scalar::Int(0)),
+        ScalarOp::And if whole => Some(Scalar::Int(-1).round(element)),
+        _ => None,
+    }
+}
+
+/// Minus infinity, or the least finite value of a type without infinities.
+fn lowest(element: ElementType) -> f64 {
+    let infinite = Scalar::Float(f64::NEG_INFINITY).round(element);
+    match infinite {
+        Scalar::Float(v) if v == f64::NEG_INFINITY => v,
+        // Rounds to NaN or to the least value: search the few patterns such narrow types have.
+        _ => (0..=u8::MAX)
+            .filter_map(|bits| match Scalar::decode(element, &[bits]) {
+                Scalar::Float(v) if !v.is_nan() => Some(v),
+                _ => None,
+            })
+            .fold(0.0, f64::min),
+    }
+}
+
+/// A reduction's region while the oracle runs it: scalar bodies directly, all others through the evaluator.
+pub(crate) enum Combine {
+    /// A scalar computation.
+    Body(Body),
+    /// A region with ops that aren't.
+    Region(crate::ir::Region),
+}
+
+impl Combine {
+    /// Region `region` of `op`, over elements already converted to `elements`.
+    pub(crate) fn of(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> EvalResult<Self> {
+        if let Some(body) = combining_body(op, region, elements) {
+            return Ok(Combine::Body(body));
+        }
+        op.region(region).map(Combine::Region).ok_or_else(|| EvalError::new("the region is missing"))
+    }
+
+    /// The new accumulators.
+    pub(crate) fn apply(
+        &self,
+        accumulators: &[Scalar],
+        elements: &[Scalar],
+        types: &[ElementType],
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Scalar>> {
+        match self {
+            Combine::Body(body) => Ok(body.eval(elements, accumulators)),
+            Combine::Region(region) => {
+                cx.step()?;
+                let all = accumulators.iter().zip(types).chain(elements.iter().zip(types));
+                let args: Vec<Literal> = all.map(|(&v, &ty)| Literal::scalar(ty, v)).collect();
+                let results = region_on_lane(cx, *region, &args)?;
+                if results.len() != types.len() || results.iter().any(Literal::is_empty) {
+                    return Err(EvalError::new("the region gives other values than it takes"));
+                }
+                Ok(results.iter().map(|r| r.get(0)).collect())
+            }
+        }
+    }
+}
+
+/// `value` as an element of type `to`.
+pub(crate) fn promote(value: Scalar, from: ElementType, to: ElementType) -> Scalar {
+    if from == to { value } else { ScalarOp::Convert.apply(from, to, &[value]) }
+}
+
+/// Checks a reducing region over inputs of the element types `inputs`: (accumulators…, elements…) → accumulators…,
+/// all of rank 0. Gives the accumulators' types.
+pub(crate) fn check_region(op: OpRef<'_>, region: usize, inputs: &[ElementType], label: &str) -> Checked<Vec<ElementType>> {
+    let n = inputs.len();
+    let block = op.block(region).ok_or_else(|| Problem::new(format!("expected a region ({label})")))?;
+    let program = op.program;
+    let args = program.block_args(block);
+    require(args.len() == 2 * n, || {
+        Problem::new(format!("expected a region of {} arguments, found {} ({label})", 2 * n, args.len()))
+    })?;
+    let scalar = |ty: Option<&TensorType>| ty.filter(|t| t.rank() == 0).map(|t| t.element);
+    let types: Option<Vec<ElementType>> = args.iter().map(|&a| scalar(program.tensor_type(a))).collect();
+    let types = types.ok_or_else(|| Problem::new(format!("expected region arguments of rank 0 ({label})")))?;
+    let results = terminator_types(op, block).ok_or_else(|| {
+        Problem::new(format!("expected the region to end by returning {n} tensors of rank 0 ({label})"))
+    })?;
+    let same = types[..n] == types[n..] && results == types[..n];
+    require(same, || {
+        Problem::new(format!("expected the region to return what it takes, first {n} and last {n} alike ({label})"))
+    })?;
+    for (i, (&from, &to)) in inputs.iter().zip(&types).enumerate() {
+        require(promotable(from, to), || {
+            Problem::new(format!("expected the region to take elements like input {i}'s or wider ones ({label})"))
+        })?;
+    }
+    Ok(types[..n].to_vec())
+}
+
+fn terminator_types(op: OpRef<'_>, block: Block) -> Option<Vec<ElementType>> {
+    let program = op.program;
+    let end = program.view(*program.block_ops(block).last()?);
+    if !end.def().terminator() {
+        return None;
+    }
+    end.operands().iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
+}
+
+/// Whether every value of `from` is one of `to`, of the same kind.
+pub(crate) fn promotable(from: ElementType, to: ElementType) -> bool {
+    from == to || from.class() == to.class() && from.bits() <= to.bits()
+}
