@@ -1,6 +1,6 @@
 //! Typed builders for pointwise ops, constants and iota: `build::add(b, x, y)`. Types follow from the operands; wrong
 //! operands are a pass's bug and panic. Scalars are rank-0 tensors and are not broadcast by themselves, see
-//! [`broadcast_scalar`].
+//! [`build_shape::splat`](super::build_shape::splat).
 
 use super::constant::{CONSTANT, IOTA};
 use super::elementwise::{self, CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
@@ -154,27 +154,4 @@ pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64])
         values.push(value);
     }
     get(*body.results.first()?, &values)
-}
-
-/// The definition of a family that isn't this file's.
-fn find(name: &str) -> &'static dyn OpDef {
-    super::OPS.iter().copied().find(|def| def.name() == name).unwrap_or_else(|| panic!("no op {name}"))
-}
-
-/// A rank-0 value in every place of `shape`.
-pub fn broadcast_scalar(b: &mut Builder<'_>, x: Value, shape: &[i64]) -> Value {
-    if shape.is_empty() {
-        return x;
-    }
-    let ty = b.program.tensor(shape, b.tensor(x).element);
-    let dims = b.program.attr_i64s(&[]);
-    let op = b.op(find("stablehlo.broadcast_in_dim"), &[x], &[ty], &[("broadcast_dimensions", dims)]);
-    b.program.result(op, 0)
-}
-
-/// `stablehlo.dynamic_slice`: a piece of `sizes` from rank-0 starts.
-pub fn dynamic_slice(b: &mut Builder<'_>, x: Value, starts: &[Value], sizes: &[i64]) -> Value {
-    let operands: Vec<Value> = [x].into_iter().chain(starts.iter().copied()).collect();
-    let sizes = b.program.attr_i64s(sizes);
-    b.inferred(find("stablehlo.dynamic_slice"), &operands, &[("slice_sizes", sizes)], &[])[0]
 }

@@ -1,6 +1,6 @@
 //! Ops without operands: `constant` and `iota`. Source: the StableHLO specification.
 
-use super::build;
+use super::{build, build_shape};
 use super::constraint::{Checked, int, one, require, result, show};
 use super::elementwise::Classes;
 use crate::eval::{Context, EvalError, EvalResult};
@@ -157,7 +157,7 @@ fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Va
         let start = cx.offset(0, d);
         starts.push(start.unwrap_or_else(|| build::index(&mut cx.build, 0)));
     }
-    build::dynamic_slice(&mut cx.build, whole, &starts, shape)
+    build_shape::dynamic_slice(&mut cx.build, whole, &starts, shape)
 }
 
 /// A nest without inputs over all of `shape`.
@@ -220,7 +220,7 @@ impl OpDef for Iota {
         // Positions are counted in i64 and converted once, so that narrow types come out as they would globally.
         let b = &mut cx.build;
         let local = build::iota(b, ElementType::I64, &shape, dim);
-        let offset = build::broadcast_scalar(b, offset, &shape);
+        let offset = build_shape::splat(b, offset, &shape);
         let global = build::add(b, local, offset);
         let result = build::convert(b, global, ty.element);
         cx.results = vec![result];

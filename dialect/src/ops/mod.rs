@@ -21,6 +21,7 @@ pub mod reshape;
 pub mod shape;
 pub mod sharding;
 pub mod slicing;
+mod slicing_local;
 mod syntax;
 mod unknown;
 

@@ -359,6 +359,10 @@ impl OpDef for DynamicUpdateSlice {
         Some(rule)
     }
 
+    fn localize(&self, cx: &mut Localize<'_>) {
+        super::slicing_local::update(cx);
+    }
+
     fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (operand, update) = (&operands[0], &operands[1]);
         let start = clamped_starts(&operands[2..], &operand.shape, &update.shape);
@@ -376,6 +380,7 @@ impl OpDef for DynamicUpdateSlice {
         &[
             "(%a: tensor<4x6xf32>, %u: tensor<4x2xf32>, %i: tensor<i32>, %j: tensor<i32>) %r = stablehlo.dynamic_update_slice %a, %u, %i, %j : (tensor<4x6xf32>, tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>",
             "(%a: tensor<8xi32>, %u: tensor<1xi32>, %i: tensor<i64>) %r = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<8xi32>, tensor<1xi32>, tensor<i64>) -> tensor<8xi32>",
+            "(%a: tensor<6x8xi32>, %u: tensor<3x5xi32>, %i: tensor<i64>, %j: tensor<i64>) %r = stablehlo.dynamic_update_slice %a, %u, %i, %j : (tensor<6x8xi32>, tensor<3x5xi32>, tensor<i64>, tensor<i64>) -> tensor<6x8xi32>",
         ]
     }
 }
