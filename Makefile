@@ -1,7 +1,9 @@
 # make setup   installs what building needs (Debian 12); does nothing when all of it is there
 # make test    what continuous integration runs
+# make demo    the tutorial's feed-forward block on 8 simulated devices
+# make oracles the Python environment with JAX that judges our programs, under target/
 
-.PHONY: setup test
+.PHONY: setup test demo oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -19,5 +21,14 @@ setup:
 	$$root apt-get update -q && \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
-test: setup
-	cargo test --workspace
+test: setup oracles
+	SHARDC_ORACLES=1 cargo test --workspace
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+oracles: $(TARGET)/oracles/ready
+
+$(TARGET)/oracles/ready: tests/oracles/requirements.txt
+	python3 -m venv $(TARGET)/oracles
+	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@

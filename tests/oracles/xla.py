@@ -1,0 +1,102 @@
+"""Runs programs through XLA on 8 CPU devices and compares their results with expected ones.
+
+Standard input holds one JSON object a line: {"name", "program", "inputs", "expected"}, the latter three being paths: StableHLO
+text with a global signature, and npz files with arg0, arg1, ... and out0, out1, ... For each, one JSON object is printed:
+{"name", "error"}, where error is null when every result agrees. One process serves all programs, since starting JAX takes
+longer than running them.
+"""
+
+import json
+import os
+import re
+import sys
+
+DEVICES = 8
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax._src.lib import xla_client
+from jax._src.sharding_impls import GSPMDSharding
+
+# Raw bits in an npz file have the kind V; the only such type used is bfloat16.
+RAW = np.dtype(ml_dtypes.bfloat16)
+
+
+def read(path, prefix):
+    arrays = np.load(path)
+    found = []
+    while f"{prefix}{len(found)}" in arrays:
+        array = arrays[f"{prefix}{len(found)}"]
+        found.append(array.view(RAW) if array.dtype.kind == "V" else array)
+    return found
+
+
+def compile(text, partitions):
+    options = xla_client.CompileOptions()
+    options.num_replicas, options.num_partitions = 1, partitions
+    build = options.executable_build_options
+    build.num_replicas, build.num_partitions = 1, partitions
+    build.use_spmd_partitioning = build.use_shardy_partitioner = True
+    order = np.arange(partitions, dtype=np.int32).reshape(1, partitions)
+    build.device_assignment = xla_client.DeviceAssignment.create(order)
+    devices = jax.devices()[:partitions]
+    client = devices[0].client
+    return client.compile_and_load(text, xla_client.DeviceList(tuple(devices)), options), devices
+
+
+def difference(got, want):
+    """What is wrong with a result, or None."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"is {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    if got.dtype.kind in "biu":
+        wrong = got != want
+    else:
+        # A few roundings of the result's type, relative to the largest value, since sums may cancel.
+        wide = np.complex128 if got.dtype.kind == "c" else np.float64
+        eps = float(ml_dtypes.finfo(want.real.dtype).eps)
+        got, want = got.astype(wide), want.astype(wide)
+        finite = np.abs(want[np.isfinite(want)])
+        scale = finite.max() if finite.size else 0.0
+        same = (got == want) | (np.isnan(got) & np.isnan(want))
+        with np.errstate(invalid="ignore"):
+            wrong = ~(same | (np.abs(got - want) <= 64 * eps * np.maximum(np.abs(want), scale)))
+    if not wrong.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"differs in {int(wrong.sum())} of {wrong.size} elements, first at {at}: {got[at]} instead of {want[at]}"
+
+
+def run(case):
+    with open(case["program"]) as file:
+        text = file.read()
+    partitions = int(re.search(r"mhlo.num_partitions = (\d+)", text).group(1))
+    executable, devices = compile(text, partitions)
+    arguments = read(case["inputs"], "arg")
+    # A program for one device says nothing of shardings.
+    whole = xla_client.HloSharding.replicate()
+    shardings = executable.get_parameter_shardings() or [whole] * len(arguments)
+    placed = [jax.device_put(a, GSPMDSharding(devices, s)) for a, s in zip(arguments, shardings, strict=True)]
+    pieces = executable.execute_sharded(placed).disassemble_into_single_device_arrays()
+    expected = read(case["expected"], "out")
+    if len(pieces) != len(expected):
+        return f"{len(pieces)} results, expected {len(expected)}"
+    shardings = executable.get_output_shardings() or [whole] * len(expected)
+    for index, (per_device, sharding, want) in enumerate(zip(pieces, shardings, expected, strict=True)):
+        sharding = GSPMDSharding(devices, sharding)
+        got = np.asarray(jax.make_array_from_single_device_arrays(want.shape, sharding, list(per_device)))
+        error = difference(got, want)
+        if error is not None:
+            return f"result {index} {error}"
+    return None
+
+
+for line in sys.stdin:
+    case = json.loads(line)
+    try:
+        error = run(case)
+    except Exception as exception:
+        error = f"{type(exception).__name__}: {str(exception)[:600]}"
+    print(json.dumps({"name": case["name"], "error": error}), flush=True)
