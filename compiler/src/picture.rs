@@ -28,7 +28,7 @@ pub(crate) struct Style {
 
 impl Default for Style {
     fn default() -> Self {
-        Self { color: false, width: 100, rows: 16, panels: 4, dims: None }
+        Self { color: false, width: 100, rows: 8, panels: 2, dims: None }
     }
 }
 

@@ -205,10 +205,11 @@ fn mesh_of<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
 fn summary(item: &Item, cells: &Cells) -> String {
     let times = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     let mut text = String::new();
+    let part = if cells.unreduced.is_some() { " a part of" } else { "" };
     if cells.cells.len() == 1 {
-        let _ = write!(text, "  every device holds all of it");
+        let _ = write!(text, "  every device holds{part} all of it");
     } else {
-        let _ = write!(text, "  each device holds {} of {}", times(&cells.piece), times(&cells.shape));
+        let _ = write!(text, "  each device holds{part} {} of {}", times(&cells.piece), times(&cells.shape));
     }
     if let Some(whole) = item.ty.bytes() {
         let elements = cells.piece.iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
@@ -225,7 +226,7 @@ fn summary(item: &Item, cells: &Cells) -> String {
         }
     }
     if let Some(kind) = cells.unreduced {
-        let _ = write!(text, "; unreduced: the value is the {} of the parts", kind.text());
+        let _ = write!(text, "; the value is the {} of the parts", kind.text());
     }
     text + "\n"
 }
