@@ -17,6 +17,7 @@ mod pieces;
 pub mod scalar;
 mod scalar_eval;
 pub mod sharding;
+pub mod signature;
 mod small_float;
 pub mod text;
 mod verify;

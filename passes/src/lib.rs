@@ -4,7 +4,9 @@
 //! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
 
 pub mod estimate;
+pub mod import;
 pub mod options;
+pub mod partition;
 mod pass;
 mod registry;
 
@@ -12,7 +14,7 @@ pub use pass::{Pass, Report, Step, run_passes};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.
-pub static PASSES: &[&Pass] = &[];
+pub static PASSES: &[&Pass] = &[&import::PASS, &import::UNIFY_MESHES, &partition::PASS, &partition::MANUAL];
 
 /// Lists of passes that have a name.
 pub static PIPELINES: &[Pipeline] = &[];

@@ -12,6 +12,6 @@ mod sharding;
 mod syntax;
 
 pub use lexer::{Tok, Token};
-pub use parser::{Failed, MAX_NESTING, MAX_TEXT, Parse, ParsedOp, Parser, nearest, parse, parse_with};
+pub use parser::{Failed, MAX_NESTING, MAX_TEXT, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with};
 pub use printer::{PrintOptions, Printer, print, print_with};
 pub use syntax::{CustomSyntax, Piece, Syntax, TypeForm};

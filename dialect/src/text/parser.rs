@@ -1180,3 +1180,28 @@ pub(super) fn unescape(text: &str) -> String {
     }
     String::from_utf8_lossy(&out).into_owned()
 }
+/// The attribute `text` says, in `program`; `None` when it is no attribute.
+pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
+    let mut diagnostics = Diagnostics::default();
+    let registry = Registry::standard();
+    let mut lexer = Lexer { text, at: 0 };
+    let tok = lexer.next();
+    let mut parser = Parser {
+        lexer,
+        tok,
+        prev_end: 0,
+        program: std::mem::take(program),
+        registry: &registry,
+        diagnostics: &mut diagnostics,
+        values: FxHashMap::default(),
+        bound: Vec::new(),
+        attr_aliases: FxHashMap::default(),
+        type_aliases: FxHashMap::default(),
+        loc_aliases: FxHashMap::default(),
+        nesting: 0,
+        fatal: false,
+    };
+    let attr = parser.attribute().ok().filter(|_| parser.tok.kind == Tok::End);
+    *program = parser.program;
+    attr
+}

@@ -6,6 +6,7 @@
 //! Manual computations of all axes are inlined; loops and branches are partitioned inside.
 
 mod manual;
+pub(crate) mod mesh;
 mod position;
 mod reshard;
 mod signature;
@@ -18,7 +19,7 @@ use dialect::kernel::Kernel;
 use dialect::localize::Localize;
 use dialect::op::Control;
 use dialect::ops::{func, sharding};
-use dialect::sharding::{Mesh, TensorSharding, Reshard};
+use dialect::sharding::{Mesh, Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -40,7 +41,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     let Some(block) = func::block(program, main) else { return };
-    let Some((mesh_name, mesh)) = one_mesh(program, diagnostics) else { return };
+    let Some((mesh_name, mesh)) = mesh::one_mesh(program, diagnostics) else { return };
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
@@ -64,21 +65,6 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
-}
-
-/// The only mesh shardings speak of; its name, and an empty one when there is none.
-fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
-    let meshes = sharding::meshes(program);
-    let mut usable = meshes.iter().filter(|m| !m.2.is_maximal());
-    match (usable.next(), usable.next()) {
-        (None, _) => Some((None, Mesh::default())),
-        (Some((_, name, mesh)), None) => Some((Some((*name).to_owned()), (*mesh).clone())),
-        (Some(_), Some((op, ..))) => {
-            let d = Diagnostic::error("mesh", program.op(*op).span, "more than one mesh is left to partition by");
-            diagnostics.push(d.note("use the pass unify-meshes before, or one mesh for all shardings"));
-            None
-        }
-    }
 }
 
 /// The sharding of every value under `@main`, by position; `None` is whole on every device.
@@ -322,3 +308,19 @@ impl Partition<'_> {
         }
     }
 }
+
+/// The pass.
+pub static PASS: crate::Pass = crate::Pass {
+    name: "partition",
+    doc: "Turns the planned global program into the program each device runs, with StableHLO collectives.",
+    options: &[],
+    run: |program, _, diagnostics| partition(program, diagnostics),
+};
+
+/// The pass.
+pub static MANUAL: crate::Pass = crate::Pass {
+    name: "manual",
+    doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
+    options: &[],
+    run: |program, _, diagnostics| manual(program, diagnostics),
+};

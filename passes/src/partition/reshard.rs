@@ -151,7 +151,7 @@ impl Lowering<'_> {
             return self.slice(b, whole, to, axes);
         }
         let channel = self.next_channel();
-        build_collective::all_to_all(b, value, to, from, n, &groups(self.mesh, axes), channel)
+        build_collective::all_to_all(b, value, to, from, &groups(self.mesh, axes), channel)
     }
 
     fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
@@ -171,7 +171,7 @@ impl Lowering<'_> {
         cut.fold(value, |v, (d, axes)| {
             let channel = self.next_channel();
             let op = dialect::sharding::reduction_op(kind);
-            build_collective::reduce_scatter(b, v, d, op, &groups(self.mesh, axes), channel)
+            build_collective::reduce_scatter(b, v, op, d, &groups(self.mesh, axes), channel)
         })
     }
 

@@ -1,16 +1,9 @@
-//! What the per-device `@main` says of the global one: types and shardings as attributes that MLIR can ignore, so
-//! that anyone can cut inputs and put results together.
+//! Writing down, on the per-device `@main`, what the global one was.
 
 use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
 use dialect::sharding::Mesh;
-
-/// The global type of an argument or result.
-pub const GLOBAL_TYPE: &str = "shardc.global_type";
-/// Its sharding, as text: `<@mesh, […]>`.
-pub const SHARDING: &str = "shardc.sharding";
-/// The module's meshes, as texts by name.
-pub const MESHES: &str = "shardc.meshes";
+use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING};
 
 /// Replaces the body of `main` and writes down what it was.
 pub(super) fn finish(

@@ -1,0 +1,88 @@
+//! What a per-device `@main` says of the global program: types, shardings and meshes, as attributes that MLIR can
+//! ignore. Enough to cut inputs and to put results together.
+
+use crate::ir::{Attr, AttrData, Program, TensorType};
+use crate::ops::func;
+use crate::sharding::{Layout, Mesh, TensorSharding};
+
+/// The global type of an argument or result.
+pub const GLOBAL_TYPE: &str = "shardc.global_type";
+/// Its sharding, as text: `<@mesh, […]>`.
+pub const SHARDING: &str = "shardc.sharding";
+/// The module's meshes, as texts by name.
+pub const MESHES: &str = "shardc.meshes";
+
+/// One argument or result of the global program.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its type.
+    pub global: TensorType,
+    /// How it is cut; `None` is whole on every device.
+    pub sharding: Option<TensorSharding>,
+}
+
+/// The global program's signature.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The mesh and its name, if there is one.
+    pub mesh: Option<(String, Mesh)>,
+    /// The arguments.
+    pub arguments: Vec<Side>,
+    /// The results.
+    pub results: Vec<Side>,
+}
+
+impl Signature {
+    /// Read off the attributes of a per-device program's `@main`; `None` when they are missing or malformed.
+    pub fn of(program: &mut Program) -> Option<Self> {
+        let main = func::function(program, "main")?;
+        let types = func::signature(program, main);
+        let (inputs, outputs) = (types.inputs.len(), types.results.len());
+        let mut arguments = Vec::with_capacity(inputs);
+        for i in 0..inputs {
+            let ty = func::arg_attr(program, main, i, GLOBAL_TYPE);
+            let text = func::arg_attr(program, main, i, SHARDING);
+            arguments.push(side(program, ty?, text)?);
+        }
+        let mut results = Vec::with_capacity(outputs);
+        for i in 0..outputs {
+            let ty = func::result_attr(program, main, i, GLOBAL_TYPE);
+            let text = func::result_attr(program, main, i, SHARDING);
+            results.push(side(program, ty?, text)?);
+        }
+        Some(Self { mesh: mesh(program), arguments, results })
+    }
+
+    /// How `side` lies on the devices: one mesh position a device, or one device without a mesh.
+    pub fn layout(&self, side: &Side) -> Layout {
+        match &self.mesh {
+            Some((_, mesh)) => Layout::new(&side.global, side.sharding.as_ref(), mesh),
+            None => Layout::new(&side.global, None, &Mesh::default()),
+        }
+    }
+}
+
+fn side(program: &mut Program, ty: Attr, text: Option<Attr>) -> Option<Side> {
+    let AttrData::Type(ty) = program.attr_data(ty) else { return None };
+    let global = program.type_data(*ty).tensor()?.clone();
+    let sharding = match text {
+        Some(text) => {
+            let text = program.attr_data(text).as_str()?.to_owned();
+            let attr = crate::text::attribute_of_text(program, &format!("#sdy.sharding{text}"))?;
+            Some(program.attr_data(attr).as_sharding()?.clone())
+        }
+        None => None,
+    };
+    Some(Side { global, sharding })
+}
+
+/// The mesh of a per-device program, with its name.
+fn mesh(program: &mut Program) -> Option<(String, Mesh)> {
+    let attr = program.attr(program.module, MESHES)?;
+    let AttrData::Dict(entries) = program.attr_data(attr) else { return None };
+    let &(name, text) = entries.first()?;
+    let text = program.attr_data(text).as_str()?.to_owned();
+    let name = program.name_text(name).to_owned();
+    let attr = crate::text::attribute_of_text(program, &format!("#sdy.mesh{text}"))?;
+    Some((name, program.attr_data(attr).as_mesh()?.clone()))
+}

@@ -1,0 +1,127 @@
+//! One mesh for all shardings: meshes over the same devices in the same order are views of one another.
+//!
+//! An axis is a run of the row-major device number. Where the runs of one mesh cut those of another into whole
+//! factors, every axis of the one is a list of (sub-)axes of the other, and its shardings can be rewritten.
+//! Runs after propagation, which by Shardy's semantics never crosses meshes.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{Attr, AttrData, Name, Op, Program};
+use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding, merge_axes};
+
+/// Rewrites every sharding to the module's first mesh that can express all of them.
+pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let meshes: Vec<(Op, String, Mesh)> =
+        crate::partition::mesh::meshes(program).into_iter().filter(|m| !m.2.axes.is_empty()).map(|(op, n, m)| (op, n.to_owned(), m.clone())).collect();
+    if meshes.len() < 2 {
+        return;
+    }
+    let fits = |target: &Mesh| meshes.iter().all(|m| m.2.axes.iter().all(|&(axis, _)| express(AxisRef::full(axis), &m.2, target).is_some()));
+    let Some(main) = meshes.iter().position(|m| fits(&m.2)) else {
+        let d = Diagnostic::error("mesh", program.op(meshes[1].0).span, "the meshes' axes cut the devices in unrelated ways")
+            .also(program.op(meshes[0].0).span, "the other mesh")
+            .note("give both meshes the same device order, and axes whose sizes divide each other's");
+        return diagnostics.push(d);
+    };
+    let names: Vec<Name> = meshes.iter().map(|m| program.name(&m.1)).collect();
+    let target = meshes[main].2.clone();
+    let rewrite = Rewrite { target: &target, target_name: names[main], meshes: names.into_iter().zip(meshes.iter().map(|m| &m.2)).collect() };
+    for index in 0..program.op_count() {
+        let op = Op::new(index);
+        for i in 0..program.op(op).attrs.len() {
+            let old = program.op(op).attrs[i].1;
+            let new = rewrite.attr(program, old);
+            program.op_mut(op).attrs[i].1 = new;
+        }
+    }
+    let body = program.body();
+    let gone: Vec<Op> = meshes.iter().enumerate().filter(|m| m.0 != main).map(|m| m.1.0).collect();
+    let kept = program.block_ops(body).iter().copied().filter(|op| !gone.contains(op)).collect();
+    program.set_block_ops(body, kept);
+}
+
+struct Rewrite<'a> {
+    target: &'a Mesh,
+    target_name: Name,
+    meshes: Vec<(Name, &'a Mesh)>,
+}
+
+impl Rewrite<'_> {
+    fn attr(&self, program: &mut Program, attr: Attr) -> Attr {
+        let new = match program.attr_data(attr).clone() {
+            AttrData::Sharding(s) => AttrData::Sharding(self.sharding(&s)),
+            AttrData::ShardingPerValue(list) => AttrData::ShardingPerValue(list.iter().map(|s| self.sharding(s)).collect()),
+            AttrData::Array(items) => AttrData::Array(items.iter().map(|&a| self.attr(program, a)).collect()),
+            AttrData::Dict(items) => AttrData::Dict(items.iter().map(|&(n, a)| (n, self.attr(program, a))).collect()),
+            _ => return attr,
+        };
+        program.intern_attr(new)
+    }
+
+    fn sharding(&self, s: &TensorSharding) -> TensorSharding {
+        let mesh = match &s.mesh {
+            MeshRef::Symbol(name) if *name == self.target_name => return s.clone(),
+            MeshRef::Symbol(name) => self.meshes.iter().find(|m| m.0 == *name).map(|m| m.1),
+            MeshRef::Inline(mesh) => Some(&**mesh),
+        };
+        let Some(mesh) = mesh else { return s.clone() };
+        let list = |axes: &AxisList| -> AxisList {
+            let all: AxisList = axes.iter().flat_map(|&a| express(a, mesh, self.target).unwrap_or_default()).collect();
+            merge_axes(&all, self.target)
+        };
+        let mut new = s.clone();
+        new.mesh = MeshRef::Symbol(self.target_name);
+        for d in &mut new.dims {
+            d.axes = list(&d.axes);
+        }
+        (new.replicated, new.unreduced) = (list(&s.replicated), list(&s.unreduced));
+        new
+    }
+}
+
+/// `axis` of `from` as axes of `to`, major first; `None` when they cut the devices in unrelated ways.
+fn express(axis: AxisRef, from: &Mesh, to: &Mesh) -> Option<AxisList> {
+    if from.devices() != to.devices() || from.device_ids != to.device_ids {
+        return None;
+    }
+    let digit = dialect::sharding::digit(from, axis);
+    // The run of device numbers between these two strides.
+    let (low, high) = (digit.stride, digit.stride * digit.size);
+    let mut out = AxisList::new();
+    let mut stride = to.devices();
+    for &(name, size) in &to.axes {
+        let (top, bottom) = (stride, stride / size);
+        stride = bottom;
+        // The part of this axis inside the run.
+        let (a, b) = (top.min(high), bottom.max(low));
+        if a <= b {
+            continue;
+        }
+        if top % a != 0 || a % b != 0 || b % bottom != 0 {
+            return None;
+        }
+        out.push(AxisRef::part(name, top / a, a / b, to));
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_of_one_mesh_are_parts_of_anothers() {
+        let mut p = Program::new();
+        let [x, y, z] = ["x", "y", "z"].map(|n| p.name(n));
+        let mesh = |axes: &[(Name, i64)]| Mesh { axes: axes.iter().copied().collect(), device_ids: None };
+        let (grid, line) = (mesh(&[(x, 2), (y, 4)]), mesh(&[(z, 8)]));
+        assert_eq!(express(AxisRef::full(z), &line, &grid).as_deref(), Some(&[AxisRef::full(x), AxisRef::full(y)][..]));
+        assert_eq!(express(AxisRef::full(y), &grid, &line).as_deref(), Some(&[AxisRef::part(z, 2, 4, &line)][..]));
+        let other = mesh(&[(x, 4), (y, 2)]);
+        assert_eq!(
+            express(AxisRef::full(y), &grid, &other).as_deref(),
+            Some(&[AxisRef::part(x, 2, 2, &other), AxisRef::full(y)][..])
+        );
+        let (six, two) = (mesh(&[(x, 2), (y, 3)]), mesh(&[(x, 3), (y, 2)]));
+        assert_eq!(express(AxisRef::full(x), &six, &two), None);
+    }
+}

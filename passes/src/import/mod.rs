@@ -1,0 +1,146 @@
+//! import: calls inlined, composite ops expanded, so that what follows sees one function of plain ops.
+//!
+//! Assumes a verified module: callees exist and don't call themselves. Leaves no call in any public function, and no
+//! private function. An inlined op's location says where it was called from.
+
+mod meshes;
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::build::Builder;
+use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value};
+use dialect::op::Control;
+use dialect::ops::func;
+use rustc_hash::FxHashMap;
+
+pub use meshes::unify_meshes;
+
+/// Inlining makes no more ops than this.
+pub const MAX_OPS: usize = 8_000_000;
+
+/// Inlines every call and expands every composite op.
+pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let functions: FxHashMap<String, Op> =
+        func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
+    let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default() };
+    for op in pass.program.top_level("func.func").collect::<Vec<_>>() {
+        pass.function(op);
+    }
+    if pass.diagnostics.has_errors() {
+        return;
+    }
+    let body = program.body();
+    let kept = program.block_ops(body).iter().copied().filter(|&op| !is_private(program, op)).collect();
+    program.set_block_ops(body, kept);
+}
+
+fn is_private(program: &Program, op: Op) -> bool {
+    program.op_name(op) == "func.func"
+        && matches!(program.attr(op, "sym_visibility").map(|a| program.attr_data(a)), Some(AttrData::String(s)) if &**s == "private")
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Done,
+}
+
+struct Import<'a> {
+    program: &'a mut Program,
+    diagnostics: &'a mut Diagnostics,
+    functions: FxHashMap<String, Op>,
+    done: FxHashMap<Op, State>,
+}
+
+impl Import<'_> {
+    /// Inlines into `function`, callees first, so that each body is copied in its final form.
+    fn function(&mut self, function: Op) {
+        if self.done.get(&function) == Some(&State::Done) {
+            return;
+        }
+        self.done.insert(function, State::Open);
+        if let Some(block) = func::block(self.program, function) {
+            self.block(block, &mut Renaming::default());
+        }
+        self.done.insert(function, State::Done);
+    }
+
+    /// Inlines into `block` and what is inside; `renaming` maps results of calls and expanded ops.
+    fn block(&mut self, block: Block, renaming: &mut Renaming) {
+        let mut ops = Vec::new();
+        for op in self.program.block_ops(block).to_vec() {
+            for operand in &mut self.program.op_mut(op).operands {
+                *operand = renaming.value(*operand);
+            }
+            for region in self.program.op(op).regions.clone() {
+                for inner in self.program.region_blocks(region).to_vec() {
+                    self.block(inner, renaming);
+                }
+            }
+            let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
+            let values = if def.control(self.program.view(op)) == Some(Control::Call) {
+                self.call(op, &mut ops)
+            } else {
+                let mut b = Builder::new(self.program, &mut ops, loc);
+                def.expand(op, &mut b)
+            };
+            match values {
+                Some(values) => renaming.values.extend(self.program.results(op).zip(values)),
+                None => ops.push(op),
+            }
+        }
+        self.program.set_block_ops(block, ops);
+    }
+
+    /// The body of the called function in `ops`; gives what it returns.
+    fn call(&mut self, op: Op, ops: &mut Vec<Op>) -> Option<Vec<Value>> {
+        let span = self.program.op(op).span;
+        let callee = func::callee(self.program.view(op))?.to_owned();
+        let Some(&function) = self.functions.get(&callee) else {
+            self.fail(span, format!("the called function @{callee} doesn't exist"), "define it in the module");
+            return None;
+        };
+        if self.done.get(&function) == Some(&State::Open) {
+            self.fail(span, format!("@{callee} calls itself"), "write the repetition as a while loop");
+            return None;
+        }
+        self.function(function);
+        let Some(body) = func::block(self.program, function) else {
+            self.fail(span, format!("@{callee} has no body"), "define it in the module");
+            return None;
+        };
+        if self.program.op_count() > MAX_OPS {
+            self.fail(span, format!("inlining makes more than {MAX_OPS} ops"), "call less, or use a while loop");
+            return None;
+        }
+        let mut renaming = Renaming { call_site: Some(self.program.op(op).loc), ..Renaming::default() };
+        let arguments = self.program.block_args(body).to_vec();
+        renaming.values.extend(arguments.into_iter().zip(self.program.op(op).operands.iter().copied()));
+        let inside = self.program.block_ops(body).to_vec();
+        let (&last, rest) = inside.split_last()?;
+        for &inner in rest {
+            let copy = self.program.clone_op(inner, &mut renaming);
+            ops.push(copy);
+        }
+        Some(self.program.op(last).operands.iter().map(|&v| renaming.value(v)).collect())
+    }
+
+    fn fail(&mut self, span: Span, message: String, note: &str) {
+        self.diagnostics.push(Diagnostic::error("import", span, message).note(note));
+    }
+}
+
+/// The pass.
+pub static PASS: crate::Pass = crate::Pass {
+    name: "import",
+    doc: "Inlines calls and expands composite ops, so that one function of plain ops is left.",
+    options: &[],
+    run: |program, _, diagnostics| import(program, diagnostics),
+};
+
+/// The pass.
+pub static UNIFY_MESHES: crate::Pass = crate::Pass {
+    name: "unify-meshes",
+    doc: "Rewrites shardings over several meshes of the same devices to one of them.",
+    options: &[],
+    run: |program, _, diagnostics| unify_meshes(program, diagnostics),
+};

@@ -1,0 +1,204 @@
+//! manual: the per-device program as one `sdy.manual_computation` under the original global signature, so that
+//! JAX's own runtime runs it on any backend with nothing left to decide.
+//!
+//! A dimension that doesn't divide is padded before the region and cut after it. Parts of axes become axes of their
+//! own, since manual axes are whole ones.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::build::Builder;
+use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
+use dialect::ops::{build, build_shape, func, sharding};
+use dialect::scalar::Scalar;
+use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding, digits};
+use dialect::signature::{self, Side, Signature};
+
+
+/// Wraps the partitioned `@main`.
+pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else { return };
+    let Some(signature) = Signature::of(program) else {
+        let d = Diagnostic::error("partition", program.op(main).span, "@main doesn't say its global types");
+        return diagnostics.push(d.note("run the pass partition before"));
+    };
+    let Some((mesh_name, mesh)) = signature.mesh else {
+        // Without a mesh the per-device program is the global one.
+        return unsign(program, main);
+    };
+    let (ins, outs) = (signature.arguments, signature.results);
+    let Some(block) = func::block(program, main) else { return };
+    let arguments = program.block_args(block).to_vec();
+    let Some(last) = program.terminator(block) else { return };
+    if outs.iter().any(|s| s.sharding.as_ref().is_some_and(|s| !s.unreduced.is_empty())) {
+        let d = Diagnostic::error("partition", program.op(main).span, "an unreduced result can't leave a manual computation");
+        return diagnostics.push(d.note("reduce it before it is returned"));
+    }
+    let fine = refine(program, &mesh, ins.iter().chain(&outs));
+    let name = program.name(&mesh_name);
+    let loc = program.op(main).loc;
+    // The body keeps its block; its return becomes the region's.
+    let returned: Vec<Value> = program.op(last).operands.to_vec();
+    let mut body_ops = program.block_ops(block).to_vec();
+    body_ops.pop();
+    Builder::new(program, &mut body_ops, loc).op(&sharding::Return, &returned, &[], &[]);
+    program.set_block_ops(block, body_ops);
+    let region = program.new_region(&[block]);
+
+    let outer = program.new_block();
+    let mut ops: Vec<Op> = Vec::new();
+    let mut operands = Vec::new();
+    for (side, &inner) in ins.iter().zip(&arguments) {
+        let ty = program.intern_type(side.global.clone());
+        let value = program.add_block_arg(outer, ty, program.value_loc(inner), Span::default());
+        let padded = padded(side, &mesh);
+        operands.push(pad(&mut Builder::new(program, &mut ops, loc), value, &side.global.shape, &padded));
+    }
+    let result_types: Vec<Ty> = outs.iter().map(|s| program.tensor(&padded(s, &mesh), s.global.element)).collect();
+    let attrs = manual_attrs(program, &ins, &outs, &mesh, &fine, name);
+    let attrs: Vec<(Name, _)> = attrs.into_iter().map(|(n, a)| (program.name(n), a)).collect();
+    let mut b = Builder::new(program, &mut ops, loc);
+    let op = b.raw(&sharding::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
+    let mut results = Vec::new();
+    for (i, side) in outs.iter().enumerate() {
+        let value = program.result(op, i);
+        let mut b = Builder::new(program, &mut ops, loc);
+        results.push(cut(&mut b, value, &side.global.shape));
+    }
+    Builder::new(program, &mut ops, loc).op(&func::RETURN, &results, &[], &[]);
+    program.set_block_ops(outer, ops);
+    let main_region = program.op(main).regions[0];
+    program.set_region_blocks(main_region, &[outer]);
+    let inputs: Vec<Ty> = program.block_args(outer).iter().map(|&v| program.value_type(v)).collect();
+    let outputs: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
+    func::set_signature(program, main, &inputs, &outputs);
+    for (i, side) in ins.iter().enumerate() {
+        if let Some(s) = side.sharding.as_ref().filter(|_| padded(side, &mesh) == side.global.shape) {
+            let attr = program.intern_attr(AttrData::Sharding(refined(s, &mesh, &fine, name)));
+            func::set_arg_attr(program, main, i, func::SHARDING, attr);
+        }
+    }
+    for (i, side) in outs.iter().enumerate() {
+        if let Some(s) = side.sharding.as_ref().filter(|_| padded(side, &mesh) == side.global.shape) {
+            let attr = program.intern_attr(AttrData::Sharding(refined(s, &mesh, &fine, name)));
+            func::set_result_attr(program, main, i, func::SHARDING, attr);
+        }
+    }
+    unsign(program, main);
+    let mesh_attr = program.intern_attr(AttrData::Mesh(fine));
+    let sym = program.attr_str(&mesh_name);
+    let mut top = Vec::new();
+    Builder::new(program, &mut top, loc).op(&sharding::MESH, &[], &[], &[("mesh", mesh_attr), ("sym_name", sym)]);
+    top.push(main);
+    let body = program.body();
+    program.set_block_ops(body, top);
+}
+
+/// The global shape with every dimension a multiple of its pieces.
+fn padded(side: &Side, mesh: &Mesh) -> Shape {
+    let layout = Layout::new(&side.global, side.sharding.as_ref(), mesh);
+    let pieces = |d: usize| side.sharding.as_ref().map_or(1, |s| s.shards(d, mesh));
+    layout.local.iter().enumerate().map(|(d, n)| n * pieces(d)).collect()
+}
+
+fn pad(b: &mut Builder<'_>, value: Value, from: &[i64], to: &[i64]) -> Value {
+    if from == to {
+        return value;
+    }
+    let element = b.tensor(value).element;
+    let zero = build::scalar(b, element, Scalar::zero(element));
+    let none: Shape = from.iter().map(|_| 0).collect();
+    let high: Shape = from.iter().zip(to).map(|(a, z)| z - a).collect();
+    build_shape::pad(b, value, zero, &none, &high, &none)
+}
+
+fn cut(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
+    if b.tensor(value).shape[..] == *to {
+        return value;
+    }
+    let none: Shape = to.iter().map(|_| 0).collect();
+    let ones: Shape = to.iter().map(|_| 1).collect();
+    build_shape::slice(b, value, &none, to, &ones)
+}
+
+/// Drops what only the per-device form says.
+fn unsign(program: &mut Program, main: Op) {
+    let types = func::signature(program, main);
+    let (inputs, outputs) = (types.inputs.len(), types.results.len());
+    for name in [signature::GLOBAL_TYPE, signature::SHARDING] {
+        (0..inputs).for_each(|i| func::remove_arg_attr(program, main, i, name));
+        (0..outputs).for_each(|i| func::remove_result_attr(program, main, i, name));
+    }
+    let module = program.module;
+    program.remove_attr(module, signature::MESHES);
+}
+
+/// The mesh with an axis for every part of an axis that some sharding names.
+fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Mesh {
+    let mut cuts: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
+    for axis in sides.filter_map(|s| s.sharding.as_ref()).flat_map(|s| s.all_axes()) {
+        if let (Some(i), Some(sub)) = (mesh.axis_index(axis.name), axis.sub) {
+            cuts[i].extend([sub.pre, sub.pre * sub.size]);
+        }
+    }
+    let mut fine = Mesh { axes: Default::default(), device_ids: mesh.device_ids.clone() };
+    for (&(name, size), cuts) in mesh.axes.iter().zip(&mut cuts) {
+        cuts.sort_unstable();
+        cuts.dedup();
+        if cuts.len() <= 2 {
+            fine.axes.push((name, size));
+            continue;
+        }
+        let text = program.name_text(name).to_owned();
+        for (i, pair) in cuts.windows(2).enumerate() {
+            let mut part = format!("{text}_{i}");
+            while mesh.axes.iter().any(|a| program.name_text(a.0) == part) {
+                part.push('_');
+            }
+            fine.axes.push((program.name(&part), pair[1] / pair[0]));
+        }
+    }
+    fine
+}
+
+/// `s` over the refined mesh.
+fn refined(s: &TensorSharding, mesh: &Mesh, fine: &Mesh, name: Name) -> TensorSharding {
+    let axes = |list: &[AxisRef]| {
+        let mut out = dialect::sharding::AxisList::new();
+        for digit in list.iter().flat_map(|&a| digits(mesh, &[a])) {
+            // Both meshes number devices alike: the axes between these strides.
+            let mut stride = fine.devices();
+            for &(axis, size) in &fine.axes {
+                let top = stride;
+                stride /= size;
+                if top <= digit.stride * digit.size && stride >= digit.stride && size > 1 {
+                    out.push(AxisRef::full(axis));
+                }
+            }
+        }
+        out
+    };
+    let mut new = s.closed();
+    new.mesh = MeshRef::Symbol(name);
+    for (d, old) in new.dims.iter_mut().zip(&s.dims) {
+        d.axes = axes(&old.axes);
+    }
+    (new.replicated, new.unreduced) = (Default::default(), axes(&s.unreduced));
+    new
+}
+
+fn manual_attrs(
+    program: &mut Program,
+    ins: &[Side],
+    outs: &[Side],
+    mesh: &Mesh,
+    fine: &Mesh,
+    name: Name,
+) -> Vec<(&'static str, dialect::ir::Attr)> {
+    let list = |program: &mut Program, sides: &[Side]| {
+        let whole = |s: &Side| TensorSharding::replicated(MeshRef::Symbol(name), s.global.rank());
+        let all = sides.iter().map(|s| s.sharding.as_ref().map_or_else(|| whole(s), |x| refined(x, mesh, fine, name)));
+        let all = all.collect();
+        program.intern_attr(AttrData::ShardingPerValue(all))
+    };
+    let axes = program.intern_attr(AttrData::ManualAxes(fine.axes.iter().map(|a| a.0).collect()));
+    vec![("in_shardings", list(program, ins)), ("manual_axes", axes), ("out_shardings", list(program, outs))]
+}
