@@ -9,6 +9,8 @@ use crate::literal::Literal;
 pub struct EvalError {
     /// What happened.
     pub message: String,
+    /// The name of the op it happened in, `stablehlo.add`.
+    pub op: Option<Box<str>>,
     /// The op, when it stands in a text.
     pub span: Span,
 }
@@ -16,9 +18,29 @@ pub struct EvalError {
 impl EvalError {
     /// At no particular place; the evaluator adds the op's.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: Span::default() }
+        Self { message: message.into(), op: None, span: Span::default() }
+    }
+
+    /// In `op`, unless it is known to have happened in an op inside.
+    pub fn within(mut self, op: OpRef<'_>) -> Self {
+        if self.op.is_none() {
+            self.op = Some(op.name().into());
+            self.span = op.span();
+        }
+        self
     }
 }
+
+impl std::fmt::Display for EvalError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.op {
+            Some(op) => write!(f, "{op}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}
 
 impl From<crate::op::Problem> for EvalError {
     fn from(problem: crate::op::Problem) -> Self {

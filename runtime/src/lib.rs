@@ -1,1 +1,3 @@
-//! Placeholder while the workspace is laid out.
+//! Makes programs run: the reference evaluator, native code, devices and collectives.
+
+pub mod reference;

@@ -1,0 +1,106 @@
+//! The reference evaluator: all devices in lockstep over the ops' own slow meaning. It judges everything else.
+//!
+//! A value is one literal a device. A program of collectives runs with [`evaluate`]; an unpartitioned program, manual
+//! computations and all, runs with [`evaluate_global`] on whole tensors. What a program may use is limited by
+//! [`Limits`], so that none hangs or takes all memory.
+
+mod liveness;
+mod machine;
+
+use dialect::eval::{EvalError, EvalResult, Lanes};
+use dialect::ir::{Op, Program, TypeData};
+use dialect::literal::Literal;
+use dialect::ops::func;
+
+use machine::Machine;
+
+/// What an evaluation may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Trips of all loops together.
+    pub steps: u64,
+    /// Bytes of the results of one op on all devices together.
+    pub bytes: u64,
+    /// Regions and calls inside each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { steps: 10_000_000, bytes: 1 << 34, depth: 300 }
+    }
+}
+
+/// Runs `function` on `replicas * partitions` devices; every input and result is one literal a device. Errors carry
+/// the op's name and place.
+pub fn evaluate(
+    program: &Program,
+    function: &str,
+    replicas: usize,
+    partitions: usize,
+    inputs: &[Lanes],
+) -> EvalResult<Vec<Lanes>> {
+    evaluate_within(program, function, replicas, partitions, inputs, Limits::default())
+}
+
+/// [`evaluate`] under other limits.
+pub fn evaluate_within(
+    program: &Program,
+    function: &str,
+    replicas: usize,
+    partitions: usize,
+    inputs: &[Lanes],
+    limits: Limits,
+) -> EvalResult<Vec<Lanes>> {
+    let op = func::function(program, function).ok_or_else(|| no_function(program, function))?;
+    let devices = replicas.saturating_mul(partitions);
+    if devices == 0 || devices as i64 > dialect::sharding::MAX_DEVICES {
+        let most = dialect::sharding::MAX_DEVICES;
+        return Err(EvalError::new(format!("{devices} devices; between 1 and {most} can be evaluated")));
+    }
+    check_inputs(program, op, devices, inputs)?;
+    let mut machine = Machine::new(program, replicas, partitions, limits);
+    machine.function(op, inputs, &vec![true; devices])
+}
+
+/// Runs an unpartitioned program's `@main` on whole tensors. Manual computations run on the devices of their mesh.
+pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<Literal>> {
+    let inputs: Vec<Lanes> = inputs.iter().map(|value| vec![Some(value.clone())]).collect();
+    let results = evaluate(program, "main", 1, 1, &inputs)?;
+    let value = |mut lanes: Lanes| lanes[0].take().ok_or_else(|| EvalError::new("a result has no value"));
+    results.into_iter().map(value).collect()
+}
+
+fn no_function(program: &Program, name: &str) -> EvalError {
+    let mut known: Vec<&str> = func::functions_by_name(program).into_keys().collect();
+    known.sort_unstable();
+    known.truncate(8);
+    EvalError::new(format!("there is no function @{name}; the module has @{}", known.join(", @")))
+}
+
+fn check_inputs(program: &Program, function: Op, devices: usize, inputs: &[Lanes]) -> EvalResult<()> {
+    let expected = func::signature(program, function).inputs;
+    let name = func::symbol(program, function).unwrap_or_default();
+    if inputs.len() != expected.len() {
+        return Err(EvalError::new(format!("@{name} takes {} inputs, {} are given", expected.len(), inputs.len())));
+    }
+    for (i, (lanes, &ty)) in inputs.iter().zip(expected).enumerate() {
+        if lanes.len() != devices {
+            return Err(EvalError::new(format!("input {i} is given for {} of {devices} devices", lanes.len())));
+        }
+        for (device, value) in lanes.iter().enumerate() {
+            let Some(value) = value else {
+                return Err(EvalError::new(format!("input {i} has no value on device {device}")));
+            };
+            let found = TypeData::Tensor(value.ty());
+            if !machine::agrees(program.type_data(ty), &value.ty()) {
+                let (found, expected) = (program.type_data_text(&found), program.type_text(ty));
+                return Err(EvalError::new(format!("input {i} of @{name} is {expected}, but {found} is given")));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! The evaluator's state: every value on every device, and how regions and calls run.
+//!
+//! Values are kept by their id: a function runs at most once at a time, so no value needs two places.
+
+use std::rc::Rc;
+
+use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value};
+use dialect::ops::func;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Limits;
+use super::liveness::{Deaths, definition};
+
+pub(super) struct Machine<'p> {
+    program: &'p Program,
+    functions: FxHashMap<&'p str, Op>,
+    replicas: usize,
+    partitions: usize,
+    /// Every value's literals by its id; `None` where it isn't alive.
+    values: Vec<Option<Lanes>>,
+    deaths: FxHashMap<Block, Rc<Deaths>>,
+    /// The functions that run now.
+    running: FxHashSet<Op>,
+    lane: usize,
+    steps: u64,
+    depth: usize,
+    limits: Limits,
+}
+
+impl<'p> Machine<'p> {
+    pub(super) fn new(program: &'p Program, replicas: usize, partitions: usize, limits: Limits) -> Self {
+        Self {
+            program,
+            functions: func::functions_by_name(program),
+            replicas,
+            partitions,
+            values: vec![None; program.value_count()],
+            deaths: FxHashMap::default(),
+            running: FxHashSet::default(),
+            lane: 0,
+            steps: 0,
+            depth: 0,
+            limits,
+        }
+    }
+
+    /// Runs a function.
+    pub(super) fn function(&mut self, function: Op, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        let name = func::symbol(self.program, function).unwrap_or_default();
+        let Some(block) = func::block(self.program, function) else {
+            return Err(EvalError::new(format!("@{name} is only declared, so it can't be run")));
+        };
+        if !self.running.insert(function) {
+            return Err(EvalError::new(format!("@{name} calls itself; functions can't be recursive")));
+        }
+        let results = self.deeper(|machine| machine.block(block, args, mask));
+        self.running.remove(&function);
+        results
+    }
+
+    fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> EvalResult<T>) -> EvalResult<T> {
+        if self.depth >= self.limits.depth {
+            return Err(EvalError::new(format!("more than {} regions and calls inside each other", self.limits.depth)));
+        }
+        self.depth += 1;
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs a block and gives its terminator's operands.
+    fn block(&mut self, block: Block, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        let program = self.program;
+        let params = program.block_args(block);
+        if params.len() != args.len() {
+            return Err(EvalError::new(format!("a block takes {} values, {} are given", params.len(), args.len())));
+        }
+        for (&param, value) in params.iter().zip(args) {
+            self.values[param.index()] = Some(value.clone());
+        }
+        let deaths = self.deaths.entry(block).or_insert_with(|| Rc::new(Deaths::of(program, block))).clone();
+        for (i, &op) in program.block_ops(block).iter().enumerate() {
+            let view = program.view(op);
+            let operands = self.read(view.operands()).map_err(|e| e.within(view))?;
+            if view.def().terminator() {
+                self.free(deaths.behind(i));
+                return Ok(operands);
+            }
+            let results = self.op(view, &operands, mask).map_err(|e| e.within(view))?;
+            for (value, lanes) in view.results().zip(results) {
+                self.values[value.index()] = Some(lanes);
+            }
+            self.free(deaths.behind(i));
+        }
+        Ok(Vec::new())
+    }
+
+    fn op(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        // A constant that repeats one element takes no room.
+        if op.def().constant(op).is_none() {
+            self.check_size(op, mask)?;
+        }
+        let results = op.def().evaluate_spmd(op, operands, mask, self)?;
+        if results.len() != op.result_count() {
+            return Err(EvalError::new(format!("gave {} results instead of {}", results.len(), op.result_count())));
+        }
+        for (i, (lanes, ty)) in results.iter().zip(op.result_types()).enumerate() {
+            for lane in (0..mask.len()).filter(|&lane| mask[lane]) {
+                let Some(value) = &lanes[lane] else {
+                    return Err(EvalError::new(format!("gave no result {i} on device {lane}")));
+                };
+                if !agrees(ty, &value.ty()) {
+                    let (found, declared) =
+                        (self.program.type_data_text(&value.ty().into()), self.program.type_data_text(ty));
+                    return Err(EvalError::new(format!("result {i} is {found}, but {declared} is declared")));
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// Refuses results that would take all memory.
+    fn check_size(&self, op: OpRef<'_>, mask: &Mask) -> EvalResult<()> {
+        let devices = mask.iter().filter(|&&runs| runs).count() as u64;
+        let types = op.result_types().filter_map(TypeData::tensor).filter_map(TensorType::bytes);
+        let bytes = types.fold(0u64, |sum, bytes| sum.saturating_add(bytes as u64)).saturating_mul(devices);
+        if bytes > self.limits.bytes {
+            let limit = self.limits.bytes;
+            let message = format!("its results take {bytes} bytes on {devices} devices, more than the limit of {limit}");
+            return Err(EvalError::new(message));
+        }
+        Ok(())
+    }
+
+    fn read(&self, values: &[Value]) -> EvalResult<Vec<Lanes>> {
+        values.iter().map(|&value| self.read_one(value)).collect()
+    }
+
+    fn read_one(&self, value: Value) -> EvalResult<Lanes> {
+        let found = self.values.get(value.index()).and_then(Option::as_ref);
+        found.cloned().ok_or_else(|| match definition(self.program, value) {
+            Some(op) => EvalError::new(format!("reads a result of {} before it ran", self.program.op_name(op))),
+            None => EvalError::new("reads an argument of a region that doesn't run"),
+        })
+    }
+
+    fn free(&mut self, values: &[Value]) {
+        for &value in values {
+            self.values[value.index()] = None;
+        }
+    }
+}
+
+impl Context for Machine<'_> {
+    fn replicas(&self) -> usize {
+        self.replicas
+    }
+
+    fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        let &[block] = self.program.region_blocks(region) else {
+            return Err(EvalError::new("expected a region of one block"));
+        };
+        self.deeper(|machine| machine.block(block, args, mask))
+    }
+
+    fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        let outer = (self.replicas, self.partitions, self.lane);
+        (self.replicas, self.partitions) = (1, partitions);
+        let results = self.region(region, args, mask);
+        (self.replicas, self.partitions, self.lane) = outer;
+        results
+    }
+
+    fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
+        match self.functions.get(callee) {
+            Some(&function) => self.function(function, args, mask),
+            None => Err(super::no_function(self.program, callee)),
+        }
+    }
+
+    fn lane(&self) -> usize {
+        self.lane
+    }
+
+    fn set_lane(&mut self, lane: usize) {
+        self.lane = lane;
+    }
+
+    fn step(&mut self) -> EvalResult<()> {
+        self.steps += 1;
+        if self.steps > self.limits.steps {
+            return Err(EvalError::new(format!("more than {} trips of loops; the program may never end", self.limits.steps)));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value's type is the declared one, as far as that says: sizes may be dynamic, elements unknown.
+pub(super) fn agrees(declared: &TypeData, found: &TensorType) -> bool {
+    let TypeData::Tensor(declared) = declared else { return true };
+    let size = |(&d, &f): (&i64, &i64)| d == dialect::ir::DYNAMIC || d == f;
+    declared.rank() == found.rank()
+        && declared.shape.iter().zip(&found.shape).all(size)
+        && (declared.element == found.element || declared.element.class() == ElementClass::Other)
+}
