@@ -1,3 +1,7 @@
 //! Makes programs run: the reference evaluator, native code, devices and collectives.
+//!
+//! Without the feature `jit` everything but native code is there, on machines without LLVM too.
 
+#[cfg(feature = "jit")]
+pub mod jit;
 pub mod reference;

@@ -1,0 +1,172 @@
+//! Elementary functions as straight-line code, so that loops over them vectorize.
+//!
+//! LLVM calls the C library once per element for `math.exp` and its like, forty times slower than memory. Before lowering,
+//! every such op on f32, f16, bf16 or vectors of them becomes a call of a private function that this module writes and
+//! LLVM inlines. f16 and bf16 compute in f32 and round once. Ops not in the table, and most in f64, keep the C library.
+//! Rounding to bf16, and from f64 to f16, is written out as well: not every processor and C library has it.
+
+mod body;
+mod exponential;
+mod logarithm;
+mod power;
+mod trigonometric;
+
+use std::collections::BTreeMap;
+
+use melior::Context;
+use melior::ir::attribute::FlatSymbolRefAttribute;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationBuilder, OperationLike, OperationMutLike, OperationRef};
+use melior::ir::{BlockRef, Identifier, Module, RegionLike, ValueLike};
+
+use body::{Body, V};
+
+use super::abi;
+
+/// Every function written here carries this prefix.
+pub(super) const PREFIX: &str = "math.";
+
+/// How an op is computed.
+#[derive(Clone, Copy)]
+enum Expansion {
+    Unary(fn(&mut Body, V) -> V),
+    Binary(fn(&mut Body, V, V) -> V),
+}
+
+use Expansion::{Binary, Unary};
+
+/// The ops that are expanded: name without `math.`, whether in f64 too, and how. In alphabetical order.
+const TABLE: &[(&str, bool, Expansion)] = &[
+    ("atan2", false, Binary(trigonometric::atan2)),
+    ("cbrt", false, Unary(power::cbrt)),
+    ("cos", false, Unary(trigonometric::cos)),
+    ("exp", true, Unary(exponential::exp)),
+    ("expm1", true, Unary(exponential::expm1)),
+    ("log", true, Unary(logarithm::log)),
+    ("log1p", true, Unary(logarithm::log1p)),
+    ("powf", false, Binary(power::powf)),
+    ("sin", false, Unary(trigonometric::sin)),
+    ("tan", false, Unary(trigonometric::tan)),
+    ("tanh", true, Unary(exponential::tanh)),
+];
+
+/// Replaces the ops of the table throughout a module and adds the functions they need.
+pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), String> {
+    let mut functions = BTreeMap::new();
+    expand_block(context, module.body(), &mut functions)?;
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let text: String = functions.into_values().collect();
+    let written = Module::parse(context, &text).ok_or("an expansion does not parse")?;
+    let mut next = written.body().first_operation_mut();
+    while let Some(mut operation) = next {
+        next = operation.next_in_block_mut();
+        if let Some(first) = module.body().first_operation() {
+            operation.move_before(first);
+        }
+    }
+    Ok(())
+}
+
+fn expand_block<'c>(
+    context: &'c Context,
+    block: BlockRef<'c, '_>,
+    functions: &mut BTreeMap<String, String>,
+) -> Result<(), String> {
+    let mut next = block.first_operation();
+    while let Some(operation) = next {
+        next = operation.next_in_block();
+        for region in operation.regions() {
+            let mut inner = region.first_block();
+            while let Some(block) = inner {
+                expand_block(context, block, functions)?;
+                inner = block.next_in_region();
+            }
+        }
+        expand_operation(context, block, operation, functions)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn expand_operation<'c>(
+    context: &'c Context,
+    block: BlockRef<'c, '_>,
+    operation: OperationRef<'c, '_>,
+    functions: &mut BTreeMap<String, String>,
+) -> Result<(), melior::Error> {
+    let name = operation.name();
+    let Ok(name) = name.as_string_ref().as_str() else {
+        return Ok(());
+    };
+    let Some(short) = name
+        .strip_prefix("math.")
+        .or_else(|| (name == "arith.truncf").then_some("truncf"))
+    else {
+        return Ok(());
+    };
+    let ty = operation.result(0)?.r#type();
+    let from = operation.operand(0)?.r#type().to_string();
+    let Some(expansion) = expansion(short, &from, &ty.to_string()) else {
+        return Ok(());
+    };
+    let symbol = format!("{PREFIX}{short}.{from}.{ty}");
+    functions
+        .entry(symbol.clone())
+        .or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
+    let operands: Vec<_> = operation.operands().collect();
+    let call = OperationBuilder::new("func.call", operation.location())
+        .add_attributes(&[(
+            Identifier::new(context, "callee"),
+            FlatSymbolRefAttribute::new(context, &symbol).into(),
+        )])
+        .add_operands(&operands)
+        .add_results(&[ty])
+        .build()?;
+    let call = block.insert_operation_before(operation, call);
+    abi::replace(operation, call.result(0)?);
+    Ok(())
+}
+
+/// How to compute an op, if it is to be expanded for these types.
+fn expansion(name: &str, from: &str, to: &str) -> Option<Expansion> {
+    if name == "truncf" {
+        let is_written_out = matches!(
+            (element(from), element(to)),
+            ("f32" | "f64", "bf16") | ("f64", "f16")
+        );
+        return is_written_out.then_some(Unary(|_, x| x));
+    }
+    let row = TABLE.binary_search_by_key(&name, |row| row.0).ok()?;
+    let (_, in_double, expansion) = TABLE[row];
+    (matches!(element(to), "f32" | "bf16" | "f16") || (in_double && element(to) == "f64"))
+        .then_some(expansion)
+}
+
+/// The element type of a scalar or vector type.
+fn element(ty: &str) -> &str {
+    ty.strip_prefix("vector<")
+        .and_then(|rest| rest.strip_suffix('>'))
+        .map_or(ty, |rest| {
+            rest.rsplit_once('x').map_or(rest, |(_, element)| element)
+        })
+}
+
+/// The text of one function.
+fn function(symbol: &str, expansion: Expansion, from: &str, to: &str) -> String {
+    let mut body = Body::new(from);
+    let x = body.parameter("%x", element(from));
+    let (result, parameters) = match expansion {
+        Unary(write) => (write(&mut body, x), format!("%x: {from}")),
+        Binary(write) => {
+            let y = body.parameter("%y", element(from));
+            (write(&mut body, x, y), format!("%x: {from}, %y: {from}"))
+        }
+    };
+    body.finish(result, element(to));
+    format!(
+        "func.func private @\"{symbol}\"({parameters}) -> {to} {{\n{}}}\n",
+        body.into_text()
+    )
+}

@@ -1,0 +1,16 @@
+//! Compiles MLIR text to machine code for this processor and calls it.
+//!
+//! Text at the level of linalg, vector, scf, memref, arith, math and func goes in; each public function becomes a
+//! kernel with one calling convention: an array of pointers to contiguous row-major buffers and an array of 64-bit
+//! scalars. Nothing here knows ops or programs.
+
+mod abi;
+mod code;
+mod engine;
+mod lower;
+mod math;
+#[cfg(test)]
+mod tests;
+
+pub use code::KernelFn;
+pub use engine::{Engine, Module};
