@@ -237,6 +237,11 @@ pub trait OpDef: Sync {
         0.0
     }
 
+    /// Whether its regions don't see the values around it.
+    fn isolated(&self) -> bool {
+        false
+    }
+
     /// Whether it ends a block.
     fn terminator(&self) -> bool {
         false

@@ -45,6 +45,10 @@ impl OpDef for Module {
         Err(EvalError::new("a module is no computation; run one of its functions"))
     }
 
+    fn isolated(&self) -> bool {
+        true
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[]
     }
@@ -70,6 +74,10 @@ impl OpDef for Func {
 
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("a function runs when it is called"))
+    }
+
+    fn isolated(&self) -> bool {
+        true
     }
 
     fn examples(&self) -> &'static [&'static str] {

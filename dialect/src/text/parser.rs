@@ -906,7 +906,7 @@ impl<'s> Parser<'s> {
         }
         if self.eat("(") {
             loop {
-                let region = self.region(&[])?;
+                let region = if op.def.isolated() { self.isolated_region(&[])? } else { self.region(&[])? };
                 op.regions.push(region);
                 if !self.eat(",") {
                     break;
@@ -1068,6 +1068,14 @@ impl<'s> Parser<'s> {
             }
             result.map(|()| region)
         })
+    }
+
+    /// The same for a region that doesn't see the values around it: names may be used again.
+    pub fn isolated_region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+        let outer = std::mem::take(&mut self.values);
+        let region = self.region(args);
+        self.values = outer;
+        region
     }
 
     /// Adds an argument to `block` and names it.

@@ -16,7 +16,7 @@ pub(super) static CALL: CustomSyntax = CustomSyntax { parse: parse_call, print: 
 fn parse_module(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     parse_name(p, op)?;
     p.attributes_keyword(op)?;
-    let region = p.region(&[])?;
+    let region = p.isolated_region(&[])?;
     op.regions.push(region);
     Ok(())
 }
@@ -93,7 +93,7 @@ fn parse_func(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let Some(named) = named else {
             return p.fail(op.span, "the arguments of a function with a body need names, like %arg0");
         };
-        p.region(&named)?
+        p.isolated_region(&named)?
     } else {
         p.program.new_region(&[])
     };
