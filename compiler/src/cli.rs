@@ -56,6 +56,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Compile(command::compile::Args),
     Opt(command::opt::Args),
     Show(command::show::Args),
 }
@@ -63,6 +64,7 @@ enum Command {
 impl Command {
     fn run(self, session: &mut Session<'_>) -> Outcome {
         match self {
+            Command::Compile(args) => command::compile::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
         }

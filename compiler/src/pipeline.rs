@@ -117,7 +117,81 @@ pub(crate) fn steps(session: &mut Session<'_>, text: &str) -> Result<Vec<Step>, 
     }
 }
 
-/// The standard passes of these names, with their options at the defaults; names nobody knows are left out.
-pub(crate) fn named_steps(session: &Session<'_>, names: &[&str]) -> Vec<Step> {
-    names.iter().filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect()
+/// How far to compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Every value has its sharding.
+    Propagated,
+    /// The global program with every change of distribution as a collective.
+    Planned,
+    /// What each device runs.
+    PerDevice,
+    /// What each device runs, wrapped for JAX under the global signature.
+    Manual,
+}
+
+/// The passes that take a program to each stage.
+const STAGES: [(Stage, &[&str]); 4] = [
+    (Stage::Propagated, &["import", "unify-meshes", "propagate"]),
+    (Stage::Planned, &["plan"]),
+    (Stage::PerDevice, &["partition", "schedule"]),
+    (Stage::Manual, &["manual"]),
+];
+
+/// What decides about a compilation, for every command that compiles.
+#[derive(clap::Args, Clone, Default)]
+pub(crate) struct Knobs {
+    /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
+    #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
+    pub(crate) plan: Plan,
+    /// The slice of TPUs to plan for, like v5e:4x4; a flat model without it
+    #[arg(long, value_name = "SLICE")]
+    pub(crate) target: Option<String>,
+    /// At most this much memory on each device, like 8GiB
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) memory: Option<String>,
+}
+
+/// How to choose communication.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Plan {
+    /// The cheapest that is found for the whole program.
+    #[default]
+    Full,
+    /// The cheapest for each op alone.
+    Greedy,
+}
+
+/// The passes up to `stage`, set up as `knobs` say.
+pub(crate) fn stage_steps(session: &Session<'_>, stage: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
+    let mut settings: Vec<(&str, &str, &str)> = Vec::new();
+    settings.push(("plan", "--plan", if knobs.plan == Plan::Greedy { "greedy" } else { "full" }));
+    settings.extend(knobs.target.as_deref().map(|t| ("target", "--target", t)));
+    settings.extend(knobs.memory.as_deref().map(|m| ("memory", "--memory", m)));
+    let names = STAGES.iter().filter(|s| s.0 <= stage).flat_map(|s| s.1);
+    let mut steps: Vec<Step> =
+        names.filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect();
+    for step in &mut steps {
+        for &(option, flag, value) in &settings {
+            if step.pass.options.iter().any(|o| o.name == option) {
+                let set = step.options.set(step.pass.options, option, value);
+                set.map_err(|_| Failure::Usage(format!("{flag} can't be '{value}'")))?;
+            }
+        }
+    }
+    Ok(steps)
+}
+
+/// Compiles `source` up to `stage` and says what is wrong with it.
+pub(crate) fn compile(
+    session: &mut Session<'_>,
+    source: &Source,
+    stage: Stage,
+    knobs: &Knobs,
+    watch: &Watch,
+) -> Result<Program, Failure> {
+    let steps = stage_steps(session, stage, knobs)?;
+    let mut program = parse(session, source)?;
+    run(session, source, &mut program, &steps, watch)?;
+    Ok(program)
 }

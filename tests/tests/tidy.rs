@@ -163,7 +163,7 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
     let mut names = BTreeSet::new();
     for pass in passes::PASSES {
         assert!(names.insert(pass.name), "two passes are called '{}'", pass.name);
-        assert!(!pass.doc.is_empty() && !pass.doc.ends_with('.'), "'{}' has a bad doc", pass.name);
+        assert!(!pass.doc.is_empty() && pass.doc.ends_with('.'), "'{}' has a bad doc", pass.name);
         for option in pass.options {
             let mut options = passes::options::Options::defaults(pass.options);
             let set = options.set(pass.options, option.name, option.default);

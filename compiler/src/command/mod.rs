@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) mod compile;
 pub(crate) mod opt;
 pub(crate) mod show;
 

@@ -10,7 +10,7 @@ use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 use super::Common;
 use crate::cells::Cells;
 use crate::picture::{Style, draw_cells, draw_mesh};
-use crate::pipeline::{self, Watch};
+use crate::pipeline::{self, Knobs, Stage, Watch};
 use crate::session::{Failure, Outcome, Session};
 
 const EXAMPLES: &str = "\
@@ -74,11 +74,12 @@ struct Item {
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let mut program = pipeline::parse(session, &source)?;
-    if args.after == After::Propagate {
-        let steps = pipeline::named_steps(session, &["import", "propagate"]);
-        pipeline::run(session, &source, &mut program, &steps, &Watch::default())?;
-    }
+    let program = match args.after {
+        After::None => pipeline::parse(session, &source)?,
+        After::Propagate => {
+            pipeline::compile(session, &source, Stage::Propagated, &Knobs::default(), &Watch::default())?
+        }
+    };
     let Some(function) = func::function(&program, &args.function) else {
         return Err(Failure::Usage(format!("{} has no function @{}", source.name, args.function)));
     };
