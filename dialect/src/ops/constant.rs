@@ -217,9 +217,15 @@ impl OpDef for Iota {
         let Ok((ty, dim)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
         let Some(offset) = cx.offset(0, dim) else { return cx.same_op() };
         let shape = cx.local_shape(0);
-        // Positions are counted in i64 and converted once, so that narrow types come out as they would globally.
+        // Integers are counted in their own type, which wraps as the global iota does; others are converted once.
+        let count = match ty.element.class() {
+            ElementClass::Signed | ElementClass::Unsigned => ty.element,
+            _ if ty.shape[dim] <= i64::from(i32::MAX) => ElementType::I32,
+            _ => ElementType::I64,
+        };
         let b = &mut cx.build;
-        let local = build::iota(b, ElementType::I64, &shape, dim);
+        let local = build::iota(b, count, &shape, dim);
+        let offset = build::convert(b, offset, count);
         let offset = build_shape::splat(b, offset, &shape);
         let global = build::add(b, local, offset);
         let result = build::convert(b, global, ty.element);
@@ -241,5 +247,77 @@ impl OpDef for Iota {
             "() %r = stablehlo.iota dim = 0 : tensor<3xf32>",
             "() %r = stablehlo.iota dim = 0 : tensor<4x2xcomplex<f32>>",
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::Builder;
+    use crate::ir::{Loc, Program, Value};
+    use crate::kernel::Kernel as K;
+    use crate::ops::{example_block, example_program};
+    use std::collections::HashMap;
+
+    /// The per-device values of the example's op, for a device whose piece of `shape` starts at `starts`.
+    fn local(text: &str, shape: &[i64], starts: &[Option<i64>]) -> Literal {
+        let mut program = example_program(text);
+        let op = program.block_ops(example_block(&program))[0];
+        let element = program.view(op).result_tensor(0).unwrap().element;
+        let result_types = vec![program.tensor(shape, element)];
+        let mut ops = Vec::new();
+        let mut offsets = |b: &mut Builder<'_>, _: usize, dim: usize| starts[dim].map(|at| build::index(b, at));
+        let mut cx = Localize {
+            build: Builder::new(&mut program, &mut ops, Loc::UNKNOWN),
+            op,
+            operands: &[],
+            result_types,
+            results: Vec::new(),
+            offsets: &mut offsets,
+        };
+        let def = cx.build.program.op(op).def;
+        def.localize(&mut cx);
+        let result = cx.results[0];
+        run(&program, &ops, result)
+    }
+
+    fn run(program: &Program, ops: &[crate::ir::Op], result: Value) -> Literal {
+        let mut values: HashMap<Value, Literal> = HashMap::new();
+        for &op in ops {
+            let view = program.view(op);
+            assert!(view.def().infer(view).is_ok(), "{}", view.name());
+            let operands: Vec<Literal> = view.operands().iter().map(|v| values[v].clone()).collect();
+            let found = match (view.def().constant(view), view.def().kernel(view)) {
+                (Some(literal), _) => literal.clone(),
+                (_, K::Nest(nest)) => nest.eval(&operands).remove(0),
+                _ => panic!("{} has no nest", view.name()),
+            };
+            values.insert(view.results().next().unwrap(), found);
+        }
+        values.remove(&result).unwrap()
+    }
+
+    #[test]
+    fn a_device_holds_its_piece_of_a_constant() {
+        let text = "() %r = stablehlo.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>";
+        let ints = |l: Literal| l.to_ints().unwrap();
+        assert_eq!(ints(local(text, &[3, 2], &[None, None])), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(ints(local(text, &[3, 1], &[None, Some(1)])), [2, 4, 6]);
+        assert_eq!(ints(local(text, &[2, 2], &[Some(0), None])), [1, 2, 3, 4]);
+        // The last piece is filled up, not moved back.
+        assert_eq!(ints(local(text, &[2, 2], &[Some(2), None])), [5, 6, 0, 0]);
+        let splat = "() %r = stablehlo.constant dense<7> : tensor<4x2xi32>";
+        assert_eq!(ints(local(splat, &[2, 2], &[Some(2), None])), [7; 4]);
+    }
+
+    #[test]
+    fn a_device_counts_from_its_position() {
+        let text = "() %r = stablehlo.iota dim = 0 : tensor<6x2xf32>";
+        let piece = local(text, &[3, 2], &[Some(3), None]);
+        assert_eq!((piece.element, &piece.shape[..]), (ElementType::F32, &[3, 2][..]));
+        assert_eq!((0..6).map(|i| piece.get(i).as_f64()).collect::<Vec<_>>(), [3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
+        // Narrow integers wrap as they do globally.
+        let narrow = local("() %r = stablehlo.iota dim = 0 : tensor<512xi8>", &[2], &[Some(255)]);
+        assert_eq!(narrow.to_ints().unwrap(), [-1, 0]);
     }
 }

@@ -146,6 +146,11 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::CHLO_IS_NEG_INF,
     &elementwise::CHLO_ERF,
     &elementwise::CHLO_ERFC,
+    &elementwise::CHLO_ERF_INV,
+    &elementwise::CHLO_LGAMMA,
+    &elementwise::CHLO_DIGAMMA,
+    &elementwise::CHLO_NEXT_AFTER,
+    &elementwise::Map,
     // shape
     &shape::BroadcastInDim,
     &shape::Transpose,

@@ -27,6 +27,11 @@ const IDENTITIES: &[&str] = &[
     "xla.sdy.FuncResultSharding",
 ];
 
+/// Tolerance of `check.expect_almost_eq` as a call: wider than that of the op of the same name.
+const ALMOST: f64 = 1e-3;
+/// ULPs that `check.expect_close` as a call allows.
+const CLOSE: i64 = 3;
+
 /// Targets whose dimensions all move together, as Shardy lists them.
 const POINTWISE: &[&str] = &[
     "annotate_device_placement",
@@ -106,11 +111,11 @@ impl OpDef for CustomCall {
         let tolerance = match target(op) {
             "check.expect_eq" => Tolerance::Exact,
             "check.expect_almost_eq" => {
-                Tolerance::Absolute(op.attr("tolerance").and_then(AttrData::as_float).unwrap_or(check::ALMOST))
+                Tolerance::Absolute(op.attr("tolerance").and_then(AttrData::as_float).unwrap_or(ALMOST))
             }
             "check.expect_close" => Tolerance::Ulps {
                 min: op.int("min_ulp_difference").unwrap_or(0),
-                max: op.int("max_ulp_difference").unwrap_or(1),
+                max: op.int("max_ulp_difference").unwrap_or(CLOSE),
             },
             target => {
                 let message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");

@@ -10,7 +10,7 @@ use crate::kernel::{Arg, Body, Index, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::constraint::{Checked, one, operand_count, require, result, show, tensor};
-use crate::scalar::ScalarOp;
+use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::Syntax;
 
@@ -44,9 +44,10 @@ impl BitcastConvert {
     }
 }
 
-/// The unsigned integer as wide as `ty`.
+/// The unsigned integer as wide as `ty`; truth values are integers of one bit.
 fn unsigned(ty: ElementType) -> Option<ElementType> {
-    ElementType::ALL.iter().copied().find(|e| e.class() == ElementClass::Unsigned && e.bits() == ty.bits())
+    let unsigned = |e: &ElementType| matches!(e.class(), ElementClass::Unsigned | ElementClass::Bool);
+    ElementType::ALL.iter().copied().find(|e| unsigned(e) && e.bits() == ty.bits())
 }
 
 fn nest(op: OpRef<'_>) -> Option<Nest> {
@@ -68,7 +69,10 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
         let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(0)], source));
         let shift = body.push(Inst::Index(Index::Loop(rank - 1).times(m.into()), source));
         let moved = body.push(inst(ScalarOp::ShrLogical, &[bits, shift], source));
-        body.push(inst(ScalarOp::Convert, &[moved], target))
+        // Converting to i1 asks for any bit, not for the lowest.
+        let mask = body.push(Inst::Const(Scalar::Int((1i128 << m) - 1), source));
+        let low = body.push(inst(ScalarOp::And, &[moved, mask], source));
+        body.push(inst(ScalarOp::Convert, &[low], target))
     } else {
         let mut all = None;
         for part in 0..m / n {
@@ -78,7 +82,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
             body.inputs.push(from.element);
             let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(part as usize)], source));
             let wide = body.push(inst(ScalarOp::Convert, &[bits], target));
-            let shift = body.push(Inst::Const(crate::scalar::Scalar::Int((part * n).into()), target));
+            let shift = body.push(Inst::Const(Scalar::Int((part * n).into()), target));
             let moved = body.push(inst(ScalarOp::Shl, &[wide, shift], target));
             all = Some(all.map_or(moved, |all| body.push(inst(ScalarOp::Or, &[all, moved], target))));
         }
@@ -134,6 +138,8 @@ impl OpDef for BitcastConvert {
             "(%a: tensor<4x2xf32>) %r = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4x2xi32>",
             "(%a: tensor<4x2xf32>) %r = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4x2x2xui16>",
             "(%a: tensor<4x2x4xui8>) %r = stablehlo.bitcast_convert %a : (tensor<4x2x4xui8>) -> tensor<4x2xf32>",
+            "(%a: tensor<2x8xi1>) %r = stablehlo.bitcast_convert %a : (tensor<2x8xi1>) -> tensor<2xui8>",
+            "(%a: tensor<2xui8>) %r = stablehlo.bitcast_convert %a : (tensor<2xui8>) -> tensor<2x8xi1>",
             "(%a: tensor<4xui8>) %r = stablehlo.bitcast_convert %a : (tensor<4xui8>) -> tensor<4x2xi4>",
         ]
     }

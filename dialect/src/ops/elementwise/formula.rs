@@ -11,7 +11,7 @@ pub(crate) struct Formula {
     ty: ElementType,
 }
 
-/// The body of `f` over the op's operands: converted to the working type before, back after.
+/// The body of `f` over the op's operand: converted to the working type before, back after.
 pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
     let (from, to) = (op.operand_tensor(0)?.element, op.result_tensor(0)?.element);
     let ty = if from.is_float() && from != ElementType::F64 { ElementType::F32 } else { from };
@@ -23,6 +23,46 @@ pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<
     super::known(&m.body).then_some(m.body)
 }
 
+/// The float after the first operand in the direction of the second: the next pattern of bits of the same sign.
+pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
+    let ty = op.operand_tensor(0)?.element;
+    let bits = match ty.bits() {
+        8 => ElementType::UI8,
+        16 => ElementType::UI16,
+        32 => ElementType::UI32,
+        64 => ElementType::UI64,
+        _ => return None,
+    };
+    let mut m = Formula { body: Body { inputs: vec![ty, ty], ..Body::default() }, ty };
+    let (x, y) = (Arg::Input(0), Arg::Input(1));
+    let zero = m.c(0.0);
+    let is = |m: &mut Formula, c, a, b| m.typed(ScalarOp::Compare(c), &[a, b], ElementType::I1);
+    let whole = |m: &mut Formula, v: i128| m.body.push(Inst::Const(Scalar::Int(v), bits));
+    let (one, sign) = (whole(&mut m, 1), whole(&mut m, 1 << (ty.bits() - 1)));
+    let pattern = m.typed(ScalarOp::Bitcast, &[x], bits);
+    let (up, down) = (m.typed(ScalarOp::Add, &[pattern, one], bits), m.typed(ScalarOp::Sub, &[pattern, one], bits));
+    // Away from zero the pattern grows.
+    let (rises, positive) = (is(&mut m, Comparison::Gt, y, x), is(&mut m, Comparison::Gt, x, zero));
+    let toward = m.typed(ScalarOp::Xor, &[rises, positive], ElementType::I1);
+    let moved = m.typed(ScalarOp::Select, &[toward, down, up], bits);
+    // From zero the smallest number with the other's sign.
+    let direction = m.typed(ScalarOp::Bitcast, &[y], bits);
+    let direction = m.typed(ScalarOp::And, &[direction, sign], bits);
+    let smallest = m.typed(ScalarOp::Or, &[direction, one], bits);
+    let at_zero = is(&mut m, Comparison::Eq, x, zero);
+    let moved = m.typed(ScalarOp::Select, &[at_zero, smallest, moved], bits);
+    let moved = m.typed(ScalarOp::Bitcast, &[moved], ty);
+    let there = is(&mut m, Comparison::Eq, x, y);
+    let value = m.op(ScalarOp::Select, &[there, y, moved]);
+    // A NaN in either stays one.
+    let (a, b) = (is(&mut m, Comparison::Ne, x, x), is(&mut m, Comparison::Ne, y, y));
+    let either = m.typed(ScalarOp::Or, &[a, b], ElementType::I1);
+    let nan = m.c(f64::NAN);
+    let result = m.op(ScalarOp::Select, &[either, nan, value]);
+    m.body.results = vec![result];
+    super::known(&m.body).then_some(m.body)
+}
+
 impl Formula {
     fn convert(&mut self, x: Arg, ty: ElementType) -> Arg {
         if self.body.arg_type(x) == ty { x } else { self.typed(ScalarOp::Convert, &[x], ty) }
@@ -30,6 +70,15 @@ impl Formula {
 
     fn typed(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
         self.body.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+    }
+
+    /// `f` computing with the real type of the parts of a complex working type.
+    pub(crate) fn in_parts<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let ty = self.ty;
+        self.ty = crate::complex::part(ty);
+        let result = f(self);
+        self.ty = ty;
+        result
     }
 
     /// An operation in the working type.
@@ -100,6 +149,14 @@ impl Formula {
         let (a, b) = (self.op(ScalarOp::Exp, &[x]), self.op(ScalarOp::Exp, &[minus]));
         let both = self.op(op, &[a, b]);
         self.mul(half, both)
+    }
+
+    /// `e^x / 2` and `e^-x / 2`, as powers of the shifted x so that neither overflows too early.
+    pub(crate) fn half_exponentials(&mut self, x: Arg) -> (Arg, Arg) {
+        let log2 = self.c(std::f64::consts::LN_2);
+        let minus = self.op(ScalarOp::Neg, &[x]);
+        let (a, b) = (self.sub(x, log2), self.sub(minus, log2));
+        (self.op(ScalarOp::Exp, &[a]), self.op(ScalarOp::Exp, &[b]))
     }
 
     /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle of hypotenuse 1.

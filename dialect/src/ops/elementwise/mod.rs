@@ -5,12 +5,17 @@
 mod bitcast;
 mod chlo;
 mod erf;
+mod erf_inv;
 mod formula;
+mod gamma;
+mod inverse;
+mod map;
 mod special;
 mod table;
 
 pub use bitcast::BitcastConvert;
 pub use chlo::*;
+pub use map::Map;
 pub use special::{CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
 pub use table::*;
 
@@ -164,8 +169,11 @@ impl Pointwise {
         for i in 0..self.arity {
             element(op, i, accepts, if i == 0 { "I1" } else { "I2" })?;
             ty = merge(op, i, ty, "C1")?;
-            require(tensor(op, i)?.element == first.element, || {
-                let (want, found) = (show(op, first), show(op, &ty));
+            let operand = tensor(op, i)?;
+            // Quantized operands may be of different types.
+            let quantized = [operand, first].iter().any(|t| t.element.class() == ElementClass::Other);
+            require(quantized || operand.element == first.element, || {
+                let (want, found) = (show(op, first), show(op, operand));
                 Problem::operand(i, format!("expected {want} as the first operand's, found {found} (C1)"))
             })?;
         }
