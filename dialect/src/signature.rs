@@ -1,7 +1,7 @@
 //! What a per-device `@main` says of the global program: types, shardings and meshes, as attributes that MLIR can
 //! ignore. Enough to cut inputs and to put results together.
 
-use crate::ir::{Attr, AttrData, Program, TensorType};
+use crate::ir::{Attr, AttrData, Program, TensorType, Ty};
 use crate::ops::func;
 use crate::sharding::{Layout, Mesh, TensorSharding};
 
@@ -33,22 +33,23 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Read off the attributes of a per-device program's `@main`; `None` when they are missing or malformed.
+    /// Read off the attributes of a per-device program's `@main`; what says nothing is whole on every device. `None`
+    /// without `@main`, for types other than tensors, and when an attribute is malformed.
     pub fn of(program: &mut Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
-        let (inputs, outputs) = (types.inputs.len(), types.results.len());
-        let mut arguments = Vec::with_capacity(inputs);
-        for i in 0..inputs {
+        let (inputs, outputs) = (types.inputs.to_vec(), types.results.to_vec());
+        let mut arguments = Vec::with_capacity(inputs.len());
+        for (i, &own) in inputs.iter().enumerate() {
             let ty = func::arg_attr(program, main, i, GLOBAL_TYPE);
             let text = func::arg_attr(program, main, i, SHARDING);
-            arguments.push(side(program, ty?, text)?);
+            arguments.push(side(program, own, ty, text)?);
         }
-        let mut results = Vec::with_capacity(outputs);
-        for i in 0..outputs {
+        let mut results = Vec::with_capacity(outputs.len());
+        for (i, &own) in outputs.iter().enumerate() {
             let ty = func::result_attr(program, main, i, GLOBAL_TYPE);
             let text = func::result_attr(program, main, i, SHARDING);
-            results.push(side(program, ty?, text)?);
+            results.push(side(program, own, ty, text)?);
         }
         Some(Self { mesh: mesh(program), arguments, results })
     }
@@ -62,9 +63,13 @@ impl Signature {
     }
 }
 
-fn side(program: &mut Program, ty: Attr, text: Option<Attr>) -> Option<Side> {
-    let AttrData::Type(ty) = program.attr_data(ty) else { return None };
-    let global = program.type_data(*ty).tensor()?.clone();
+fn side(program: &mut Program, own: Ty, ty: Option<Attr>, text: Option<Attr>) -> Option<Side> {
+    let ty = match ty.map(|a| program.attr_data(a)) {
+        Some(AttrData::Type(ty)) => *ty,
+        Some(_) => return None,
+        None => own,
+    };
+    let global = program.type_data(ty).tensor()?.clone();
     let sharding = match text {
         Some(text) => {
             let text = program.attr_data(text).as_str()?.to_owned();

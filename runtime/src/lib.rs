@@ -3,5 +3,7 @@
 //! Without the feature `jit` everything but native code is there, on machines without LLVM too.
 
 #[cfg(feature = "jit")]
+pub mod execute;
+#[cfg(feature = "jit")]
 pub mod jit;
 pub mod reference;

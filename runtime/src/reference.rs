@@ -71,6 +71,13 @@ pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<
     results.into_iter().map(value).collect()
 }
 
+/// Runs one op of a program on one device, its operands given: what an executor without native code for it does.
+pub fn evaluate_op(program: &Program, op: Op, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
+    let mut machine = Machine::new(program, 1, 1, Limits::default());
+    let view = program.view(op);
+    view.def().evaluate(view, operands, &mut machine)
+}
+
 fn no_function(program: &Program, name: &str) -> EvalError {
     let mut known: Vec<&str> = func::functions_by_name(program).into_keys().collect();
     known.sort_unstable();

@@ -1,0 +1,332 @@
+//! Scalar operations as `arith` and `math` ops, with the meaning `ScalarOp::apply` gives them.
+//!
+//! What machine instructions leave undefined is decided here as there: division by zero, shifts past the width,
+//! conversions out of range.
+
+use dialect::ir::{ElementClass, ElementType};
+use dialect::scalar::{Comparison, Scalar, ScalarOp};
+
+use super::emit::{register, storage};
+
+/// Appends `%n = text` and gives `%n`.
+type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
+
+/// Whether [`operation`] can be asked for it.
+pub(super) fn is_supported(op: ScalarOp, from: ElementType, to: ElementType) -> bool {
+    use ScalarOp::*;
+    if storage(from).is_none() || storage(to).is_none() {
+        return false;
+    }
+    match op {
+        CompareTotal(_) | Real | Imag | Complex | ReducePrecision { .. } => false,
+        Bitcast => from.bits() == to.bits() && from.bits() >= 8 && !matches!(from, ElementType::I1),
+        Pow => from.is_float(),
+        _ => true,
+    }
+}
+
+/// Whether the result must be rounded to `ty`, which is computed wider.
+pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
+    use ScalarOp::*;
+    match op {
+        // These give one of their operands, perhaps with another sign.
+        Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast => false,
+        Convert => ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float()),
+        _ => ty.is_float(),
+    }
+}
+
+/// A constant of an element type, in its register type.
+pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String {
+    let reg = register(ty);
+    let text = match value {
+        Scalar::Float(v) if reg == "f64" => format!("0x{:016X}", v.to_bits()),
+        Scalar::Float(v) => format!("0x{:08X}", (v as f32).to_bits()),
+        Scalar::Int(v) if ty == ElementType::I1 => (v != 0).to_string(),
+        Scalar::Int(v) => v.to_string(),
+        Scalar::Complex(..) => "0".to_owned(),
+    };
+    if ty == ElementType::I1 { emit(&format!("arith.constant {text}")) } else { emit(&format!("arith.constant {text} : {reg}")) }
+}
+
+/// `op` of `args`; operands have type `from` (after select's predicate), the result `to`.
+pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: &[String], emit: Emit<'_>) -> String {
+    use ScalarOp::*;
+    let reg = register(from);
+    let a = args.first().map_or("", |s| s);
+    let b = args.get(1).map_or("", |s| s);
+    match op {
+        Select => return emit(&format!("arith.select {a}, {b}, {} : {}", args[2], register(to))),
+        Convert => return convert(a, from, to, emit),
+        Compare(c) => {
+            let text = match from.class() {
+                ElementClass::Float => format!("arith.cmpf {}, {a}, {b} : {reg}", float_predicate(c)),
+                ElementClass::Signed => format!("arith.cmpi {}, {a}, {b} : {reg}", int_predicate(c, true)),
+                _ => format!("arith.cmpi {}, {a}, {b} : {reg}", int_predicate(c, false)),
+            };
+            return emit(&text);
+        }
+        Bitcast => {
+            // Narrow floats are wide in registers: go through their stored form.
+            let (low, high) = (storage(from).unwrap_or("i8"), storage(to).unwrap_or("i8"));
+            let stored = if low == reg { a.to_owned() } else { emit(&format!("arith.truncf {a} : {reg} to {low}")) };
+            let cast = if low == high { stored } else { emit(&format!("arith.bitcast {stored} : {low} to {high}")) };
+            let wide = register(to);
+            return if wide == high { cast } else { emit(&format!("arith.extf {cast} : {high} to {wide}")) };
+        }
+        IsFinite => {
+            let abs = emit(&format!("math.absf {a} : {reg}"));
+            let inf = constant(Scalar::Float(f64::INFINITY), from, emit);
+            return emit(&format!("arith.cmpf olt, {abs}, {inf} : {reg}"));
+        }
+        _ => {}
+    }
+    match from.class() {
+        ElementClass::Float => float(op, from, reg, a, b, emit),
+        ElementClass::Bool => boolean(op, a, b, emit),
+        _ => integer(op, from, reg, a, b, emit),
+    }
+}
+
+fn float(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
+    use ScalarOp::*;
+    let binary = |name: &str| format!("{name} {a}, {b} : {reg}");
+    let unary = |name: &str| format!("{name} {a} : {reg}");
+    let text = match op {
+        Add => binary("arith.addf"),
+        Sub => binary("arith.subf"),
+        Mul => binary("arith.mulf"),
+        Div => binary("arith.divf"),
+        Rem => binary("arith.remf"),
+        Pow => binary("math.powf"),
+        Max => binary("arith.maximumf"),
+        Min => binary("arith.minimumf"),
+        Atan2 => binary("math.atan2"),
+        Neg => unary("arith.negf"),
+        Abs => unary("math.absf"),
+        Floor => unary("math.floor"),
+        Ceil => unary("math.ceil"),
+        RoundAfz => unary("math.round"),
+        RoundEven => unary("math.roundeven"),
+        Sqrt => unary("math.sqrt"),
+        Rsqrt => unary("math.rsqrt"),
+        Cbrt => unary("math.cbrt"),
+        Exp => unary("math.exp"),
+        Expm1 => unary("math.expm1"),
+        Log => unary("math.log"),
+        Log1p => unary("math.log1p"),
+        Tanh => unary("math.tanh"),
+        Tan => unary("math.tan"),
+        Sin => unary("math.sin"),
+        Cos => unary("math.cos"),
+        Logistic => {
+            let one = constant(Scalar::Float(1.0), ty, emit);
+            let minus = emit(&format!("arith.negf {a} : {reg}"));
+            let e = emit(&format!("math.exp {minus} : {reg}"));
+            let d = emit(&format!("arith.addf {one}, {e} : {reg}"));
+            format!("arith.divf {one}, {d} : {reg}")
+        }
+        Sign => {
+            // Zeros and NaNs are themselves.
+            let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
+            let signed = emit(&format!("math.copysign {one}, {a} : {reg}"));
+            let nonzero = emit(&format!("arith.cmpf one, {a}, {zero} : {reg}"));
+            format!("arith.select {nonzero}, {signed}, {a} : {reg}")
+        }
+        _ => unary("arith.negf"),
+    };
+    emit(&text)
+}
+
+fn boolean(op: ScalarOp, a: &str, b: &str, emit: Emit<'_>) -> String {
+    use ScalarOp::*;
+    let text = match op {
+        Add | Max | Or => format!("arith.ori {a}, {b} : i1"),
+        Mul | Min | And => format!("arith.andi {a}, {b} : i1"),
+        Xor => format!("arith.xori {a}, {b} : i1"),
+        Not => {
+            let t = emit("arith.constant true");
+            format!("arith.xori {a}, {t} : i1")
+        }
+        _ => format!("arith.ori {a}, {a} : i1"),
+    };
+    emit(&text)
+}
+
+fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
+    use ScalarOp::*;
+    let signed = ty.class() == ElementClass::Signed;
+    let by_sign = |s: &'static str, u: &'static str| if signed { s } else { u };
+    let binary = |name: &str| format!("{name} {a}, {b} : {reg}");
+    let text = match op {
+        Add => binary("arith.addi"),
+        Sub => binary("arith.subi"),
+        Mul => binary("arith.muli"),
+        And => binary("arith.andi"),
+        Or => binary("arith.ori"),
+        Xor => binary("arith.xori"),
+        Max => binary(by_sign("arith.maxsi", "arith.maxui")),
+        Min => binary(by_sign("arith.minsi", "arith.minui")),
+        Div | Rem => return divide(op == Rem, ty, reg, a, b, emit),
+        Shl | ShrLogical | ShrArithmetic => {
+            let bits = constant(Scalar::Int(ty.bits().into()), ty, emit);
+            let last = constant(Scalar::Int((ty.bits() - 1).into()), ty, emit);
+            let fits = emit(&format!("arith.cmpi ult, {b}, {bits} : {reg}"));
+            let by = emit(&format!("arith.select {fits}, {b}, {last} : {reg}"));
+            let name = match op {
+                Shl => "arith.shli",
+                ShrLogical => "arith.shrui",
+                _ => "arith.shrsi",
+            };
+            let shifted = emit(&format!("{name} {a}, {by} : {reg}"));
+            if op == ShrArithmetic {
+                return shifted;
+            }
+            let zero = constant(Scalar::Int(0), ty, emit);
+            format!("arith.select {fits}, {shifted}, {zero} : {reg}")
+        }
+        Neg => {
+            let zero = constant(Scalar::Int(0), ty, emit);
+            format!("arith.subi {zero}, {a} : {reg}")
+        }
+        Not => {
+            let ones = emit(&format!("arith.constant -1 : {reg}"));
+            format!("arith.xori {a}, {ones} : {reg}")
+        }
+        Abs if signed => format!("math.absi {a} : {reg}"),
+        Popcnt => format!("math.ctpop {a} : {reg}"),
+        Clz => format!("math.ctlz {a} : {reg}"),
+        Sign => {
+            let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
+            let positive = emit(&format!("arith.cmpi {}, {a}, {zero} : {reg}", by_sign("sgt", "ugt")));
+            let up = emit(&format!("arith.select {positive}, {one}, {zero} : {reg}"));
+            if !signed {
+                return up;
+            }
+            let minus = emit(&format!("arith.constant -1 : {reg}"));
+            let negative = emit(&format!("arith.cmpi slt, {a}, {zero} : {reg}"));
+            format!("arith.select {negative}, {minus}, {up} : {reg}")
+        }
+        _ => format!("arith.ori {a}, {a} : {reg}"),
+    };
+    emit(&text)
+}
+
+/// By zero the quotient is all ones and the remainder the dividend; the smallest number by -1 wraps.
+fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
+    let signed = ty.class() == ElementClass::Signed;
+    let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
+    let by_zero = emit(&format!("arith.cmpi eq, {b}, {zero} : {reg}"));
+    let mut safe = emit(&format!("arith.select {by_zero}, {one}, {b} : {reg}"));
+    let ones = emit(&format!("arith.constant -1 : {reg}"));
+    let mut by_minus = None;
+    if signed {
+        let minus = emit(&format!("arith.cmpi eq, {b}, {ones} : {reg}"));
+        safe = emit(&format!("arith.select {minus}, {one}, {safe} : {reg}"));
+        by_minus = Some(minus);
+    }
+    let name = match (remainder, signed) {
+        (false, true) => "arith.divsi",
+        (false, false) => "arith.divui",
+        (true, true) => "arith.remsi",
+        (true, false) => "arith.remui",
+    };
+    let mut v = emit(&format!("{name} {a}, {safe} : {reg}"));
+    if let Some(minus) = by_minus
+        && !remainder
+    {
+        let negated = emit(&format!("arith.subi {zero}, {a} : {reg}"));
+        v = emit(&format!("arith.select {minus}, {negated}, {v} : {reg}"));
+    }
+    let otherwise = if remainder { a.to_owned() } else { ones };
+    emit(&format!("arith.select {by_zero}, {otherwise}, {v} : {reg}"))
+}
+
+fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> String {
+    let (f, t) = (register(from), register(to));
+    match (from.class(), to.class()) {
+        _ if from == to => a.to_owned(),
+        (ElementClass::Float, ElementClass::Float) => match (f, t) {
+            ("f32", "f64") => emit(&format!("arith.extf {a} : f32 to f64")),
+            ("f64", "f32") => narrow(a, to, emit),
+            _ => a.to_owned(),
+        },
+        (ElementClass::Float, ElementClass::Bool) => {
+            let zero = constant(Scalar::Float(0.0), from, emit);
+            emit(&format!("arith.cmpf une, {a}, {zero} : {f}"))
+        }
+        (ElementClass::Float, _) => float_to_int(a, f, to, emit),
+        (_, ElementClass::Bool) => {
+            let zero = constant(Scalar::Int(0), from, emit);
+            emit(&format!("arith.cmpi ne, {a}, {zero} : {f}"))
+        }
+        (ElementClass::Signed, ElementClass::Float) => emit(&format!("arith.sitofp {a} : {f} to {t}")),
+        (_, ElementClass::Float) => emit(&format!("arith.uitofp {a} : {f} to {t}")),
+        (class, _) => {
+            let (x, y) = (if f == "i1" { 1 } else { from.bits() }, to.bits());
+            match x.cmp(&y) {
+                std::cmp::Ordering::Equal => a.to_owned(),
+                std::cmp::Ordering::Greater => emit(&format!("arith.trunci {a} : {f} to {t}")),
+                std::cmp::Ordering::Less if class == ElementClass::Signed => emit(&format!("arith.extsi {a} : {f} to {t}")),
+                std::cmp::Ordering::Less => emit(&format!("arith.extui {a} : {f} to {t}")),
+            }
+        }
+    }
+}
+
+/// f64 straight to the stored type, then wide again: rounding twice would differ.
+fn narrow(a: &str, to: ElementType, emit: Emit<'_>) -> String {
+    let low = storage(to).unwrap_or("f32");
+    let v = emit(&format!("arith.truncf {a} : f64 to {low}"));
+    if low == "f32" { v } else { emit(&format!("arith.extf {v} : {low} to f32")) }
+}
+
+/// Toward zero; NaN is 0, what is out of range the nearest end.
+fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
+    let signed = to.class() == ElementClass::Signed;
+    let bits = to.bits();
+    let t = register(to);
+    let (low, high) = if signed { (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1)) } else { (0.0, 2f64.powi(bits as i32)) };
+    let element = if f == "f64" { ElementType::F64 } else { ElementType::F32 };
+    let (lo, hi) = (constant(Scalar::Float(low), element, emit), constant(Scalar::Float(high), element, emit));
+    let below = emit(&format!("arith.cmpf olt, {a}, {lo} : {f}"));
+    let above = emit(&format!("arith.cmpf oge, {a}, {hi} : {f}"));
+    let nan = emit(&format!("arith.cmpf uno, {a}, {a} : {f}"));
+    let outside = emit(&format!("arith.ori {below}, {above} : i1"));
+    let bad = emit(&format!("arith.ori {outside}, {nan} : i1"));
+    let zero = constant(Scalar::Float(0.0), element, emit);
+    let safe = emit(&format!("arith.select {bad}, {zero}, {a} : {f}"));
+    let v = emit(&format!("arith.{} {safe} : {f} to {t}", if signed { "fptosi" } else { "fptoui" }));
+    let (least, most) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    let least = constant(Scalar::Int(least), to, emit);
+    // The largest unsigned number is written as all ones.
+    let most = if signed { constant(Scalar::Int(most), to, emit) } else { emit(&format!("arith.constant -1 : {t}")) };
+    let v = emit(&format!("arith.select {below}, {least}, {v} : {t}"));
+    emit(&format!("arith.select {above}, {most}, {v} : {t}"))
+}
+
+fn float_predicate(c: Comparison) -> &'static str {
+    match c {
+        Comparison::Eq => "oeq",
+        Comparison::Ne => "une",
+        Comparison::Lt => "olt",
+        Comparison::Le => "ole",
+        Comparison::Gt => "ogt",
+        Comparison::Ge => "oge",
+    }
+}
+
+fn int_predicate(c: Comparison, signed: bool) -> &'static str {
+    match (c, signed) {
+        (Comparison::Eq, _) => "eq",
+        (Comparison::Ne, _) => "ne",
+        (Comparison::Lt, true) => "slt",
+        (Comparison::Le, true) => "sle",
+        (Comparison::Gt, true) => "sgt",
+        (Comparison::Ge, true) => "sge",
+        (Comparison::Lt, false) => "ult",
+        (Comparison::Le, false) => "ule",
+        (Comparison::Gt, false) => "ugt",
+        (Comparison::Ge, false) => "uge",
+    }
+}

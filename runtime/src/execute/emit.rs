@@ -1,0 +1,561 @@
+//! A fused kernel as MLIR text: `scf` loops over `memref` buffers, `arith` and `math` inside.
+//!
+//! Buffers are flat and row-major; `i1` is stored as a byte. bf16 and f16 values live in f32 registers, rounded after
+//! every operation; a sum of them accumulates in f32 and is rounded once. Neighboring loops that every access walks
+//! as one become one loop, so that the innermost loop is as long as it can be.
+
+use std::fmt::Write as _;
+
+use dialect::ir::{ElementClass, ElementType};
+use dialect::kernel::{Guard, Index};
+use dialect::scalar::{Scalar, ScalarOp};
+use smallvec::SmallVec;
+
+use super::address::Address;
+use super::arith;
+use super::fused::{Fused, Node, NodeData};
+
+/// The MLIR type a buffer of this element type holds; `None`: no native code for it.
+pub(super) fn storage(element: ElementType) -> Option<&'static str> {
+    Some(match element {
+        ElementType::I1 | ElementType::I8 | ElementType::UI8 => "i8",
+        ElementType::I16 | ElementType::UI16 => "i16",
+        ElementType::I32 | ElementType::UI32 => "i32",
+        ElementType::I64 | ElementType::UI64 => "i64",
+        ElementType::BF16 => "bf16",
+        ElementType::F16 => "f16",
+        ElementType::F32 => "f32",
+        ElementType::F64 => "f64",
+        _ => return None,
+    })
+}
+
+/// The MLIR type its values are computed in.
+pub(super) fn register(element: ElementType) -> &'static str {
+    match element {
+        ElementType::I1 => "i1",
+        ElementType::BF16 | ElementType::F16 => "f32",
+        e => storage(e).unwrap_or("i64"),
+    }
+}
+
+/// Whether values of the type are rounded after every operation.
+fn is_narrow(element: ElementType) -> bool {
+    matches!(element, ElementType::BF16 | ElementType::F16)
+}
+
+/// Appends function `name` computing `kernel`: pointers to the buffers, then to the results.
+pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
+    let kernel = &collapse(kernel);
+    let mut e = Emitter { kernel, out: String::new(), next: 0, indent: 1, loops: Vec::new(), values: vec![None; kernel.nodes.len()], outer: Vec::new() };
+    let count: i64 = kernel.loops[..kernel.parallel].iter().product();
+    let mut params: Vec<String> = Vec::new();
+    for (i, (_, element, shape)) in kernel.buffers.iter().enumerate() {
+        let n: i64 = shape.iter().product();
+        params.push(format!("%b{i}: memref<{n}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
+    }
+    for (i, element) in kernel.result_types.iter().enumerate() {
+        params.push(format!("%o{i}: memref<{count}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
+    }
+    let _ = writeln!(out, "func.func @{name}({}) {{", params.join(", "));
+    e.loops = (0..kernel.loops.len()).map(|i| format!("%i{i}")).collect();
+    e.function();
+    out.push_str(&e.out);
+    out.push_str("  return\n}\n");
+}
+
+struct Emitter<'a> {
+    kernel: &'a Fused,
+    out: String,
+    next: usize,
+    indent: usize,
+    /// Names of the loops' variables.
+    loops: Vec<String>,
+    /// Names of nodes computed in the current scope.
+    values: Vec<Option<String>>,
+    /// Nodes computed where accumulators are named: (accumulator names).
+    outer: Vec<String>,
+}
+
+impl Emitter<'_> {
+    fn line(&mut self, text: &str) {
+        for _ in 0..self.indent {
+            self.out.push_str("  ");
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// A new value: `%n = text`.
+    fn value(&mut self, text: &str) -> String {
+        let name = format!("%{}", self.next);
+        self.next += 1;
+        self.line(&format!("{name} = {text}"));
+        name
+    }
+
+    fn index_const(&mut self, v: i64) -> String {
+        self.value(&format!("arith.constant {v} : index"))
+    }
+
+    fn open_loop(&mut self, l: usize) {
+        let n = self.kernel.loops[l];
+        let (lo, hi, step) = (self.index_const(0), self.index_const(n), self.index_const(1));
+        let name = self.loops[l].clone();
+        self.line(&format!("scf.for {name} = {lo} to {hi} step {step} {{"));
+        self.indent += 1;
+    }
+
+    fn close(&mut self) {
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn function(&mut self) {
+        let k = self.kernel;
+        let reductions = k.parallel..k.loops.len();
+        if k.accumulators.is_empty() {
+            (0..k.parallel).for_each(|l| self.open_loop(l));
+            for (i, &node) in k.results.iter().enumerate() {
+                let v = self.node(node);
+                self.store(i, &v);
+            }
+            (0..k.parallel).for_each(|_| self.close());
+            return;
+        }
+        if k.parallel > 0 && self.columns_innermost() {
+            return self.reduce_in_memory();
+        }
+        (0..k.parallel).for_each(|l| self.open_loop(l));
+        let inits: Vec<String> = k.accumulators.iter().map(|a| self.node(a.init)).collect();
+        let finals = self.reduce(reductions, &inits);
+        for (i, v) in finals.iter().enumerate() {
+            let v = self.rounded(v, k.result_types[i]);
+            self.store(i, &v);
+        }
+        (0..k.parallel).for_each(|_| self.close());
+    }
+
+    /// Nested reduction loops that carry the accumulators; gives their final values.
+    fn reduce(&mut self, mut loops: std::ops::Range<usize>, inits: &[String]) -> Vec<String> {
+        let k = self.kernel;
+        let Some(l) = loops.next() else {
+            self.outer = inits.to_vec();
+            let saved = self.values.clone();
+            let next = k.accumulators.iter().enumerate().map(|(i, a)| self.accumulated(i, a.next)).collect();
+            self.values = saved;
+            return next;
+        };
+        let (lo, hi, step) = (self.index_const(0), self.index_const(k.loops[l]), self.index_const(1));
+        let names: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
+        let results = self.fresh();
+        let types: Vec<&str> = k.accumulators.iter().map(|a| register(k.ty(a.init))).collect();
+        let carried: Vec<String> = names.iter().zip(inits).map(|(n, i)| format!("{n} = {i}")).collect();
+        let name = self.loops[l].clone();
+        let n = inits.len();
+        self.line(&format!(
+            "{results}:{n} = scf.for {name} = {lo} to {hi} step {step} iter_args({}) -> ({}) {{",
+            carried.join(", "),
+            types.join(", ")
+        ));
+        self.indent += 1;
+        // What is computed inside the loop isn't visible outside.
+        let saved = self.values.clone();
+        let next = self.reduce(loops, &names);
+        self.values = saved;
+        self.line(&format!("scf.yield {} : {}", next.join(", "), types.join(", ")));
+        self.close();
+        (0..n).map(|i| format!("{results}#{i}")).collect()
+    }
+
+    /// The next value of accumulator `i`. A sum of narrow floats stays wide until the end, and a sum of floats may be
+    /// taken in any order, so that it vectorizes.
+    fn accumulated(&mut self, i: usize, next: Node) -> String {
+        let k = self.kernel;
+        let ty = k.ty(next);
+        if let NodeData::Op(ScalarOp::Add, args) = k.data(next)
+            && ty.is_float()
+            && let Some(&other) = args.iter().find(|&&a| *k.data(a) != NodeData::Accumulator(i))
+            && args.iter().any(|&a| *k.data(a) == NodeData::Accumulator(i))
+        {
+            let (x, acc) = (self.node(other), self.outer[i].clone());
+            return self.value(&format!("arith.addf {acc}, {x} fastmath<reassoc> : {}", register(ty)));
+        }
+        self.node(next)
+    }
+
+    fn rounded(&mut self, v: &str, ty: ElementType) -> String {
+        if !is_narrow(ty) {
+            return v.to_owned();
+        }
+        let t = storage(ty).unwrap_or("bf16");
+        let low = self.value(&format!("arith.truncf {v} : f32 to {t}"));
+        self.value(&format!("arith.extf {low} : {t} to f32"))
+    }
+
+    /// Whether the loads walk memory along the last parallel loop and not along a reduction.
+    fn columns_innermost(&self) -> bool {
+        let k = self.kernel;
+        let last = k.parallel - 1;
+        let addresses = self.addresses();
+        let along = |l: usize| addresses.iter().any(|a| a.is_affine() && a.loops[l] == 1);
+        let narrow = k.result_types.iter().any(|&t| is_narrow(t));
+        k.loops[last] >= 8 && !narrow && along(last) && !(k.parallel..k.loops.len()).any(along)
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        let k = self.kernel;
+        let address = |n: &(NodeData, ElementType)| match &n.0 {
+            NodeData::Load { buffer, index, .. } if !index.is_empty() => {
+                Some(Address::of(index, &k.buffers[*buffer].2, k.loops.len()))
+            }
+            _ => None,
+        };
+        k.nodes.iter().filter_map(address).collect()
+    }
+
+    /// Reductions outside, the last parallel loop innermost, accumulators in the results' memory.
+    fn reduce_in_memory(&mut self) {
+        let k = self.kernel;
+        let last = k.parallel - 1;
+        (0..last).for_each(|l| self.open_loop(l));
+        self.open_loop(last);
+        let saved = self.values.clone();
+        for (i, a) in k.accumulators.iter().enumerate() {
+            let v = self.node(a.init);
+            self.store(i, &v);
+        }
+        self.values = saved.clone();
+        self.close();
+        (k.parallel..k.loops.len()).for_each(|l| self.open_loop(l));
+        self.open_loop(last);
+        let at = self.result_offset();
+        self.outer = (0..k.accumulators.len())
+            .map(|i| {
+                let ty = storage(k.result_types[i]).unwrap_or("i8");
+                let count: i64 = k.loops[..k.parallel].iter().product();
+                let v = self.value(&format!("memref.load %o{i}[{at}] : memref<{count}x{ty}>"));
+                self.loaded(v, k.result_types[i])
+            })
+            .collect();
+        let next: Vec<String> = k.accumulators.iter().enumerate().map(|(i, a)| self.accumulated(i, a.next)).collect();
+        next.iter().enumerate().for_each(|(i, v)| self.store(i, v));
+        self.values = saved;
+        (0..k.loops.len()).for_each(|_| self.close());
+    }
+
+    fn fresh(&mut self) -> String {
+        self.next += 1;
+        format!("%{}", self.next - 1)
+    }
+
+    /// The row-major position of the current iteration in the results.
+    fn result_offset(&mut self) -> String {
+        let k = self.kernel;
+        let mut address = Address { loops: SmallVec::from_elem(0, k.loops.len()), ..Address::default() };
+        let mut stride = 1;
+        for l in (0..k.parallel).rev() {
+            address.loops[l] = stride;
+            stride *= k.loops[l];
+        }
+        self.address(&address)
+    }
+
+    fn store(&mut self, result: usize, value: &str) {
+        let k = self.kernel;
+        let element = k.result_types[result];
+        let ty = storage(element).unwrap_or("i8");
+        let count: i64 = k.loops[..k.parallel].iter().product();
+        let v = match element {
+            ElementType::I1 => self.value(&format!("arith.extui {value} : i1 to i8")),
+            e if is_narrow(e) => self.value(&format!("arith.truncf {value} : f32 to {ty}")),
+            _ => value.to_owned(),
+        };
+        let at = self.result_offset();
+        self.line(&format!("memref.store {v}, %o{result}[{at}] : memref<{count}x{ty}>"));
+    }
+
+    fn loaded(&mut self, v: String, element: ElementType) -> String {
+        match element {
+            ElementType::I1 => {
+                let zero = self.value("arith.constant 0 : i8");
+                self.value(&format!("arith.cmpi ne, {v}, {zero} : i8"))
+            }
+            e if is_narrow(e) => self.value(&format!("arith.extf {v} : {} to f32", storage(e).unwrap_or("bf16"))),
+            _ => v,
+        }
+    }
+
+    // Index expressions ----------------------------------------------------------------------------------------
+
+    fn address(&mut self, a: &Address) -> String {
+        let mut sum: Option<String> = None;
+        let mut terms: Vec<(String, i64)> = Vec::new();
+        for (l, &c) in a.loops.iter().enumerate().filter(|l| *l.1 != 0) {
+            terms.push((self.loops[l].clone(), c));
+        }
+        for (index, factor) in &a.others {
+            let v = self.index(index);
+            terms.push((v, *factor));
+        }
+        for (v, factor) in terms {
+            let scaled = if factor == 1 {
+                v
+            } else {
+                let f = self.index_const(factor);
+                self.value(&format!("arith.muli {v}, {f} overflow<nsw> : index"))
+            };
+            sum = Some(match sum {
+                None => scaled,
+                Some(s) => self.value(&format!("arith.addi {s}, {scaled} overflow<nsw> : index")),
+            });
+        }
+        match sum {
+            None => self.index_const(a.constant),
+            Some(s) if a.constant == 0 => s,
+            Some(s) => {
+                let c = self.index_const(a.constant);
+                self.value(&format!("arith.addi {s}, {c} overflow<nsw> : index"))
+            }
+        }
+    }
+
+    fn index(&mut self, index: &Index) -> String {
+        match index {
+            Index::Loop(l) => self.loops[*l].clone(),
+            Index::Const(c) => self.index_const(*c),
+            Index::Add(a, b) => {
+                let (a, b) = (self.index(a), self.index(b));
+                self.value(&format!("arith.addi {a}, {b} : index"))
+            }
+            Index::Mul(a, f) => {
+                let (a, f) = (self.index(a), self.index_const(*f));
+                self.value(&format!("arith.muli {a}, {f} : index"))
+            }
+            // Loop positions are never negative, so the unsigned forms are exact for them.
+            Index::FloorDiv(a, by) => {
+                let op = if never_negative(a) { "divui" } else { "floordivsi" };
+                let (a, by) = (self.index(a), self.index_const(*by));
+                self.value(&format!("arith.{op} {a}, {by} : index"))
+            }
+            Index::Mod(a, by) if never_negative(a) => {
+                let (a, by) = (self.index(a), self.index_const(*by));
+                self.value(&format!("arith.remui {a}, {by} : index"))
+            }
+            Index::Mod(a, by) => {
+                let (a, by) = (self.index(a), self.index_const(*by));
+                let q = self.value(&format!("arith.floordivsi {a}, {by} : index"));
+                let p = self.value(&format!("arith.muli {q}, {by} : index"));
+                self.value(&format!("arith.subi {a}, {p} : index"))
+            }
+            Index::Clamp(a, lo, hi) => {
+                let (a, lo, hi) = (self.index(a), self.index_const(*lo), self.index_const(*hi));
+                let v = self.value(&format!("arith.minsi {a}, {hi} : index"));
+                self.value(&format!("arith.maxsi {v}, {lo} : index"))
+            }
+            Index::Load { operand, index } => {
+                let (_, element, shape) = &self.kernel.buffers[*operand];
+                let (element, shape) = (*element, shape.clone());
+                let address = Address::of(index, &shape, self.kernel.loops.len());
+                let at = self.address(&address);
+                let ty = storage(element).unwrap_or("i8");
+                let n: i64 = shape.iter().product();
+                let v = self.value(&format!("memref.load %b{operand}[{at}] : memref<{n}x{ty}>"));
+                let cast = if element.class() == ElementClass::Unsigned { "index_castui" } else { "index_cast" };
+                self.value(&format!("arith.{cast} {v} : {ty} to index"))
+            }
+        }
+    }
+
+    fn guards(&mut self, guards: &[Guard]) -> String {
+        let mut all: Option<String> = None;
+        for g in guards {
+            let v = self.index(&g.index);
+            let (lo, hi) = (self.index_const(g.lo), self.index_const(g.hi));
+            let above = self.value(&format!("arith.cmpi sge, {v}, {lo} : index"));
+            let below = self.value(&format!("arith.cmpi slt, {v}, {hi} : index"));
+            let both = self.value(&format!("arith.andi {above}, {below} : i1"));
+            all = Some(match all {
+                None => both,
+                Some(a) => self.value(&format!("arith.andi {a}, {both} : i1")),
+            });
+        }
+        all.unwrap_or_else(|| self.value("arith.constant true"))
+    }
+
+    // Nodes ----------------------------------------------------------------------------------------------------
+
+    fn node(&mut self, node: Node) -> String {
+        if let Some(v) = &self.values[node.0 as usize] {
+            return v.clone();
+        }
+        let k = self.kernel;
+        let ty = k.ty(node);
+        let v = match k.data(node) {
+            NodeData::Const(c) => arith::constant(*c, ty, &mut |t| self.value(t)),
+            NodeData::Index(index) => {
+                let v = self.index(index);
+                self.index_as(&v, ty)
+            }
+            NodeData::Accumulator(i) => self.outer[*i].clone(),
+            NodeData::Op(op, args) => {
+                let values: SmallVec<[String; 3]> = args.iter().map(|&a| self.node(a)).collect();
+                let from = args.first().map_or(ty, |&a| k.ty(a));
+                let from = if *op == ScalarOp::Select { ty } else { from };
+                let v = arith::operation(*op, from, ty, &values, &mut |t| self.value(t));
+                if arith::rounds(*op, from, ty) { self.rounded(&v, ty) } else { v }
+            }
+            NodeData::Guarded { guards, then, otherwise } => {
+                let (t, o) = (self.node(*then), self.node(*otherwise));
+                let g = self.guards(guards);
+                self.value(&format!("arith.select {g}, {t}, {o} : {}", register(ty)))
+            }
+            NodeData::Load { buffer, index, guards, outside } => {
+                let (_, element, shape) = &k.buffers[*buffer];
+                let n: i64 = shape.iter().product();
+                let address = Address::of(index, shape, k.loops.len());
+                let (st, reg) = (storage(*element).unwrap_or("i8"), register(*element));
+                if guards.is_empty() {
+                    let at = self.address(&address);
+                    let v = self.value(&format!("memref.load %b{buffer}[{at}] : memref<{n}x{st}>"));
+                    self.loaded(v, *element)
+                } else {
+                    let other = match outside {
+                        Some(o) => self.node(*o),
+                        None => arith::constant(Scalar::zero(ty), ty, &mut |t| self.value(t)),
+                    };
+                    let g = self.guards(guards);
+                    let name = self.fresh();
+                    self.line(&format!("{name} = scf.if {g} -> ({reg}) {{"));
+                    self.indent += 1;
+                    let at = self.address(&address);
+                    let v = self.value(&format!("memref.load %b{buffer}[{at}] : memref<{n}x{st}>"));
+                    let v = self.loaded(v, *element);
+                    self.line(&format!("scf.yield {v} : {reg}"));
+                    self.indent -= 1;
+                    self.line("} else {");
+                    self.indent += 1;
+                    self.line(&format!("scf.yield {other} : {reg}"));
+                    self.close();
+                    name
+                }
+            }
+        };
+        self.values[node.0 as usize] = Some(v.clone());
+        v
+    }
+
+    fn index_as(&mut self, v: &str, ty: ElementType) -> String {
+        let i = self.value(&format!("arith.index_cast {v} : index to i64"));
+        arith::operation(ScalarOp::Convert, ElementType::I64, ty, &[i], &mut |t| self.value(t))
+    }
+}
+
+fn never_negative(index: &Index) -> bool {
+    match index {
+        Index::Loop(_) | Index::Mod(..) => true,
+        Index::Const(c) => *c >= 0,
+        Index::Add(a, b) => never_negative(a) && never_negative(b),
+        Index::Mul(a, f) => *f >= 0 && never_negative(a),
+        Index::FloorDiv(a, _) => never_negative(a),
+        Index::Clamp(_, lo, _) => *lo >= 0,
+        Index::Load { .. } => false,
+    }
+}
+
+/// The kernel with neighboring loops joined where every access walks them as one.
+fn collapse(kernel: &Fused) -> Fused {
+    let mut k = kernel.clone();
+    // Every buffer becomes flat: an index is one offset.
+    let n = k.loops.len();
+    for i in 0..k.nodes.len() {
+        if let NodeData::Load { buffer, index, .. } = &k.nodes[i].0
+            && index.len() > 1
+        {
+            let a = Address::of(index, &k.buffers[*buffer].2.clone(), n);
+            let mut flat = Index::Const(a.constant);
+            for (l, &c) in a.loops.iter().enumerate().filter(|l| *l.1 != 0) {
+                flat = flat.plus(Index::Loop(l).times(c));
+            }
+            for (other, f) in a.others {
+                flat = flat.plus(other.times(f));
+            }
+            if let NodeData::Load { index, .. } = &mut k.nodes[i].0 {
+                *index = SmallVec::from_elem(flat, 1);
+            }
+        }
+    }
+    let mut l = 0;
+    while l + 1 < k.loops.len() {
+        let together = (l + 1 < k.parallel) || l >= k.parallel;
+        if together && joins(&k, l) {
+            join(&mut k, l);
+        } else {
+            l += 1;
+        }
+    }
+    k
+}
+
+/// Whether loops `l` and `l + 1` are walked as one everywhere.
+fn joins(k: &Fused, l: usize) -> bool {
+    let inner = k.loops[l + 1];
+    let mut free = true;
+    let mut plain = |index: &Index| {
+        index.loops(&mut |x| free &= x != l && x != l + 1);
+    };
+    for (data, _) in &k.nodes {
+        match data {
+            NodeData::Load { index, guards, .. } => {
+                guards.iter().for_each(|g| plain(&g.index));
+                if let [flat] = &index[..] {
+                    let a = Address::of(std::slice::from_ref(flat), &[1], k.loops.len());
+                    a.others.iter().for_each(|o| plain(&o.0));
+                    if a.loops[l] != a.loops[l + 1] * inner {
+                        return false;
+                    }
+                }
+            }
+            NodeData::Index(index) => plain(index),
+            NodeData::Guarded { guards, .. } => guards.iter().for_each(|g| plain(&g.index)),
+            _ => {}
+        }
+    }
+    free
+}
+
+fn join(k: &mut Fused, l: usize) {
+    fn renumber(index: &Index, l: usize) -> Index {
+        match index {
+            Index::Loop(x) if *x == l => Index::Const(0),
+            Index::Loop(x) if *x > l => Index::Loop(x - 1),
+            Index::Loop(x) => Index::Loop(*x),
+            Index::Const(c) => Index::Const(*c),
+            Index::Add(a, b) => renumber(a, l).plus(renumber(b, l)),
+            Index::Mul(a, f) => renumber(a, l).times(*f),
+            Index::FloorDiv(a, by) => renumber(a, l).floor_div(*by),
+            Index::Mod(a, by) => renumber(a, l).modulo(*by),
+            Index::Clamp(a, lo, hi) => Index::Clamp(Box::new(renumber(a, l)), *lo, *hi),
+            Index::Load { operand, index } => {
+                Index::Load { operand: *operand, index: index.iter().map(|i| renumber(i, l)).collect() }
+            }
+        }
+    }
+    let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| g.index = renumber(&g.index, l));
+    for (data, _) in &mut k.nodes {
+        match data {
+            NodeData::Load { index, guards, .. } => {
+                index.iter_mut().for_each(|i| *i = renumber(i, l));
+                each(guards);
+            }
+            NodeData::Index(index) => *index = renumber(index, l),
+            NodeData::Guarded { guards, .. } => each(guards),
+            _ => {}
+        }
+    }
+    k.loops[l + 1] *= k.loops[l];
+    k.loops.remove(l);
+    if l < k.parallel {
+        k.parallel -= 1;
+    }
+}

@@ -1,0 +1,110 @@
+//! A fused kernel: one loop nest that computes a value from buffers, with the elementwise ops, broadcasts, slices and
+//! pads around it folded in.
+//!
+//! It is a [`Nest`](dialect::kernel::Nest) whose body is a hash-consed expression graph, so that an element loaded or
+//! computed twice at one position is loaded or computed once.
+
+use dialect::ir::{ElementType, Value};
+use dialect::kernel::{Guard, Index};
+use dialect::scalar::{Scalar, ScalarOp};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A node of the expression graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct Node(pub u32);
+
+/// What a node computes.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum NodeData {
+    /// An element of buffer `buffer`; where a guard fails, `outside`, or zero when that can't be seen.
+    Load {
+        /// Which buffer.
+        buffer: usize,
+        /// Where in it.
+        index: SmallVec<[Index; 4]>,
+        /// Conditions under which the element exists.
+        guards: Vec<Guard>,
+        /// What stands in its place.
+        outside: Option<Node>,
+    },
+    /// A constant.
+    Const(Scalar),
+    /// An index expression as a number.
+    Index(Index),
+    /// An operation.
+    Op(ScalarOp, SmallVec<[Node; 3]>),
+    /// `then` where all guards hold, else `otherwise`.
+    Guarded {
+        /// The conditions.
+        guards: Vec<Guard>,
+        /// The value where they hold.
+        then: Node,
+        /// The value elsewhere.
+        otherwise: Node,
+    },
+    /// An accumulator before this iteration.
+    Accumulator(usize),
+}
+
+/// An accumulator of a reduction.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Accumulator {
+    /// Its start: a node without loops.
+    pub init: Node,
+    /// Its value after an iteration.
+    pub next: Node,
+}
+
+/// A fused loop nest.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Fused {
+    /// Trip counts, parallel loops first.
+    pub loops: SmallVec<[i64; 6]>,
+    /// How many are parallel.
+    pub parallel: usize,
+    /// Buffers it reads, with element types and shapes.
+    pub buffers: Vec<(Value, ElementType, SmallVec<[i64; 4]>)>,
+    /// The graph, operands before users.
+    pub nodes: Vec<(NodeData, ElementType)>,
+    /// Without any, `results` are stored in every iteration.
+    pub accumulators: Vec<Accumulator>,
+    /// One a result: a node, or with accumulators the accumulator of that number.
+    pub results: Vec<Node>,
+    /// Element types of the results.
+    pub result_types: Vec<ElementType>,
+    known: FxHashMap<String, Node>,
+}
+
+impl Fused {
+    /// The node of `data`, an old one if it is there already.
+    pub(super) fn node(&mut self, data: NodeData, ty: ElementType) -> Node {
+        let key = format!("{ty:?}{data:?}");
+        if let Some(&n) = self.known.get(&key) {
+            return n;
+        }
+        let n = Node(self.nodes.len() as u32);
+        self.nodes.push((data, ty));
+        self.known.insert(key, n);
+        n
+    }
+
+    /// The number of the buffer of `value`.
+    pub(super) fn buffer(&mut self, value: Value, element: ElementType, shape: &[i64]) -> usize {
+        if let Some(i) = self.buffers.iter().position(|b| b.0 == value) {
+            return i;
+        }
+        self.buffers.push((value, element, SmallVec::from_slice(shape)));
+        self.buffers.len() - 1
+    }
+
+    /// The element type of a node.
+    pub(super) fn ty(&self, node: Node) -> ElementType {
+        self.nodes[node.0 as usize].1
+    }
+
+    /// What a node computes.
+    pub(super) fn data(&self, node: Node) -> &NodeData {
+        &self.nodes[node.0 as usize].0
+    }
+}

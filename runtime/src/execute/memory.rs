@@ -1,0 +1,65 @@
+#![allow(unsafe_code, reason = "an arena is one allocation that kernels reach by address")]
+//! A device's memory: one aligned, zeroed allocation.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use super::step::ALIGNMENT;
+
+/// One allocation. Its bytes are only reached through pointers.
+pub(super) struct Arena {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: an arena is plain bytes; who reads and writes them when is the executor's protocol.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// `bytes` of zeros; `None` when there isn't as much memory.
+    pub(super) fn new(bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.max(ALIGNMENT), ALIGNMENT).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self { start, layout })
+    }
+
+    /// The address of byte `offset`.
+    pub(super) fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset <= self.layout.size(), "offset {offset} in an arena of {}", self.layout.size());
+        // SAFETY: inside the allocation or one past it, as just checked.
+        unsafe { self.start.as_ptr().add(offset) }
+    }
+
+    /// A copy of `bytes` bytes from `offset` on.
+    pub(super) fn read(&self, offset: usize, bytes: usize) -> Vec<u8> {
+        assert!(offset + bytes <= self.layout.size(), "bytes past the end of an arena");
+        let mut out = vec![0; bytes];
+        // SAFETY: both ranges are as long as said; no kernel runs while the executor's own thread reads.
+        unsafe { std::ptr::copy_nonoverlapping(self.at(offset), out.as_mut_ptr(), bytes) };
+        out
+    }
+
+    /// Writes `bytes` from `offset` on.
+    pub(super) fn write(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.layout.size(), "bytes past the end of an arena");
+        // SAFETY: as in `read`.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
+    }
+
+    /// Copies `bytes` bytes inside the arena; the ranges may overlap.
+    pub(super) fn copy(&self, from: usize, to: usize, bytes: usize) {
+        assert!(from.max(to) + bytes <= self.layout.size(), "bytes past the end of an arena");
+        // SAFETY: both ranges are inside.
+        unsafe { std::ptr::copy(self.at(from), self.at(to), bytes) };
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and dropped once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}

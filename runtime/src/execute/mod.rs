@@ -1,0 +1,17 @@
+//! The executor: a per-device program as a list of steps over one preplanned arena, run by one thread a device.
+//!
+//! Loop nests are fused into kernels and compiled; products go to a matrix library; collectives read the other
+//! devices' memory. One compiled program serves all devices. What has no native code runs by its reference meaning.
+
+mod address;
+mod arena;
+mod arith;
+mod emit;
+mod fuse;
+mod fused;
+mod lower;
+mod memory;
+mod run;
+mod step;
+
+pub use run::{Executable, Session};

@@ -1,0 +1,227 @@
+#![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
+//! Compiling a lowered program, and running it on a thread a device.
+
+use std::sync::Arc;
+
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::Program;
+use dialect::kernel::External;
+use dialect::literal::Literal;
+use dialect::ops::func;
+use dialect::sharding::Layout;
+use dialect::signature::Signature;
+
+use super::arena::place;
+use super::lower::{Lowered, lower};
+use super::memory::Arena;
+use super::step::{Slot, SlotData, Step};
+use crate::jit::{Engine, KernelFn};
+
+/// A compiled per-device program: code and plan, shared by all devices.
+pub struct Executable {
+    program: Arc<Program>,
+    lowered: Lowered,
+    kernels: Vec<KernelFn>,
+    arena_bytes: usize,
+    arguments: Vec<Layout>,
+    results: Vec<Layout>,
+    devices: usize,
+}
+
+/// The memory of all devices, and what has been put there.
+pub struct Session<'e> {
+    executable: &'e Executable,
+    arenas: Vec<Arena>,
+}
+
+/// Kernels are compiled in as many modules as this, each on a thread of its own.
+const MODULES: usize = 2;
+
+impl Executable {
+    /// Compiles a program that `partition` has written. The whole program may also be one that never was partitioned
+    /// and needs one device only.
+    pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
+        let bug = |message: String| Diagnostic::error("run", Default::default(), message);
+        let signature = Signature::of(&mut program)
+            .ok_or_else(|| bug("@main doesn't say its global types".to_owned()).note("run the pass partition before"))?;
+        let main = func::function(&program, "main").ok_or_else(|| bug("there is no function @main".to_owned()))?;
+        let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
+        let mut lowered = lower(&program, block)?;
+        let arena_bytes = place(&mut lowered.slots);
+        let engine = Engine::new().map_err(bug)?;
+        let texts: Vec<String> = (0..MODULES.min(lowered.kernels.len()))
+            .map(|m| lowered.kernels.iter().skip(m).step_by(MODULES).map(String::as_str).collect())
+            .collect();
+        let module = engine.compile_all(&texts).map_err(|e| bug(format!("no native code for a kernel: {e}")))?;
+        let kernels = (0..lowered.kernels.len())
+            .map(|i| module.function(&format!("k{i}")).ok_or_else(|| bug(format!("kernel k{i} was not compiled"))))
+            .collect::<Result<_, _>>()?;
+        let devices = func::num_partitions(&program).max(1) as usize;
+        Ok(Self {
+            arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
+            results: signature.results.iter().map(|s| signature.layout(s)).collect(),
+            program: Arc::new(program),
+            lowered,
+            kernels,
+            arena_bytes,
+            devices,
+        })
+    }
+
+    /// The MLIR text of the kernels.
+    pub fn kernel_text(&self) -> String {
+        self.lowered.kernels.concat()
+    }
+
+    /// Number of devices.
+    pub fn devices(&self) -> usize {
+        self.devices
+    }
+
+    /// Bytes of one device's arena.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena_bytes
+    }
+
+    /// The memory of all devices, constants in place.
+    pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
+        let arenas: Option<Vec<Arena>> = (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect();
+        let arenas = arenas.ok_or_else(|| {
+            let message = format!("{} devices of {} bytes each don't fit in memory", self.devices, self.arena_bytes);
+            Diagnostic::error("run", Default::default(), message).note("use a smaller program or fewer devices")
+        })?;
+        for constant in &self.lowered.constants {
+            let bytes = constant.value.dense_bytes();
+            arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
+        }
+        Ok(Session { executable: self, arenas })
+    }
+
+    fn slot(&self, slot: Slot) -> &SlotData {
+        &self.lowered.slots[slot.0 as usize]
+    }
+}
+
+impl Session<'_> {
+    /// Cuts the global inputs and gives every device its pieces.
+    pub fn set_inputs(&self, inputs: &[Literal]) -> Result<(), String> {
+        let e = self.executable;
+        if inputs.len() != e.arguments.len() {
+            return Err(format!("the program takes {} arguments, {} are given", e.arguments.len(), inputs.len()));
+        }
+        for (i, (input, layout)) in inputs.iter().zip(&e.arguments).enumerate() {
+            if input.ty() != layout.ty {
+                return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
+            }
+            let slot = e.slot(e.lowered.arguments[i]);
+            for (device, arena) in self.arenas.iter().enumerate() {
+                arena.write(slot.offset, &layout.cut(input, device).dense_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program once on all devices.
+    pub fn run(&self) -> Result<(), String> {
+        let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
+            let spawn = |device: usize| {
+                let builder = std::thread::Builder::new().name(format!("device {device}")).stack_size(1 << 20);
+                builder.spawn_scoped(scope, move || Device { session: self, device }.main())
+            };
+            let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
+            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), String>>>| match h {
+                Ok(h) => h.join().unwrap_or_else(|_| Err("a device stopped unexpectedly".to_owned())),
+                Err(e) => Err(format!("no thread for a device: {e}")),
+            };
+            handles.into_iter().map(join).collect()
+        });
+        results.into_iter().collect()
+    }
+
+    /// Puts the devices' results together.
+    pub fn results(&self) -> Vec<Literal> {
+        let e = self.executable;
+        let result = |(i, layout): (usize, &Layout)| {
+            let slot = e.slot(e.lowered.results[i]);
+            let piece = |a: &Arena| Literal::from_bytes(slot.element, &slot.shape, a.read(slot.offset, slot.bytes));
+            layout.assemble(&self.arenas.iter().map(piece).collect::<Vec<_>>())
+        };
+        e.results.iter().enumerate().map(result).collect()
+    }
+}
+
+/// One device while it runs.
+struct Device<'s> {
+    session: &'s Session<'s>,
+    device: usize,
+}
+
+impl Device<'_> {
+    fn main(&self) -> Result<(), String> {
+        self.steps(&self.session.executable.lowered.steps)
+    }
+
+    fn arena(&self) -> &Arena {
+        &self.session.arenas[self.device]
+    }
+
+    fn slot(&self, slot: Slot) -> &SlotData {
+        self.session.executable.slot(slot)
+    }
+
+    fn steps(&self, steps: &[Step]) -> Result<(), String> {
+        steps.iter().try_for_each(|s| self.step(s))
+    }
+
+    fn step(&self, step: &Step) -> Result<(), String> {
+        let e = self.session.executable;
+        let arena = self.arena();
+        match step {
+            Step::Kernel { kernel, slots } => {
+                let pointers: smallvec::SmallVec<[*mut u8; 16]> = slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
+                // SAFETY: slots lie inside the arena at the alignment of the arena, have the sizes of the kernel's
+                // memrefs, and those alive at one step don't overlap; only this thread touches this arena now.
+                unsafe { e.kernels[*kernel].call(&pointers, &[]) };
+            }
+            Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
+            Step::DeviceId { kind, out } => {
+                let id = if *kind == External::PartitionId { self.device as u32 } else { 0 };
+                arena.write(self.slot(*out).offset, &id.to_le_bytes());
+            }
+            Step::While { condition, predicate, body } => loop {
+                self.steps(condition)?;
+                if arena.read(self.slot(*predicate).offset, 1)[0] == 0 {
+                    break;
+                }
+                self.steps(body)?;
+            },
+            Step::Branch { index, branches } => {
+                let slot = self.slot(*index);
+                let bytes = arena.read(slot.offset, slot.bytes);
+                let choice = match bytes[..] {
+                    [b] => usize::from(b == 0),
+                    _ => Literal::from_bytes(slot.element, &slot.shape, bytes).get(0).as_i64().map_or(usize::MAX, |v| v as usize),
+                };
+                let branch = branches.get(choice).or(branches.last());
+                branch.map_or(Ok(()), |b| self.steps(b))?;
+            }
+            Step::Interpret { op, operands, results } => {
+                let literal = |s: &Slot| {
+                    let slot = self.slot(*s);
+                    Literal::from_bytes(slot.element, &slot.shape, arena.read(slot.offset, slot.bytes))
+                };
+                let operands: Vec<Literal> = operands.iter().map(literal).collect();
+                let values = crate::reference::evaluate_op(&e.program, *op, &operands).map_err(|err| err.message)?;
+                for (slot, value) in results.iter().zip(values) {
+                    arena.write(self.slot(*slot).offset, &value.dense_bytes());
+                }
+            }
+            Step::Gemm { .. } | Step::Collective { .. } => self.external(step)?,
+        }
+        Ok(())
+    }
+
+    fn external(&self, _step: &Step) -> Result<(), String> {
+        Err("not wired".to_owned())
+    }
+}

@@ -1,0 +1,155 @@
+//! Native code computes what the reference evaluator computes, on programs of one device.
+#![cfg(feature = "jit")]
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::{ElementType, TensorType};
+use dialect::literal::Literal;
+use dialect::ops::func;
+use dialect::scalar::Scalar;
+use runtime::execute::Executable;
+use runtime::reference::evaluate_global;
+
+/// Small values of any type, the same every time.
+fn input(ty: &TensorType, salt: u64) -> Literal {
+    let mut seed = 0x9E37_79B9_7F4A_7C15u64.wrapping_add(salt);
+    Literal::from_fn(ty, |_| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        let v = (seed % 17) as i64 - 8;
+        match ty.element {
+            e if e.is_float() => Scalar::Float(v as f64 / 4.0),
+            ElementType::I1 => Scalar::Int((v & 1).into()),
+            _ => Scalar::Int(v.into()).round(ty.element),
+        }
+    })
+}
+
+fn check(text: &str) {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+    let main = func::function(&program, "main").expect("a main");
+    let types: Vec<TensorType> = func::signature(&program, main)
+        .inputs
+        .iter()
+        .map(|&t| program.type_data(t).tensor().expect("a tensor").clone())
+        .collect();
+    let inputs: Vec<Literal> = types.iter().enumerate().map(|(i, t)| input(t, i as u64)).collect();
+    let expected = evaluate_global(&program, &inputs).expect("evaluates");
+    let executable = Executable::compile(program).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
+    let session = executable.session().expect("memory");
+    session.set_inputs(&inputs).expect("inputs fit");
+    session.run().expect("runs");
+    for (r, (got, want)) in session.results().iter().zip(&expected).enumerate() {
+        assert_eq!(got.ty(), want.ty());
+        for i in 0..want.len() {
+            let (g, w) = (got.get(i), want.get(i));
+            let close = match (g, w) {
+                (Scalar::Float(a), Scalar::Float(b)) => {
+                    let eps = if want.element.bits() < 32 { 2e-2 } else { 1e-5 };
+                    a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= eps + eps * b.abs()
+                }
+                _ => g == w,
+            };
+            assert!(close, "result {r} element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
+        }
+    }
+}
+
+#[test]
+fn elementwise_chains_of_every_type() {
+    for t in ["f32", "f64", "bf16", "f16"] {
+        check(&format!(
+            "func.func @main(%a: tensor<5x7x{t}>, %b: tensor<5x7x{t}>) -> (tensor<5x7x{t}>, tensor<5x7xi1>) {{
+              %0 = stablehlo.multiply %a, %a : tensor<5x7x{t}>
+              %1 = stablehlo.add %0, %b : tensor<5x7x{t}>
+              %2 = stablehlo.tanh %1 : tensor<5x7x{t}>
+              %3 = stablehlo.maximum %2, %a : tensor<5x7x{t}>
+              %4 = stablehlo.exponential %3 : tensor<5x7x{t}>
+              %5 = stablehlo.sign %a : tensor<5x7x{t}>
+              %6 = stablehlo.divide %4, %5 : tensor<5x7x{t}>
+              %7 = stablehlo.compare GT, %6, %b : (tensor<5x7x{t}>, tensor<5x7x{t}>) -> tensor<5x7xi1>
+              %8 = stablehlo.select %7, %6, %1 : tensor<5x7xi1>, tensor<5x7x{t}>
+              return %8, %7 : tensor<5x7x{t}>, tensor<5x7xi1>
+            }}"
+        ));
+    }
+    for t in ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"] {
+        check(&format!(
+            "func.func @main(%a: tensor<5x7x{t}>, %b: tensor<5x7x{t}>) -> (tensor<5x7x{t}>, tensor<5x7x{t}>, tensor<5x7xf32>) {{
+              %0 = stablehlo.divide %a, %b : tensor<5x7x{t}>
+              %1 = stablehlo.remainder %a, %b : tensor<5x7x{t}>
+              %2 = stablehlo.shift_left %a, %b : tensor<5x7x{t}>
+              %3 = stablehlo.shift_right_logical %a, %b : tensor<5x7x{t}>
+              %4 = stablehlo.shift_right_arithmetic %a, %b : tensor<5x7x{t}>
+              %5 = stablehlo.xor %2, %3 : tensor<5x7x{t}>
+              %6 = stablehlo.add %5, %4 : tensor<5x7x{t}>
+              %7 = stablehlo.minimum %0, %1 : tensor<5x7x{t}>
+              %8 = stablehlo.convert %7 : (tensor<5x7x{t}>) -> tensor<5x7xf32>
+              %9 = stablehlo.not %6 : tensor<5x7x{t}>
+              %10 = stablehlo.popcnt %9 : tensor<5x7x{t}>
+              return %10, %7, %8 : tensor<5x7x{t}>, tensor<5x7x{t}>, tensor<5x7xf32>
+            }}"
+        ));
+    }
+}
+
+#[test]
+fn softmax_and_column_sums() {
+    check(
+        "func.func @main(%a: tensor<6x16xf32>) -> (tensor<6x16xf32>, tensor<16xf32>) {
+          %z = stablehlo.constant dense<0.0> : tensor<f32>
+          %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+          %m = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<6x16xf32>, tensor<f32>) -> tensor<6xf32>
+          %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<6xf32>) -> tensor<6x16xf32>
+          %d = stablehlo.subtract %a, %mb : tensor<6x16xf32>
+          %e = stablehlo.exponential %d : tensor<6x16xf32>
+          %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x16xf32>, tensor<f32>) -> tensor<6xf32>
+          %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<6xf32>) -> tensor<6x16xf32>
+          %r = stablehlo.divide %e, %sb : tensor<6x16xf32>
+          %c = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6x16xf32>, tensor<f32>) -> tensor<16xf32>
+          return %r, %c : tensor<6x16xf32>, tensor<16xf32>
+        }",
+    );
+}
+
+#[test]
+fn moving_elements() {
+    check(
+        "func.func @main(%a: tensor<4x6xi32>, %b: tensor<3x6xi32>, %k: tensor<i32>) -> (tensor<2x3x7xi32>, tensor<9x5xi32>, tensor<2x2xi32>, tensor<4x6xi32>) {
+          %c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<4x6xi32>, tensor<3x6xi32>) -> tensor<7x6xi32>
+          %t = stablehlo.transpose %c, dims = [1, 0] : (tensor<7x6xi32>) -> tensor<6x7xi32>
+          %r = stablehlo.reshape %t : (tensor<6x7xi32>) -> tensor<2x3x7xi32>
+          %z = stablehlo.constant dense<9> : tensor<i32>
+          %s = stablehlo.slice %c [0:7:2, 1:6:2] : (tensor<7x6xi32>) -> tensor<4x3xi32>
+          %p = stablehlo.pad %s, %z, low = [1, -1], high = [1, 1], interior = [1, 1] : (tensor<4x3xi32>, tensor<i32>) -> tensor<9x5xi32>
+          %d = stablehlo.dynamic_slice %a, %k, %k, sizes = [2, 2] : (tensor<4x6xi32>, tensor<i32>, tensor<i32>) -> tensor<2x2xi32>
+          %one = stablehlo.constant dense<1> : tensor<i32>
+          %u = stablehlo.dynamic_update_slice %a, %d, %one, %k : (tensor<4x6xi32>, tensor<2x2xi32>, tensor<i32>, tensor<i32>) -> tensor<4x6xi32>
+          return %r, %p, %d, %u : tensor<2x3x7xi32>, tensor<9x5xi32>, tensor<2x2xi32>, tensor<4x6xi32>
+        }",
+    );
+}
+
+#[test]
+fn loops_carry_and_swap() {
+    check(
+        "func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> (tensor<i32>, tensor<3xf32>, tensor<3xf32>) {
+          %zero = stablehlo.constant dense<0> : tensor<i32>
+          %r:3 = stablehlo.while(%i = %zero, %x = %a, %y = %b) : tensor<i32>, tensor<3xf32>, tensor<3xf32>
+          cond {
+            %n = stablehlo.constant dense<5> : tensor<i32>
+            %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %p : tensor<i1>
+          } do {
+            %one = stablehlo.constant dense<1> : tensor<i32>
+            %j = stablehlo.add %i, %one : tensor<i32>
+            %s = stablehlo.add %x, %a : tensor<3xf32>
+            stablehlo.return %j, %y, %s : tensor<i32>, tensor<3xf32>, tensor<3xf32>
+          }
+          return %r#0, %r#1, %r#2 : tensor<i32>, tensor<3xf32>, tensor<3xf32>
+        }",
+    );
+}
