@@ -4,6 +4,7 @@
 
 #[cfg(feature = "jit")]
 pub mod execute;
+pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
 pub mod reference;

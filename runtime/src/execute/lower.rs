@@ -6,13 +6,13 @@ use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Block, ElementType, Op, Program, Value, ValueSource};
 use dialect::kernel::{External, Inst, Kernel, Nest};
 use dialect::op::Control;
-use dialect::ops::contraction::DotDims;
 use dialect::scalar::ScalarOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arith;
 use super::emit::{emit, storage};
 use super::fuse::fuse;
+use crate::gemm::Gemm;
 use super::step::{CollectiveSite, ConstantSlot, Slot, SlotData, Step};
 
 /// A program as steps, before machine code.
@@ -30,8 +30,8 @@ pub(super) struct Lowered {
     pub constants: Vec<ConstantSlot>,
     /// MLIR text of each distinct kernel: functions `k0`, `k1`, ….
     pub kernels: Vec<String>,
-    /// Products: the op and the shapes of its operands.
-    pub gemms: Vec<Op>,
+    /// Matrix products.
+    pub gemms: Vec<Gemm>,
     /// Collectives.
     pub collectives: Vec<CollectiveSite>,
 }
@@ -222,8 +222,8 @@ impl Lowering<'_> {
                 self.out.collectives.push(CollectiveSite { collective, op });
                 Step::Collective { collective: self.out.collectives.len() - 1, operands, results }
             }
-            Kernel::Nest(_) if DotDims::of(view).is_some() && self.has_gemm(op) => {
-                self.out.gemms.push(op);
+            Kernel::Nest(_) if Gemm::of(view).is_some() => {
+                self.out.gemms.extend(Gemm::of(view));
                 Step::Gemm { gemm: self.out.gemms.len() - 1, lhs: operands[0], rhs: operands[1], out: results[0] }
             }
             Kernel::Control => {
@@ -234,12 +234,6 @@ impl Lowering<'_> {
         };
         steps.push(step);
         Ok(())
-    }
-
-    fn has_gemm(&self, op: Op) -> bool {
-        let view = self.program.view(op);
-        let element = |t: Option<&dialect::ir::TensorType>| t.and_then(|t| storage(t.element)).is_some();
-        element(view.operand_tensor(0)) && element(view.operand_tensor(1)) && element(view.result_tensor(0))
     }
 
     fn control(&mut self, op: Op, control: Control, steps: &mut Vec<Step>) -> Result<(), Diagnostic> {

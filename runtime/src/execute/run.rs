@@ -216,7 +216,12 @@ impl Device<'_> {
                     arena.write(self.slot(*slot).offset, &value.dense_bytes());
                 }
             }
-            Step::Gemm { .. } | Step::Collective { .. } => self.external(step)?,
+            Step::Gemm { gemm, lhs, rhs, out } => {
+                let at = |s: &Slot| arena.at(self.slot(*s).offset);
+                // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
+                unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out)) };
+            }
+            Step::Collective { .. } => self.external(step)?,
         }
         Ok(())
     }

@@ -1,0 +1,291 @@
+#![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
+//! Matrix products of any `dot_general`, through a well-kept GEMM for floats.
+//!
+//! The dimensions of each part (batch, rows, contracted, columns) that lie evenly in all the tensors they run through
+//! are joined; the longest run of rows, contracted and columns goes to the library, the others are loops around it.
+//! bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
+
+use dialect::ir::{ElementClass, ElementType, OpRef};
+use dialect::ops::contraction::DotDims;
+use gemm::Parallelism;
+use half::{bf16, f16};
+use smallvec::SmallVec;
+
+/// A run of positions: how many, and how far apart in each tensor, in elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    size: usize,
+    lhs: isize,
+    rhs: isize,
+    out: isize,
+}
+
+/// A planned product.
+#[derive(Clone, Debug)]
+pub struct Gemm {
+    /// Element types of left operand, right operand and result.
+    types: [ElementType; 3],
+    /// Elements of each.
+    lengths: [usize; 3],
+    /// Loops around the library's product; `true` for contracted ones.
+    outer: SmallVec<[(Run, bool); 4]>,
+    rows: Run,
+    columns: Run,
+    contracted: Run,
+}
+
+const ONE: Run = Run { size: 1, lhs: 0, rhs: 0, out: 0 };
+
+impl Gemm {
+    /// The product `op` is; `None` for other ops and for types without native code.
+    pub fn of(op: OpRef<'_>) -> Option<Self> {
+        let dims = DotDims::of(op)?;
+        let (lhs, rhs, out) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
+        let types = [lhs.element, rhs.element, out.element];
+        if !types.iter().all(|&t| is_supported(t)) || types.iter().any(|t| t.is_float() != out.element.is_float()) {
+            return None;
+        }
+        let (ls, rs, os) = (strides(&lhs.shape), strides(&rhs.shape), strides(&out.shape));
+        let mut at = 0;
+        let mut next = || {
+            at += 1;
+            os[at - 1]
+        };
+        let pair = |a: &[usize], b: &[usize]| a.iter().copied().zip(b.iter().copied()).collect::<Vec<_>>();
+        let batch: Vec<Run> = pair(&dims.lhs_batch, &dims.rhs_batch)
+            .into_iter()
+            .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: next() })
+            .collect();
+        let rows: Vec<Run> =
+            dims.lhs_free.iter().map(|&l| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: 0, out: next() }).collect();
+        let columns: Vec<Run> =
+            dims.rhs_free.iter().map(|&r| Run { size: rhs.shape[r] as usize, lhs: 0, rhs: rs[r], out: next() }).collect();
+        let mut contracted: Vec<Run> = pair(&dims.lhs_contract, &dims.rhs_contract)
+            .into_iter()
+            .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: 0 })
+            .collect();
+        // The order of summands is free: the left operand's, so that neighbors join.
+        contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
+        let mut outer: SmallVec<[(Run, bool); 4]> = join(batch).into_iter().map(|r| (r, false)).collect();
+        let (rows, columns, contracted) = (longest(rows, &mut outer, false), longest(columns, &mut outer, false), longest(contracted, &mut outer, true));
+        let length = |shape: &[i64]| shape.iter().product::<i64>().max(0) as usize;
+        let lengths = [length(&lhs.shape), length(&rhs.shape), length(&out.shape)];
+        Some(Self { types, lengths, outer, rows, columns, contracted })
+    }
+
+    /// Multiplies and adds.
+    ///
+    /// # Safety
+    ///
+    /// The pointers are aligned to their elements and reach as many of them as the operands and the result have;
+    /// nobody writes the operands or touches the result meanwhile.
+    pub unsafe fn run(&self, lhs: *const u8, rhs: *const u8, out: *mut u8) {
+        let [l, r, o] = self.types;
+        // SAFETY: the caller's promise, passed on; buffers made here are as long as the tensors.
+        unsafe {
+            match (l, r, o) {
+                (ElementType::F32, ElementType::F32, ElementType::F32) => self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast()),
+                (ElementType::F64, ElementType::F64, ElementType::F64) => self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast()),
+                _ if !o.is_float() => self.integers(lhs, rhs, out),
+                _ if self.types.contains(&ElementType::F64) => {
+                    let (a, b) = (widened::<f64>(lhs, l, self.lengths[0]), widened::<f64>(rhs, r, self.lengths[1]));
+                    let mut c = vec![0f64; self.lengths[2]];
+                    self.floats::<f64>(a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+                    c.iter().enumerate().for_each(|(i, &v)| store(out, o, i, v));
+                }
+                _ => {
+                    let (a, b) = (widened::<f32>(lhs, l, self.lengths[0]), widened::<f32>(rhs, r, self.lengths[1]));
+                    let mut c = vec![0f32; self.lengths[2]];
+                    self.floats::<f32>(a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+                    c.iter().enumerate().for_each(|(i, &v)| store(out, o, i, v.into()));
+                }
+            }
+        }
+    }
+
+    /// Calls `f` with the offsets of every library product, and whether it adds to what is there.
+    fn each(&self, mut f: impl FnMut(isize, isize, isize, bool)) {
+        if self.outer.iter().any(|o| o.0.size == 0) {
+            return;
+        }
+        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
+        loop {
+            let (mut l, mut r, mut o, mut adds) = (0, 0, 0, false);
+            for (&(run, contracted), &i) in self.outer.iter().zip(&index) {
+                l += run.lhs * i as isize;
+                r += run.rhs * i as isize;
+                o += run.out * i as isize;
+                adds |= contracted && i > 0;
+            }
+            f(l, r, o, adds);
+            let Some(d) = (0..index.len()).rev().find(|&d| index[d] + 1 < self.outer[d].0.size) else { return };
+            index[d] += 1;
+            index[d + 1..].fill(0);
+        }
+    }
+
+    unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T) {
+        let (m, n, k) = (self.rows, self.columns, self.contracted);
+        let nothing = k.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
+        if nothing {
+            // SAFETY: the result has that many elements.
+            (0..self.lengths[2]).for_each(|i| unsafe { out.add(i).write(T::default()) });
+            return;
+        }
+        self.each(|l, r, o, adds| {
+            // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
+            unsafe {
+                gemm::gemm(
+                    m.size,
+                    n.size,
+                    k.size,
+                    out.offset(o),
+                    n.out,
+                    m.out,
+                    adds,
+                    lhs.offset(l),
+                    k.lhs,
+                    m.lhs,
+                    rhs.offset(r),
+                    n.rhs,
+                    k.rhs,
+                    T::ONE,
+                    T::ONE,
+                    false,
+                    false,
+                    false,
+                    Parallelism::None,
+                );
+            }
+        });
+    }
+
+    unsafe fn integers(&self, lhs: *const u8, rhs: *const u8, out: *mut u8) {
+        let [lt, rt, ot] = self.types;
+        let (m, n, k) = (self.rows, self.columns, self.contracted);
+        let width = ot.bytes();
+        // SAFETY: the result has that many bytes.
+        unsafe { std::ptr::write_bytes(out, 0, self.lengths[2] * width) };
+        if k.size == 0 {
+            return;
+        }
+        self.each(|l, r, o, _| {
+            for i in 0..m.size as isize {
+                for j in 0..n.size as isize {
+                    let mut sum = 0i64;
+                    for x in 0..k.size as isize {
+                        // SAFETY: as in `floats`.
+                        let (a, b) = unsafe { (load(lhs, lt, l + i * m.lhs + x * k.lhs), load(rhs, rt, r + j * n.rhs + x * k.rhs)) };
+                        sum = sum.wrapping_add(a.wrapping_mul(b));
+                    }
+                    let at = (o + i * m.out + j * n.out) * width as isize;
+                    // SAFETY: as in `floats`; the low bytes are the value modulo the type.
+                    unsafe {
+                        let old = load(out, ot, at / width as isize);
+                        let new = if ot == ElementType::I1 { i64::from(old + sum != 0) } else { old.wrapping_add(sum) };
+                        std::ptr::copy_nonoverlapping(new.to_le_bytes().as_ptr(), out.offset(at), width);
+                    }
+                }
+            }
+        });
+    }
+}
+
+trait Float: Copy + Default + 'static {
+    const ONE: Self;
+    fn of(v: f32) -> Self;
+}
+
+impl Float for f32 {
+    const ONE: Self = 1.0;
+    fn of(v: f32) -> Self {
+        v
+    }
+}
+
+impl Float for f64 {
+    const ONE: Self = 1.0;
+    fn of(v: f32) -> Self {
+        v.into()
+    }
+}
+
+fn is_supported(t: ElementType) -> bool {
+    let known = matches!(t, ElementType::BF16 | ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::I1);
+    known || t.is_integer() && t.bits() >= 8
+}
+
+fn strides(shape: &[i64]) -> SmallVec<[isize; 6]> {
+    let mut out: SmallVec<[isize; 6]> = SmallVec::from_elem(1, shape.len());
+    for d in (1..shape.len()).rev() {
+        out[d - 1] = out[d] * shape[d] as isize;
+    }
+    out
+}
+
+/// Neighbors that lie evenly in every tensor, as one.
+fn join(runs: Vec<Run>) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::new();
+    for r in runs.into_iter().filter(|r| r.size != 1) {
+        if let Some(last) = out.last_mut() {
+            let n = r.size as isize;
+            if (last.lhs, last.rhs, last.out) == (r.lhs * n, r.rhs * n, r.out * n) {
+                *last = Run { size: last.size * r.size, ..r };
+                continue;
+            }
+        }
+        out.push(r);
+    }
+    out
+}
+
+/// The longest run; the others go to `outer`.
+fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: bool) -> Run {
+    let mut runs = join(runs);
+    let Some(i) = (0..runs.len()).max_by_key(|&i| (runs[i].size, i)) else { return ONE };
+    let best = runs.remove(i);
+    outer.extend(runs.into_iter().map(|r| (r, contracted)));
+    best
+}
+
+/// All elements as wider floats.
+unsafe fn widened<T: Float>(from: *const u8, element: ElementType, n: usize) -> Vec<T> {
+    let value = |i: usize| {
+        // SAFETY: the tensor has `n` elements.
+        unsafe {
+            match element {
+                ElementType::BF16 => T::of(from.cast::<bf16>().add(i).read().to_f32()),
+                ElementType::F16 => T::of(from.cast::<f16>().add(i).read().to_f32()),
+                _ => T::of(from.cast::<f32>().add(i).read()),
+            }
+        }
+    };
+    if element == ElementType::F64 {
+        // Only asked for when `T` is f64, whose representation it is.
+        // SAFETY: the tensor has `n` elements of that size.
+        return (0..n).map(|i| unsafe { from.cast::<T>().add(i).read() }).collect();
+    }
+    (0..n).map(value).collect()
+}
+
+unsafe fn store(out: *mut u8, element: ElementType, i: usize, v: f64) {
+    // SAFETY: `i` is below the number of elements.
+    unsafe {
+        match element {
+            ElementType::BF16 => out.cast::<bf16>().add(i).write(bf16::from_f64(v)),
+            ElementType::F16 => out.cast::<f16>().add(i).write(f16::from_f64(v)),
+            ElementType::F32 => out.cast::<f32>().add(i).write(v as f32),
+            _ => out.cast::<f64>().add(i).write(v),
+        }
+    }
+}
+
+unsafe fn load(from: *const u8, element: ElementType, i: isize) -> i64 {
+    let n = element.bytes();
+    let mut bytes = [0u8; 8];
+    // SAFETY: element `i` is inside the tensor, `n` is at most 8.
+    unsafe { std::ptr::copy_nonoverlapping(from.offset(i * n as isize), bytes.as_mut_ptr(), n) };
+    let v = i64::from_le_bytes(bytes);
+    let shift = 64 - 8 * n as u32;
+    if element.class() == ElementClass::Signed { v << shift >> shift } else { v }
+}
