@@ -131,6 +131,36 @@ pub struct DataFlow {
     pub targets: SmallVec<[Value; 3]>,
 }
 
+/// In which round of sharding propagation an op takes part, and which way: the order in which conflicts are settled.
+/// Source: Shardy, op priorities.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Spread {
+    /// First, both ways; an operand is not cut where a result refuses to be: elementwise ops.
+    Elementwise,
+    /// First, both ways: reshape, transpose.
+    First,
+    /// First from operands to results, late the other way: dynamic slices and updates.
+    FirstForward,
+    /// From results to operands when the middle rounds come, the other way last: broadcasts.
+    BackwardFirst,
+    /// Along pass-through factors in the middle rounds, along the others after.
+    Late,
+}
+
+/// How an op stands to constants. What is made of constants alone is copied for every use that is not, so that two
+/// uses of a constant don't make their other operands lie alike.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Constancy {
+    /// A constant by itself: `constant`, `iota`.
+    Source,
+    /// Constant when its operands are.
+    Preserving,
+    /// Constant when its operands are; over a scalar that is none it is copied for every use too: broadcasts.
+    Broadcast,
+    /// Never.
+    No,
+}
+
 /// What one op means. Required where silence would be wrong, defaulted where the generic answer is right.
 pub trait OpDef: Sync {
     /// The full name, `stablehlo.add`.
@@ -219,6 +249,25 @@ pub trait OpDef: Sync {
 
     /// Whether each result element depends on the same element of every non-scalar operand alone.
     fn elementwise(&self) -> bool {
+        false
+    }
+
+    /// When sharding propagation visits it.
+    fn spread(&self, _op: OpRef<'_>) -> Spread {
+        if self.elementwise() { Spread::Elementwise } else { Spread::Late }
+    }
+
+    /// How it stands to constants.
+    fn constancy(&self, op: OpRef<'_>) -> Constancy {
+        match self.constant(op) {
+            Some(_) => Constancy::Source,
+            None if self.elementwise() && !self.side_effect(op) => Constancy::Preserving,
+            None => Constancy::No,
+        }
+    }
+
+    /// Whether its sharding rule looks past its own attributes and types, at what makes its operands.
+    fn rule_reads_operands(&self) -> bool {
         false
     }
 

@@ -8,6 +8,7 @@ pub mod import;
 pub mod options;
 pub mod partition;
 mod pass;
+pub mod propagate;
 mod registry;
 
 pub use pass::{Pass, Report, Step, run_passes};

@@ -8,7 +8,7 @@ use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Inst, Kernel, Nest};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
@@ -239,6 +239,10 @@ impl OpDef for Iota {
         }
         let count = |i: i64| ScalarOp::Convert.apply(ElementType::I64, ty.element, &[Scalar::Int(i.into())]);
         Ok(vec![Literal::from_scalars(ty.element, &ty.shape, Indices::of(&ty.shape).map(|at| count(at[dim])))])
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::Source
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -10,7 +10,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, TensorType};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -216,6 +216,14 @@ impl OpDef for Reshape {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Ok(vec![operands[0].reshaped(&result(op, 0)?.shape)])
+    }
+
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::First
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::Preserving
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -8,7 +8,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -127,6 +127,14 @@ impl OpDef for BroadcastInDim {
         })])
     }
 
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::BackwardFirst
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::Broadcast
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<2x3xf32>) %r = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (tensor<2x3xf32>) -> tensor<4x2x3xf32>",
@@ -216,6 +224,10 @@ impl OpDef for Transpose {
             }
             (operand, operand.position(&from))
         })])
+    }
+
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::First
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -12,7 +12,7 @@ use crate::ir::{ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -126,6 +126,10 @@ impl OpDef for Slice {
             let from = at.iter().enumerate().map(|(d, &i)| ranges.start[d] + i * ranges.stride[d]);
             (operand, operand.position(&from.collect::<Shape>()))
         })])
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::Preserving
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -255,6 +259,10 @@ impl OpDef for DynamicSlice {
         })])
     }
 
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::FirstForward
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x6xf32>, %i: tensor<i32>, %j: tensor<i32>) %r = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>",
@@ -374,6 +382,10 @@ impl OpDef for DynamicUpdateSlice {
                 (operand, operand.position(at))
             }
         })])
+    }
+
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::FirstForward
     }
 
     fn examples(&self) -> &'static [&'static str] {

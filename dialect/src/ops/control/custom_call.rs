@@ -7,7 +7,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef, TensorType};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
-use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::op::{Control, Inferred, OpDef, Problem, Spread};
 use crate::ops::check::{self, Tolerance};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
@@ -129,6 +129,10 @@ impl OpDef for CustomCall {
             }
             _ => Err(EvalError::new(format!("{} compares two values", target(op)))),
         }
+    }
+
+    fn spread(&self, op: OpRef<'_>) -> Spread {
+        if matches!(target(op), "MoveToDevice" | "MoveToHost") { Spread::First } else { Spread::Late }
     }
 
     fn examples(&self) -> &'static [&'static str] {

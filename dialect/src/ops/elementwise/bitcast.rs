@@ -8,7 +8,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{ElementClass, ElementType, OpRef, TensorType};
 use crate::kernel::{Arg, Body, Index, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::ops::constraint::{Checked, one, operand_count, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -93,6 +93,11 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     Some(nest)
 }
 
+/// Whether operand and result have one shape, so that elements stand for themselves.
+fn keeps_shape(op: OpRef<'_>) -> bool {
+    op.operand_tensor(0).map(|t| &t.shape) == op.result_tensor(0).map(|t| &t.shape)
+}
+
 impl OpDef for BitcastConvert {
     fn name(&self) -> &'static str {
         "stablehlo.bitcast_convert"
@@ -131,6 +136,14 @@ impl OpDef for BitcastConvert {
         }
         let nest = nest(op).ok_or_else(|| EvalError::new("these types have no common bits to convert"))?;
         Ok(nest.eval(operands))
+    }
+
+    fn spread(&self, op: OpRef<'_>) -> Spread {
+        if keeps_shape(op) { Spread::Elementwise } else { Spread::Late }
+    }
+
+    fn constancy(&self, op: OpRef<'_>) -> Constancy {
+        if keeps_shape(op) { Constancy::Preserving } else { Constancy::No }
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -1,0 +1,106 @@
+//! Sharding propagation: every value gets a sharding, from those the user gave to some.
+//!
+//! The semantics are Shardy's, conflict for conflict. Layer upon layer, each a full run of the one below: user
+//! priorities ([`priority`]), op priorities ([`driver`]), a worklist to fixpoint ([`driver`]), one step over one op
+//! ([`factor`]) on its tensors seen factor by factor ([`projection`]). Before that the program is read into a graph
+//! ([`graph`], [`read`]), constants are copied for every use ([`constants`]), ops with regions get data-flow edges
+//! ([`edges`]), constraints speak for their operands ([`constraints`]); afterwards the edges sink and all is written
+//! back ([`write`]).
+//!
+//! What is left: the same ops but for constants and what nobody reads, `sdy.reshard` for `sdy.sharding_constraint`,
+//! `sdy.sharding` on arguments, results and ops, all closed.
+
+pub mod axis;
+pub mod calls;
+pub mod constants;
+pub mod constraints;
+pub mod driver;
+pub mod edges;
+pub mod engine;
+pub mod factor;
+pub mod graph;
+pub mod groups;
+pub mod manual;
+pub mod mesh;
+pub mod origin;
+pub mod outline;
+pub mod priority;
+pub mod projection;
+pub mod read;
+pub mod role;
+pub mod rule;
+pub mod sharding;
+pub mod write;
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::Program;
+
+pub use factor::Strategy;
+pub use origin::{Origin, OriginTable, Start};
+
+use engine::Engine;
+use graph::Graph;
+use mesh::Meshes;
+use origin::Origins;
+
+/// How to propagate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PropagateOptions {
+    /// Never split an axis and don't spread along factors that would need data from neighbors.
+    pub conservative: bool,
+    /// Leave the sharding rule of every op in the program as `sdy.sharding_rule`.
+    pub keep_sharding_rules: bool,
+    /// Leave where the axes of every value come from in the program as `sdy.sharding_origins`.
+    pub origins: bool,
+    /// How conflicts between the tensors of an op are settled.
+    pub strategy: Strategy,
+}
+
+impl Default for PropagateOptions {
+    fn default() -> Self {
+        Self { conservative: false, keep_sharding_rules: false, origins: false, strategy: Strategy::Aggressive }
+    }
+}
+
+/// Propagates shardings through `program`. Programs it can't read (dynamic shapes, tuples) are left as they are and
+/// reported.
+pub fn propagate(program: &mut Program, options: &PropagateOptions, diagnostics: &mut Diagnostics) {
+    run(program, options, options.origins, diagnostics);
+}
+
+/// Propagates, and tells where every axis comes from.
+pub fn propagate_with_origins(
+    program: &mut Program,
+    options: &PropagateOptions,
+    diagnostics: &mut Diagnostics,
+) -> OriginTable {
+    run(program, options, true, diagnostics)
+}
+
+fn run(
+    program: &mut Program,
+    options: &PropagateOptions,
+    origins: bool,
+    diagnostics: &mut Diagnostics,
+) -> OriginTable {
+    let Some(copies) = calls::inline(program, diagnostics) else { return OriginTable::default() };
+    let graph = Graph::new(program);
+    let mut engine = Engine::new(graph, Meshes::default(), options.strategy, options.conservative);
+    if !read::read(&mut engine, program, diagnostics) {
+        return OriginTable::default();
+    }
+    engine.origins = origins.then(Origins::default);
+    constants::split(&mut engine.graph, program);
+    edges::add(&mut engine, program, &copies);
+    constraints::apply(&mut engine, program);
+    read::find_main(&mut engine, program);
+    engine.find_rules(program);
+    groups::read(&mut engine, program, diagnostics);
+    priority::run(&mut engine, program);
+    read::find_others(&mut engine, program);
+    outline::outline(&mut engine, program);
+    constants::merge(&mut engine.graph, program);
+    write::finish(&mut engine, program);
+    write::write(&mut engine, program);
+    engine.take_origins()
+}

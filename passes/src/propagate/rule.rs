@@ -1,0 +1,109 @@
+//! Sharding rules made ready for the inner loop: hash-consed, every dimension mapped, tensor sizes known.
+
+use dialect::sharding::{FactorKind, ShardingRule};
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+
+/// One tensor of a rule.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TensorRule {
+    /// The factors of each dimension, major first; never empty.
+    pub dims: SmallVec<[SmallVec<[u32; 1]>; 4]>,
+    /// Product of its factors' sizes.
+    pub size: i64,
+}
+
+/// A rule with operands first, then results.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rule {
+    /// Sizes of the factors.
+    pub sizes: SmallVec<[i64; 6]>,
+    /// Kinds of the factors.
+    pub kinds: SmallVec<[FactorKind; 6]>,
+    /// Which factors shardings may not spread along.
+    pub blocked: SmallVec<[bool; 6]>,
+    /// Operands, then results.
+    pub tensors: SmallVec<[TensorRule; 4]>,
+    /// How many of the tensors are operands.
+    pub operands: usize,
+    /// Written by the user.
+    pub custom: bool,
+}
+
+impl Rule {
+    /// From a rule and the shapes of its tensors. A dimension nothing maps to gets a factor of its own, so that
+    /// what cuts it still stands in others' way. `None` when rule and shapes don't fit each other.
+    pub fn new(rule: &ShardingRule, shapes: &[&[i64]]) -> Option<Self> {
+        let mut sizes: SmallVec<[i64; 6]> = rule.factors.iter().map(|f| f.size).collect();
+        let mut kinds: SmallVec<[FactorKind; 6]> = rule.factors.iter().map(|f| f.kind).collect();
+        let mut blocked: SmallVec<[bool; 6]> = rule.factors.iter().map(|f| f.blocked).collect();
+        if rule.operands.len() + rule.results.len() != shapes.len() {
+            return None;
+        }
+        let mut tensors = SmallVec::new();
+        for (factors, shape) in rule.tensors().zip(shapes) {
+            if factors.len() != shape.len() {
+                return None;
+            }
+            let mut dims: SmallVec<[SmallVec<[u32; 1]>; 4]> = SmallVec::new();
+            for (dim, &size) in factors.iter().zip(shape.iter()) {
+                if dim.iter().any(|&f| f as usize >= rule.factors.len()) {
+                    return None;
+                }
+                let mut dim: SmallVec<[u32; 1]> = dim.iter().copied().collect();
+                if dim.is_empty() {
+                    dim.push(sizes.len() as u32);
+                    sizes.push(size);
+                    kinds.push(FactorKind::PassThrough);
+                    blocked.push(false);
+                }
+                dims.push(dim);
+            }
+            let size = dims.iter().flatten().fold(1i64, |n, &f| n.saturating_mul(sizes[f as usize]));
+            tensors.push(TensorRule { dims, size });
+        }
+        Some(Self { sizes, kinds, blocked, tensors, operands: rule.operands.len(), custom: rule.custom })
+    }
+
+    /// Every dimension of every tensor moves together: `operands` sources and one target of `shape`.
+    pub fn identity(shape: &[i64], operands: usize) -> Self {
+        let dims: SmallVec<_> = (0..shape.len()).map(|d| SmallVec::from_slice(&[d as u32])).collect();
+        let size = shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
+        Self {
+            sizes: shape.iter().copied().collect(),
+            kinds: shape.iter().map(|_| FactorKind::PassThrough).collect(),
+            blocked: shape.iter().map(|_| false).collect(),
+            tensors: (0..=operands).map(|_| TensorRule { dims: dims.clone(), size }).collect(),
+            operands,
+            custom: false,
+        }
+    }
+
+    /// Number of factors.
+    pub fn factors(&self) -> usize {
+        self.sizes.len()
+    }
+}
+
+/// The id of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RuleId(pub u32);
+
+/// All rules seen so far.
+#[derive(Default)]
+pub struct Rules {
+    set: IndexSet<Rule, FxBuildHasher>,
+}
+
+impl Rules {
+    /// The id of a rule.
+    pub fn intern(&mut self, rule: Rule) -> RuleId {
+        RuleId(self.set.insert_full(rule).0 as u32)
+    }
+
+    /// The rule behind an id.
+    pub fn get(&self, id: RuleId) -> &Rule {
+        &self.set[id.0 as usize]
+    }
+}

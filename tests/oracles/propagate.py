@@ -1,0 +1,129 @@
+"""What Shardy's propagation makes of programs: the oracle of the propagation tests.
+
+    python propagate.py list FILE              the listing of one program, on stdout
+    python propagate.py expect DIR [FILE...]   writes DIR/<name>.txt for each program FILE
+    python propagate.py random DIR FIRST LAST  writes the random programs of these seeds and their listings into DIR
+
+Needs `pip install jax==0.10.2` (CPU is enough). Run by hand when programs are added; the tests read the listings.
+
+A listing has one line for each function, argument, result and op in the order of the text, constants left out:
+indentation by depth, then what it is, then the number of its sharding in the table at the top (`-` for none). Ops
+with several results have several numbers. A manual computation has those of its operands before a `|`.
+"""
+import random
+import sys
+
+
+def propagate(text):
+    """Runs sdy-propagation-pipeline; gives the module and its context."""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir, passmanager
+
+    context = mlir.make_ir_context()
+    with context:
+        module = ir.Module.parse(text)
+        passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(module.operation)
+    return module
+
+
+def split(text):
+    """The items of `[<a>, <b>]`."""
+    items, depth, start = [], 0, None
+    for i, c in enumerate(text):
+        if c in "<[{(":
+            depth += 1
+            if depth == 1:
+                start = i + 1
+        elif c in ">]})":
+            depth -= 1
+            if depth == 0:
+                items.append(text[start:i])
+    return items
+
+
+def per_value(attribute):
+    """The shardings of `#sdy.sharding_per_value<[<a>, <b>]>`."""
+    inner = str(attribute)[len("#sdy.sharding_per_value<"):-1]
+    return split(inner[1:-1])
+
+
+class Listing:
+    def __init__(self):
+        self.table, self.lines = {}, []
+
+    def number(self, sharding):
+        if sharding is None:
+            return "-"
+        return str(self.table.setdefault(sharding, len(self.table)))
+
+    def add(self, depth, what, shardings):
+        self.lines.append(" ".join(["  " * depth + what, *map(self.number, shardings)]))
+
+    def text(self):
+        table = [f"{n} <{s}>" for s, n in self.table.items()]
+        return "\n".join([*table, "", *self.lines, ""])
+
+    def module(self, module):
+        for op in module.body.operations:
+            if op.operation.name == "func.func":
+                self.function(op)
+        return self.text()
+
+    def function(self, function):
+        self.add(0, "func " + function.name.value, [])
+        attributes = function.operation.attributes
+        counts = {"arg_attrs": len(function.type.inputs), "res_attrs": len(function.type.results)}
+        for name, label in (("arg_attrs", "arg"), ("res_attrs", "result")):
+            dicts = list(attributes[name]) if name in attributes else []
+            for i in range(counts[name]):
+                entry = dicts[i]["sdy.sharding"] if i < len(dicts) and "sdy.sharding" in dicts[i] else None
+                sharding = str(entry)[len("#sdy.sharding<"):-1] if entry is not None else None
+                self.add(1, f"{label} {i}", [sharding])
+        self.block(function.regions[0].blocks[0], 1)
+
+    def block(self, block, depth):
+        for op in block.operations:
+            self.op(op.operation, depth)
+
+    def op(self, op, depth):
+        if op.name in ("stablehlo.constant", "sdy.constant"):
+            return
+        attributes, results = op.attributes, len(op.results)
+        name = op.name
+        if name == "func.call":
+            name += " " + str(attributes["callee"])
+        if name == "sdy.manual_computation":
+            ins, outs = per_value(attributes["in_shardings"]), per_value(attributes["out_shardings"])
+            self.lines.append(" ".join(["  " * depth + name, *map(self.number, ins), "|", *map(self.number, outs)]))
+        elif "sharding" in attributes and name.startswith("sdy."):
+            self.add(depth, name, [str(attributes["sharding"])[len("#sdy.sharding<"):-1]])
+        elif "out_sharding" in attributes:
+            self.add(depth, name, [str(attributes["out_sharding"])[len("#sdy.sharding<"):-1]])
+        elif "sdy.sharding" in attributes:
+            self.add(depth, name, per_value(attributes["sdy.sharding"]))
+        else:
+            self.add(depth, name, [None] * results)
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block, depth + 1)
+
+
+def listing(text):
+    return Listing().module(propagate(text))
+
+
+def main():
+    command, *arguments = sys.argv[1:]
+    if command == "list":
+        print(listing(open(arguments[0]).read()), end="")
+    elif command == "expect":
+        directory, *files = arguments
+        for file in files:
+            parts = file.split("/")
+            name = parts[-2] if parts[-1] == "program.mlir" else parts[-1].removesuffix(".mlir")
+            with open(f"{directory}/{name}.txt", "w") as out:
+                out.write(listing(open(file).read()))
+
+
+if __name__ == "__main__":
+    main()
