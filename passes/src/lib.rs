@@ -15,7 +15,8 @@ pub use pass::{Pass, Report, Step, run_passes};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.
-pub static PASSES: &[&Pass] = &[&import::PASS, &import::UNIFY_MESHES, &partition::PASS, &partition::MANUAL];
+pub static PASSES: &[&Pass] =
+    &[&import::PASS, &import::UNIFY_MESHES, &propagate::PASS, &partition::PASS, &partition::MANUAL];
 
 /// Lists of passes that have a name.
 pub static PIPELINES: &[Pipeline] = &[];

@@ -23,9 +23,12 @@ pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Fx
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
     let order = callees_first(program, &functions, diagnostics)?;
-    let mut inliner = Inliner { functions, bodies: FxHashMap::default(), copies: FxHashSet::default(), sizes: FxHashMap::default() };
+    let mut inliner =
+        Inliner { functions, bodies: FxHashMap::default(), copies: FxHashSet::default(), sizes: FxHashMap::default() };
     for function in order {
-        let Some(block) = func::block(program, function) else { continue };
+        let Some(block) = func::block(program, function) else {
+            continue;
+        };
         let size = inliner.inline_under(program, block);
         if size > MAX_OPS {
             let message = format!("the bodies of all calls together have more than {MAX_OPS} ops");
@@ -75,7 +78,9 @@ impl Inliner {
                 copy
             }
             None => {
-                let Some(body) = func::block(program, function) else { return };
+                let Some(body) = func::block(program, function) else {
+                    return;
+                };
                 self.bodies.insert(function, body);
                 body
             }
@@ -197,7 +202,9 @@ fn callees_first(
     let mut states: FxHashMap<Op, State> = FxHashMap::default();
     let mut order = Vec::new();
     let calls = |function: Op| -> Vec<Op> {
-        let Some(block) = func::block(program, function) else { return Vec::new() };
+        let Some(block) = func::block(program, function) else {
+            return Vec::new();
+        };
         let ops = program.ops_under(block).into_iter().filter(|&op| is_call(program, op));
         ops.filter_map(|op| functions.get(func::callee(program.view(op))?).copied()).collect()
     };

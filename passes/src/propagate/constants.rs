@@ -219,10 +219,14 @@ pub fn merge(graph: &mut Graph, program: &Program) {
             let role = graph.node(node).role;
             let mergeable = match role.constancy {
                 Constancy::Source => graph.operands(node).len() == 0 && is_literal(graph, program, node),
-                Constancy::Broadcast => graph.operands(node).len() == 1 && graph.operands(node).all(|v| graph.is_scalar(v)),
+                Constancy::Broadcast => {
+                    graph.operands(node).len() == 1 && graph.operands(node).all(|v| graph.is_scalar(v))
+                }
                 _ => false,
             };
-            let Some(op) = graph.op(node).filter(|_| mergeable) else { continue };
+            let Some(op) = graph.op(node).filter(|_| mergeable) else {
+                continue;
+            };
             let data = program.op(op);
             let mut key = vec![data.name.index() as u32, graph.block(node).index() as u32];
             key.extend(graph.operands(node).map(|v| v.0));

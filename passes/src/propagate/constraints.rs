@@ -16,7 +16,9 @@ pub fn apply(engine: &mut Engine, program: &mut Program) {
             Kind::Constraint => apply_constraint(engine, program, node),
             Kind::Manual => {
                 for (i, u) in engine.graph.operand_uses(node).enumerate() {
-                    let Some(sharding) = engine.manual.get(&node).and_then(|m| m.inputs.get(i)).cloned() else { continue };
+                    let Some(sharding) = engine.manual.get(&node).and_then(|m| m.inputs.get(i)).cloned() else {
+                        continue;
+                    };
                     let id = engine.shardings.intern(sharding);
                     apply_to(engine, program, engine.graph.value_of_use(u), id, None);
                 }

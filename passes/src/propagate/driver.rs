@@ -40,7 +40,6 @@ impl Worklist {
         self.position[node.index()] = ABSENT;
         Some(node)
     }
-
 }
 
 /// The directions of an op in round `round`.
@@ -107,7 +106,8 @@ impl Engine {
             self.graph.preorder(program, program.body(), &mut |node| order.push(node));
         }
         order.retain(|&node| !self.graph.node(node).erased);
-        let mut worklist = Worklist { list: Vec::with_capacity(order.len()), position: vec![ABSENT; self.graph.nodes.len()] };
+        let mut worklist =
+            Worklist { list: Vec::with_capacity(order.len()), position: vec![ABSENT; self.graph.nodes.len()] };
         order.iter().rev().for_each(|&node| worklist.push(node));
         self.order = order;
         while let Some(node) = worklist.pop() {
@@ -181,7 +181,9 @@ impl Engine {
 
     /// Gives the other members of a value's sharding group its sharding.
     fn update_group(&mut self, value: Val, new: ShardingId, touched: &mut dyn FnMut(&Graph, Val)) {
-        let Some(&group) = self.group_of.get(&value) else { return };
+        let Some(&group) = self.group_of.get(&value) else {
+            return;
+        };
         for member in self.groups[group as usize].clone() {
             if member != value {
                 self.set_sharding(member, new);
@@ -199,7 +201,9 @@ impl Engine {
     }
 
     fn regions_do_nothing(&self, program: &Program, node: Node) -> bool {
-        let Some(op) = self.graph.op(node) else { return true };
+        let Some(op) = self.graph.op(node) else {
+            return true;
+        };
         let regions = &program.op(op).regions;
         regions.iter().flat_map(|&r| program.region_blocks(r)).all(|&block| {
             let mut inner = self.graph.first(block);

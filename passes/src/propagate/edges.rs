@@ -32,7 +32,9 @@ pub fn add(engine: &mut Engine, program: &Program, copies: &FxHashSet<Block>) {
 
 /// Adds the edges of one op: those of its region's arguments, then those of its results.
 fn add_of(engine: &mut Engine, program: &Program, node: Node) {
-    let Some(op) = engine.graph.op(node) else { return };
+    let Some(op) = engine.graph.op(node) else {
+        return;
+    };
     let view = program.view(op);
     // Shardings cross both branches of a `case`, but not those of an `if`: Shardy leaves it alone.
     if program.op(op).def.control(view) == Some(Control::If) {

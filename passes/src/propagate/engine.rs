@@ -240,7 +240,9 @@ impl Engine {
 
     fn compute(&mut self, id: RuleId, kind: StepKind, ids: &[ShardingId]) {
         let shardings: SmallVec<[Option<&Sharding>; 4]> = ids.iter().map(|&s| self.shardings.get(s)).collect();
-        let Some(mesh) = self.common_mesh(&shardings) else { return };
+        let Some(mesh) = self.common_mesh(&shardings) else {
+            return;
+        };
         let rule = self.rules.get(id);
         let directions = factor_directions(rule, kind);
         if directions.iter().all(|&d| d == Direction::None) {

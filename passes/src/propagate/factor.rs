@@ -101,7 +101,9 @@ impl Step<'_> {
         let operands = projection.operands;
         for t in (operands..projection.tensors.len()).chain(0..operands) {
             for &f in &order {
-                let Some(mut new) = self.for_tensor(&projection.tensors[t], f, &axes[f]) else { continue };
+                let Some(mut new) = self.for_tensor(&projection.tensors[t], f, &axes[f]) else {
+                    continue;
+                };
                 if t < operands && self.elementwise {
                     // An operand gets no axes that a result refuses: there would be nobody to use them.
                     for result in projection.results() {
@@ -248,9 +250,9 @@ fn fits(axis: Axis, tensor: &TensorFactors, f: usize, before: i64, size: i64) ->
 /// What of `axis` doesn't cut another factor of the tensor.
 fn fits_beside(axis: Axis, tensor: &TensorFactors, f: usize) -> Option<Axis> {
     let others = tensor.factors.iter().enumerate().filter(|&(other, _)| other != f);
-    others.filter_map(|(_, factor)| factor.as_ref()).try_fold(axis, |axis, other| {
-        axis.prefix_without_all(&other.overflow)?.prefix_without_all(&other.axes)
-    })
+    others
+        .filter_map(|(_, factor)| factor.as_ref())
+        .try_fold(axis, |axis, other| axis.prefix_without_all(&other.overflow)?.prefix_without_all(&other.axes))
 }
 
 /// What of `axis` the factor can take: it is open, nothing overflowed, and it is the last of its dimension or `axis`

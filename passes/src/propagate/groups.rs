@@ -76,7 +76,9 @@ fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64
 
 fn same_shape(engine: &Engine, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
     let shape = |value: Val| program.tensor_type(engine.graph.program_value(value)).map(|t| t.shape.clone());
-    let Some(&(first, _)) = values.first() else { return true };
+    let Some(&(first, _)) = values.first() else {
+        return true;
+    };
     for &(value, node) in values {
         if shape(value) != shape(first) {
             let span = engine.graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
@@ -104,7 +106,9 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
             common = own;
         }
     }
-    let Some(sharding) = engine.shardings.get(common).cloned() else { return };
+    let Some(sharding) = engine.shardings.get(common).cloned() else {
+        return;
+    };
     if !conflict {
         for member in list {
             engine.set_sharding(member, common);
@@ -117,7 +121,9 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
     let open = engine.shardings.intern(Sharding::whole(sharding.mesh, sharding.dims.len(), true));
     for (i, member) in list.into_iter().enumerate() {
         let place = engine.graph.after(member);
-        let Some(node) = engine.new_constraint(program, member, open, place) else { continue };
+        let Some(node) = engine.new_constraint(program, member, open, place) else {
+            continue;
+        };
         let rule = engine.identity_rule(program, member, 1);
         engine.graph.nodes[node.index()].rule = rule;
         let result = engine.graph.result(node, 0);

@@ -23,9 +23,16 @@ impl Manual {
     }
 
     fn part(&self, sharding: &Sharding, keep: impl Fn(&Dim, usize) -> Axes) -> Sharding {
-        let dims = sharding.dims.iter().map(|d| Dim { axes: keep(d, self.manual_axes(&d.axes)), ..d.clone() }).collect();
+        let dims =
+            sharding.dims.iter().map(|d| Dim { axes: keep(d, self.manual_axes(&d.axes)), ..d.clone() }).collect();
         let free = |axes: &Axes| axes.iter().copied().filter(|a| !self.axes.contains(&a.axis)).collect();
-        Sharding { mesh: sharding.mesh, dims, replicated: free(&sharding.replicated), unreduced: free(&sharding.unreduced), kind: sharding.kind }
+        Sharding {
+            mesh: sharding.mesh,
+            dims,
+            replicated: free(&sharding.replicated),
+            unreduced: free(&sharding.unreduced),
+            kind: sharding.kind,
+        }
     }
 
     /// `sharding` as it is seen inside.

@@ -33,7 +33,8 @@ pub mod sharding;
 pub mod write;
 
 use dialect::diagnostic::Diagnostics;
-use dialect::ir::Program;
+use dialect::ir::{AttrData, Program};
+use dialect::ops::func;
 
 pub use factor::Strategy;
 pub use origin::{Origin, OriginTable, Start};
@@ -42,6 +43,53 @@ use engine::Engine;
 use graph::Graph;
 use mesh::Meshes;
 use origin::Origins;
+
+use crate::options::{OptionDef, OptionType};
+use crate::pass::Pass;
+
+/// The row of the pass.
+pub static PASS: Pass = Pass {
+    name: "propagate",
+    doc: "Spreads the shardings the user gave to all values, as Shardy does.",
+    options: &[
+        OptionDef {
+            name: "conservative-propagation",
+            ty: OptionType::Bool,
+            default: "false",
+            doc: "never split an axis, nor spread along dimensions that would need data from neighbors",
+        },
+        OptionDef {
+            name: "propagation-strategy",
+            ty: OptionType::Choice(&["aggressive", "basic"]),
+            default: "aggressive",
+            doc: "whether every tensor of an op takes what it can, or only what all can",
+        },
+        OptionDef {
+            name: "keep-sharding-rules",
+            ty: OptionType::Bool,
+            default: "false",
+            doc: "leave every op's sharding rule as sdy.sharding_rule",
+        },
+        OptionDef {
+            name: "origins",
+            ty: OptionType::Bool,
+            default: "false",
+            doc: "leave the annotations that axes come from as sdy.sharding_origins",
+        },
+    ],
+    run: |program, options, diagnostics| {
+        let options = PropagateOptions {
+            conservative: options.flag("conservative-propagation"),
+            keep_sharding_rules: options.flag("keep-sharding-rules"),
+            origins: options.flag("origins"),
+            strategy: match options.text("propagation-strategy") {
+                "basic" => Strategy::Basic,
+                _ => Strategy::Aggressive,
+            },
+        };
+        propagate(program, &options, diagnostics);
+    },
+};
 
 /// How to propagate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,13 +125,10 @@ pub fn propagate_with_origins(
     run(program, options, true, diagnostics)
 }
 
-fn run(
-    program: &mut Program,
-    options: &PropagateOptions,
-    origins: bool,
-    diagnostics: &mut Diagnostics,
-) -> OriginTable {
-    let Some(copies) = calls::inline(program, diagnostics) else { return OriginTable::default() };
+fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnostics: &mut Diagnostics) -> OriginTable {
+    let Some(copies) = calls::inline(program, diagnostics) else {
+        return OriginTable::default();
+    };
     let graph = Graph::new(program);
     let mut engine = Engine::new(graph, Meshes::default(), options.strategy, options.conservative);
     if !read::read(&mut engine, program, diagnostics) {
@@ -102,5 +147,27 @@ fn run(
     constants::merge(&mut engine.graph, program);
     write::finish(&mut engine, program);
     write::write(&mut engine, program);
-    engine.take_origins()
+    write_rules(program, options.keep_sharding_rules);
+    let table = engine.take_origins();
+    if options.origins {
+        table.write(program);
+    }
+    table
+}
+
+/// Leaves the rule of every op in the program, or only those the user wrote.
+fn write_rules(program: &mut Program, keep: bool) {
+    for op in program.ops_under(program.body()) {
+        let view = program.view(op);
+        match view.attr("sdy.sharding_rule") {
+            Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, "sdy.sharding_rule"),
+            None if keep && func::callee(view).is_none() => {
+                if let Some(rule) = program.op(op).def.sharding_rule(view) {
+                    let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));
+                    program.set_attr(op, "sdy.sharding_rule", attr);
+                }
+            }
+            _ => {}
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Where axes come from: for every axis that propagation put on a value, the value it was taken from and the op that
 //! carried it. Following these leads to an annotation.
 
-use dialect::ir::{Op, Value};
+use dialect::ir::{Attr, AttrData, Op, Program, Value};
+use dialect::ops::{func, sharding};
 use dialect::sharding::AxisRef;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -26,7 +27,7 @@ struct Carried {
 }
 
 /// Where an axis starts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Start {
     /// The annotation of a value: an argument, an op's own sharding, a constraint.
     Value(Value),
@@ -52,6 +53,8 @@ pub struct OriginTable {
     values: FxHashMap<Value, (Slot, u32)>,
     /// The first value of each slot.
     starts: FxHashMap<Slot, Start>,
+    /// The axes of each slot.
+    axes: FxHashMap<Slot, Vec<Axis>>,
 }
 
 impl OriginTable {
@@ -74,6 +77,78 @@ impl OriginTable {
     }
 }
 
+impl OriginTable {
+    /// Leaves the origins in the program as Shardy spells them: for every axis `"self"`, `"input: 1"`, `"output: 0"`,
+    /// `"constraint_2"` or, for an annotated op, `"op_7"`, constraints and ops numbered in the order of the text.
+    pub fn write(&self, program: &mut Program) {
+        let names = self.names(program);
+        let mut functions = Vec::new();
+        for op in program.ops_under(program.body()) {
+            if let Some(block) = func::block(program, op).filter(|_| program.op_name(op) == "func.func") {
+                functions.push((op, block));
+            }
+            let results: Vec<Value> = program.results(op).collect();
+            let dicts: Vec<Option<Attr>> = results.iter().map(|&v| self.dict(program, &names, v)).collect();
+            if dicts.iter().any(Option::is_some) {
+                let empty = program.intern_attr(AttrData::Dict(Vec::new()));
+                let list = dicts.into_iter().map(|d| d.unwrap_or(empty)).collect();
+                let attr = program.intern_attr(AttrData::Array(list));
+                program.set_attr(op, ORIGINS, attr);
+            }
+        }
+        for (function, block) in functions {
+            let arguments = program.block_args(block).to_vec();
+            let dicts: Vec<_> = arguments.iter().map(|&v| self.dict(program, &names, v)).enumerate().collect();
+            let dicts: Vec<_> = dicts.into_iter().filter(|d| d.1.is_some()).collect();
+            func::set_arg_attrs(program, function, ORIGINS, &dicts);
+        }
+    }
+
+    /// What to call each annotation.
+    fn names(&self, program: &Program) -> FxHashMap<Start, String> {
+        let mut names = FxHashMap::default();
+        for (_, block) in program.functions() {
+            for (i, &arg) in program.block_args(block).iter().enumerate() {
+                names.insert(Start::Value(arg), format!("input: {i}"));
+            }
+        }
+        let (mut constraints, mut others) = (0, 0);
+        for op in program.ops_under(program.body()) {
+            let states = sharding::stated_sharding(program.view(op)).is_some();
+            let (word, count) = if states { ("constraint", &mut constraints) } else { ("op", &mut others) };
+            for result in program.results(op) {
+                names.insert(Start::Value(result), format!("{word}_{count}"));
+            }
+            *count += 1;
+        }
+        names
+    }
+
+    fn dict(&self, program: &mut Program, names: &FxHashMap<Start, String>, value: Value) -> Option<Attr> {
+        let &(slot, mesh) = self.values.get(&value)?;
+        let mut entries = Vec::new();
+        for &axis in self.axes.get(&slot)? {
+            let axis_ref = self.meshes.get(mesh).axis_ref(axis);
+            let origin = self.origin_of(value, axis_ref)?;
+            let name = match origin.start {
+                start if self.starts.get(&slot) == Some(&start) => "self".to_owned(),
+                Start::FunctionResult(i) => format!("output: {i}"),
+                start => names.get(&start).cloned().unwrap_or_default(),
+            };
+            let mut key = program.name_text(axis_ref.name).to_owned();
+            if let Some(sub) = axis_ref.sub {
+                key = format!("{key}:({}){}", sub.pre, sub.size);
+            }
+            entries.push((key, name));
+        }
+        entries.sort();
+        let entries = entries.into_iter().map(|(key, name)| (program.name(&key), program.attr_str(&name))).collect();
+        Some(program.intern_attr(AttrData::Dict(entries)))
+    }
+}
+
+const ORIGINS: &str = "sdy.sharding_origins";
+
 impl Origins {
     /// How `axis` came to `slot`; a part of an axis may have come as a larger part.
     fn step(&self, slot: Slot, axis: Axis) -> Option<&Carried> {
@@ -85,8 +160,12 @@ impl Origins {
 impl Engine {
     /// Notes what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
     pub fn record_origins(&mut self, node: Node, slots: &[Slot], before: &[ShardingId], t: usize, new: ShardingId) {
-        let Some(origins) = &mut self.origins else { return };
-        let Some(new) = self.shardings.get(new) else { return };
+        let Some(origins) = &mut self.origins else {
+            return;
+        };
+        let Some(new) = self.shardings.get(new) else {
+            return;
+        };
         let axes_of = |id: ShardingId| {
             let dims = self.shardings.get(id).map(|s| &s.dims[..]).unwrap_or_default();
             dims.iter().flat_map(|d| &d.axes)
@@ -117,6 +196,8 @@ impl Engine {
             if let Some(sharding) = self.shardings.get(self.graph.sharding(val)) {
                 table.starts.entry(slot).or_insert(Start::Value(value));
                 table.values.insert(value, (slot, sharding.mesh));
+                let axes = || sharding.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
+                table.axes.entry(slot).or_insert_with(axes);
             }
         }
         table.meshes = std::mem::take(&mut self.meshes);

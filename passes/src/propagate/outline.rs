@@ -33,7 +33,9 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
     }
     // Results first need all functions: what one returns may be what another call gives.
     for (function, key) in functions.values_mut() {
-        let Some(op) = engine.graph.op(*function) else { continue };
+        let Some(op) = engine.graph.op(*function) else {
+            continue;
+        };
         key.1 = argument_shardings(engine, program, op);
         key.2 = result_shardings(engine, op);
     }
@@ -186,7 +188,9 @@ fn calls(engine: &Engine, program: &Program) -> Vec<(Node, String)> {
 fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
     let mut first: FxHashMap<&Key, String> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
-        let (Some((_, key)), Some(op)) = (functions.get(&callee), engine.graph.op(node)) else { continue };
+        let (Some((_, key)), Some(op)) = (functions.get(&callee), engine.graph.op(node)) else {
+            continue;
+        };
         let shared = first.entry(key).or_insert_with(|| callee.clone());
         if *shared != callee {
             set_callee(program, op, shared);
@@ -228,7 +232,9 @@ fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap
 /// Where a call gives something else than its readers were promised, a reshard comes after it.
 fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
     for (node, callee) in calls(engine, program) {
-        let Some((_, key)) = functions.get(&callee) else { continue };
+        let Some((_, key)) = functions.get(&callee) else {
+            continue;
+        };
         let results: Vec<Val> = engine.graph.results(node).collect();
         let own: Vec<ShardingId> = results.iter().map(|&r| engine.graph.sharding(r)).collect();
         let promised = match &key.2 {

@@ -15,7 +15,9 @@ pub fn run(engine: &mut Engine, program: &Program) {
     let mut waiting: BTreeMap<u32, Vec<(Slot, ShardingId)>> = BTreeMap::new();
     for slot in 0..engine.graph.slots.len() {
         let id = engine.graph.slots[slot];
-        let Some(sharding) = engine.shardings.get(id) else { continue };
+        let Some(sharding) = engine.shardings.get(id) else {
+            continue;
+        };
         if sharding.dims.iter().all(|d| d.priority.is_none()) {
             continue;
         }
@@ -32,7 +34,8 @@ pub fn run(engine: &mut Engine, program: &Program) {
     for (priority, slots) in waiting {
         for (slot, original) in slots {
             let current = engine.graph.slots[slot.index()];
-            let (Some(current), Some(original)) = (engine.shardings.get(current), engine.shardings.get(original)) else {
+            let (Some(current), Some(original)) = (engine.shardings.get(current), engine.shardings.get(original))
+            else {
                 continue;
             };
             let next = with_priority(current, original, priority);

@@ -114,7 +114,9 @@ impl TensorFactors {
             .map(|factors| {
                 let mut dim = Dim { open: true, ..Dim::default() };
                 for &f in factors {
-                    let Some(factor) = &self.factors[f as usize] else { break };
+                    let Some(factor) = &self.factors[f as usize] else {
+                        break;
+                    };
                     dim.open &= !factor.closed;
                     append(&mut dim.axes, &factor.axes);
                     if !factor.overflow.is_empty() {
@@ -128,13 +130,7 @@ impl TensorFactors {
                 dim
             })
             .collect();
-        Sharding {
-            mesh,
-            dims,
-            replicated: self.replicated.clone(),
-            unreduced: self.unreduced.clone(),
-            kind: self.kind,
-        }
+        Sharding { mesh, dims, replicated: self.replicated.clone(), unreduced: self.unreduced.clone(), kind: self.kind }
     }
 }
 

@@ -66,10 +66,14 @@ impl Reader<'_> {
     fn read_meshes(&mut self, nodes: &[Node]) {
         let mut last = None;
         for op in self.program.top_level("sdy.mesh").collect::<Vec<_>>() {
-            let Some(node) = nodes.iter().copied().find(|&n| self.engine.graph.op(n) == Some(op)) else { continue };
+            let Some(node) = nodes.iter().copied().find(|&n| self.engine.graph.op(n) == Some(op)) else {
+                continue;
+            };
             let mesh = self.program.view(op).attr("mesh").and_then(|a| a.as_mesh()).cloned();
             let symbol = func::symbol(self.program, op).map(str::to_owned);
-            let (Some(mesh), Some(symbol)) = (mesh, symbol) else { continue };
+            let (Some(mesh), Some(symbol)) = (mesh, symbol) else {
+                continue;
+            };
             let duplicate = self.engine.meshes.find(&mesh).is_some();
             self.engine.meshes.add(self.program.name(&symbol), &mesh);
             if duplicate {
@@ -84,8 +88,13 @@ impl Reader<'_> {
             }
             let symbol = self.new_symbol(&mesh);
             self.engine.meshes.add(self.program.name(&symbol), &mesh);
-            let Some(def) = Registry::standard().get("sdy.mesh") else { continue };
-            let attrs = [("sym_name", self.program.attr_str(&symbol)), ("mesh", self.program.intern_attr(AttrData::Mesh(mesh)))];
+            let Some(def) = Registry::standard().get("sdy.mesh") else {
+                continue;
+            };
+            let attrs = [
+                ("sym_name", self.program.attr_str(&symbol)),
+                ("mesh", self.program.intern_attr(AttrData::Mesh(mesh))),
+            ];
             let attrs = attrs.map(|(name, attr)| (self.program.name(name), attr));
             let op = self.program.new_op(def, def.name(), &[], &[], &attrs, &[], Loc::UNKNOWN);
             let place = last.map_or(Place::First(self.program.body()), Place::After);
@@ -152,7 +161,9 @@ impl Reader<'_> {
     }
 
     fn read_node(&mut self, node: Node) {
-        let Some(op) = self.engine.graph.op(node) else { return };
+        let Some(op) = self.engine.graph.op(node) else {
+            return;
+        };
         let results: SmallVec<[Val; 2]> = self.engine.graph.results(node).collect();
         let kind = self.engine.graph.node(node).role.kind;
         let holder = match kind {
@@ -183,7 +194,9 @@ impl Reader<'_> {
     }
 
     fn read_function(&mut self, op: Op) {
-        let Some(block) = self.program.region_block(op, 0) else { return };
+        let Some(block) = self.program.region_block(op, 0) else {
+            return;
+        };
         for (i, arg) in self.program.block_args(block).to_vec().into_iter().enumerate() {
             let arg = Val(arg.index() as u32);
             self.engine.graph.own_slot(arg);
@@ -194,8 +207,16 @@ impl Reader<'_> {
 
     fn read_manual(&mut self, node: Node, op: Op) {
         let whole = |s: Option<Sharding>| s.unwrap_or_else(|| Sharding::whole(0, 0, false));
-        let inputs = self.list(op, "in_shardings").iter().map(|s| whole(self.engine.meshes.read_nontrivial(s))).collect::<Vec<_>>();
-        let outputs = self.list(op, "out_shardings").iter().map(|s| whole(self.engine.meshes.read_nontrivial(s))).collect::<Vec<_>>();
+        let inputs = self
+            .list(op, "in_shardings")
+            .iter()
+            .map(|s| whole(self.engine.meshes.read_nontrivial(s)))
+            .collect::<Vec<_>>();
+        let outputs = self
+            .list(op, "out_shardings")
+            .iter()
+            .map(|s| whole(self.engine.meshes.read_nontrivial(s)))
+            .collect::<Vec<_>>();
         let names = match self.program.view(op).attr("manual_axes") {
             Some(AttrData::ManualAxes(names)) => names.clone(),
             _ => Vec::new(),
@@ -224,7 +245,9 @@ pub fn find_main(engine: &mut Engine, program: &Program) {
         [only] => Some(*only),
         all => all.iter().copied().find(|f| func::symbol(program, f.0) == Some("main")),
     };
-    let Some((function, block)) = main else { return };
+    let Some((function, block)) = main else {
+        return;
+    };
     let terminator = engine.graph.last(block);
     if !terminator.is_some() {
         return;

@@ -105,7 +105,8 @@ impl Roles {
             });
         }
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
-        let unknown = data.name != program.find_name(data.def.name()).unwrap_or(data.name) || data.def.name() == unknown_name();
+        let unknown =
+            data.name != program.find_name(data.def.name()).unwrap_or(data.name) || data.def.name() == unknown_name();
         let spread = if annotation { Spread::Elementwise } else { data.def.spread(view) };
         Role {
             kind,

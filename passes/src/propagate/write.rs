@@ -67,7 +67,9 @@ fn sink_edges(engine: &mut Engine, program: &Program) {
             engine.graph.erase(program, node);
             continue;
         }
-        let Some(op) = engine.graph.op(node) else { continue };
+        let Some(op) = engine.graph.op(node) else {
+            continue;
+        };
         let results: Vec<Val> = engine.graph.results(node).collect();
         if !results.iter().any(|&r| engine.graph.has_edge(r)) && !engine.manual.contains_key(&node) {
             continue;
@@ -85,12 +87,16 @@ fn sink_edges(engine: &mut Engine, program: &Program) {
 }
 
 fn sink_arguments(engine: &mut Engine, program: &Program, node: Node, op: Op) {
-    let Some(block) = program.region_block(op, 0) else { return };
+    let Some(block) = program.region_block(op, 0) else {
+        return;
+    };
     let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
     let inner = together(engine, &arguments, true);
     let outer: Vec<Option<Sharding>> =
         engine.graph.results(node).map(|r| engine.shardings.get(engine.graph.sharding(r)).cloned()).collect();
-    let Some(manual) = engine.manual.get_mut(&node) else { return };
+    let Some(manual) = engine.manual.get_mut(&node) else {
+        return;
+    };
     for (own, new) in manual.outputs.iter_mut().zip(outer) {
         if let Some(new) = new {
             *own = new;
@@ -112,7 +118,9 @@ fn remove_groups(engine: &mut Engine, program: &Program) {
 }
 
 fn constraints_to_reshards(engine: &mut Engine, program: &mut Program) {
-    let Some(def) = Registry::standard().get("sdy.reshard") else { return };
+    let Some(def) = Registry::standard().get("sdy.reshard") else {
+        return;
+    };
     let name = program.name(def.name());
     for node in all_nodes(&engine.graph, program) {
         if engine.graph.node(node).role.kind == Kind::Constraint
@@ -178,8 +186,12 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
     }
     let nodes: Vec<Node> = engine.manual.keys().copied().collect();
     for node in nodes {
-        let Some(op) = engine.graph.op(node) else { continue };
-        let Some(mut manual) = engine.manual.remove(&node) else { continue };
+        let Some(op) = engine.graph.op(node) else {
+            continue;
+        };
+        let Some(mut manual) = engine.manual.remove(&node) else {
+            continue;
+        };
         let arguments = program.region_block(op, 0).map(|b| program.block_args(b)).unwrap_or_default();
         for (i, &arg) in arguments.iter().enumerate() {
             if let (Some(tensor), Some(outer)) = (program.tensor_type(arg), manual.inputs.get(i)) {
@@ -216,7 +228,9 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
         slots.extend(program.block_args(block).iter().map(|a| engine.graph.slot(Val(a.index() as u32))));
     }
     for slot in slots {
-        let Some(sharding) = engine.shardings.get(engine.graph.slots[slot.index()]) else { continue };
+        let Some(sharding) = engine.shardings.get(engine.graph.slots[slot.index()]) else {
+            continue;
+        };
         let mesh = engine.meshes.get(sharding.mesh);
         let mut new = sharding.clone();
         for dim in new.dims.iter_mut().filter(|d| d.open) {
@@ -231,7 +245,9 @@ fn close(engine: &mut Engine) {
     let mut closed: Vec<ShardingId> = vec![ShardingId::NONE; engine.shardings.len()];
     for i in 0..engine.graph.slots.len() {
         let id = engine.graph.slots[i];
-        let Some(sharding) = engine.shardings.get(id) else { continue };
+        let Some(sharding) = engine.shardings.get(id) else {
+            continue;
+        };
         if !closed[id.0 as usize].is_some() {
             closed[id.0 as usize] = engine.shardings.intern(sharding.clone().closed());
         }
@@ -250,7 +266,9 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op) {
         Kind::Manual => return write_manual(engine, program, node, op),
         Kind::Reshard => {
             let result = engine.graph.result(node, 0);
-            let Some(sharding) = engine.sharding(result).map(|s| engine.meshes.write(s)) else { return };
+            let Some(sharding) = engine.sharding(result).map(|s| engine.meshes.write(s)) else {
+                return;
+            };
             let holder = if program.attr(op, "out_sharding").is_some() { "out_sharding" } else { "sharding" };
             let attr = program.intern_attr(AttrData::Sharding(sharding));
             return program.set_attr(op, holder, attr);
@@ -258,7 +276,9 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op) {
         _ => {}
     }
     let results: Vec<Val> = engine.graph.results(node).collect();
-    let Some(ids) = together(engine, &results, false) else { return };
+    let Some(ids) = together(engine, &results, false) else {
+        return;
+    };
     let list: Vec<TensorSharding> =
         ids.iter().filter_map(|&id| engine.shardings.get(id)).map(|s| engine.meshes.write(s)).collect();
     let attr = program.intern_attr(AttrData::ShardingPerValue(list));
@@ -266,7 +286,9 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op) {
 }
 
 fn write_manual(engine: &Engine, program: &mut Program, node: Node, op: Op) {
-    let Some(manual) = engine.manual.get(&node) else { return };
+    let Some(manual) = engine.manual.get(&node) else {
+        return;
+    };
     for (name, list) in [("in_shardings", &manual.inputs), ("out_shardings", &manual.outputs)] {
         let list = list.iter().map(|s| engine.meshes.write(s)).collect();
         let attr = program.intern_attr(AttrData::ShardingPerValue(list));
@@ -281,7 +303,9 @@ fn write_manual(engine: &Engine, program: &mut Program, node: Node, op: Op) {
 }
 
 fn write_function(engine: &mut Engine, program: &mut Program, op: Op) {
-    let Some(block) = program.region_block(op, 0) else { return };
+    let Some(block) = program.region_block(op, 0) else {
+        return;
+    };
     let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
     let written = |id: ShardingId, program: &mut Program| {
         let sharding = engine.meshes.write(engine.shardings.get(id)?);
