@@ -80,11 +80,19 @@ impl Body {
         index: &mut dyn FnMut(&Index) -> i64,
     ) -> Vec<Scalar> {
         let mut values: Vec<Scalar> = Vec::with_capacity(self.insts.len());
-        let get = |arg: &Arg, values: &[Scalar]| match *arg {
-            Arg::Input(i) => inputs[i],
-            Arg::Accumulator(i) => accumulators[i],
-            Arg::Inst(i) => values[i],
-        };
+        self.run(inputs, accumulators, index, &mut values);
+        self.results.iter().map(|&r| value_of(r, inputs, accumulators, &values)).collect()
+    }
+
+    /// Fills `values` with what the instructions compute.
+    fn run(
+        &self,
+        inputs: &[Scalar],
+        accumulators: &[Scalar],
+        index: &mut dyn FnMut(&Index) -> i64,
+        values: &mut Vec<Scalar>,
+    ) {
+        values.clear();
         for inst in &self.insts {
             let value = match inst {
                 Inst::Const(v, ty) => v.round(*ty),
@@ -92,14 +100,14 @@ impl Body {
                     ScalarOp::Convert.apply(ElementType::I64, *ty, &[Scalar::Int(index(i).into())])
                 }
                 Inst::Op { op, args, ty } => {
-                    let operands: smallvec::SmallVec<[Scalar; 3]> = args.iter().map(|a| get(a, &values)).collect();
+                    let operands: smallvec::SmallVec<[Scalar; 3]> =
+                        args.iter().map(|&a| value_of(a, inputs, accumulators, values)).collect();
                     let operand_ty = args.first().map_or(*ty, |&a| self.arg_type(a));
                     op.apply(operand_ty, *ty, &operands)
                 }
             };
             values.push(value);
         }
-        self.results.iter().map(|r| get(r, &values)).collect()
     }
 
     /// The commutative operation the body is, if it is only that: of its input and accumulator, or its two inputs.
@@ -109,6 +117,14 @@ impl Body {
         let plain = |x: Arg| self.arg_type(x) == *ty && !matches!(x, Arg::Inst(_));
         let whole = self.results == [Arg::Inst(0)] && self.inputs.len() + self.accumulators.len() == 2;
         (op.commutes() && whole && a != b && plain(a) && plain(b)).then_some(*op)
+    }
+}
+
+fn value_of(arg: Arg, inputs: &[Scalar], accumulators: &[Scalar], values: &[Scalar]) -> Scalar {
+    match arg {
+        Arg::Input(i) => inputs[i],
+        Arg::Accumulator(i) => accumulators[i],
+        Arg::Inst(i) => values[i],
     }
 }
 
@@ -199,7 +215,11 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
     let ty = body.results.first().map_or(ElementType::I1, |&r| body.arg_type(r));
     let n: usize = shape.iter().map(|&d| d.max(0) as usize).product();
     let width = |o: &Literal| o.stored_bytes().len() == o.element.bytes();
-    let first = |inputs: &[Scalar]| body.eval(inputs, &[]).into_iter().next().unwrap_or(Scalar::zero(ty));
+    let mut values = Vec::with_capacity(body.insts.len());
+    let mut first = |inputs: &[Scalar]| {
+        body.run(inputs, &[], &mut |_| 0, &mut values);
+        body.results.first().map_or(Scalar::zero(ty), |&r| value_of(r, inputs, &[], &values))
+    };
     if n > 0 && operands.iter().all(width) {
         let inputs: Vec<Scalar> = operands.iter().map(|o| o.get(0)).collect();
         return Literal::splat(ty, shape, first(&inputs));

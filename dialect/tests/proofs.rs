@@ -125,6 +125,19 @@ fn the_sharding_rule_is_true() {
     });
 }
 
+#[test]
+fn the_rule_a_nest_says_is_true() {
+    each_example(|def, program, op| {
+        let view = program.view(op);
+        let Kernel::Nest(nest) = def.kernel(view) else { return Ok(()) };
+        // Of an operand that is never read (an empty part of a concatenation) the nest can't say anything.
+        if inputs(program, op).iter().any(|l| l.is_empty()) {
+            return Ok(());
+        }
+        cut::check(program, op, &dialect::sharding::rule_of_nest(view, &nest))
+    });
+}
+
 /// Reverses its operand and claims that nothing moves.
 struct Liar;
 

@@ -3,13 +3,14 @@
 //! A parallel loop is a pass-through factor, a reduction loop a reduction factor. A dimension read at a loop's plain
 //! position shares its factor. One read shifted, strided or guarded along a single parallel loop shares it too, but
 //! then the factor is a permutation: cutting it moves data between neighbors. What is read in any other way must be
-//! whole. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad) its dimension's, else the loop's.
+//! whole, and so must the loops that it is read along: a piece would count from its own beginning. Factor sizes are
+//! Shardy's: where one tensor is read shifted (slice, pad) its dimension's, else the loop's.
 
 use std::ops::Range;
 
 use super::rule::{FactorKind, ShardingRule};
-use crate::ir::OpRef;
-use crate::kernel::{Guard, Index, Nest};
+use crate::ir::{OpRef, Shape};
+use crate::kernel::{Guard, Index, Input, Inst, Nest};
 
 /// How one dimension of an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ enum Read {
 /// The rule of an op that computes `nest`.
 pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     let shape_of = |i: usize| op.operand_tensor(i).map(|t| t.shape.clone()).unwrap_or_default();
-    let shapes: Vec<_> = (0..op.operands().len()).map(shape_of).collect();
+    let shapes: Vec<Shape> = (0..op.operands().len()).map(shape_of).collect();
     let operand_ranks: Vec<usize> = shapes.iter().map(|s| s.len()).collect();
     let result_ranks: Vec<usize> =
         (0..op.result_count()).map(|i| op.result_tensor(i).map_or(0, |t| t.rank())).collect();
@@ -50,13 +51,22 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             loads(index, &mut |operand, at| note(operand, at, &[]));
         }
     }
+    // Loops whose position is computed with.
+    let mut counted = vec![false; nest.loops.len()];
+    for input in &nest.inputs {
+        count_in_input(input, &shapes, nest, &mut counted);
+    }
+    for inst in &nest.body.insts {
+        if let Inst::Index(index, _) = inst {
+            index.loops(&mut |i| counted[i] = true);
+        }
+    }
     // A diagonal: no cut of one dimension is a cut of the other.
-    let mut diagonal = vec![false; nest.loops.len()];
     for dims in &mut reads {
         for d in 0..dims.len() {
             let (before, rest) = dims.split_at_mut(d);
             if let Some(i) = rest[0].along().filter(|_| before.iter().any(|b| b.along() == rest[0].along())) {
-                diagonal[i] = true;
+                counted[i] = true;
                 rest[0] = Read::Other;
             }
         }
@@ -72,7 +82,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             })
             .collect();
         let kind = match () {
-            _ if diagonal[i] => FactorKind::NeedReplication,
+            _ if counted[i] => FactorKind::NeedReplication,
             _ if i >= nest.parallel && moved.is_empty() => FactorKind::Reduction,
             _ if moved.is_empty() => FactorKind::PassThrough,
             _ => FactorKind::Permutation,
@@ -104,6 +114,39 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
         }
     }
     rule
+}
+
+/// Marks the loops that an input's positions and guards compute with in any way but moving along one dimension.
+fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [bool]) {
+    let size = |d: usize| shapes.get(input.operand).and_then(|s| s.get(d)).copied().unwrap_or(0);
+    let mut moved = Vec::new();
+    for (d, at) in input.index.iter().enumerate() {
+        match read_of(at, size(d), &input.guards, nest) {
+            Read::Other => own_loops(at, &mut |i| counted[i] = true),
+            read => moved.extend(read.along()),
+        }
+    }
+    for guard in &input.guards {
+        let mut loops = Vec::new();
+        own_loops(&guard.index, &mut |i| loops.push(i));
+        let parallel = loops.iter().filter(|&&i| i < nest.parallel).count();
+        if parallel > 1 || loops.iter().any(|&i| i < nest.parallel && !moved.contains(&i)) {
+            loops.iter().for_each(|&i| counted[i] = true);
+        }
+    }
+}
+
+/// Calls `f` on every loop in `index`, those inside loads aside.
+fn own_loops(index: &Index, f: &mut dyn FnMut(usize)) {
+    match index {
+        Index::Loop(i) => f(*i),
+        Index::Const(_) | Index::Load { .. } => {}
+        Index::Add(a, b) => {
+            own_loops(a, f);
+            own_loops(b, f);
+        }
+        Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => own_loops(a, f),
+    }
 }
 
 /// All dimensions of all operands with the way they are read.
@@ -200,7 +243,7 @@ impl Read {
 mod tests {
     use super::*;
     use crate::ir::{ElementType, Loc, Program};
-    use crate::kernel::{Body, Input, Outside};
+    use crate::kernel::{Body, Outside};
     use crate::op::OpDef;
     use crate::ops::UNKNOWN;
     use crate::scalar::Scalar;
