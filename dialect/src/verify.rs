@@ -1,18 +1,154 @@
-//! Whole-module checks.
+//! Whole-module checks: everything that must hold of a program before any pass looks at it. All errors are found in
+//! one run.
+//!
+//! Values (`value`): every operand is defined before the op that reads it, in its block or one around it; functions,
+//! manual and named computations read nothing from around them.
+//!
+//! Types (`type`): operands and attributes obey the op's constraints, with the specification's labels; the declared
+//! result types are those that follow; the blocks of functions take and return what their type says.
+//!
+//! Regions (`region`): one block each, ended by the return of the op's dialect and holding no other; functions and
+//! meshes stand in the module alone.
+//!
+//! Symbols (`symbol`): names are unique; calls name functions, with their types; no function calls itself, not even
+//! through others.
+//!
+//! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices; device ids are a
+//! permutation and not 0, 1, 2, …; a mesh without axes names at most one device; all meshes have as many devices
+//! (a warning: Shardy's own tests break it).
+//!
+//! Shardings (`sharding`), of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
+//! computations: the mesh exists; as many dimensions as the tensor has, none for what isn't a tensor or for one
+//! device alone; axes exist; none is used twice, whole or in overlapping parts; parts divide their axis, are not all
+//! of it, and neighbors that are one part are written as one; replicated and unreduced axes follow the mesh's order;
+//! a closed empty dimension has no priority; dimensions of size 0 aren't cut; no axis is manual around the op; as
+//! many shardings as values.
+//!
+//! Manual computations: one mesh; manual axes exist, once, and not manual around it; they stand before the others in
+//! each dimension and divide it; the body's types are those of the pieces. Shardy's collectives: `out_sharding` is
+//! what the axes make of the operand's sharding. Members of a sharding group are all inside one manual computation
+//! or all outside. Barriers close one direction at least. Sharding rules fit the op. Sources: the StableHLO
+//! specification, Shardy's dialect documentation and its verifiers.
+
+mod collective;
+mod manual;
+mod mesh;
+mod place;
+mod rule;
+mod sharding;
+mod structure;
+mod symbols;
+
+use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::Program;
+use crate::ir::{Block, DYNAMIC, ElementClass, Name, Op, OpRef, Program, TypeData};
+use crate::op::Problem;
+use crate::ops::func;
+use crate::sharding::Mesh;
 
-/// Checks every op's types against what its operands and attributes give.
+/// Checks the whole program; see the file's head for the rules.
 pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
-    program.walk(program.body(), &mut |op| {
-        let view = program.view(op);
-        if let Err(problems) = view.def().infer(view) {
-            for p in problems {
-                let span = p.operand.map_or(view.span(), |i| view.operand_span(i));
-                let d = Diagnostic::error("type", span, p.message);
-                diagnostics.push(if p.note.is_empty() { d } else { d.note(p.note) });
+    let mut verifier = Verifier {
+        program,
+        diagnostics,
+        functions: func::functions_by_name(program),
+        function_of: program.functions().into_iter().map(|(function, block)| (block, function)).collect(),
+        meshes: FxHashMap::default(),
+        manual: Vec::new(),
+        groups: FxHashMap::default(),
+    };
+    verifier.meshes();
+    verifier.symbols();
+    structure::values(&mut verifier);
+    verifier.block(program.body(), None);
+}
+
+/// The checks' state.
+struct Verifier<'a> {
+    program: &'a Program,
+    diagnostics: &'a mut Diagnostics,
+    functions: FxHashMap<&'a str, Op>,
+    /// The function a block is the body of.
+    function_of: FxHashMap<Block, Op>,
+    /// Valid or not: who refers to an invalid mesh isn't told twice.
+    meshes: FxHashMap<&'a str, &'a Mesh>,
+    /// The manual axes around the op being checked, and whose they are.
+    manual: Vec<(Name, Op)>,
+    /// The first member of each sharding group, and the manual computation it stands in.
+    groups: FxHashMap<i64, (Op, Option<Op>)>,
+}
+
+impl<'a> Verifier<'a> {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// An error about the op's name.
+    fn error(&mut self, code: &'static str, op: OpRef<'_>, message: impl Into<String>, note: &str) {
+        let d = Diagnostic::error(code, op.span(), message);
+        self.push(if note.is_empty() { d } else { d.note(note) });
+    }
+
+    fn block(&mut self, block: Block, owner: Option<OpRef<'a>>) {
+        let program = self.program;
+        for &op in program.block_ops(block) {
+            self.op(program.view(op), owner);
+        }
+    }
+
+    fn op(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
+        self.structure(op, owner);
+        self.types(op);
+        self.shardings(op);
+        op.def().verify(op, self.diagnostics);
+
+        let mark = self.manual.len();
+        self.enter_manual(op);
+        let regions = &self.program.op(op.op).regions;
+        for &block in regions.iter().flat_map(|&region| self.program.region_blocks(region)) {
+            self.block(block, Some(op));
+        }
+        self.manual.truncate(mark);
+    }
+
+    /// `infer` finds no fault, and gives the declared types.
+    fn types(&mut self, op: OpRef<'a>) {
+        let types = match op.def().infer(op) {
+            Ok(types) => types,
+            Err(problems) => return problems.into_iter().for_each(|p| self.problem(op, p)),
+        };
+        let declared: Vec<&TypeData> = op.result_types().collect();
+        if types.len() != declared.len() {
+            let message = format!("'{}' has {} results, but {} are declared", op.name(), types.len(), declared.len());
+            return self.error("type", op, message, "");
+        }
+        for (i, (found, expected)) in declared.into_iter().zip(&types).enumerate() {
+            if !compatible(found, expected) {
+                let (found, expected) = (self.program.type_data_text(found), self.program.type_data_text(expected));
+                let which = if types.len() > 1 { format!("result {i}") } else { "the result".to_owned() };
+                let message = format!("expected {which} of '{}' to be {expected}, found {found}", op.name());
+                self.error("type", op, message, &format!("its operands and attributes give {expected}: declare that"));
             }
         }
-    });
+    }
+
+    fn problem(&mut self, op: OpRef<'_>, problem: Problem) {
+        let span = problem.operand.map_or(op.span(), |i| op.operand_span(i));
+        let mut d = Diagnostic::error("type", span, format!("'{}': {}", op.name(), problem.message));
+        if let Some(&value) = problem.operand.and_then(|i| op.operands().get(i)) {
+            let ty = self.program.type_text(self.program.value_type(value));
+            d = d.also(self.program.value_span(value), format!("defined here as {ty}"));
+        }
+        self.push(if problem.note.is_empty() { d } else { d.note(problem.note) });
+    }
+}
+
+/// Whether a declared type is the inferred one, as far as both are known.
+fn compatible(declared: &TypeData, inferred: &TypeData) -> bool {
+    let (TypeData::Tensor(a), TypeData::Tensor(b)) = (declared, inferred) else { return declared == inferred };
+    let unknown = |e: ElementClass| e == ElementClass::Other;
+    let elements = a.element == b.element || unknown(a.element.class()) || unknown(b.element.class());
+    let mut sizes = a.shape.iter().zip(&b.shape);
+    a.rank() == b.rank() && elements && sizes.all(|(&a, &b)| a == b || a == DYNAMIC || b == DYNAMIC)
 }

@@ -42,11 +42,15 @@ impl<'a> ManualComputation<'a> {
         let out_shardings = text::shardings(op, "out_shardings")?;
         let AttrData::ManualAxes(manual_axes) = op.attr("manual_axes")? else { return None };
         let has_axes = |mesh: &&Mesh| manual_axes.iter().all(|&a| mesh.axis_size(a).is_some());
-        let mut stated = in_shardings.iter().chain(out_shardings).filter_map(|s| resolve(op.program, &s.mesh));
-        let mesh = stated.find(has_axes).or_else(|| {
-            let meshes = op.program.top_level("sdy.mesh").filter_map(|m| op.program.attr(m, "mesh"));
-            meshes.filter_map(|a| op.program.attr_data(a).as_mesh()).find(has_axes)
-        });
+        let stated: Vec<&Mesh> =
+            in_shardings.iter().chain(out_shardings).filter_map(|s| resolve(op.program, &s.mesh)).collect();
+        let mesh = match stated.first() {
+            Some(&first) => Some(stated.into_iter().find(has_axes).unwrap_or(first)),
+            None => {
+                let meshes = op.program.top_level("sdy.mesh").filter_map(|m| op.program.attr(m, "mesh"));
+                meshes.filter_map(|a| op.program.attr_data(a).as_mesh()).find(has_axes)
+            }
+        };
         Some(Self { in_shardings, out_shardings, manual_axes, mesh })
     }
 

@@ -1,0 +1,135 @@
+//! Manual and named computations.
+
+use rustc_hash::FxHashSet;
+
+use super::Verifier;
+use super::place::Place;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{AttrData, OpRef, TypeData};
+use crate::op::Control;
+use crate::ops::sharding::ManualComputation;
+use crate::sharding::{Mesh, TensorSharding};
+
+impl<'a> Verifier<'a> {
+    /// The shardings and axes of a manual or named computation.
+    pub(super) fn manual_computation(&mut self, op: OpRef<'a>) {
+        let place = Place::of_op(op);
+        let operands: Vec<&TypeData> = op.operand_types().collect();
+        let results: Vec<&TypeData> = op.result_types().collect();
+        let mut lists: Vec<(&'a [TensorSharding], &str, Place)> = Vec::new();
+        for (name, types, what) in [("in_shardings", &operands, "operands"), ("out_shardings", &results, "results")] {
+            if let Some(AttrData::ShardingPerValue(list)) = op.attr(name) {
+                let mut place = place.after(self.program, name);
+                if name == "in_shardings" {
+                    // The other list's shardings are not this one's.
+                    let next = self.program.find_in_source(place.span, "out_shardings");
+                    place = if next == place.span { place } else { place.until(next.start) };
+                }
+                // How many there are is checked with a manual computation's types.
+                if list.len() == types.len() || op.def().control(op) != Some(Control::Manual) {
+                    self.per_value(list, types, what, place);
+                }
+                lists.push((list, what, place));
+            }
+        }
+        let Some(manual) = ManualComputation::of(op) else { return };
+        self.manual_axes(op, &manual, place);
+        self.one_mesh(op, &lists);
+        let Some(mesh) = manual.mesh else { return };
+        for ((list, what, place), types) in lists.into_iter().zip([operands, results]) {
+            for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
+                let place = place.nth_sharding(self.program, i);
+                self.manual_dims(&manual, mesh, sharding, ty, &format!("{what} {i}", what = &what[..what.len() - 1]), place);
+            }
+        }
+    }
+
+    /// Manual axes exist, once, and are not manual around the op.
+    fn manual_axes(&mut self, op: OpRef<'a>, manual: &ManualComputation<'a>, place: Place) {
+        let place = place.after(self.program, "manual_axes");
+        let mut seen = FxHashSet::default();
+        let stated = manual.in_shardings.iter().chain(manual.out_shardings);
+        let meshes: Vec<&Mesh> =
+            stated.filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh)).filter(|m| !m.axes.is_empty()).collect();
+        for &axis in manual.manual_axes {
+            let text = format!("\"{}\"", self.program.name_text(axis));
+            let span = place.find(self.program, &text);
+            if !seen.insert(axis) {
+                let span = place.find_last(self.program, &text);
+                self.push(Diagnostic::error("sharding", span, format!("manual axis {text} is listed twice")).note("list it once"));
+            }
+            if let Some(mesh) = meshes.first()
+                && mesh.axis_size(axis).is_none()
+            {
+                let note = format!("the mesh is {}", self.program.mesh_text(mesh));
+                self.push(Diagnostic::error("sharding", span, format!("the mesh has no axis {text}")).note(note));
+            }
+            if let Some(&(_, owner)) = self.manual.iter().find(|m| m.0 == axis) {
+                let d = Diagnostic::error("sharding", span, format!("axis {text} is manual already"));
+                let d = d.also(self.program.op(owner).span, "manual in this computation");
+                self.push(d.note("computations inside each other are manual on different axes"));
+            }
+        }
+        if manual.in_shardings.is_empty() && manual.out_shardings.is_empty() && manual.mesh.is_none() {
+            let missing = manual.manual_axes.first().map(|&a| self.program.name_text(a));
+            // Without values any axes may be named, as long as nothing is computed.
+            let empty = op.block(0).is_none_or(|b| self.program.block_ops(b).len() <= 1);
+            if let Some(axis) = missing.filter(|_| !empty) {
+                let message = format!("no mesh of the module has the manual axis \"{axis}\"");
+                self.error("sharding", op, message, "define a mesh with it");
+            }
+        }
+    }
+
+    /// All shardings are on one mesh, save those on a mesh without axes.
+    fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, Place)]) {
+        let mut first: Option<&Mesh> = None;
+        for sharding in lists.iter().flat_map(|l| l.0) {
+            let Some(mesh) = crate::ops::sharding::resolve(self.program, &sharding.mesh) else { continue };
+            if mesh.axes.is_empty() {
+                continue;
+            }
+            if *first.get_or_insert(mesh) != mesh {
+                let message = "in and out shardings are on different meshes";
+                return self.error("sharding", op, message, "a manual computation runs on the devices of one mesh");
+            }
+        }
+    }
+
+    /// In every dimension the manual axes come first and divide its size.
+    fn manual_dims(
+        &mut self,
+        manual: &ManualComputation<'a>,
+        mesh: &Mesh,
+        sharding: &TensorSharding,
+        ty: &TypeData,
+        what: &str,
+        place: Place,
+    ) {
+        for (d, dim) in sharding.dims.iter().enumerate() {
+            let free = dim.axes.iter().position(|a| !manual.is_manual(a.name));
+            let late = free.and_then(|f| dim.axes[f..].iter().find(|a| manual.is_manual(a.name)));
+            if let Some(late) = late {
+                let text = format!("\"{}\"", self.program.name_text(late.name));
+                let span = place.find(self.program, &text);
+                let message = format!("{what}: manual axis {text} stands behind a free axis in dimension {d}");
+                let d = Diagnostic::error("sharding", span, message);
+                self.push(d.note("put the manual axes first: the body cuts its pieces further"));
+            }
+            let Some(&size) = ty.tensor().and_then(|t| t.shape.get(d)).filter(|&&s| s >= 0) else { continue };
+            let pieces = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
+            if size % pieces != 0 {
+                let message = format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
+                let d = Diagnostic::error("sharding", place.fallback, message);
+                self.push(d.note("a manual computation can't pad: pad around it, or cut along fewer devices"));
+            }
+        }
+    }
+
+    /// Remembers the axes that are manual inside `op`.
+    pub(super) fn enter_manual(&mut self, op: OpRef<'a>) {
+        if let Some(manual) = ManualComputation::of(op) {
+            self.manual.extend(manual.manual_axes.iter().map(|&axis| (axis, op.op)));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Meshes, named and inlined.
+
+use rustc_hash::FxHashSet;
+
+use super::Verifier;
+use super::place::Place;
+use crate::diagnostic::Diagnostic;
+use crate::ir::AttrData;
+use crate::ops::func;
+use crate::sharding::{MAX_DEVICES, Mesh};
+
+impl<'a> Verifier<'a> {
+    /// Every `sdy.mesh` by itself and beside the others.
+    pub(super) fn meshes(&mut self) {
+        let program = self.program;
+        let mut first: Option<(i64, crate::ir::Op)> = None;
+        for op in program.top_level("sdy.mesh") {
+            let view = program.view(op);
+            let Some(mesh) = view.attr("mesh").and_then(AttrData::as_mesh) else { continue };
+            if let Some(name) = func::symbol(program, op) {
+                self.meshes.entry(name).or_insert(mesh);
+            }
+            self.mesh(mesh, Place::of_op(view));
+            if mesh.axes.is_empty() {
+                continue;
+            }
+            let (devices, other) = *first.get_or_insert((mesh.devices(), op));
+            if devices != mesh.devices() {
+                let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
+                let d = Diagnostic::warning("mesh", view.span(), message);
+                let d = d.also(program.op(other).span, format!("{devices} devices"));
+                self.push(d.note("all meshes of a program are over the same devices"));
+            }
+        }
+    }
+
+    /// One mesh.
+    pub(super) fn mesh(&mut self, mesh: &Mesh, place: Place) {
+        let program = self.program;
+        let mut fault = |span, message: String, note: &str| {
+            self.diagnostics.push(Diagnostic::error("mesh", span, message).note(note));
+        };
+        let mut seen = FxHashSet::default();
+        for &(axis, size) in &mesh.axes {
+            let text = format!("\"{}\"", program.name_text(axis));
+            if size < 1 {
+                let message = format!("axis {text} has size {size}, expected at least 1");
+                fault(place.find(program, &text), message, "an axis of one device has size 1");
+            }
+            if !seen.insert(axis) {
+                let message = format!("the mesh has axis {text} twice");
+                fault(place.find_last(program, &text), message, "give each axis a name of its own");
+            }
+        }
+        let devices = mesh.devices();
+        if devices > MAX_DEVICES {
+            let message = format!("the mesh has {devices} devices; at most {MAX_DEVICES} are supported");
+            fault(place.fallback, message, "make an axis smaller");
+            return;
+        }
+        let Some(ids) = &mesh.device_ids else { return };
+        let span = place.find(program, "device_ids");
+        if mesh.axes.is_empty() {
+            if ids.len() != 1 || ids[0] < 0 {
+                let message = format!("a mesh without axes names one device, found device_ids of {} entries", ids.len());
+                fault(span, message, "write <[], device_ids=[0]> for one device alone");
+            }
+            return;
+        }
+        if ids.len() as i64 != devices {
+            let message = format!("the mesh has {devices} devices, but {} device ids", ids.len());
+            return fault(span, message, "list every device once, or leave device_ids out for the usual order");
+        }
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..devices) {
+            let message = format!("expected the device ids 0 to {} once each", devices - 1);
+            fault(span, message, "list every device once");
+        } else if ids.is_sorted() {
+            fault(span, "the device ids are in the usual order".to_owned(), "leave device_ids out");
+        }
+    }
+}

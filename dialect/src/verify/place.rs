@@ -1,0 +1,78 @@
+//! Where in the source an attribute stands, to point at the axis that is wrong instead of the whole op.
+
+use crate::diagnostic::Span;
+use crate::ir::{OpRef, Program};
+
+/// A stretch of source that holds one attribute; empty for what a pass made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) span: Span,
+    /// Shown when nothing in the stretch matches.
+    pub(super) fallback: Span,
+}
+
+impl Place {
+    /// The whole op's text, up to its first region.
+    pub(super) fn of_op(op: OpRef<'_>) -> Self {
+        let data = op.program.op(op.op);
+        let mut span = data.text_span;
+        let inner = (0..data.regions.len()).filter_map(|i| op.block(i));
+        let first = inner.flat_map(|b| op.program.block_ops(b)).map(|&inner| op.program.op(inner).text_span);
+        if let Some(first) = first.filter(|s| !s.is_empty()).map(|s| s.start).min() {
+            span.end = span.end.min(first.max(span.start));
+        }
+        Self { span, fallback: data.span }
+    }
+
+    /// What follows the first `word` inside.
+    pub(super) fn after(self, program: &Program, word: &str) -> Self {
+        let found = program.find_in_source(self.span, word);
+        if found == self.span || found.is_empty() { self } else { self.from(found.end) }
+    }
+
+    /// The `i`-th sharding of a list: from its mesh to the next one's.
+    pub(super) fn nth_sharding(self, program: &Program, i: usize) -> Self {
+        let Some(text) = program.source.as_ref().and_then(|s| s.get(self.span.start as usize..self.span.end as usize))
+        else {
+            return self;
+        };
+        let mut starts = text.match_indices('<').filter(|(at, _)| {
+            let rest = &text[at + 1..];
+            rest.starts_with('@') || rest.starts_with("mesh<")
+        });
+        let Some((start, _)) = starts.nth(i) else { return self };
+        let end = starts.next().map_or(text.len(), |next| next.0);
+        let base = self.span.start as usize;
+        Self { span: Span::new(base + start, base + end), fallback: self.fallback }
+    }
+
+    /// Only what follows byte `at`.
+    pub(super) fn from(self, at: u32) -> Self {
+        let start = at.clamp(self.span.start, self.span.end);
+        Self { span: Span { start, end: self.span.end }, fallback: self.fallback }
+    }
+
+    /// Only what stands before byte `at`.
+    pub(super) fn until(self, at: u32) -> Self {
+        let end = at.clamp(self.span.start, self.span.end);
+        Self { span: Span { start: self.span.start, end }, fallback: self.fallback }
+    }
+
+    /// The first `text` inside, else the fallback.
+    pub(super) fn find(self, program: &Program, text: &str) -> Span {
+        let found = program.find_in_source(self.span, text);
+        if found == self.span { self.fallback } else { found }
+    }
+
+    /// The last `text` inside, else the fallback: the second use of an axis.
+    pub(super) fn find_last(self, program: &Program, text: &str) -> Span {
+        let source = program.source.as_ref().and_then(|s| s.get(self.span.start as usize..self.span.end as usize));
+        match source.and_then(|s| s.rfind(text)) {
+            Some(at) => {
+                let start = self.span.start as usize + at;
+                Span::new(start, start + text.len())
+            }
+            None => self.fallback,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A user's `sdy.sharding_rule`.
+
+use super::Verifier;
+use crate::ir::{OpRef, TypeData};
+use crate::sharding::{FactorKind, ShardingRule, TensorFactors};
+
+impl<'a> Verifier<'a> {
+    /// The rule has a mapping for every value and dimension, and its factors make sense.
+    pub(super) fn rule(&mut self, op: OpRef<'a>, rule: &ShardingRule) {
+        let operands: Vec<&TypeData> = op.operand_types().collect();
+        let results: Vec<&TypeData> = op.result_types().collect();
+        let mut used = vec![false; rule.factors.len()];
+        for (what, types, mappings) in [("operand", operands, &rule.operands), ("result", results, &rule.results)] {
+            if types.len() != mappings.len() {
+                let message = format!("the sharding rule maps {} {what}s, the op has {}", mappings.len(), types.len());
+                self.rule_error(op, message);
+                continue;
+            }
+            for (i, (ty, mapping)) in types.into_iter().zip(mappings).enumerate() {
+                self.mapping(op, rule, ty, mapping, &format!("{what} {i}"), &mut used);
+                let reduces = mapping.iter().flatten().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
+                if what == "result" && reduces {
+                    self.rule_error(op, format!("result {i} is mapped to a reduction factor"));
+                }
+            }
+        }
+        if let Some(unused) = used.iter().position(|&u| !u) {
+            self.rule_error(op, format!("factor {unused} of the sharding rule is in no mapping"));
+        }
+    }
+
+    fn mapping(
+        &mut self,
+        op: OpRef<'a>,
+        rule: &ShardingRule,
+        ty: &TypeData,
+        mapping: &TensorFactors,
+        what: &str,
+        used: &mut [bool],
+    ) {
+        let Some(tensor) = ty.tensor() else {
+            return self.rule_error(op, format!("{what} is no tensor, so no sharding rule maps it"));
+        };
+        if mapping.len() != tensor.rank() {
+            let message = format!("{what} has {} dimensions, the sharding rule maps {}", tensor.rank(), mapping.len());
+            return self.rule_error(op, message);
+        }
+        let mut own = vec![false; rule.factors.len()];
+        for (d, dim) in mapping.iter().enumerate() {
+            for &f in dim {
+                used[f as usize] = true;
+                if std::mem::replace(&mut own[f as usize], true) {
+                    self.rule_error(op, format!("{what} has one factor in two places"));
+                }
+                if dim.len() > 1 && rule.factors[f as usize].size == 1 {
+                    self.rule_error(op, format!("dimension {d} of {what} has a factor of size 1 among others"));
+                }
+            }
+        }
+    }
+
+    fn rule_error(&mut self, op: OpRef<'a>, message: String) {
+        let span = super::place::Place::of_op(op).find(self.program, "sdy.sharding_rule");
+        let d = crate::diagnostic::Diagnostic::error("sharding", span, message);
+        self.push(d.note("([i, k],[k, j])->([i, j]) {i=8, j=16, k=8} reduction={k} is the rule of a matrix product"));
+    }
+}

@@ -1,0 +1,344 @@
+//! Every sharding attribute against its mesh and its value's type.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Verifier;
+use super::place::Place;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{AttrData, Name, OpRef, TypeData};
+use crate::ops::func;
+use crate::ops::sharding as sdy;
+use crate::sharding::{AxisRef, Mesh, MeshRef, TensorSharding};
+use crate::text::nearest;
+
+impl<'a> Verifier<'a> {
+    /// All shardings an op carries.
+    pub(super) fn shardings(&mut self, op: OpRef<'a>) {
+        let place = Place::of_op(op);
+        match op.attr(func::SHARDING) {
+            Some(AttrData::ShardingPerValue(list)) => {
+                let types: Vec<&TypeData> = op.result_types().collect();
+                let place = place.after(self.program, func::SHARDING);
+                // An op without results may say where it runs.
+                if !(types.is_empty() && list.len() == 1 && list[0].is_fully_replicated()) {
+                    self.per_value(list, &types, "results", place);
+                }
+            }
+            Some(_) if op.name() != func::MODULE_NAME => {
+                self.error("sharding", op, "sdy.sharding of an op lists one sharding a result", "write #sdy.sharding_per_value<[<…>]>");
+            }
+            _ => {}
+        }
+        if let Some(AttrData::ShardingRule(rule)) = op.attr("sdy.sharding_rule") {
+            self.rule(op, rule);
+        }
+        if let Some(sharding) = sdy::stated_sharding(op)
+            && let Some(ty) = op.result_types().next()
+        {
+            self.sharding(sharding, ty, place);
+        }
+        if op.name() == "func.func" {
+            self.function_shardings(op);
+        }
+        if sdy::barrier_direction(op) == Some(sdy::Direction::Both) {
+            let span = place.find(self.program, "BOTH");
+            let d = Diagnostic::error("sharding", span, "a barrier that is open both ways bars nothing");
+            self.push(d.note("say FORWARD, BACKWARD or NONE, or remove it"));
+        }
+        self.group(op);
+        self.reshard(op);
+        self.manual_computation(op);
+    }
+
+    /// Members of one group stand all inside one manual computation or all outside of any.
+    fn group(&mut self, op: OpRef<'a>) {
+        let Some(id) = sdy::group_id(op) else { return };
+        let owner = self.manual.last().map(|m| m.1);
+        let (first, other) = *self.groups.entry(id).or_insert((op.op, owner));
+        if other != owner {
+            let message = format!("sharding group {id} has members inside and outside of a manual computation");
+            let d = Diagnostic::error("sharding", op.span(), message).also(self.program.op(first).span, "another member");
+            self.push(d.note("use another group_id in the manual computation"));
+        }
+    }
+
+    fn function_shardings(&mut self, op: OpRef<'a>) {
+        let program = self.program;
+        let signature = func::signature(program, op.op);
+        let whole = Place::of_op(op);
+        let args = op.region_args(0);
+        let start = |i: usize| args.get(i).map(|&a| program.value_span(a).start).filter(|&at| at > 0);
+        for (i, &ty) in signature.inputs.iter().enumerate() {
+            let Some(attr) = func::arg_attr(program, op.op, i, func::SHARDING) else { continue };
+            let mut place = start(i).map_or(whole, |at| whole.from(at));
+            place = start(i + 1).map_or(place, |at| place.until(at));
+            self.function_sharding(op, attr, ty, place, "argument", i);
+        }
+        let results = args.last().map_or(whole, |&a| whole.from(program.value_span(a).end)).after(program, "->");
+        let mut shown = 0;
+        for (i, &ty) in signature.results.iter().enumerate() {
+            let Some(attr) = func::result_attr(program, op.op, i, func::SHARDING) else { continue };
+            self.function_sharding(op, attr, ty, results.nth_sharding(program, shown), "result", i);
+            shown += 1;
+        }
+    }
+
+    fn function_sharding(
+        &mut self,
+        op: OpRef<'a>,
+        attr: crate::ir::Attr,
+        ty: crate::ir::Ty,
+        place: Place,
+        what: &str,
+        i: usize,
+    ) {
+        match self.program.attr_data(attr) {
+            AttrData::Sharding(sharding) => self.sharding(sharding, self.program.type_data(ty), place),
+            _ => {
+                let message = format!("sdy.sharding of {what} {i} is no sharding");
+                self.error("sharding", op, message, "write sdy.sharding = #sdy.sharding<@mesh, […]>");
+            }
+        }
+    }
+
+    /// One sharding a value.
+    pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: Place) {
+        if list.len() != types.len() {
+            let message = format!("{} {what}, but {} shardings", types.len(), list.len());
+            let d = Diagnostic::error("sharding", place.fallback, message);
+            return self.push(d.note("give one sharding a value; [] for a scalar or token"));
+        }
+        for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
+            self.sharding(sharding, ty, place.nth_sharding(self.program, i));
+        }
+    }
+
+    /// The mesh of a sharding; says so when there is none.
+    pub(super) fn mesh_of(&mut self, sharding: &'a TensorSharding, place: Place) -> Option<&'a Mesh> {
+        match &sharding.mesh {
+            MeshRef::Inline(mesh) => {
+                self.mesh(mesh, place);
+                Some(mesh)
+            }
+            MeshRef::Symbol(name) => {
+                let name = self.program.name_text(*name);
+                if let Some(&mesh) = self.meshes.get(name) {
+                    return Some(mesh);
+                }
+                let mut known: Vec<&str> = self.meshes.keys().copied().collect();
+                known.sort_unstable();
+                let note = match nearest(name, known.iter().copied()) {
+                    Some(near) => format!("did you mean @{near}?"),
+                    None if known.is_empty() => format!("define it: sdy.mesh @{name} = <[\"x\"=2]>"),
+                    None => format!("the module has @{}", known.join(", @")),
+                };
+                let span = place.find(self.program, &format!("@{name}"));
+                self.push(Diagnostic::error("sharding", span, format!("there is no mesh @{name}")).note(note));
+                None
+            }
+        }
+    }
+
+    /// One sharding of a value of type `ty`.
+    pub(super) fn sharding(&mut self, sharding: &'a TensorSharding, ty: &TypeData, place: Place) {
+        let Some(mesh) = self.mesh_of(sharding, place) else { return };
+        let plain = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
+        if mesh.is_maximal() {
+            if !plain {
+                let d = Diagnostic::error("sharding", place.fallback, "a value on one device alone isn't cut");
+                self.push(d.note("write [] and no replicated or unreduced axes"));
+            }
+            return;
+        }
+        let TypeData::Tensor(tensor) = ty else {
+            if !plain {
+                let text = self.program.type_data_text(ty);
+                let message = format!("{text} is no tensor, so it can't be cut");
+                self.push(Diagnostic::error("sharding", place.fallback, message).note("write []"));
+            }
+            return;
+        };
+        if sharding.rank() != tensor.rank() {
+            let (rank, text) = (sharding.rank(), self.program.type_data_text(ty));
+            let message = format!("the sharding has {rank} dimensions, {text} has {}", tensor.rank());
+            let span = place.find(self.program, "[");
+            let d = Diagnostic::error("sharding", span, message);
+            self.push(d.note("give one {…} a dimension; {} for one that isn't cut"));
+        }
+        for (d, dim) in sharding.dims.iter().enumerate() {
+            if dim.priority.is_some() && !dim.open && dim.axes.is_empty() {
+                let message = format!("dimension {d} is closed and empty, but has a priority");
+                let d = Diagnostic::error("sharding", place.fallback, message);
+                self.push(d.note("open it with ?, give it an axis, or remove the priority"));
+            }
+            if tensor.shape.get(d) == Some(&0) && !dim.axes.is_empty() {
+                let message = format!("dimension {d} of size 0 is cut");
+                let d = Diagnostic::error("sharding", place.fallback, message);
+                self.push(d.note("leave dimensions of size 0 whole"));
+            }
+        }
+        self.axes(sharding, mesh, place);
+        self.bound_axes(sharding, place);
+    }
+
+    /// Axes exist, none is used twice, parts are proper, lists are in order.
+    fn axes(&mut self, sharding: &TensorSharding, mesh: &Mesh, place: Place) {
+        let lists = sharding.dims.iter().map(|d| &d.axes).chain([&sharding.replicated, &sharding.unreduced]);
+        let mut faults = AxisFaults::default();
+        for list in lists {
+            faults.list(list, mesh);
+        }
+        faults.overlaps(mesh);
+        for (what, list) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
+            if !in_mesh_order(list, mesh) {
+                let span = place.find(self.program, what);
+                let d = Diagnostic::error("sharding", span, format!("{what} axes are not in the order of the mesh"));
+                self.push(d.note("list them in the order in which the mesh has its axes"));
+            }
+        }
+        self.axis_faults(faults, mesh, place);
+    }
+
+    /// Says what is wrong with axes.
+    pub(super) fn axis_faults(&mut self, faults: AxisFaults, mesh: &Mesh, place: Place) {
+        for fault in faults.found {
+            let text = |axis: AxisRef| axis_text(self.program.name_text(axis.name), axis);
+            let quoted = |axis: AxisRef| format!("\"{}\"", self.program.name_text(axis.name));
+            let first = |axis: AxisRef| place.find(self.program, &quoted(axis));
+            let last = |axis: AxisRef| place.find_last(self.program, &quoted(axis));
+            let (span, message, note): (Span, String, String) = match fault {
+                Fault::Unknown(axis) => {
+                    let names: Vec<&str> = mesh.axes.iter().map(|a| self.program.name_text(a.0)).collect();
+                    let note = match nearest(self.program.name_text(axis.name), names.iter().copied()) {
+                        Some(near) => format!("did you mean \"{near}\"?"),
+                        None => format!("the mesh is {}", self.program.mesh_text(mesh)),
+                    };
+                    (first(axis), format!("the mesh has no axis {}", quoted(axis)), note)
+                }
+                Fault::Twice(axis) => (
+                    last(axis),
+                    format!("axis {} is used twice", text(axis)),
+                    "an axis cuts one dimension, or is replicated or unreduced".to_owned(),
+                ),
+                Fault::Overlap(a, b) => (
+                    last(b),
+                    format!("axes {} and {} overlap", text(a), text(b)),
+                    "parts of one axis must be apart: \"x\":(pre)size covers sizes pre to pre*size".to_owned(),
+                ),
+                Fault::Mergeable(a, b) => (
+                    last(b),
+                    format!("{} and {} are neighbors of one axis", text(a), text(b)),
+                    "write them as one".to_owned(),
+                ),
+                Fault::Part(axis, full) => (
+                    first(axis),
+                    format!("part {} doesn't fit axis {} of size {full}", text(axis), quoted(axis)),
+                    "in \"x\":(pre)size, pre * size divides the axis's size and size is greater than 1".to_owned(),
+                ),
+                Fault::Whole(axis) => {
+                    (first(axis), format!("part {} is the whole axis", text(axis)), format!("write {}", quoted(axis)))
+                }
+            };
+            self.push(Diagnostic::error("sharding", span, message).note(note));
+        }
+    }
+
+    /// No axis is manual around the op.
+    fn bound_axes(&mut self, sharding: &TensorSharding, place: Place) {
+        if self.manual.is_empty() {
+            return;
+        }
+        let mut told: FxHashSet<Name> = FxHashSet::default();
+        for axis in sharding.all_axes() {
+            let Some(&(_, owner)) = self.manual.iter().find(|m| m.0 == axis.name) else { continue };
+            if told.insert(axis.name) {
+                let text = format!("\"{}\"", self.program.name_text(axis.name));
+                let span = place.find(self.program, &text);
+                let d = Diagnostic::error("sharding", span, format!("axis {text} is manual here"));
+                let d = d.also(self.program.op(owner).span, "manual in this computation");
+                self.push(d.note("inside, tensors are one device's pieces along it already: leave the axis out"));
+            }
+        }
+    }
+}
+
+/// Something wrong with an axis.
+pub(super) enum Fault {
+    Unknown(AxisRef),
+    Twice(AxisRef),
+    Overlap(AxisRef, AxisRef),
+    Mergeable(AxisRef, AxisRef),
+    /// The part and its axis's size.
+    Part(AxisRef, i64),
+    Whole(AxisRef),
+}
+
+/// Collects what is wrong with lists of axes that share one name space.
+#[derive(Default)]
+pub(super) struct AxisFaults {
+    pub(super) found: Vec<Fault>,
+    seen: FxHashSet<AxisRef>,
+    by_axis: FxHashMap<Name, Vec<AxisRef>>,
+    order: Vec<Name>,
+}
+
+impl AxisFaults {
+    /// One list.
+    pub(super) fn list(&mut self, list: &[AxisRef], mesh: &Mesh) {
+        let mut previous: Option<AxisRef> = None;
+        for &axis in list {
+            let Some(full) = mesh.axis_size(axis.name) else {
+                self.found.push(Fault::Unknown(axis));
+                continue;
+            };
+            if !self.seen.insert(axis) {
+                self.found.push(Fault::Twice(axis));
+                continue;
+            }
+            if let Some(sub) = axis.sub {
+                match sub.pre.checked_mul(sub.size) {
+                    _ if sub.pre == 1 && sub.size == full => self.found.push(Fault::Whole(axis)),
+                    Some(end) if sub.pre >= 1 && sub.size > 1 && full % end == 0 => {}
+                    _ => {
+                        self.found.push(Fault::Part(axis, full));
+                        continue;
+                    }
+                }
+                let joins = |p: AxisRef| p.name == axis.name && p.sub.is_some_and(|p| p.pre * p.size == sub.pre);
+                if let Some(previous) = previous.filter(|&p| joins(p)) {
+                    self.found.push(Fault::Mergeable(previous, axis));
+                }
+            }
+            previous = Some(axis);
+            let same = self.by_axis.entry(axis.name).or_insert_with(|| {
+                self.order.push(axis.name);
+                Vec::new()
+            });
+            same.push(axis);
+        }
+    }
+
+    /// Parts of one axis that overlap, over all lists.
+    pub(super) fn overlaps(&mut self, mesh: &Mesh) {
+        for name in &self.order {
+            let parts = &mut self.by_axis.get_mut(name).map(std::mem::take).unwrap_or_default();
+            parts.sort_by_key(|p| p.range(mesh));
+            for pair in parts.windows(2).filter(|w| w[0].overlaps(w[1], mesh)) {
+                self.found.push(Fault::Overlap(pair[0], pair[1]));
+            }
+        }
+    }
+}
+
+/// `"x"` or `"x":(1)2`
+fn axis_text(name: &str, axis: AxisRef) -> String {
+    match axis.sub {
+        Some(sub) => format!("\"{name}\":({}){}", sub.pre, sub.size),
+        None => format!("\"{name}\""),
+    }
+}
+
+/// Whether axes stand in the order in which the mesh has them, parts by their place.
+pub(super) fn in_mesh_order(axes: &[AxisRef], mesh: &Mesh) -> bool {
+    axes.is_sorted_by_key(|a| (mesh.axis_index(a.name), a.range(mesh)))
+}

@@ -1,0 +1,170 @@
+//! Regions, terminators, and that every value is defined before it is read.
+
+use super::Verifier;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Block, Op, OpRef, Program, Value};
+use crate::op::Control;
+use crate::ops::func;
+
+impl<'a> Verifier<'a> {
+    /// An op stands where it may, and its regions have the right form.
+    pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
+        let name = op.name();
+        if owner.is_some() && matches!(name, "func.func" | "sdy.mesh") {
+            self.error("region", op, format!("'{name}' stands inside another op"), "move it to the module's top level");
+        }
+        if owner.is_none() && op.def().terminator() {
+            self.error("region", op, format!("'{name}' ends no region"), "it belongs at the end of a function or region");
+        }
+        // What nobody registered may have regions of any form.
+        if std::ptr::addr_eq(op.def(), &crate::ops::UNKNOWN) || name == func::MODULE_NAME {
+            return;
+        }
+        let regions = &self.program.op(op.op).regions;
+        for (i, &region) in regions.iter().enumerate() {
+            match self.program.region_blocks(region) {
+                [] if name == "func.func" => {}
+                &[block] => self.region_end(op, i, block),
+                blocks => {
+                    let message = format!("region {i} of '{name}' has {} blocks, expected one", blocks.len());
+                    self.error("region", op, message, "branches between blocks are not supported");
+                }
+            }
+        }
+        if name == "func.func" {
+            self.function_types(op);
+        }
+    }
+
+    /// A block ends with its dialect's return and has none before.
+    fn region_end(&mut self, op: OpRef<'a>, region: usize, block: Block) {
+        let name = op.name();
+        let dialect = name.split('.').next().unwrap_or_default();
+        let expected = if dialect == "chlo" { "stablehlo.return".to_owned() } else { format!("{dialect}.return") };
+        let ops = self.program.block_ops(block);
+        for (i, &inner) in ops.iter().enumerate() {
+            let inner = self.program.view(inner);
+            if inner.def().terminator() && i + 1 < ops.len() {
+                let message = format!("'{}' must be the last op of its region", inner.name());
+                self.error("region", inner, message, "remove what follows it");
+            }
+        }
+        let last = ops.last().map(|&last| self.program.view(last));
+        if last.is_none_or(|last| last.name() != expected) {
+            let found = last.map_or("nothing".to_owned(), |last| format!("'{}'", last.name()));
+            let which = if self.program.op(op.op).regions.len() > 1 { format!("region {region}") } else { "the region".to_owned() };
+            let message = format!("{which} of '{name}' must end with '{expected}', found {found}");
+            let d = Diagnostic::error("region", op.span(), message);
+            let at = last.map(|l| l.span()).unwrap_or_default();
+            self.push(d.also(at, "the last op").note(format!("add a '{expected}' at its end")));
+        }
+    }
+
+    /// A function's block takes and returns what its type says.
+    fn function_types(&mut self, op: OpRef<'a>) {
+        let program = self.program;
+        let name = func::symbol(program, op.op).unwrap_or_default();
+        let signature = func::signature(program, op.op);
+        for (list, count, what) in [
+            (func::ARG_ATTRS, signature.inputs.len(), "arguments"),
+            (func::RES_ATTRS, signature.results.len(), "results"),
+        ] {
+            if let Some(crate::ir::AttrData::Array(items)) = op.attr(list)
+                && items.len() != count
+            {
+                let message = format!("@{name} has {count} {what}, but {list} holds {} dictionaries", items.len());
+                self.error("type", op, message, "give one dictionary each");
+            }
+        }
+        let Some(block) = op.block(0) else { return };
+        let args = op.type_ids(program.block_args(block));
+        if args != signature.inputs {
+            let (found, expected) = (program.types_text(&args), program.types_text(signature.inputs));
+            self.error("type", op, format!("the body of @{name} takes {found}, its type says {expected}"), "");
+        }
+        let Some(last) = program.terminator(block).map(|last| program.view(last)) else { return };
+        if last.name() != "func.return" {
+            return;
+        }
+        let returned = op.type_ids(last.operands());
+        if returned != signature.results {
+            let (found, expected) = (program.types_text(&returned), program.types_text(signature.results));
+            let d = Diagnostic::error("type", last.span(), format!("expected @{name} to return {expected}, found {found}"));
+            let d = d.also(op.span(), format!("@{name} is declared here"));
+            self.push(d.note("return values of the declared types, or declare what is returned"));
+        }
+    }
+}
+
+/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op.
+pub(super) fn values(verifier: &mut Verifier<'_>) {
+    let program = verifier.program;
+    let mut scopes = Scopes { program, scope: vec![0; program.value_count()], current: 1, next: 2, faults: Vec::new() };
+    scopes.block(program.body());
+    for (op, operand, isolated) in std::mem::take(&mut scopes.faults) {
+        let op = program.view(op);
+        let value = op.operands()[operand];
+        let d = match isolated {
+            true => Diagnostic::error("value", op.operand_span(operand), "a value from around the region is read")
+                .note("functions, manual and named computations read nothing from outside: pass it as an operand"),
+            false => {
+                let message = format!("operand {operand} of '{}' is not defined before it", op.name());
+                Diagnostic::error("value", op.operand_span(operand), message)
+                    .note("define it before, in this region or one around it")
+            }
+        };
+        verifier.push(d.also(program.value_span(value), "defined here"));
+    }
+}
+
+struct Scopes<'a> {
+    program: &'a Program,
+    /// The isolated op a visible value is defined in, by number; 0: not visible.
+    scope: Vec<u32>,
+    current: u32,
+    next: u32,
+    /// (op, operand, whether the value is visible but outside an isolated op)
+    faults: Vec<(Op, usize, bool)>,
+}
+
+impl Scopes<'_> {
+    fn block(&mut self, block: Block) {
+        let program = self.program;
+        self.define(program.block_args(block).iter().copied());
+        for &op in program.block_ops(block) {
+            for (i, value) in program.op(op).operands.iter().enumerate() {
+                let scope = self.scope[value.index()];
+                if scope != self.current {
+                    self.faults.push((op, i, scope != 0));
+                }
+            }
+            let outer = self.current;
+            if is_isolated(program.view(op)) {
+                self.current = self.next;
+                self.next += 1;
+            }
+            for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
+                self.block(inner);
+            }
+            self.current = outer;
+            self.define(program.results(op));
+        }
+        // Out of sight for whoever comes after.
+        let results = program.block_ops(block).iter().flat_map(|&op| program.results(op));
+        for value in program.block_args(block).iter().copied().chain(results) {
+            self.scope[value.index()] = 0;
+        }
+    }
+
+    fn define(&mut self, values: impl Iterator<Item = Value>) {
+        for value in values {
+            self.scope[value.index()] = self.current;
+        }
+    }
+}
+
+/// Whether its regions read nothing from around them.
+fn is_isolated(op: OpRef<'_>) -> bool {
+    matches!(op.name(), "func.func" | func::MODULE_NAME)
+        || matches!(op.def().control(op), Some(Control::Manual | Control::Inline))
+}

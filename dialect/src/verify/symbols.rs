@@ -1,0 +1,128 @@
+//! Names of functions and meshes, and calls.
+
+use rustc_hash::FxHashMap;
+
+use super::Verifier;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{Op, OpRef};
+use crate::op::Control;
+use crate::ops::func;
+use crate::text::nearest;
+
+impl<'a> Verifier<'a> {
+    /// Names are unique; calls fit; nobody calls itself.
+    pub(super) fn symbols(&mut self) {
+        let program = self.program;
+        let mut seen: FxHashMap<&str, Op> = FxHashMap::default();
+        for &op in program.block_ops(program.body()) {
+            let view = program.view(op);
+            let needs_name = matches!(view.name(), "func.func" | "sdy.mesh");
+            match func::symbol(program, op) {
+                Some(name) => {
+                    if let Some(&first) = seen.get(name) {
+                        let d = Diagnostic::error("symbol", view.span(), format!("@{name} is defined twice"));
+                        self.push(d.also(program.op(first).span, "first here").note("give one of them another name"));
+                    }
+                    seen.entry(name).or_insert(op);
+                }
+                None if needs_name => self.error("symbol", view, format!("'{}' needs a name", view.name()), "add @name"),
+                None => {}
+            }
+        }
+        self.calls();
+    }
+
+    fn calls(&mut self) {
+        let program = self.program;
+        // By function, in order: whom it calls, and where.
+        let functions: Vec<Op> = program.top_level("func.func").collect();
+        let number: FxHashMap<Op, usize> = functions.iter().enumerate().map(|(i, &op)| (op, i)).collect();
+        let mut edges: Vec<Vec<(usize, Op)>> = Vec::with_capacity(functions.len());
+        for &function in &functions {
+            let mut calls = Vec::new();
+            if let Some(block) = func::block(program, function) {
+                for op in program.ops_under(block) {
+                    let view = program.view(op);
+                    if view.def().control(view) == Some(Control::Call)
+                        && let Some(callee) = self.call(view)
+                        && let Some(&to) = number.get(&callee)
+                    {
+                        calls.push((to, op));
+                    }
+                }
+            }
+            edges.push(calls);
+        }
+        self.recursion(&functions, &edges);
+    }
+
+    /// The function a call names, after checking that it fits.
+    fn call(&mut self, op: OpRef<'a>) -> Option<Op> {
+        let program = self.program;
+        let name = func::callee(op)?;
+        let Some(&function) = self.functions.get(name) else {
+            let mut known: Vec<&str> = self.functions.keys().copied().collect();
+            known.sort_unstable();
+            let note = match nearest(name, known.into_iter()) {
+                Some(near) => format!("did you mean @{near}?"),
+                None => "define the function in this module".to_owned(),
+            };
+            self.error("symbol", op, format!("there is no function @{name}"), &note);
+            return None;
+        };
+        let signature = func::signature(program, function);
+        for (what, found, expected) in [
+            ("takes", op.type_ids(op.operands()), signature.inputs),
+            ("returns", op.result_type_ids(), signature.results),
+        ] {
+            if found != expected {
+                let (found, expected) = (program.types_text(&found), program.types_text(expected));
+                let d = Diagnostic::error("symbol", op.span(), format!("@{name} {what} {expected}, the call says {found}"));
+                let d = d.also(program.op(function).span, format!("@{name} is defined here"));
+                self.push(d.note("make the call's types those of the function"));
+            }
+        }
+        Some(function)
+    }
+
+    /// Depth first over the calls, without recursion of our own.
+    fn recursion(&mut self, functions: &[Op], edges: &[Vec<(usize, Op)>]) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut state = vec![State::New; functions.len()];
+        for root in 0..functions.len() {
+            if state[root] != State::New {
+                continue;
+            }
+            state[root] = State::Open;
+            let mut stack = vec![(root, 0)];
+            while let Some(&(at, next)) = stack.last() {
+                let Some(&(to, call)) = edges[at].get(next) else {
+                    state[at] = State::Done;
+                    stack.pop();
+                    continue;
+                };
+                stack.last_mut().expect("just seen").1 += 1;
+                match state[to] {
+                    State::New => {
+                        state[to] = State::Open;
+                        stack.push((to, 0));
+                    }
+                    State::Open => {
+                        let from = stack.iter().position(|s| s.0 == to).unwrap_or(0);
+                        let name = |i: usize| func::symbol(self.program, functions[i]).unwrap_or_default();
+                        let mut path: Vec<String> = stack[from..].iter().map(|s| format!("@{}", name(s.0))).collect();
+                        path.push(format!("@{}", name(to)));
+                        let message = format!("functions can't call themselves: {}", path.join(" calls "));
+                        self.error("symbol", self.program.view(call), message, "use stablehlo.while for what repeats");
+                    }
+                    State::Done => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Every rule of the verifier: what it says about a program that breaks it, and where it points.
+
+use dialect::diagnostic::{Diagnostics, Severity};
+
+/// What the verifier says about a module: (severity, the source it points at, message).
+fn found(text: &str) -> Vec<(Severity, String, String)> {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    assert!(diagnostics.is_empty(), "doesn't parse: {diagnostics:#?}");
+    dialect::verify(&program, &mut diagnostics);
+    diagnostics
+        .iter()
+        .map(|d| {
+            let span = d.labels[0].0;
+            let at = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+            (d.severity, at.to_owned(), d.message.clone())
+        })
+        .collect()
+}
+
+/// `text` gives exactly these errors: (source pointed at, message).
+fn check(text: &str, expected: &[(&str, &str)]) {
+    let found = found(text);
+    let errors: Vec<(&str, &str)> = found.iter().map(|f| (f.1.as_str(), f.2.as_str())).collect();
+    assert_eq!(errors, expected, "\n{text}");
+}
+
+/// The same for a function over `%a: tensor<8x8xf32>` on meshes @m (a=2, b=4) and @n (c=8), @one, @none.
+fn check_body(body: &str, expected: &[(&str, &str)]) {
+    check(&module(body), expected);
+}
+
+fn module(body: &str) -> String {
+    format!(
+        "sdy.mesh @m = <[\"a\"=2, \"b\"=4]>\nsdy.mesh @n = <[\"c\"=8]>\nsdy.mesh @one = <[], device_ids=[0]>\nsdy.mesh @none = <[]>\nfunc.func @main(%a: tensor<8x8xf32>) {{\n{body}\nreturn\n}}"
+    )
+}
+
+/// A constraint of `%a` with this sharding.
+fn check_sharding(sharding: &str, expected: &[(&str, &str)]) {
+    check_body(&format!("%0 = sdy.sharding_constraint %a {sharding} : tensor<8x8xf32>"), expected);
+}
+
+#[test]
+fn a_right_program_passes() {
+    check(
+        r#"module attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @m = <["a"=2, "b"=4]>
+  sdy.mesh @turned = <["a"=2, "b"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
+  sdy.mesh @one = <[], device_ids=[3]>
+  func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b":(1)2, ?}p1], replicated={"b":(2)2}>}, %t: !stablehlo.token {sdy.sharding = #sdy.sharding<@m, []>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}) {
+    %0 = stablehlo.add %x, %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {}], unreduced={"b"}>]>} : tensor<8x8xf32>
+    %1 = sdy.all_reduce {"b"} %0 out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
+    %2 = sdy.manual_computation(%1) in_shardings=[<@m, [{"a", "b"}, {?}]>] out_shardings=[<@m, [{}, {}], replicated={"a"}>] manual_axes={"a"} (%y: tensor<4x8xf32>) {
+      %4 = sdy.manual_computation(%y) in_shardings=[<@m, [{"b"}, {}]>] out_shardings=[<@m, [{"b"}, {}]>] manual_axes={"b"} (%z: tensor<1x8xf32>) {
+        sdy.return %z : tensor<1x8xf32>
+      } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      sdy.return %4 : tensor<4x8xf32>
+    } : (tensor<8x8xf32>) -> tensor<4x8xf32>
+    %3 = call @g(%0) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    return %3 : tensor<8x8xf32>
+  }
+  func.func private @g(tensor<8x8xf32>) -> tensor<8x8xf32>
+}
+"#,
+        &[],
+    );
+}
+
+#[test]
+fn types() {
+    check_body(
+        "%0 = \"stablehlo.collective_broadcast\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<8x8xf32>) -> tensor<8x4xf32>",
+        &[(
+            "\"stablehlo.collective_broadcast\"",
+            "expected the result of 'stablehlo.collective_broadcast' to be tensor<8x8xf32>, found tensor<8x4xf32>",
+        )],
+    );
+    check_body(
+        "%0 = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 2 : i64, replica_groups = dense<[[0, 0]]> : tensor<1x2xi64>}> : (tensor<8x8xf32>) -> tensor<8x8xf32>",
+        &[
+            ("\"stablehlo.all_gather\"", "'stablehlo.all_gather': device id 0 stands in the groups twice (C2)"),
+            ("%a", "'stablehlo.all_gather': all_gather_dim is 2, but the operand has rank 2 (C1)"),
+        ],
+    );
+}
+
+#[test]
+fn collective_types() {
+    let gather = |groups: &str, rest: &str| {
+        format!("%0 = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 1 : i64, replica_groups = {groups}, {rest}}}> : (tensor<8x8xf32>) -> tensor<8x16xf32>")
+    };
+    let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
+    let name = "\"stablehlo.all_gather\"";
+    check_body(
+        &gather("dense<[[0, 1]]> : tensor<1x2xi64>", channel),
+        &[(name, "'stablehlo.all_gather': the groups hold 2 of 8 devices (C3)")],
+    );
+    check_body(
+        &gather("dense<[[0, 9]]> : tensor<1x2xi64>", channel),
+        &[(name, "'stablehlo.all_gather': device id 9 in the groups, but there are 8 devices (C4)")],
+    );
+    check_body(
+        &gather("dense<0> : tensor<1x1xi64>", "use_global_device_ids").replace("8x16", "8x8"),
+        &[
+            (name, "'stablehlo.all_gather': the groups hold 1 of 8 devices (C3)"),
+            (name, "'stablehlo.all_gather': use_global_device_ids needs a channel (C5)"),
+        ],
+    );
+    check_body(
+        "%0 = \"stablehlo.collective_permute\"(%a) <{source_target_pairs = dense<[[0, 0], [0, 8]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<8x8xf32>) -> tensor<8x8xf32>",
+        &[
+            ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device 0 sends twice (C2)"),
+            ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device id 8 in the groups, but there are 8 devices (C4)"),
+        ],
+    );
+}
+
+#[test]
+fn values_of_isolated_regions() {
+    check_body(
+        "sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () { %0 = stablehlo.abs %a : tensor<8x8xf32> sdy.return } : () -> ()",
+        &[("%a", "a value from around the region is read")],
+    );
+}
+
+#[test]
+fn regions() {
+    check_body(
+        "%p = stablehlo.constant dense<true> : tensor<i1> \"stablehlo.if\"(%p) ({ sdy.return }, { stablehlo.return stablehlo.return }) : (tensor<i1>) -> ()",
+        &[
+            ("\"stablehlo.if\"", "region 0 of 'stablehlo.if' must end with 'stablehlo.return', found 'sdy.return'"),
+            ("stablehlo.return", "'stablehlo.return' must be the last op of its region"),
+        ],
+    );
+    check(
+        "func.func @main() -> tensor<f32> { %0 = stablehlo.constant dense<1> : tensor<i32> return %0 : tensor<i32> }",
+        &[("return", "expected @main to return (tensor<f32>), found (tensor<i32>)")],
+    );
+    check(
+        "func.func @main() { sdy.mesh @m = <[\"x\"=2]> }",
+        &[
+            ("func.func", "the region of 'func.func' must end with 'func.return', found 'sdy.mesh'"),
+            ("sdy.mesh", "'sdy.mesh' stands inside another op"),
+        ],
+    );
+}
+
+#[test]
+fn symbols() {
+    check(
+        "func.func @f(%a: tensor<f32>) -> tensor<f32> { %0 = call @h(%a) : (tensor<f32>) -> tensor<i32> call @gg() : () -> () return %a : tensor<f32> }
+         func.func @f() { return }
+         func.func @g() { call @k() : () -> () return }
+         func.func @k() { call @g() : () -> () return }
+         func.func @h(%a: tensor<i32>) -> tensor<i32> { return %a : tensor<i32> }",
+        &[
+            ("func.func", "@f is defined twice"),
+            ("call", "@h takes (tensor<i32>), the call says (tensor<f32>)"),
+            ("call", "there is no function @gg"),
+            ("call", "functions can't call themselves: @g calls @k calls @g"),
+        ],
+    );
+}
+
+#[test]
+fn meshes() {
+    let mesh = |text: &str, expected: &[(&str, &str)]| check(&format!("sdy.mesh @m = {text}"), expected);
+    mesh("<[\"x\"=0]>", &[("\"x\"", "axis \"x\" has size 0, expected at least 1")]);
+    mesh("<[\"x\"=2, \"x\"=2]>", &[("\"x\"", "the mesh has axis \"x\" twice")]);
+    mesh("<[\"x\"=65537]>", &[("sdy.mesh", "the mesh has 65537 devices; at most 65536 are supported")]);
+    mesh("<[\"x\"=3], device_ids=[0, 1]>", &[("device_ids", "the mesh has 3 devices, but 2 device ids")]);
+    mesh("<[\"x\"=3], device_ids=[0, 1, 3]>", &[("device_ids", "expected the device ids 0 to 2 once each")]);
+    mesh("<[\"x\"=3], device_ids=[0, 1, 2]>", &[("device_ids", "the device ids are in the usual order")]);
+    mesh("<[], device_ids=[-1]>", &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")]);
+    let two = found("sdy.mesh @m = <[\"x\"=2]>\nsdy.mesh @n = <[\"x\"=4]>\nsdy.mesh @one = <[], device_ids=[0]>");
+    assert_eq!(two.len(), 1);
+    assert_eq!((two[0].0, two[0].2.as_str()), (Severity::Warning, "this mesh has 4 devices, another one 2"));
+}
+
+#[test]
+fn axes_of_shardings() {
+    check_sharding("<@k, [{}, {}]>", &[("@k", "there is no mesh @k")]);
+    check_sharding("<@m, [{\"x\"}, {}]>", &[("\"x\"", "the mesh has no axis \"x\"")]);
+    check_sharding("<@m, [{\"a\"}, {\"a\"}]>", &[("\"a\"", "axis \"a\" is used twice")]);
+    check_sharding("<@m, [{\"a\"}, {}], replicated={\"a\"}>", &[("\"a\"", "axis \"a\" is used twice")]);
+    check_sharding("<@m, [{\"b\"}, {\"b\":(1)2}]>", &[("\"b\"", "axes \"b\":(1)2 and \"b\" overlap")]);
+    check_sharding("<@m, [{\"b\":(1)2}, {\"b\":(1)2}]>", &[("\"b\"", "axis \"b\":(1)2 is used twice")]);
+    check_sharding("<@n, [{\"c\":(1)4}, {\"c\":(2)4}]>", &[("\"c\"", "axes \"c\":(1)4 and \"c\":(2)4 overlap")]);
+    check_sharding("<@m, [{\"b\":(1)2, \"b\":(2)2}, {}]>", &[("\"b\"", "\"b\":(1)2 and \"b\":(2)2 are neighbors of one axis")]);
+    check_sharding("<@m, [{\"b\":(1)4}, {}]>", &[("\"b\"", "part \"b\":(1)4 is the whole axis")]);
+    check_sharding("<@m, [{\"b\":(2)3}, {}]>", &[("\"b\"", "part \"b\":(2)3 doesn't fit axis \"b\" of size 4")]);
+    check_sharding("<@m, [{}, {}], replicated={\"b\", \"a\"}>", &[("replicated", "replicated axes are not in the order of the mesh")]);
+    check_sharding("<@m, [{}, {}], unreduced={\"b\":(2)2, \"b\":(1)2}>", &[("unreduced", "unreduced axes are not in the order of the mesh")]);
+    // The second of two mistakes in one file is found too.
+    check_sharding(
+        "<@m, [{\"x\"}, {\"y\"}]>",
+        &[("\"x\"", "the mesh has no axis \"x\""), ("\"y\"", "the mesh has no axis \"y\"")],
+    );
+    check_sharding("<mesh<[\"x\"=2, \"x\"=4]>, [{}, {}]>", &[("\"x\"", "the mesh has axis \"x\" twice")]);
+}
+
+#[test]
+fn shardings_and_types() {
+    let name = "sdy.sharding_constraint";
+    check_sharding("<@m, [{}]>", &[("[", "the sharding has 1 dimensions, tensor<8x8xf32> has 2")]);
+    check_sharding("<@one, [{}, {}]>", &[(name, "a value on one device alone isn't cut")]);
+    check_sharding("<@m, [{}p1, {}]>", &[(name, "dimension 0 is closed and empty, but has a priority")]);
+    check(
+        "sdy.mesh @m = <[\"a\"=2]>\nfunc.func @main(%t: !stablehlo.token {sdy.sharding = #sdy.sharding<@m, [{}]>}, %z: tensor<0xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}]>}, %s: tensor<f32> {sdy.sharding = 3 : i64}) { return }",
+        &[
+            ("func.func", "!stablehlo.token is no tensor, so it can't be cut"),
+            ("func.func", "dimension 0 of size 0 is cut"),
+            ("func.func", "sdy.sharding of argument 2 is no sharding"),
+        ],
+    );
+    check_body(
+        "%0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}]>, <@m, [{}, {}]>]>} : tensor<8x8xf32>",
+        &[("stablehlo.abs", "1 results, but 2 shardings")],
+    );
+    check_body(
+        "%0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding<@m, [{}, {}]>} : tensor<8x8xf32>",
+        &[("stablehlo.abs", "sdy.sharding of an op lists one sharding a result")],
+    );
+    check_body("%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>", &[("BOTH", "a barrier that is open both ways bars nothing")]);
+}
+
+#[test]
+fn the_right_one_of_several_shardings_is_pointed_at() {
+    let text = "sdy.mesh @m = <[\"a\"=2, \"b\"=4]>\nfunc.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}]>}, %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"q\"}]>}) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"r\"}]>}) { return %x, %y : tensor<8xf32>, tensor<8xf32> }";
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    let spans: Vec<usize> = diagnostics.iter().map(|d| d.labels[0].0.start as usize).collect();
+    assert_eq!(spans, [text.find("\"q\"").unwrap(), text.find("\"r\"").unwrap()]);
+}
+
+#[test]
+fn manual_computations() {
+    let manual = |ins: &str, outs: &str, axes: &str, local: &str, result: &str| {
+        format!(
+            "%0 = sdy.manual_computation(%a) in_shardings=[{ins}] out_shardings=[{outs}] manual_axes={axes} (%x: {local}) {{ sdy.return %x : {local} }} : (tensor<8x8xf32>) -> {result}"
+        )
+    };
+    let name = "sdy.manual_computation";
+    let (piece, whole) = ("tensor<4x8xf32>", "tensor<8x8xf32>");
+    let a = "<@m, [{\"a\"}, {}]>";
+    check_body(&manual(a, a, "{\"a\"}", piece, whole), &[]);
+    check_body(
+        &manual(a, a, "{\"a\"}", whole, "tensor<16x8xf32>"),
+        &[("%a", "'sdy.manual_computation': the body takes tensor<8x8xf32>, but a piece of the operand is tensor<4x8xf32>")],
+    );
+    check_body(
+        &manual(a, a, "{\"a\"}", piece, piece),
+        &[(name, "expected the result of 'sdy.manual_computation' to be tensor<8x8xf32>, found tensor<4x8xf32>")],
+    );
+    check_body(
+        &manual(&format!("{a}, {a}"), a, "{\"a\"}", piece, whole),
+        &[(name, "'sdy.manual_computation': 1 operands, but 2 in_shardings")],
+    );
+    check_body(
+        &manual("<@m, [{\"b\", \"a\"}, {}]>", a, "{\"a\"}", piece, whole),
+        &[("\"a\"", "operand 0: manual axis \"a\" stands behind a free axis in dimension 0")],
+    );
+    check_body(
+        &manual(a, a, "{\"a\", \"c\"}", piece, whole),
+        &[("\"c\"", "the mesh has no axis \"c\"")],
+    );
+    check_body(&manual(a, a, "{\"a\", \"a\"}", piece, whole), &[("\"a\"", "manual axis \"a\" is listed twice")]);
+    check_body(
+        &manual(a, "<@n, [{}, {}]>", "{\"a\"}", piece, piece),
+        &[(name, "in and out shardings are on different meshes")],
+    );
+    check(
+        "sdy.mesh @m = <[\"a\"=3]>\nfunc.func @main(%a: tensor<8xf32>) { %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"a\"}]>] out_shardings=[<@m, [{}]>] manual_axes={\"a\"} (%x: tensor<3xf32>) { sdy.return %x : tensor<3xf32> } : (tensor<8xf32>) -> tensor<3xf32> return }",
+        &[(name, "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 pieces")],
+    );
+    let inside = |op: &str| {
+        format!("%0 = sdy.manual_computation(%a) in_shardings=[{a}] out_shardings=[{a}] manual_axes={{\"a\"}} (%x: {piece}) {{ {op} sdy.return %x : {piece} }} : ({whole}) -> {whole}")
+    };
+    check_body(
+        &inside(&format!("%1 = sdy.sharding_constraint %x <@m, [{{\"b\"}}, {{\"a\"}}]> : {piece}")),
+        &[("\"a\"", "axis \"a\" is manual here")],
+    );
+    check_body(
+        &inside("sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={\"a\"} () { sdy.return } : () -> ()"),
+        &[("\"a\"", "axis \"a\" is manual already")],
+    );
+    check_body(
+        &format!("sdy.sharding_group %a group_id=0 : {whole} {}", inside(&format!("sdy.sharding_group %x group_id=0 : {piece}"))),
+        &[("sdy.sharding_group", "sharding group 0 has members inside and outside of a manual computation")],
+    );
+}
+
+#[test]
+fn shardy_collectives() {
+    let from = |sharding: &str, op: &str| {
+        format!("%0 = sdy.sharding_constraint %a {sharding} : tensor<8x8xf32> %1 = {op} : tensor<8x8xf32>")
+    };
+    let ab = "<@m, [{\"a\", \"b\"}, {}]>";
+    let gather = |axes: &str, out: &str| from(ab, &format!("sdy.all_gather {axes} %0 out_sharding={out}"));
+    check_body(&gather("[{\"b\"}, {}]", "<@m, [{\"a\"}, {}]>"), &[]);
+    check_body(&gather("[{\"b\":(2)2}, {}]", "<@m, [{\"a\", \"b\":(1)2}, {}]>"), &[]);
+    let name = "sdy.all_gather";
+    check_body(
+        &gather("[{\"a\"}, {}]", "<@m, [{\"b\"}, {}]>"),
+        &[(name, "'sdy.all_gather': an axis it takes off dimension 0 isn't the minor one there")],
+    );
+    check_body(
+        &gather("[{\"b\"}, {}]", "<@m, [{}, {}]>"),
+        &[(name, "'sdy.all_gather': expected out_sharding to have {\"a\"} on dimension 0, found {}")],
+    );
+    check_body(&gather("[{\"b\"}]", "<@m, [{\"a\"}, {}]>"), &[(name, "'sdy.all_gather': 1 lists of axes for 2 dimensions")]);
+    check_body(&gather("[{\"q\"}, {}]", "<@m, [{\"a\"}, {}]>"), &[("\"q\"", "the mesh has no axis \"q\"")]);
+    check_body(
+        &gather("[{\"b\"}, {}]", "<@n, [{}, {}]>").replace("{\"b\"}, {}] %0", "{}, {}] %0"),
+        &[(name, "the operand's sharding is on another mesh than out_sharding")],
+    );
+    check_body(
+        "%0 = sdy.all_gather [{\"b\"}, {}] %a out_sharding=<@m, [{}, {}]> : tensor<8x8xf32>",
+        &[("%a", "the operand of 'sdy.all_gather' has no sharding")],
+    );
+    check_body(
+        "%0 = sdy.all_slice [{}, {\"b\"}] %a out_sharding=<@m, [{}, {\"a\"}]> : tensor<8x8xf32>",
+        &[("sdy.all_slice", "'sdy.all_slice': expected out_sharding to have {\"b\"} on dimension 1, found {\"a\"}")],
+    );
+    let moves = |params: &str, out: &str| from(ab, &format!("sdy.all_to_all {params} %0 out_sharding={out}"));
+    check_body(&moves("[{\"b\"}: 0->1]", "<@m, [{\"a\"}, {\"b\"}]>"), &[]);
+    check_body(&moves("[]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': no axes move")]);
+    check_body(&moves("[{\"b\"}: 0->2]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': there is no dimension 2")]);
+    check_body(&moves("[{\"b\"}: 0->0]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 is in two moves")]);
+    check_body(
+        &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
+        &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 is cut into 2 pieces before and 4 after")],
+    );
+    check_body(
+        &from("<@m, [{\"a\"}, {}]>", "sdy.all_reduce {\"a\"} %0 out_sharding=<@m, [{\"a\"}, {}]>"),
+        &[("sdy.all_reduce", "'sdy.all_reduce': a reduction axis cuts the operand or is replicated in it")],
+    );
+    check_body(
+        &from("<@m, [{}, {}], unreduced={\"a\"}>", "sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>"),
+        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': expected out_sharding to have {\"a\", \"b\"} unreduced, found {\"b\"}")],
+    );
+    check_body(
+        &from(ab, "sdy.sharded_to_unreduced [{\"b\"}, {}] %0 out_sharding=<@m, [{\"a\"}, {}], unreduced={\"b\"}>"),
+        &[],
+    );
+}
+
+#[test]
+fn sharding_rules() {
+    let rule = |text: &str, expected: &[&str]| {
+        let body = format!("%0 = stablehlo.custom_call @f(%a) {{sdy.sharding_rule = #sdy.op_sharding_rule<{text}>}} : (tensor<8x8xf32>) -> tensor<8x8xf32>");
+        let expected: Vec<(&str, &str)> = expected.iter().map(|&m| ("sdy.sharding_rule", m)).collect();
+        check_body(&body, &expected);
+    };
+    rule("([i, j])->([i, j]) {i=8, j=8}, custom", &[]);
+    rule("([i, j],[i])->([i, j]) {i=8, j=8}", &["the sharding rule maps 2 operands, the op has 1"]);
+    rule("([i])->([i, j]) {i=8, j=8}", &["operand 0 has 2 dimensions, the sharding rule maps 1"]);
+    rule("([i, i])->([i, j]) {i=8, j=8}", &["operand 0 has one factor in two places"]);
+    rule("([i, j])->([i, j]) {i=8, j=8} reduction={j}", &["result 0 is mapped to a reduction factor"]);
+    rule("([i, j])->([i, j]) {i=8, j=8, k=2}", &["factor 2 of the sharding rule is in no mapping"]);
+}
