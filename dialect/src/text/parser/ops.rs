@@ -1,0 +1,499 @@
+//! Ops, their regions and the top level, as the parser reads them; recovery after a fault begins at the next op.
+
+use smallvec::SmallVec;
+
+use super::super::lexer::{Lexer, Tok};
+use super::super::syntax::{Piece, Syntax, TypeForm};
+use super::{Binding, Parse, ParsedOp, Parser, nearest, short};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, Region, Ty, Value};
+
+impl<'s> Parser<'s> {
+    pub(super) fn top_level(&mut self) {
+        let body = self.program.body();
+        loop {
+            match self.tok.kind {
+                Tok::End => break,
+                Tok::Hash => {
+                    let _ = self.alias_definition().map_err(|_| self.skip_line());
+                }
+                Tok::Bang => {
+                    let _ = self.type_alias_definition().map_err(|_| self.skip_line());
+                }
+                Tok::Punct if self.at("{-#") => {
+                    if self.resources().is_err() {
+                        break;
+                    }
+                }
+                _ => {
+                    let before = self.tok.start;
+                    self.op_recovering(body);
+                    if self.at("}") || self.tok.start == before {
+                        let _ = self.fail::<()>(self.tok.span(), format!("'{}' closes nothing", short(self.token_text())));
+                        self.advance();
+                    }
+                }
+            }
+        }
+        // One module in the text is the program itself; several top-level ops stand in an implicit one.
+        let modules: Vec<_> = self.program.block_ops(body).to_vec();
+        if let [only] = modules[..]
+            && self.program.op_name(only) == "builtin.module"
+        {
+            self.program.module = only;
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.lexer.text[self.tok.start..];
+        let at = rest.find('\n').map_or(self.lexer.text.len(), |n| self.tok.start + n + 1);
+        self.resume(at);
+    }
+
+    fn alias_definition(&mut self) -> Parse<()> {
+        let name = &self.token_text()[1..];
+        self.advance();
+        self.expect("=")?;
+        if self.at("loc") {
+            let loc = self.location()?;
+            let slot = self.loc_alias(name);
+            self.program.loc_aliases[slot as usize] = loc;
+        } else {
+            let attr = self.attribute()?;
+            self.attr_aliases.insert(name, attr);
+        }
+        Ok(())
+    }
+
+    fn type_alias_definition(&mut self) -> Parse<()> {
+        let name = &self.token_text()[1..];
+        self.advance();
+        self.expect("=")?;
+        let ty = self.ty()?;
+        self.type_aliases.insert(name, ty);
+        Ok(())
+    }
+
+    /// The slot of location alias `name`; it may be defined later.
+    fn loc_alias(&mut self, name: &'s str) -> u32 {
+        let next = self.program.loc_aliases.len() as u32;
+        let slot = *self.loc_aliases.entry(name).or_insert(next);
+        if slot == next {
+            self.program.loc_aliases.push(Loc::UNKNOWN);
+        }
+        slot
+    }
+
+    /// The location id of `#name`.
+    pub(in crate::text) fn loc_of_alias(&mut self, name: &'s str) -> Loc {
+        Loc(LOC_ALIAS + self.loc_alias(name))
+    }
+
+    /// Passes `loc(…)` if it stands here.
+    pub fn optional_loc(&mut self) -> Parse<Option<Loc>> {
+        if self.at("loc") { self.location().map(Some) } else { Ok(None) }
+    }
+
+    /// Reads an op into `block`; a broken one is skipped and its results poisoned.
+    fn op_recovering(&mut self, block: Block) {
+        let start = self.tok.start;
+        if self.op(block).is_ok() {
+            return;
+        }
+        // What it would have defined.
+        let mut lexer = Lexer { text: self.lexer.text, at: start };
+        let mut t = lexer.next();
+        let mut names = Vec::new();
+        while t.kind == Tok::Percent {
+            names.push(&self.lexer.text[t.start + 1..t.end]);
+            t = lexer.next();
+            while t.kind == Tok::Int || t.kind == Tok::Punct && matches!(&self.lexer.text[t.start..t.end], ":" | ",") {
+                t = lexer.next();
+            }
+        }
+        if t.kind == Tok::Punct && &self.lexer.text[t.start..t.end] == "=" {
+            for name in names {
+                let old = self.values.insert(name, Binding::Poison);
+                self.bound.push((name, old));
+            }
+        }
+        self.skip_op(start);
+    }
+
+    /// Goes behind the op that starts at `start` and broke before the current token: to the first line's end, or
+    /// its last brace's, that leaves no brace open.
+    fn skip_op(&mut self, start: usize) {
+        let broke = self.tok.start.max(start + 1).min(self.lexer.text.len());
+        if self.fatal {
+            self.resume(self.lexer.text.len());
+            return;
+        }
+        let bytes = self.lexer.text.as_bytes();
+        let (mut depth, mut at, mut in_string) = (0i64, start, false);
+        while at < bytes.len() {
+            match bytes[at] {
+                b'\\' if in_string => at += 1,
+                b'"' => in_string = !in_string,
+                b'\n' => {
+                    in_string = false;
+                    if at >= broke && depth <= 0 {
+                        break;
+                    }
+                }
+                b'{' if !in_string => depth += 1,
+                b'}' if !in_string => {
+                    depth -= 1;
+                    if depth < 0 {
+                        // The end of the block around it.
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        while !self.lexer.text.is_char_boundary(at.min(bytes.len())) {
+            at += 1;
+        }
+        self.resume(at.min(bytes.len()));
+    }
+
+    fn op(&mut self, block: Block) -> Parse<()> {
+        let start = self.tok.start;
+        // Names of results: (name, how many, where).
+        let mut names: SmallVec<[(&'s str, u32, Span); 2]> = SmallVec::new();
+        if self.tok.kind == Tok::Percent {
+            loop {
+                let (name, span) = self.value_name()?;
+                let count = if self.eat(":") { self.integer()? } else { 1 };
+                if !(1..=1 << 20).contains(&count) {
+                    return self.fail(span, "an op has between 1 and 1048576 results");
+                }
+                names.push((name, count as u32, span));
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.expect("=")?;
+        }
+        let span = self.tok.span();
+        let mut parsed = ParsedOp {
+            def: &crate::ops::UNKNOWN,
+            name: String::new(),
+            operands: SmallVec::new(),
+            operand_spans: SmallVec::new(),
+            attrs: SmallVec::new(),
+            regions: SmallVec::new(),
+            results: SmallVec::new(),
+            span,
+        };
+        match self.tok.kind {
+            Tok::Str => {
+                parsed.name = self.string()?;
+                if let Some(def) = self.registry.get(&parsed.name) {
+                    parsed.def = def;
+                }
+                self.nested(|p| p.generic_op(&mut parsed))?;
+            }
+            Tok::Word => {
+                let word = self.token_text();
+                let found = match word.contains('.') {
+                    true => self.registry.get(word),
+                    false => ["func.", "builtin."].iter().find_map(|d| self.registry.get(&format!("{d}{word}"))),
+                };
+                let Some(def) = found else {
+                    return self.unknown_op(word);
+                };
+                self.advance();
+                (parsed.def, parsed.name) = (def, def.name().to_owned());
+                self.nested(|p| p.pretty_op(&mut parsed))?;
+            }
+            _ => return self.fail_expected("an op"),
+        }
+        let loc = self.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        self.finish_op(block, parsed, &names, loc, start)
+    }
+
+    fn unknown_op<T>(&mut self, word: &str) -> Parse<T> {
+        let near = nearest(word, crate::ops::OPS.iter().map(|op| op.name()));
+        let mut d = Diagnostic::error("op", self.tok.span(), format!("'{}' is no known op", short(word)));
+        if let Some(near) = near {
+            d = d.note(format!("did you mean '{near}'?"));
+        }
+        let d = d.note(format!("ops of other dialects are read in generic form: \"{}\"(…) : (…) -> …", short(word)));
+        self.error(d)
+    }
+
+    fn finish_op(
+        &mut self,
+        block: Block,
+        parsed: ParsedOp,
+        names: &[(&'s str, u32, Span)],
+        loc: Loc,
+        start: usize,
+    ) -> Parse<()> {
+        let named: u64 = names.iter().map(|n| u64::from(n.1)).sum();
+        if !names.is_empty() && named != parsed.results.len() as u64 {
+            let message = format!("'{}' has {} results, but {named} are named", parsed.name, parsed.results.len());
+            return self.fail(names[0].2.to(parsed.span), message);
+        }
+        for (i, a) in parsed.attrs.iter().enumerate() {
+            if parsed.attrs[..i].iter().any(|b| b.0 == a.0) {
+                let message = format!("attribute '{}' is given twice", self.program.name_text(a.0));
+                return self.fail(parsed.span, message);
+            }
+        }
+        let p = &mut self.program;
+        let op = p.new_op(parsed.def, &parsed.name, &parsed.operands, &parsed.results, &parsed.attrs, &parsed.regions, loc);
+        let data = p.op_mut(op);
+        data.span = parsed.span;
+        data.operand_spans = parsed.operand_spans;
+        data.text_span = Span::new(start, self.prev_end.max(start));
+        p.append(block, op);
+        let mut first = if parsed.results.is_empty() { Value::new(0) } else { p.result(op, 0) };
+        for &(name, count, span) in names {
+            for i in 0..count as usize {
+                self.program.values[first.index() + i].span = span;
+            }
+            self.bind(name, Binding::Values(first, count), span);
+            first = Value::new(first.index() + count as usize);
+        }
+        Ok(())
+    }
+
+    fn generic_op(&mut self, op: &mut ParsedOp) -> Parse<()> {
+        self.expect("(")?;
+        self.operands(op)?;
+        self.expect(")")?;
+        if self.at("[") {
+            return self.fail(self.tok.span(), "branches between blocks are not supported");
+        }
+        if self.eat("<") {
+            self.attr_dict(op)?;
+            self.expect(">")?;
+        }
+        if self.eat("(") {
+            loop {
+                let region = if op.def.isolated() { self.isolated_region(&[])? } else { self.region(&[])? };
+                op.regions.push(region);
+                if !self.eat(",") {
+                    break;
+                }
+            }
+            self.expect(")")?;
+        }
+        self.attr_dict(op)?;
+        self.expect(":")?;
+        let (inputs, results) = self.functional_type()?;
+        self.check_operands(op, &inputs)?;
+        op.results.extend(results);
+        Ok(())
+    }
+
+    fn pretty_op(&mut self, op: &mut ParsedOp) -> Parse<()> {
+        match op.def.syntax() {
+            Syntax::Generic => self.fail(op.span, format!("'{0}' has no short form; write \"{0}\"(…)", op.name)),
+            Syntax::Custom(custom) => (custom.parse)(self, op),
+            Syntax::Pieces(pieces) => pieces.iter().try_for_each(|piece| self.piece(op, piece)),
+        }
+    }
+
+    fn piece(&mut self, op: &mut ParsedOp, piece: &Piece) -> Parse<()> {
+        match *piece {
+            Piece::Operands => self.operands(op),
+            Piece::Token(text) => self.expect(text),
+            Piece::Int(name) => {
+                let value = self.integer()?;
+                let attr = self.program.attr_i64(value);
+                op.set(&mut self.program, name, attr);
+                Ok(())
+            }
+            Piece::Ints(name) => {
+                let values = self.int_list()?;
+                let attr = self.program.attr_i64s(&values);
+                op.set(&mut self.program, name, attr);
+                Ok(())
+            }
+            Piece::Enum(name, kind) => {
+                let word = self.word()?;
+                let attr = self.program.attr_enum(kind, word);
+                op.set(&mut self.program, name, attr);
+                Ok(())
+            }
+            Piece::Enums(name, kind) => {
+                let items = self.list("[", "]", |p| {
+                    let word = p.word()?;
+                    Ok(p.program.attr_enum(kind, word))
+                })?;
+                let attr = self.program.intern_attr(AttrData::Array(items));
+                op.set(&mut self.program, name, attr);
+                Ok(())
+            }
+            Piece::Attr(name) => {
+                let attr = self.attribute()?;
+                op.set(&mut self.program, name, attr);
+                Ok(())
+            }
+            Piece::Optional(_, pieces) => {
+                let here = match pieces {
+                    [Piece::Token(a), Piece::Token(b), ..] => self.at_both(a, b),
+                    [Piece::Token(a), ..] => self.at(a),
+                    _ => false,
+                };
+                if here { pieces.iter().try_for_each(|p| self.piece(op, p)) } else { Ok(()) }
+            }
+            Piece::AttrDict => self.attr_dict(op),
+            Piece::Types(form) => self.types(op, form),
+        }
+    }
+
+    /// Passes `: types` and fills in the result types.
+    pub fn types(&mut self, op: &mut ParsedOp, form: TypeForm) -> Parse<()> {
+        if form == TypeForm::OperandsOnly && op.operands.is_empty() {
+            return Ok(());
+        }
+        self.expect(":")?;
+        match form {
+            TypeForm::Functional => self.functional(op),
+            TypeForm::SameOrFunctional if self.at("(") => self.functional(op),
+            TypeForm::SameOrFunctional => {
+                let ty = self.ty()?;
+                let operands = vec![ty; op.operands.len()];
+                op.results.push(ty);
+                self.check_operands(op, &operands)
+            }
+            TypeForm::Arrow if self.at("(") => self.functional(op),
+            TypeForm::Arrow => {
+                let types = self.comma_list(Self::ty)?;
+                self.expect("->")?;
+                let results = self.comma_list(Self::ty)?;
+                op.results.extend(results);
+                self.check_operands(op, &types)
+            }
+            TypeForm::Result => {
+                let ty = self.ty()?;
+                op.results.push(ty);
+                Ok(())
+            }
+            TypeForm::Select if self.at("(") => self.functional(op),
+            TypeForm::Select => {
+                let predicate = self.ty()?;
+                self.expect(",")?;
+                let ty = self.ty()?;
+                op.results.push(ty);
+                self.check_operands(op, &[predicate, ty, ty])
+            }
+            TypeForm::Complex if self.at("(") => self.functional(op),
+            TypeForm::Complex => {
+                let ty = self.ty()?;
+                let part = match self.program.type_data(ty).tensor() {
+                    Some(t) if t.element == ElementType::C64 => t.with_element(ElementType::F32),
+                    Some(t) if t.element == ElementType::C128 => t.with_element(ElementType::F64),
+                    _ => return self.fail(op.span, "the result of complex is a tensor of complex numbers"),
+                };
+                let part = self.program.intern_type(part);
+                op.results.push(ty);
+                self.check_operands(op, &[part, part])
+            }
+            TypeForm::Pairwise => {
+                let types = self.comma_list(Self::ty)?;
+                op.results.extend(types.iter().copied());
+                self.check_operands(op, &types)
+            }
+            TypeForm::OperandsOnly => {
+                let types = self.comma_list(Self::ty)?;
+                self.check_operands(op, &types)
+            }
+        }
+    }
+
+    fn functional(&mut self, op: &mut ParsedOp) -> Parse<()> {
+        let (inputs, results) = self.functional_type()?;
+        self.check_operands(op, &inputs)?;
+        op.results.extend(results);
+        Ok(())
+    }
+
+    // Regions --------------------------------------------------------------------------------------------------
+
+    /// Passes `{ ops }` of one block. `args` are the block's arguments when the op's own text names them; otherwise
+    /// a label `^bb0(%a: T):` may. Values defined inside end with it.
+    pub fn region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+        self.nested(|p| {
+            let block = p.program.new_block();
+            let region = p.program.new_region(&[block]);
+            let mark = p.bound.len();
+            for &(name, span, ty, loc) in args {
+                p.block_arg(block, name, span, ty, loc);
+            }
+            let result = p.region_inside(block);
+            while p.bound.len() > mark {
+                let (name, old) = p.bound.pop().expect("longer than the mark");
+                match old {
+                    Some(binding) => p.values.insert(name, binding),
+                    None => p.values.remove(name),
+                };
+            }
+            result.map(|()| region)
+        })
+    }
+
+    /// The same for a region that doesn't see the values around it: names may be used again.
+    pub fn isolated_region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
+        let outer = std::mem::take(&mut self.values);
+        let region = self.region(args);
+        self.values = outer;
+        region
+    }
+
+    /// Adds an argument to `block` and names it.
+    pub fn block_arg(&mut self, block: Block, name: &'s str, span: Span, ty: Ty, loc: Loc) -> Value {
+        let value = self.program.add_block_arg(block, ty, loc, span);
+        self.bind(name, Binding::Values(value, 1), span);
+        value
+    }
+
+    fn region_inside(&mut self, block: Block) -> Parse<()> {
+        let opened = self.tok.span();
+        self.expect("{")?;
+        let mut first = true;
+        loop {
+            match self.tok.kind {
+                Tok::End => {
+                    let d = Diagnostic::error("parse", self.tok.span(), "expected '}', found the end of the text")
+                        .also(opened, "opened here")
+                        .note("close the region");
+                    return self.error(d);
+                }
+                Tok::Caret if first => {
+                    self.advance();
+                    if self.at("(") {
+                        self.list("(", ")", |p| {
+                            let (name, span) = p.value_name()?;
+                            p.expect(":")?;
+                            let ty = p.ty()?;
+                            let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+                            p.block_arg(block, name, span, ty, loc);
+                            Ok(())
+                        })?;
+                    }
+                    self.expect(":")?;
+                }
+                Tok::Caret => return self.fail(self.tok.span(), "regions of several blocks are not supported"),
+                Tok::Punct if self.at("}") => {
+                    self.advance();
+                    return Ok(());
+                }
+                _ => {
+                    let before = self.tok.start;
+                    self.op_recovering(block);
+                    if self.tok.start == before && !self.at("}") {
+                        // Nothing here can start an op and no line end helps: pass one token.
+                        self.advance();
+                    }
+                }
+            }
+            first = false;
+        }
+    }
+}

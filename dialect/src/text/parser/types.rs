@@ -1,0 +1,218 @@
+//! Types, as the parser reads them.
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{ElementType, TensorType, Ty, TypeData};
+
+use super::super::lexer::Tok;
+use super::{Parse, ParsedOp, Parser, short};
+
+impl<'s> Parser<'s> {
+    /// Passes a type.
+    pub fn ty(&mut self) -> Parse<Ty> {
+        self.nested(Self::type_inner)
+    }
+
+    fn type_inner(&mut self) -> Parse<Ty> {
+        let (text, tok) = (self.token_text(), self.tok);
+        let data = match tok.kind {
+            Tok::Punct if text == "(" => {
+                let (inputs, results) = self.functional_type()?;
+                TypeData::Function(inputs, results)
+            }
+            Tok::Bang => {
+                self.advance();
+                if text == "!stablehlo.token" || text == "!mhlo.token" {
+                    TypeData::Token
+                } else if let Some(&ty) = self.type_aliases.get(&text[1..]) {
+                    return Ok(ty);
+                } else {
+                    if self.at("<") {
+                        self.skip_balanced()?;
+                    }
+                    TypeData::Opaque(self.lexer.text[tok.start..self.prev_end].into())
+                }
+            }
+            Tok::Word if text == "tensor" => {
+                self.advance();
+                return self.tensor_type();
+            }
+            Tok::Word if text == "tuple" => {
+                self.advance();
+                TypeData::Tuple(self.list("<", ">", Self::ty)?)
+            }
+            Tok::Word if text == "none" => {
+                self.advance();
+                TypeData::None
+            }
+            Tok::Word if matches!(text, "memref" | "vector") => {
+                self.advance();
+                self.skip_balanced()?;
+                TypeData::Opaque(self.lexer.text[tok.start..self.prev_end].into())
+            }
+            Tok::Word => TypeData::Scalar(self.element_type()?),
+            _ => return self.fail_expected("a type"),
+        };
+        Ok(self.program.intern_type(data))
+    }
+
+    fn tensor_type(&mut self) -> Parse<Ty> {
+        if !self.at("<") {
+            return self.fail_expected("'<'");
+        }
+        // Sizes are read by characters: `4x8xf32` is no sequence of MLIR tokens.
+        let text = self.lexer.text;
+        let open = self.tok;
+        let mut at = open.end;
+        let mut ty = TensorType::new(&[], ElementType::F32);
+        let bytes = text.as_bytes();
+        let blank = |mut at: usize| {
+            while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
+                at += 1;
+            }
+            at
+        };
+        if bytes.get(blank(at)) == Some(&b'*') {
+            self.skip_balanced()?;
+            let whole = text[open.start..self.prev_end].to_owned();
+            return Ok(self.program.intern_type(TypeData::Opaque(format!("tensor{whole}").into())));
+        }
+        loop {
+            at = blank(at);
+            let start = at;
+            let size = match bytes.get(at) {
+                Some(b'?') => {
+                    at += 1;
+                    crate::ir::DYNAMIC
+                }
+                Some(b'0'..=b'9') => {
+                    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                        at += 1;
+                    }
+                    match text[start..at].parse::<i64>() {
+                        Ok(n) => n,
+                        Err(_) => return self.fail(Span::new(start, at), "the dimension's size doesn't fit in 63 bits"),
+                    }
+                }
+                _ => break,
+            };
+            if bytes.get(at) != Some(&b'x') {
+                return self.fail(Span::new(start, at), "expected 'x' after the dimension's size, then the element type");
+            }
+            at += 1;
+            ty.shape.push(size);
+        }
+        self.resume(at);
+        ty.element = self.element_type()?;
+        if ty.elements().is_some_and(|n| n.saturating_mul(ty.element.bytes().max(1)) > 1 << 50) {
+            let d = Diagnostic::error("limit", Span::new(open.start, self.prev_end), "a tensor of more than 2^50 bytes")
+                .note("no device holds it; check the sizes");
+            return self.error(d);
+        }
+        if self.eat(",") {
+            ty.encoding = Some(self.attribute()?);
+        }
+        self.expect(">")?;
+        Ok(self.program.intern_type(ty))
+    }
+
+    /// Passes `f32`, `complex<f32>`, `!quant…`.
+    pub fn element_type(&mut self) -> Parse<ElementType> {
+        let (text, tok) = (self.token_text(), self.tok);
+        if tok.kind == Tok::Bang {
+            self.advance();
+            if self.at("<") {
+                self.skip_balanced()?;
+            }
+            let name = self.program.name(&self.lexer.text[tok.start..self.prev_end]);
+            return Ok(ElementType::Other(name));
+        }
+        if tok.kind != Tok::Word {
+            return self.fail_expected("an element type");
+        }
+        if text == "complex" {
+            self.advance();
+            self.expect("<")?;
+            let part = self.element_type()?;
+            self.expect(">")?;
+            return match part {
+                ElementType::F32 => Ok(ElementType::C64),
+                ElementType::F64 => Ok(ElementType::C128),
+                _ => self.fail(tok.span(), "complex numbers are of f32 or f64"),
+            };
+        }
+        if let Some(e) = ElementType::from_text(text) {
+            self.advance();
+            return Ok(e);
+        }
+        let digits = text.strip_prefix("si").or(text.strip_prefix("ui")).or(text.strip_prefix('i')).or(text.strip_prefix('f'));
+        let known = matches!(text, "tf32" | "f80" | "f128");
+        if known || digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit())) {
+            self.advance();
+            return Ok(ElementType::Other(self.program.name(text)));
+        }
+        let d = Diagnostic::error("type", tok.span(), format!("'{}' is no element type", short(text)))
+            .note("known are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
+        self.error(d)
+    }
+
+    /// Passes `(A, B) -> C` or `(A) -> (B, C)`.
+    pub fn functional_type(&mut self) -> Parse<(Vec<Ty>, Vec<Ty>)> {
+        let inputs = self.list("(", ")", Self::ty)?;
+        self.expect("->")?;
+        let results = if self.at("(") { self.list("(", ")", Self::ty)? } else { vec![self.ty()?] };
+        Ok((inputs, results))
+    }
+
+    /// Checks the operands' types against those the text declares.
+    pub fn check_operands(&mut self, op: &ParsedOp, types: &[Ty]) -> Parse<()> {
+        if op.operands.len() != types.len() {
+            let message = format!("'{}' has {} operands but {} operand types", op.name, op.operands.len(), types.len());
+            return self.fail(op.span, message);
+        }
+        for (i, (&v, &ty)) in op.operands.iter().zip(types).enumerate() {
+            let actual = self.program.value_type(v);
+            if actual != ty {
+                let (a, t) = (self.program.type_text(actual), self.program.type_text(ty));
+                let d = Diagnostic::error("type", op.operand_spans[i], format!("operand {i} is {a}, but the op says {t}"))
+                    .also(self.program.value_span(v), format!("defined here as {a}"))
+                    .note("make the op's type that of the value, or use another value");
+                return self.error(d);
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes everything of a bracketed group the current token opens, whatever is inside.
+    pub(in crate::text) fn skip_balanced(&mut self) -> Parse<()> {
+        let opened = self.tok.span();
+        let mut stack: Vec<u8> = Vec::new();
+        loop {
+            let text = self.token_text();
+            match (self.tok.kind, text) {
+                (Tok::End, _) => {
+                    let d = Diagnostic::error("parse", self.tok.span(), "expected a closing bracket, found the end of the text")
+                        .also(opened, "opened here")
+                        .note("close the bracket");
+                    return self.error(d);
+                }
+                (Tok::Punct, "<" | "(" | "[" | "{") => stack.push(text.as_bytes()[0]),
+                (Tok::Punct, ">" | ")" | "]" | "}") => {
+                    let open = match text {
+                        ">" => b'<',
+                        ")" => b'(',
+                        "]" => b'[',
+                        _ => b'{',
+                    };
+                    if stack.pop() != Some(open) {
+                        return self.fail(self.tok.span(), format!("'{text}' closes nothing that is open"));
+                    }
+                }
+                _ => {}
+            }
+            self.advance();
+            if stack.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Attributes, as the printer writes them.
+
+use std::fmt::Write as _;
+
+use super::{CAUSE, Printer};
+use crate::ir::{Attr, AttrData, ElementType, Name, OpRef, TypeData};
+
+impl Printer<'_> {
+    /// An attribute in full form.
+    pub fn attr(&mut self, attr: Attr) {
+        let program = self.program;
+        match program.attr_data(attr) {
+            AttrData::Unit => self.text("unit"),
+            AttrData::Bool(b) => self.text(if *b { "true" } else { "false" }),
+            AttrData::Int(v, ty) => {
+                match program.type_data(*ty) {
+                    TypeData::Scalar(e) if e.class() == crate::ir::ElementClass::Unsigned => {
+                        let _ = write!(self.out, "{} : ", *v as u64);
+                    }
+                    _ => {
+                        let _ = write!(self.out, "{v} : ");
+                    }
+                }
+                self.ty(*ty);
+            }
+            AttrData::Float(bits, ty) => {
+                let value = f64::from_bits(*bits);
+                let element = match program.type_data(*ty) {
+                    TypeData::Scalar(e) if e.is_float() => *e,
+                    _ => ElementType::F64,
+                };
+                let mut bytes = Vec::new();
+                crate::scalar::Scalar::Float(value).encode(element, &mut bytes);
+                crate::text::number::print_float(value, &bytes, element, &mut self.out);
+                self.text(" : ");
+                self.ty(*ty);
+            }
+            AttrData::String(s) => self.string(s),
+            AttrData::Symbol(s) => self.symbol(s),
+            AttrData::Array(items) => {
+                self.text("[");
+                self.separated(items.iter(), |p, &a| p.attr(a));
+                self.text("]");
+            }
+            AttrData::Dict(entries) => self.dict(entries),
+            AttrData::Type(ty) => self.ty(*ty),
+            AttrData::Dense(ty, literal) => {
+                self.dense_value(literal);
+                self.text(" : ");
+                self.ty(*ty);
+            }
+            AttrData::Resource(key, ty) => {
+                self.text(&format!("dense_resource<{key}> : "));
+                self.ty(*ty);
+            }
+            AttrData::DenseArray(element, values) => self.dense_array(*element, values),
+            AttrData::Enum(dialect, kind, value) => self.text(&format!("#{dialect}<{kind} {value}>")),
+            AttrData::Struct(name, fields) => {
+                self.text(&format!("#{name}"));
+                self.struct_fields(fields);
+            }
+            AttrData::ConvDims(dims) => {
+                self.text("#stablehlo.conv<");
+                self.conv_dims(dims);
+                self.text(">");
+            }
+            AttrData::Opaque(text) => self.text(text),
+            AttrData::Mesh(mesh) => {
+                self.text("#sdy.mesh");
+                self.mesh(mesh);
+            }
+            AttrData::Sharding(s) => {
+                self.text("#sdy.sharding");
+                self.sharding(s);
+            }
+            AttrData::ShardingPerValue(list) => {
+                self.text("#sdy.sharding_per_value<[");
+                self.separated(list.iter(), |p, s| p.sharding(s));
+                self.text("]>");
+            }
+            AttrData::ShardingRule(rule) => {
+                self.text("#sdy.op_sharding_rule");
+                self.sharding_rule(rule);
+            }
+            AttrData::ManualAxes(axes) => {
+                self.text("#sdy.manual_axes<");
+                self.manual_axes(axes);
+                self.text(">");
+            }
+            AttrData::Axes(axes) => {
+                self.text("#sdy.axis_ref_list<");
+                self.axes(axes);
+                self.text(">");
+            }
+            AttrData::AxesPerDim(dims) => {
+                self.text("#sdy.list_of_axis_ref_lists<");
+                self.axes_per_dim(dims);
+                self.text(">");
+            }
+            AttrData::AllToAllParams(params) => {
+                self.text("#sdy.all_to_all_param_list<");
+                self.all_to_all_params(params);
+                self.text(">");
+            }
+        }
+    }
+
+    fn dense_array(&mut self, element: ElementType, values: &[i64]) {
+        self.text("array<");
+        self.element(element);
+        for (i, &v) in values.iter().enumerate() {
+            self.text(if i == 0 { ": " } else { ", " });
+            if element == ElementType::I1 {
+                self.text(if v != 0 { "true" } else { "false" });
+            } else if element.is_float() {
+                let value = f64::from_bits(v as u64);
+                let mut bytes = Vec::new();
+                crate::scalar::Scalar::Float(value).encode(element, &mut bytes);
+                crate::text::number::print_float(value, &bytes, element, &mut self.out);
+            } else {
+                let _ = write!(self.out, "{v}");
+            }
+        }
+        self.text(">");
+    }
+
+    /// `<key = value, …>`: integers without type, lists bare.
+    pub fn struct_fields(&mut self, fields: &[(Name, Attr)]) {
+        let program = self.program;
+        self.text("<");
+        self.separated(fields.iter(), |p, &(key, attr)| {
+            p.text(program.name_text(key));
+            p.text(" = ");
+            match program.attr_data(attr) {
+                AttrData::DenseArray(ElementType::I64, values) => p.int_list(values),
+                AttrData::Int(v, _) => p.text(&v.to_string()),
+                _ => p.attr(attr),
+            }
+        });
+        self.text(">");
+    }
+
+    /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
+    pub fn conv_dims(&mut self, dims: &crate::ir::ConvDims) {
+        let list = |named: [(&str, i64); 2], spatial: &[i64]| {
+            let mut items = vec![String::new(); spatial.len() + 2];
+            let places = named.iter().map(|n| (n.0.to_owned(), n.1));
+            for (text, at) in places.chain(spatial.iter().enumerate().map(|(i, &at)| (i.to_string(), at))) {
+                if let Some(item) = items.get_mut(at as usize) {
+                    *item = text;
+                }
+            }
+            format!("[{}]", items.join(", "))
+        };
+        let input = list([("b", dims.input_batch), ("f", dims.input_feature)], &dims.input_spatial);
+        let kernel = list([("i", dims.kernel_input_feature), ("o", dims.kernel_output_feature)], &dims.kernel_spatial);
+        let output = list([("b", dims.output_batch), ("f", dims.output_feature)], &dims.output_spatial);
+        self.text(&format!("{input}x{kernel}->{output}"));
+    }
+
+    /// `{a = 1, b}`
+    pub fn dict(&mut self, entries: &[(Name, Attr)]) {
+        self.text("{");
+        let program = self.program;
+        self.separated(entries.iter(), |p, &(key, attr)| {
+            let key = program.name_text(key);
+            let plain = key.bytes().enumerate().all(|(i, b)| b.is_ascii_alphabetic() || b == b'_' || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.')));
+            if plain && !key.is_empty() { p.text(key) } else { p.string(key) }
+            if !matches!(program.attr_data(attr), AttrData::Unit) {
+                p.text(" = ");
+                p.attr(attr);
+            }
+        });
+        self.text("}");
+    }
+
+    /// ` {…}` of the op's attributes that are not in `elided`; nothing when none is left.
+    pub fn attr_dict(&mut self, op: OpRef<'_>, elided: &[&str]) {
+        let entries = self.remaining(op, elided, |_| true);
+        if !entries.is_empty() {
+            self.text(" ");
+            self.dict(&entries);
+        }
+    }
+
+    /// ` attributes {…}`, nothing when no attribute is left.
+    pub fn attributes_keyword(&mut self, op: OpRef<'_>, elided: &[&str]) {
+        let entries = self.remaining(op, elided, |_| true);
+        if !entries.is_empty() {
+            self.text(" attributes ");
+            self.dict(&entries);
+        }
+    }
+
+    pub(super) fn remaining(&self, op: OpRef<'_>, elided: &[&str], keep: impl Fn(&str) -> bool) -> Vec<(Name, Attr)> {
+        let show = |n: &str| !elided.contains(&n) && keep(n) && (self.options.causes || n != CAUSE);
+        self.program.op(op.op).attrs.iter().filter(|a| show(self.program.name_text(a.0))).copied().collect()
+    }
+}

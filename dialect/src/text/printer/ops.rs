@@ -1,0 +1,298 @@
+//! Ops and their regions, as the printer writes them.
+
+use std::fmt::Write as _;
+
+use super::super::syntax::{Piece, Syntax, TypeForm};
+use super::{Printer, RegionScope};
+use crate::ir::{AttrData, ElementType, Op, OpRef, Region, Ty, Value};
+
+impl Printer<'_> {
+    /// An op: results, name, the rest, location.
+    pub fn op(&mut self, op: Op) {
+        let view = self.program.view(op);
+        if let Some(first) = view.results().next() {
+            self.out.push('%');
+            let name = self.names.get(&first).cloned().unwrap_or_default();
+            match view.result_count() {
+                1 => self.text(&name),
+                n => {
+                    let base = name.split('#').next().unwrap_or_default();
+                    let _ = write!(self.out, "{base}:{n}");
+                }
+            }
+            self.text(" = ");
+        }
+        let written = std::mem::take(&mut self.written);
+        if self.options.generic || !self.pretty(view) {
+            self.generic(view);
+        }
+        self.written = written;
+        self.trailing_location(self.program.op(op).loc);
+    }
+
+    /// The op in its own syntax; `false` when it has none.
+    fn pretty(&mut self, op: OpRef<'_>) -> bool {
+        let mark = self.out.len();
+        let name = match op.name() {
+            "func.return" => "return",
+            "builtin.module" => "module",
+            "func.call" if !self.in_nested_region() => "call",
+            name => name,
+        };
+        match op.def().syntax() {
+            Syntax::Generic => false,
+            Syntax::Custom(custom) => {
+                self.text(name);
+                let done = (custom.print)(self, op);
+                if !done {
+                    self.out.truncate(mark);
+                }
+                done
+            }
+            Syntax::Pieces(pieces) => {
+                if !fits(op, pieces) {
+                    return false;
+                }
+                self.text(name);
+                for piece in pieces {
+                    self.piece(op, piece);
+                }
+                true
+            }
+        }
+    }
+
+    /// Functions default to `call` directly in their body; inside other ops' regions MLIR writes `func.call`.
+    fn in_nested_region(&self) -> bool {
+        self.indent > 2
+    }
+
+    fn piece(&mut self, op: OpRef<'_>, piece: &Piece) {
+        match *piece {
+            Piece::Operands if op.operands().is_empty() => {}
+            Piece::Operands => {
+                self.space();
+                self.values(op.operands());
+            }
+            Piece::Token(text) => {
+                if !matches!(text, "," | ":") {
+                    self.space();
+                }
+                self.text(text);
+            }
+            Piece::Int(name) => {
+                self.written.push(name);
+                self.space();
+                self.text(&op.int(name).unwrap_or(0).to_string());
+            }
+            Piece::Ints(name) => {
+                self.written.push(name);
+                self.space();
+                self.int_list(&op.ints(name).unwrap_or_default());
+            }
+            Piece::Enum(name, _) => {
+                self.written.push(name);
+                self.space();
+                self.text(op.enum_value(name).unwrap_or("?"));
+            }
+            Piece::Enums(name, _) => {
+                self.written.push(name);
+                self.space();
+                let program = self.program;
+                self.text("[");
+                if let Some(AttrData::Array(items)) = op.attr(name) {
+                    self.separated(items.iter(), |p, &a| p.text(program.attr_data(a).as_enum().unwrap_or("?")));
+                }
+                self.text("]");
+            }
+            Piece::Attr(name) => {
+                self.written.push(name);
+                self.space();
+                if let Some(attr) = op.attr_id(name) {
+                    self.attr(attr);
+                }
+            }
+            Piece::Optional(name, pieces) => {
+                if op.attr(name).is_some() {
+                    pieces.iter().for_each(|p| self.piece(op, p));
+                }
+            }
+            Piece::AttrDict => {
+                let written = self.written.clone();
+                self.attr_dict(op, &written);
+            }
+            Piece::Types(form) => self.type_form(op, form),
+        }
+    }
+
+    fn space(&mut self) {
+        if !self.out.ends_with([' ', '(', '[']) {
+            self.out.push(' ');
+        }
+    }
+
+    /// ` : types` in the given form.
+    pub fn type_form(&mut self, op: OpRef<'_>, form: TypeForm) {
+        let operands: Vec<Ty> = op.operands().iter().map(|&v| self.program.value_type(v)).collect();
+        let results = op.result_type_ids();
+        if form == TypeForm::OperandsOnly && operands.is_empty() {
+            return;
+        }
+        self.text(" : ");
+        match form {
+            TypeForm::SameOrFunctional if !results.is_empty() && operands.iter().all(|&t| t == results[0]) && results.len() == 1 => {
+                self.ty(results[0]);
+            }
+            TypeForm::Arrow if !operands.is_empty() && results.len() == 1 => {
+                self.types(&operands);
+                self.text(" -> ");
+                self.ty(results[0]);
+            }
+            TypeForm::Result if results.len() == 1 => self.ty(results[0]),
+            TypeForm::Select if operands.len() == 3 && results.len() == 1 && operands[1] == results[0] && operands[2] == results[0] => {
+                self.types(&[operands[0], results[0]]);
+            }
+            TypeForm::Complex if results.len() == 1 => self.ty(results[0]),
+            TypeForm::Pairwise | TypeForm::OperandsOnly => self.types(&operands),
+            _ => self.functional_type(&operands, &results),
+        }
+    }
+
+    fn generic(&mut self, op: OpRef<'_>) {
+        let name = op.name().to_owned();
+        self.string(&name);
+        self.text("(");
+        self.values(op.operands());
+        self.text(")");
+        let known = !std::ptr::eq(
+            std::ptr::from_ref(op.def()).cast::<()>(),
+            std::ptr::from_ref::<dyn crate::op::OpDef>(&crate::ops::UNKNOWN).cast::<()>(),
+        );
+        // Names with a dialect are discardable attributes, the others an op's own properties.
+        let properties = if known { self.remaining(op, &[], |n| !n.contains('.')) } else { Vec::new() };
+        if !properties.is_empty() {
+            self.text(" <");
+            self.dict(&properties);
+            self.text(">");
+        }
+        let regions = self.program.op(op.op).regions.clone();
+        if !regions.is_empty() {
+            self.text(" (");
+            let counters = self.counters;
+            self.separated(regions.iter(), |p, &r| {
+                p.counters = counters;
+                p.region(r, op, true);
+            });
+            self.counters = counters;
+            self.text(")");
+        }
+        let discardable = self.remaining(op, &[], |n| !known || n.contains('.'));
+        if !discardable.is_empty() {
+            self.text(" ");
+            self.dict(&discardable);
+        }
+        self.text(" : ");
+        self.op_type(op);
+    }
+
+    // Regions --------------------------------------------------------------------------------------------------
+
+    /// Names the values of an op's region ahead of printing it, so that its arguments can be written in a header.
+    /// Give the result to [`Printer::named_region`].
+    pub fn name_region(&mut self, region: Region, owner: OpRef<'_>) -> RegionScope {
+        let scope = RegionScope { counters: self.counters };
+        if let Some(&block) = self.program.region_blocks(region).first() {
+            let arg_name = owner.def().block_arg_name();
+            self.name_block(block, arg_name);
+        }
+        scope
+    }
+
+    /// Prints `{ ops }` of a region named before, without a block label.
+    pub fn named_region(&mut self, region: Region, scope: RegionScope) {
+        self.region_body(region, false);
+        self.leave_region(region, scope);
+    }
+
+    /// Ends the scope of a region: its names are free again.
+    fn leave_region(&mut self, region: Region, scope: RegionScope) {
+        if let Some(&block) = self.program.region_blocks(region).first() {
+            let args = self.program.block_args(block).to_vec();
+            let firsts: Vec<Value> = self.program.block_ops(block).iter().filter_map(|&op| self.program.results(op).next()).collect();
+            for v in args.into_iter().chain(firsts) {
+                if let Some(name) = self.names.get(&v) {
+                    let base: Box<str> = name.split('#').next().unwrap_or_default().into();
+                    self.used.remove(&base);
+                }
+            }
+        }
+        self.counters = scope.counters;
+    }
+
+    /// Prints `{ ops }`; with `label` the block's arguments as `^bb0(…):`.
+    pub fn region(&mut self, region: Region, owner: OpRef<'_>, label: bool) {
+        let scope = self.name_region(region, owner);
+        self.region_body(region, label);
+        self.leave_region(region, scope);
+    }
+
+    /// Prints a function's region: numbering starts anew.
+    pub fn isolated_region(&mut self, region: Region, owner: OpRef<'_>, header: impl FnOnce(&mut Self)) {
+        let counters = std::mem::take(&mut self.counters);
+        let used = std::mem::take(&mut self.used);
+        let scope = self.name_region(region, owner);
+        header(self);
+        self.named_region(region, scope);
+        self.counters = counters;
+        self.used = used;
+    }
+
+    fn region_body(&mut self, region: Region, label: bool) {
+        self.text("{");
+        let program = self.program;
+        if let Some(&block) = program.region_blocks(region).first() {
+            let args = program.block_args(block);
+            if label && !args.is_empty() {
+                self.newline();
+                self.text("^bb0(");
+                self.separated(args.iter(), |p, &a| {
+                    p.value(a);
+                    p.text(": ");
+                    p.ty(program.value_type(a));
+                    p.trailing_location(program.value_loc(a));
+                });
+                self.text("):");
+            }
+            self.indent += 1;
+            for &op in program.block_ops(block) {
+                self.newline();
+                self.op(op);
+            }
+            self.indent -= 1;
+        }
+        self.newline();
+        self.text("}");
+    }
+}
+
+/// Whether the op has everything its pieces write.
+fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
+    pieces.iter().all(|piece| match *piece {
+        Piece::Int(name) => matches!(op.attr(name), Some(AttrData::Int(..))),
+        Piece::Ints(name) => matches!(op.attr(name), Some(AttrData::DenseArray(ElementType::I64, _))),
+        Piece::Enum(name, _) => op.enum_value(name).is_some(),
+        Piece::Enums(name, _) => match op.attr(name) {
+            Some(AttrData::Array(items)) => items.iter().all(|&a| op.program.attr_data(a).as_enum().is_some()),
+            _ => false,
+        },
+        Piece::Attr(name) => op.attr(name).is_some(),
+        Piece::Optional(name, pieces) => op.attr(name).is_none() || fits(op, pieces),
+        Piece::Types(TypeForm::Result) => op.operands().is_empty() && op.result_count() == 1,
+        Piece::Types(TypeForm::Pairwise) => {
+            let results = op.result_type_ids();
+            op.operands().iter().map(|&v| op.program.value_type(v)).eq(results)
+        }
+        Piece::Types(TypeForm::OperandsOnly) => op.result_count() == 0,
+        _ => true,
+    }) && op.program.op(op.op).regions.is_empty()
+}

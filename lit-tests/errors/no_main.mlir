@@ -1,0 +1,4 @@
+// RUN: not shardc compile %s
+func.func @f() {
+  return
+}

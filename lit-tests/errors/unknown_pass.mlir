@@ -1,0 +1,4 @@
+// RUN: not shardc opt --passes import,partitoin %s
+func.func @main() {
+  return
+}

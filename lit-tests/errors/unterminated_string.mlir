@@ -1,0 +1,6 @@
+// RUN: not shardc opt %s
+module attributes {name = "never closed} {
+  func.func @main() {
+    return
+  }
+}
