@@ -8,6 +8,7 @@ pub mod import;
 pub mod options;
 pub mod partition;
 mod pass;
+pub mod plan;
 pub mod propagate;
 mod registry;
 
@@ -16,7 +17,7 @@ pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.
 pub static PASSES: &[&Pass] =
-    &[&import::PASS, &import::UNIFY_MESHES, &propagate::PASS, &partition::PASS, &partition::MANUAL];
+    &[&import::PASS, &import::UNIFY_MESHES, &propagate::PASS, &plan::PASS, &partition::PASS, &partition::MANUAL];
 
 /// Lists of passes that have a name.
 pub static PIPELINES: &[Pipeline] = &[];

@@ -121,7 +121,10 @@ pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
 /// What an op of this table says; `None` when it lacks its axes.
 fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
     let row = row(op.name())?;
+    let stated = op.attr(OUT_SHARDING).and_then(AttrData::as_sharding);
     let kind = match op.int("reduction_op") {
+        // What makes parts says in its sharding how they combine.
+        _ if !row.reduces => stated.map(|s| s.kind).unwrap_or_default(),
         Some(1) => ReductionKind::Max,
         Some(2) => ReductionKind::Min,
         _ => ReductionKind::Sum,
