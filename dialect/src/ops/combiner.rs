@@ -17,7 +17,7 @@ use crate::sharding::ReductionKind;
 
 /// The region `region` of `op` as a body of `n` inputs and `n` accumulators; `None` when it isn't scalar. Inputs have
 /// the types `elements`, converted where the region computes in another.
-pub(crate) fn combining_body(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> Option<Body> {
+pub fn combining_body(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> Option<Body> {
     let n = elements.len();
     let args: Vec<Arg> = (0..n).map(Arg::Accumulator).chain((0..n).map(Arg::Input)).collect();
     let body = body_of_region(op.program, op.region(region)?, &args)?;

@@ -5,9 +5,11 @@
 
 use std::fmt::Write;
 
-use crate::ir::{OpRef, TensorType, TypeData};
+use super::shape::BroadcastInDim;
+use crate::ir::{OpRef, TensorType, TypeData, ValueSource};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, Problem};
+use crate::op::{Inferred, OpDef, Problem};
+use crate::scalar::Scalar;
 
 /// A result or the violated constraint.
 pub(crate) type Checked<T> = Result<T, Problem>;
@@ -134,6 +136,16 @@ pub(crate) fn rearrange<'a>(
         bytes.extend_from_slice(literal.element_bytes(at));
     }
     Literal::from_bytes(source.element, shape, bytes)
+}
+
+/// The value of every element of operand `i`, if a constant or the broadcast of one makes it.
+pub(crate) fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
+    if let Some(literal) = op.constant_operand(i) {
+        return literal.splat_value();
+    }
+    let ValueSource::Result(maker, _) = op.program.value_source(*op.operands().get(i)?) else { return None };
+    let broadcast = op.program.op_name(maker) == BroadcastInDim.name();
+    op.program.view(maker).constant_operand(0).filter(|_| broadcast)?.splat_value()
 }
 
 /// The dimensions of `0..rank` not among `taken`.

@@ -4,7 +4,7 @@
 
 use smallvec::smallvec;
 
-use super::constraint::{Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar, show, tensor};
+use super::constraint::{Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar, show, splat_operand, tensor};
 use super::slicing::Slice;
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
@@ -341,8 +341,7 @@ impl OpDef for Pad {
 
     fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
         // What stands around the elements must be zero too.
-        operand == 0 && op.constant_operand(1).and_then(Literal::splat_value).is_some_and(|v| {
-            op.operand_tensor(1).is_some_and(|t| v == Scalar::zero(t.element))
-        })
+        let zero = |t: &TensorType| splat_operand(op, 1) == Some(Scalar::zero(t.element));
+        operand == 0 && op.operand_tensor(1).is_some_and(zero)
     }
 }

@@ -14,6 +14,7 @@ pub mod control;
 pub mod elementwise;
 mod example;
 pub mod func;
+pub mod indexing;
 pub mod joining;
 mod reduce_syntax;
 pub mod reduction;
@@ -167,4 +168,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &contraction::Dot,
     // reduction
     &reduction::Reduce,
+    // indexing
+    &indexing::Gather,
+    &indexing::Scatter,
 ];

@@ -3,12 +3,14 @@
 //! The nest runs over the kept dimensions, then over the reduced ones, both in order. Source: the StableHLO
 //! specification; sharding rules as Shardy registers them.
 
-use super::combiner::{Combine, check_region, combiner, combining_body, promotable, promote, region_reduction};
-use super::constraint::{Checked, declared, dims, ints, is_static, others, require, result, scalar, show, tensor, unique};
+use super::build;
+use super::combiner::{Combine, check_region, combiner, combining_body, identity, promotable, promote, region_reduction};
+use super::constraint::{Checked, declared, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
+use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -120,6 +122,25 @@ impl OpDef for Reduce {
         Some(rule)
     }
 
+    /// Where devices hold partial results, the initial value counts on the first alone.
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let op = cx.build.program.view(cx.op);
+        let n = op.operands().len() / 2;
+        let neutral: Option<Vec<Scalar>> = combiner(op, 0, n)
+            .and_then(|c| (n..2 * n).map(|i| identity(c, op.operand_tensor(i)?.element)).collect());
+        let Some(neutral) = neutral else { return cx.same_op() };
+        let plain = (0..n).all(|i| splat_operand(op, n + i) == Some(neutral[i]));
+        let mut operands = cx.operands.to_vec();
+        if let (false, Some(first)) = (plain, cx.first_of_reduction()) {
+            for (init, value) in operands[n..].iter_mut().zip(neutral) {
+                let element = cx.build.tensor(*init).element;
+                let nothing = build::scalar(&mut cx.build, element, value);
+                *init = build::select(&mut cx.build, first, *init, nothing);
+            }
+        }
+        cx.same_op_on(&operands, &[]);
+    }
+
     /// Sums of floats are kept in f64 and rounded once.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let dims = ReduceDims::check(op)?;
@@ -165,7 +186,7 @@ impl OpDef for Reduce {
     fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
         let (Some(from), Some(to)) = (op.operand_tensor(0), op.result_tensor(0)) else { return false };
         let exact = from.element == to.element || from.element.is_float();
-        let zero = || op.constant_operand(1).and_then(Literal::splat_value) == Some(Scalar::zero(to.element));
+        let zero = || splat_operand(op, 1) == Some(Scalar::zero(to.element));
         operand == 0 && op.operands().len() == 2 && exact && combiner(op, 0, 1) == Some(ScalarOp::Add) && zero()
     }
 

@@ -209,16 +209,15 @@ impl<'s> Parser<'s> {
             }
             tensors.push(self.list("(", ")", |p| p.list("[", "]", Self::dim_factors))?);
         }
-        self.expect("{")?;
-        while !self.eat("}") {
-            let name = self.word()?.to_owned();
-            self.expect("=")?;
-            let size = self.integer()?;
-            let id = rule.factor(size, FactorKind::PassThrough);
-            names.insert(name, id);
-            if !self.at("}") {
-                self.expect(",")?;
-            }
+        // A rule without factors has no list of them.
+        if self.at("{") {
+            self.list("{", "}", |p| {
+                let name = p.word()?.to_owned();
+                p.expect("=")?;
+                let size = p.integer()?;
+                names.insert(name, rule.factor(size, FactorKind::PassThrough));
+                Ok(())
+            })?;
         }
         loop {
             let word = self.token_text();
@@ -401,9 +400,11 @@ impl Printer<'_> {
             });
             self.text(")");
         }
-        self.text(" {");
-        self.separated(rule.factors.iter().enumerate(), |p, (i, f)| p.text(&format!("{}={}", name(i as u32), f.size)));
-        self.text("}");
+        if !rule.factors.is_empty() {
+            self.text(" {");
+            self.separated(rule.factors.iter().enumerate(), |p, (i, f)| p.text(&format!("{}={}", name(i as u32), f.size)));
+            self.text("}");
+        }
         let with = |f: &dyn Fn(&crate::sharding::Factor) -> bool| -> Vec<u32> {
             (0..rule.factors.len()).filter(|&i| f(&rule.factors[i])).map(|i| i as u32).collect()
         };

@@ -2,13 +2,12 @@
 //! halves, and put the results together again.
 
 use dialect::ir::build::Builder;
-use dialect::ir::{Loc, Op, Program, Shape, TypeData};
-use dialect::kernel::{Init, Kernel};
+use dialect::ir::{ElementType, Loc, Op, Program, Shape, TypeData, Value};
 use dialect::literal::{Indices, Literal};
-use dialect::localize::Localize;
+use dialect::localize::{Localize, Position};
 use dialect::ops::build;
 use dialect::scalar::{Scalar, ScalarOp};
-use dialect::sharding::{FactorKind, ReductionKind, ShardingRule, TensorFactors};
+use dialect::sharding::{DimFactors, FactorKind, ReductionKind, ShardingRule, TensorFactors};
 use std::ops::Range;
 
 use super::context::{Plain, inputs, same};
@@ -58,14 +57,11 @@ pub(crate) fn check(program: &Program, op: Op, rule: &ShardingRule) -> Result<()
         };
         let mut together: Vec<Vec<Option<Scalar>>> = want.iter().map(|w| vec![None; w.len()]).collect();
         for half in [0..factor.size / 2, factor.size / 2..factor.size] {
-            let mut operands: Vec<Literal> = whole
+            let operands: Vec<Literal> = whole
                 .iter()
                 .zip(&rule.operands)
                 .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &half)))
                 .collect();
-            if reduced && half.start > 0 {
-                forget_init(program, op, combine, &mut operands);
-            }
             let place: Vec<Vec<Vec<i64>>> = want
                 .iter()
                 .zip(&rule.results)
@@ -95,22 +91,33 @@ pub(crate) fn check(program: &Program, op: Op, rule: &ShardingRule) -> Result<()
     Ok(())
 }
 
-/// The initial values of a reduction count once: the second half starts from nothing.
-fn forget_init(program: &Program, op: Op, combine: ScalarOp, operands: &mut [Literal]) {
-    let view = program.view(op);
-    let Kernel::Nest(nest) = view.def().kernel(view) else { return };
-    for init in &nest.init {
-        if let Init::Operand(i) = *init {
-            let element = operands[i].element;
-            let nothing = match combine {
-                ScalarOp::Add => Scalar::zero(element),
-                ScalarOp::Max if element.is_float() => Scalar::Float(f64::NEG_INFINITY),
-                ScalarOp::Min if element.is_float() => Scalar::Float(f64::INFINITY),
-                ScalarOp::Max => Scalar::Int(-100),
-                _ => Scalar::Int(100),
-            };
-            operands[i] = Literal::scalar(element, nothing);
-        }
+/// The device that has one half.
+struct Half<'a> {
+    rule: &'a ShardingRule,
+    factor: u32,
+    /// The factor's first position in it.
+    start: i64,
+}
+
+impl Half<'_> {
+    fn offset(&self, b: &mut Builder<'_>, factors: &DimFactors) -> Option<Value> {
+        let minor: i64 = factors.iter().skip(1).map(|&f| self.rule.factors[f as usize].size).product();
+        (factors.first() == Some(&self.factor)).then(|| build::index(b, self.start * minor))
+    }
+}
+
+impl Position for Half<'_> {
+    fn result_offset(&mut self, b: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
+        self.offset(b, &self.rule.results[result][dim])
+    }
+
+    fn operand_offset(&mut self, b: &mut Builder<'_>, operand: usize, dim: usize) -> Option<Value> {
+        self.offset(b, &self.rule.operands[operand][dim])
+    }
+
+    fn first_of_reduction(&mut self, b: &mut Builder<'_>) -> Option<Value> {
+        let reduced = self.rule.factors[self.factor as usize].kind == FactorKind::Reduction;
+        reduced.then(|| build::scalar(b, ElementType::I1, Scalar::Int((self.start == 0).into())))
     }
 }
 
@@ -138,19 +145,14 @@ fn local(
         types.push(program.tensor(&shape, element));
     }
     let mut ops = Vec::new();
-    let results = rule.results.clone();
-    let mut offsets = |b: &mut Builder<'_>, result: usize, dim: usize| {
-        let factors = &results[result][dim];
-        let minor: i64 = factors.iter().skip(1).map(|&f| rule.factors[f as usize].size).product();
-        (factors.first() == Some(&factor)).then(|| build::index(b, start * minor))
-    };
+    let mut half = Half { rule, factor, start };
     let mut cx = Localize {
         build: Builder::new(&mut program, &mut ops, Loc::UNKNOWN),
         op,
         operands: &args,
         result_types: types,
         results: Vec::new(),
-        offsets: &mut offsets,
+        offsets: &mut half,
     };
     let def = cx.build.program.op(op).def;
     def.localize(&mut cx);

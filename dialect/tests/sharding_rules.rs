@@ -1,0 +1,44 @@
+//! Sharding rules are Shardy's: `data/sharding_rules.mlir` holds ops as `sdy-populate-op-sharding-rules` of jaxlib
+//! 0.10.2 prints them, each with its rule. The text must survive too.
+
+use std::collections::BTreeMap;
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::AttrData;
+
+#[test]
+fn rules_are_those_shardy_registers() {
+    let text = include_str!("data/sharding_rules.mlir");
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    assert_eq!(dialect::print(&program), text);
+
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for op in program.ops_under(program.body()) {
+        let view = program.view(op);
+        let Some(AttrData::ShardingRule(want)) = view.attr("sdy.sharding_rule") else { continue };
+        let found = view.def().sharding_rule(view);
+        assert_eq!(found.as_ref(), Some(&**want), "{}", program.attr_text(view.attr_id("sdy.sharding_rule").unwrap()));
+        *seen.entry(view.name()).or_default() += 1;
+    }
+    for (name, least) in [
+        ("stablehlo.broadcast_in_dim", 10),
+        ("stablehlo.concatenate", 20),
+        ("stablehlo.dot", 5),
+        ("stablehlo.dot_general", 10),
+        ("stablehlo.dynamic_slice", 5),
+        ("stablehlo.dynamic_update_slice", 10),
+        ("stablehlo.gather", 10),
+        ("stablehlo.pad", 10),
+        ("stablehlo.reduce", 4),
+        ("stablehlo.reshape", 15),
+        ("stablehlo.reverse", 5),
+        ("stablehlo.scatter", 10),
+        ("stablehlo.slice", 20),
+        ("stablehlo.transpose", 10),
+    ] {
+        assert!(seen.get(name).is_some_and(|&n| n >= least), "{name}: {:?} of {least}", seen.get(name));
+    }
+}
