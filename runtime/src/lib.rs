@@ -7,4 +7,5 @@ pub mod execute;
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
+pub mod npz;
 pub mod reference;

@@ -1,0 +1,128 @@
+//! NumPy's archives (`.npz`): the arrays programs take and give, read and written.
+//!
+//! bf16, which NumPy doesn't know, is the dtype `|V2` (raw bits); other one-byte types are `|V1`, read as `ui8` until
+//! [`conform`] says what they are. Nothing in a file is believed: what it claims to hold is bounded by what its bytes
+//! can hold before any of it is allocated. The same arrays always give the same bytes.
+//! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+
+mod header;
+
+use std::fs::File;
+use std::io::{BufWriter, Cursor, Read, Seek, Write};
+use std::path::Path;
+
+use dialect::ir::ElementType;
+use dialect::literal::Literal;
+use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, write::SimpleFileOptions};
+
+use header::Header;
+
+/// Arrays by name, in the archive's order.
+pub type Arrays = Vec<(String, Literal)>;
+
+/// DEFLATE makes no stretch of bytes more than this many times shorter.
+const MAX_RATIO: usize = 1032;
+
+/// Reads all arrays of an archive. Entries that are not called `*.npy` are passed over, as NumPy does.
+pub fn read(bytes: &[u8]) -> Result<Arrays, String> {
+    if bytes.starts_with(header::MAGIC) {
+        return Err("this is a single array (.npy), not an archive of named ones; \
+                    save it with numpy.savez(file, arg0=array)"
+            .into());
+    }
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| format!("not an .npz archive: {e}"))?;
+    let mut budget = bytes.len().saturating_mul(MAX_RATIO);
+    let mut arrays = Arrays::new();
+    for i in 0..archive.len() {
+        let entry = archive.by_index(i).map_err(|e| format!("entry {i} of the archive: {e}"))?;
+        let name = entry.name().map_err(|e| format!("the name of entry {i} of the archive: {e}"))?;
+        let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
+        let literal = read_array(entry, &mut budget).map_err(|e| format!("array '{name}': {e}"))?;
+        arrays.push((name, literal));
+    }
+    Ok(arrays)
+}
+
+/// [`read`] of a file.
+pub fn read_file(path: &Path) -> Result<Arrays, String> {
+    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    read(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// An archive of these arrays, not compressed, as `numpy.savez` writes it.
+pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
+    let mut out = Cursor::new(Vec::new());
+    write_to(&mut out, arrays)?;
+    Ok(out.into_inner())
+}
+
+/// [`write`] to a file.
+pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
+    let file = File::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    write_to(BufWriter::new(file), arrays).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// `literal` as elements of type `element`, where a file could not say which type of this width its raw bits are:
+/// `ui8` as an f8 or a narrower type, `i8` and `ui8` as integers of fewer bits. `None` when it holds something else.
+pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
+    let found = literal.element;
+    if found == element {
+        return Some(literal.clone());
+    }
+    let raw = found == ElementType::UI8 && element.bytes() == 1 && element != ElementType::I8;
+    let narrow = found == ElementType::I8 && matches!(element, ElementType::I4 | ElementType::I2);
+    if !raw && !narrow || element == ElementType::I1 {
+        return None;
+    }
+    let bits = element.bits();
+    let mut bytes = literal.stored_bytes().to_vec();
+    for byte in &mut bytes {
+        let (low, unused) = (*byte << (8 - bits), *byte >> bits.min(7));
+        let kept = if matches!(element, ElementType::I4 | ElementType::I2) {
+            // Narrow signed integers stand sign-extended in their byte, or with zeros above.
+            let signed = (low as i8 >> (8 - bits)) as u8;
+            (*byte == signed || unused == 0).then_some(signed)
+        } else {
+            (bits == 8 || unused == 0).then_some(*byte)
+        };
+        *byte = kept?;
+    }
+    Some(Literal::from_bytes(element, &literal.shape, bytes))
+}
+
+/// Reads one `.npy` entry whose data may take at most `budget` bytes, and lowers the budget by them.
+fn read_array(mut entry: impl Read, budget: &mut usize) -> Result<Literal, String> {
+    let header = Header::read(&mut entry)?;
+    let size = header.data_bytes().filter(|n| n <= budget).ok_or_else(|| {
+        format!("its header claims the shape {:?}, more than the file can hold", &header.shape)
+    })?;
+    *budget -= size;
+    let mut data = Vec::new();
+    data.try_reserve_exact(size).map_err(|e| format!("{size} bytes: {e}"))?;
+    // One byte more than wanted tells a longer entry from one that fits.
+    let read = entry.take(size as u64 + 1).read_to_end(&mut data).map_err(|e| e.to_string())?;
+    if read != size {
+        let (found, shape) = (if read < size { "only " } else { "more than " }, &header.shape);
+        return Err(format!("expected {size} bytes for the shape {shape:?}, found {found}{}", read.min(size)));
+    }
+    Ok(header.literal(data))
+}
+
+fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), String> {
+    let mut zip = ZipWriter::new(out);
+    for (name, literal) in arrays {
+        let fail = |e: &dyn std::fmt::Display| format!("array '{name}': {e}");
+        let data = literal.dense_bytes();
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(DateTime::default())
+            .large_file(data.len() as u64 >= u64::from(u32::MAX) - (1 << 16));
+        zip.start_file(format!("{name}.npy"), options).map_err(|e| fail(&e))?;
+        let header = Header::of(literal)?.encode();
+        zip.write_all(&header).and_then(|()| zip.write_all(&data)).map_err(|e| fail(&e))?;
+    }
+    zip.finish().and_then(|mut out| Ok(out.flush()?)).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Files NumPy wrote (`tests/data/*.npz`), files of ours, and files that lie.
+
+use super::*;
+use dialect::scalar::Scalar;
+
+const NUMPY: &[u8] = include_bytes!("../../tests/data/numpy.npz");
+const DEFLATED: &[u8] = include_bytes!("../../tests/data/numpy_compressed.npz");
+
+fn ints(element: ElementType, shape: &[i64], values: &[i128]) -> Literal {
+    Literal::from_scalars(element, shape, values.iter().map(|&v| Scalar::Int(v)))
+}
+
+fn floats(element: ElementType, shape: &[i64], values: &[f64]) -> Literal {
+    Literal::from_scalars(element, shape, values.iter().map(|&v| Scalar::Float(v)))
+}
+
+fn complexes(element: ElementType, values: &[(f64, f64)]) -> Literal {
+    Literal::from_scalars(element, &[values.len() as i64], values.iter().map(|&(re, im)| Scalar::Complex(re, im)))
+}
+
+/// What both files hold, and their maker, in this order.
+fn expected() -> Arrays {
+    use ElementType::*;
+    let counting: Vec<i128> = (0..24).collect();
+    let named = |name: &str, literal| (name.to_owned(), literal);
+    vec![
+        named("bool", ints(I1, &[3], &[1, 0, 1])),
+        named("i8", ints(I8, &[2], &[-128, 127])),
+        named("i16", ints(I16, &[2], &[-32768, 32767])),
+        named("i32", ints(I32, &[2], &[i32::MIN.into(), i32::MAX.into()])),
+        named("i64", ints(I64, &[2], &[i64::MIN.into(), i64::MAX.into()])),
+        named("u8", ints(UI8, &[2], &[0, 255])),
+        named("u16", ints(UI16, &[2], &[0, 65535])),
+        named("u32", ints(UI32, &[2], &[0, u32::MAX.into()])),
+        named("u64", ints(UI64, &[2], &[0, u64::MAX.into()])),
+        named("f16", floats(F16, &[3], &[-1.5, 65504.0, f64::INFINITY])),
+        named("f32", floats(F32, &[2, 1], &[-1.5, 3.25])),
+        named("f64", floats(F64, &[2], &[-0.1, 1e300])),
+        named("bf16", floats(BF16, &[2], &[-1.5, 3.0])),
+        named("f8", floats(F8E5M2, &[2], &[-1.5, 3.0])),
+        named("c64", complexes(C64, &[(1.0, -2.0), (0.5, 0.25)])),
+        named("c128", complexes(C128, &[(1.0, -2.0), (0.1, 0.25)])),
+        named("scalar", floats(F32, &[], &[7.0])),
+        named("empty", floats(F32, &[0, 3], &[])),
+        named("fortran", ints(I32, &[2, 3, 4], &counting)),
+        named("big", ints(I32, &[2], &[1, -2])),
+        named("big_complex", complexes(C64, &[(1.0, -2.0)])),
+        named("big_fortran", ints(I16, &[2, 2], &[1, 2, 3, 4])),
+    ]
+}
+
+#[test]
+fn what_numpy_writes_is_read() {
+    for file in [NUMPY, DEFLATED] {
+        let found = read(file).unwrap();
+        assert_eq!(found.len(), expected().len());
+        for (found, expected) in found.iter().zip(expected()) {
+            assert!(*found == expected, "{found:?} is not {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_is_read_and_always_the_same() {
+    let arrays = expected();
+    let bytes = write(&arrays).unwrap();
+    let back = read(&bytes).unwrap();
+    for ((name, literal), (found_name, found)) in arrays.iter().zip(&back) {
+        assert_eq!(name, found_name);
+        // f8 has no dtype of its own when written.
+        assert_eq!(conform(found, literal.element).as_ref(), Some(literal), "{name}");
+    }
+    assert_eq!(bytes, write(&arrays).unwrap());
+    let path = std::env::temp_dir().join(format!("shardc-npz-{}.npz", std::process::id()));
+    write_file(&path, &arrays).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert_eq!(read_file(&path).unwrap(), back);
+    std::fs::remove_file(&path).unwrap();
+    assert!(read_file(&path).unwrap_err().contains("cannot read"));
+}
+
+#[test]
+fn a_splat_is_written_whole() {
+    let ones = Literal::splat(ElementType::F32, &[5, 2], Scalar::Float(1.0));
+    let back = read(&write(&[("ones".into(), ones)]).unwrap()).unwrap();
+    assert_eq!(back[0].1, floats(ElementType::F32, &[5, 2], &[1.0; 10]));
+}
+
+#[test]
+fn raw_bits_become_what_is_expected() {
+    use ElementType::*;
+    let raw = |bytes: &[u8]| Literal::from_bytes(UI8, &[bytes.len() as i64], bytes.to_vec());
+    assert_eq!(conform(&raw(&[0x38, 0xB8]), F8E4M3FN), Some(floats(F8E4M3FN, &[2], &[1.0, -1.0])));
+    assert_eq!(conform(&raw(&[0x0F, 0xFF]), I4), Some(ints(I4, &[2], &[-1, -1])));
+    assert_eq!(conform(&raw(&[0x1F, 0x00]), I4), None);
+    assert_eq!(conform(&raw(&[0x0F, 0x01]), UI4), Some(ints(UI4, &[2], &[15, 1])));
+    assert_eq!(conform(&raw(&[0x1F, 0x01]), UI4), None);
+    assert_eq!(conform(&ints(I8, &[2], &[-8, 7]), I4), Some(ints(I4, &[2], &[-8, 7])));
+    assert_eq!(conform(&ints(I8, &[2], &[-9, 7]), I4), None);
+    assert_eq!(conform(&raw(&[1, 2]), I8), None);
+    assert_eq!(conform(&ints(I64, &[1], &[1]), I32), None);
+}
+
+/// The file with one array of this header and data.
+fn file(head: &str, data: &[u8]) -> Vec<u8> {
+    let mut array = [header::MAGIC, &[2, 0], &(head.len() as u32).to_le_bytes(), head.as_bytes()].concat();
+    array.extend_from_slice(data);
+    raw_file(&array)
+}
+
+fn raw_file(entry: &[u8]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    zip.start_file("a.npy", options).unwrap();
+    zip.write_all(entry).unwrap();
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn lies_are_told_apart() {
+    let dict = |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let cases: &[(Vec<u8>, &str)] = &[
+        (b"PK".to_vec(), "not an .npz archive"),
+        (Vec::new(), "not an .npz archive"),
+        (b"\x93NUMPY\x01\0".to_vec(), "numpy.savez"),
+        (raw_file(b"text"), "ends inside the array's header"),
+        (raw_file(b"some other text"), "magic string is missing"),
+        (raw_file(b"\x93NUMPY\x09\0aaaa"), "version 9"),
+        (raw_file(b"\x93NUMPY\x02\0\xff\xff\xff\xff{"), "header of 4294967295 bytes"),
+        (file(&dict("(2,)"), &[0; 7]), "array 'a': expected 8 bytes for the shape [2], found only 7"),
+        (file(&dict("(2,)"), &[0; 9]), "found more than 8"),
+        (file(&dict("(1099511627776,)"), &[0; 8]), "more than the file can hold"),
+        (file(&dict("(4611686018427387904, 4)"), &[]), "more elements than can be counted"),
+        (file(&dict("(0, 4611686018427387904, 4)"), &[]), "more elements than can be counted"),
+        (file(&dict("(99999999999999999999,)"), &[]), "expected a size"),
+        (file(&dict("(-1,)"), &[]), "expected a size"),
+        (file(&dict("[2]"), &[]), "expected '('"),
+        (file(&dict(&format!("({})", "1,".repeat(70))), &[0; 4]), "more than 64 dimensions"),
+        (file(&dict(&"(".repeat(60_000)), &[]), "expected a size"),
+        (file("{'descr': '<U3', 'fortran_order': False, 'shape': (), }", &[]), "dtype '<U3' is no element type"),
+        (file("{'descr': '|O', 'fortran_order': False, 'shape': (), }", &[]), "dtype '|O' is no element type"),
+        (file("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (), }", &[]), "records"),
+        (file("{'descr': '<f4', 'shape': (), }", &[0; 4]), "lacks one of"),
+        (file("{'descr': '<f4', 'fortran_order': 0, 'shape': (), }", &[0; 4]), "True or False"),
+        (file("{'descr': '<f4", &[]), "doesn't end"),
+        (file("", &[]), "expected '{'"),
+    ];
+    for (bytes, message) in cases {
+        let error = read(bytes).unwrap_err();
+        assert!(error.contains(message), "{error:?} doesn't say {message:?}");
+    }
+}
+
+#[test]
+fn a_cut_or_changed_file_never_panics() {
+    for file in [NUMPY, DEFLATED] {
+        for end in (0..file.len()).step_by(97) {
+            assert!(read(&file[..end]).is_err());
+        }
+        let mut state = 1u64;
+        for _ in 0..500 {
+            let mut changed = file.to_vec();
+            for _ in 0..4 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                changed[(state >> 33) as usize % file.len()] = (state >> 20) as u8;
+            }
+            // A changed file may still hold arrays; what it holds must be whole.
+            for (_, literal) in read(&changed).unwrap_or_default() {
+                assert_eq!(literal.stored_bytes().len(), literal.len() * literal.element.bytes());
+            }
+        }
+    }
+}
