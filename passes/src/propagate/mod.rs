@@ -10,6 +10,7 @@
 //! What is left: the same ops but for constants and what nobody reads, `sdy.reshard` for `sdy.sharding_constraint`,
 //! `sdy.sharding` on arguments, results and ops, all closed.
 
+mod annotated;
 pub mod axis;
 pub mod calls;
 pub mod constants;
@@ -76,8 +77,15 @@ pub static PASS: Pass = Pass {
             default: "false",
             doc: "leave the annotations that axes come from as sdy.sharding_origins",
         },
+        OptionDef {
+            name: "keep-annotated",
+            ty: OptionType::Bool,
+            default: "false",
+            doc: "leave annotated arguments and results of @main as they are written, where Shardy makes them divide",
+        },
     ],
     run: |program, options, diagnostics| {
+        let annotated = options.flag("keep-annotated").then(|| annotated::Annotated::read(program)).flatten();
         let options = PropagateOptions {
             conservative: options.flag("conservative-propagation"),
             keep_sharding_rules: options.flag("keep-sharding-rules"),
@@ -88,6 +96,9 @@ pub static PASS: Pass = Pass {
             },
         };
         propagate(program, &options, diagnostics);
+        if let Some(annotated) = annotated {
+            annotated.restore(program);
+        }
     },
 };
 
