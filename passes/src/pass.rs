@@ -74,7 +74,10 @@ impl Report {
 /// Runs `steps` in order, stopping at the first that finds an error. `after` sees the program after each pass.
 pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
     let mut report = Report::default();
-    if !verify(program, &mut report) {
+    let start = Instant::now();
+    dialect::verify(program, &mut report.diagnostics);
+    report.verify_time = start.elapsed();
+    if !report.ok() {
         return report;
     }
     for step in steps {
@@ -85,7 +88,7 @@ pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&
         if report.diagnostics.has_errors() {
             return report;
         }
-        if !verify(program, &mut report) {
+        if !still_valid(program, &mut report) {
             report.broken_by = Some(step.pass.name);
             let message = format!("pass '{}' made an invalid program", step.pass.name);
             let bug = Diagnostic::error("bug", Span::default(), message);
@@ -96,9 +99,14 @@ pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&
     report
 }
 
-fn verify(program: &Program, report: &mut Report) -> bool {
+/// What the verifier warns of was said before the first pass.
+fn still_valid(program: &Program, report: &mut Report) -> bool {
     let start = Instant::now();
-    dialect::verify(program, &mut report.diagnostics);
+    let mut found = Diagnostics::default();
+    dialect::verify(program, &mut found);
     report.verify_time += start.elapsed();
+    if found.has_errors() {
+        report.diagnostics.append(found);
+    }
     report.ok()
 }

@@ -151,7 +151,15 @@ impl Partition<'_> {
         let mut ops = Vec::new();
         let mut positions = Positions::default();
         for op in self.program.block_ops(old).to_vec() {
+            let (first, span) = (ops.len(), self.program.op(op).span);
             self.op(op, &mut ops, &mut positions);
+            // What goes wrong at run time is told where the global op stands.
+            for &local in &ops[first..] {
+                let data = self.program.op_mut(local);
+                if data.span.is_empty() {
+                    data.span = span;
+                }
+            }
         }
         self.program.set_block_ops(new, ops);
     }
