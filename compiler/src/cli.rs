@@ -57,16 +57,20 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Compile(command::compile::Args),
-    Opt(command::opt::Args),
+    Run(command::run::Args),
+    Check(command::check::Args),
     Show(command::show::Args),
+    Opt(command::opt::Args),
 }
 
 impl Command {
     fn run(self, session: &mut Session<'_>) -> Outcome {
         match self {
             Command::Compile(args) => command::compile::run(&args, session),
-            Command::Opt(args) => command::opt::run(&args, session),
+            Command::Run(args) => command::run::run(&args, session),
+            Command::Check(args) => command::check::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
+            Command::Opt(args) => command::opt::run(&args, session),
         }
     }
 }

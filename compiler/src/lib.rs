@@ -3,9 +3,12 @@
 //! [`run`] is the whole program as a function of its arguments and streams; `main.rs` and the tests call it.
 //! Everything said to the user is made in this crate: `dialect`, `passes` and `runtime` return plain data.
 
+mod arrays;
 mod cells;
 pub mod cli;
 mod command;
+mod compare;
+mod execution;
 mod expectation;
 mod json;
 mod picture;

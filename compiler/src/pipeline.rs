@@ -49,31 +49,37 @@ pub(crate) struct Watch {
     pub print: PrintOptions,
 }
 
-/// Parses and verifies `source`, and says what is wrong with it.
-pub(crate) fn parse(session: &mut Session<'_>, source: &Source) -> Result<Program, Failure> {
-    let (program, diagnostics) = parse_quietly(session, source);
-    session.report(source, &diagnostics)?;
-    Ok(program)
+/// Parses `source`, verifies it and runs `steps`; what any of these find is in the diagnostics. Without a program there
+/// were errors.
+pub(crate) fn load(
+    session: &mut Session<'_>,
+    source: &Source,
+    steps: &[Step],
+    watch: &Watch,
+) -> Result<(Option<Program>, Diagnostics), Failure> {
+    let mut diagnostics = Diagnostics::default();
+    let mut program = dialect::parse_with(&source.text, &session.registry.ops, &mut diagnostics);
+    if !diagnostics.has_errors() {
+        diagnostics.append(run_steps(session, &mut program, steps, watch)?);
+    }
+    let valid = !diagnostics.has_errors();
+    Ok((valid.then_some(program), diagnostics))
 }
 
-/// The same, but gives the diagnostics back.
-pub(crate) fn parse_quietly(session: &Session<'_>, source: &Source) -> (Program, Diagnostics) {
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse_with(&source.text, &session.registry.ops, &mut diagnostics);
-    if !diagnostics.has_errors() {
-        dialect::verify(&program, &mut diagnostics);
-    }
-    (program, diagnostics)
+/// Parses and verifies `source`, and says what is wrong with it.
+pub(crate) fn parse(session: &mut Session<'_>, source: &Source) -> Result<Program, Failure> {
+    let (program, diagnostics) = load(session, source, &[], &Watch::default())?;
+    session.report(source, &diagnostics)?;
+    program.ok_or(Failure::Said)
 }
 
 /// Runs `steps` and says what they find.
-pub(crate) fn run(session: &mut Session<'_>, source: &Source, program: &mut Program, steps: &[Step], watch: &Watch) -> Outcome {
-    let diagnostics = run_quietly(session, program, steps, watch)?;
+pub(crate) fn run(session: &mut Session<'_>, source: &Source, program: &mut Program, steps: &[Step]) -> Outcome {
+    let diagnostics = run_steps(session, program, steps, &Watch::default())?;
     session.report(source, &diagnostics)
 }
 
-/// The same, but gives the diagnostics back.
-pub(crate) fn run_quietly(
+fn run_steps(
     session: &mut Session<'_>,
     program: &mut Program,
     steps: &[Step],
@@ -163,12 +169,26 @@ pub(crate) enum Plan {
 }
 
 /// The passes up to `stage`, set up as `knobs` say.
-pub(crate) fn stage_steps(session: &Session<'_>, stage: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
-    let mut settings: Vec<(&str, &str, &str)> = Vec::new();
-    settings.push(("plan", "--plan", if knobs.plan == Plan::Greedy { "greedy" } else { "full" }));
+fn stage_steps(session: &Session<'_>, stage: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
+    set_up(session, STAGES.iter().filter(|s| s.0 <= stage).flat_map(|s| s.1), knobs)
+}
+
+/// The passes that lead from one stage to a later one.
+pub(crate) fn steps_between(session: &Session<'_>, from: Stage, to: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
+    set_up(session, STAGES.iter().filter(|s| from < s.0 && s.0 <= to).flat_map(|s| s.1), knobs)
+}
+
+/// The passes of these names that there are, set up as `knobs` say.
+fn set_up<'n>(
+    session: &Session<'_>,
+    names: impl Iterator<Item = &'n &'n str>,
+    knobs: &Knobs,
+) -> Result<Vec<Step>, Failure> {
+    // What the user fixed stays: unlike JAX, whose borders must divide, the partitioner pads.
+    let mut settings: Vec<(&str, &str, &str)> = vec![("keep-annotated", "", "true")];
+    settings.push(("search", "--plan", if knobs.plan == Plan::Greedy { "greedy" } else { "full" }));
     settings.extend(knobs.target.as_deref().map(|t| ("target", "--target", t)));
     settings.extend(knobs.memory.as_deref().map(|m| ("memory", "--memory", m)));
-    let names = STAGES.iter().filter(|s| s.0 <= stage).flat_map(|s| s.1);
     let mut steps: Vec<Step> =
         names.filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect();
     for step in &mut steps {
@@ -191,7 +211,7 @@ pub(crate) fn compile(
     watch: &Watch,
 ) -> Result<Program, Failure> {
     let steps = stage_steps(session, stage, knobs)?;
-    let mut program = parse(session, source)?;
-    run(session, source, &mut program, &steps, watch)?;
-    Ok(program)
+    let (program, diagnostics) = load(session, source, &steps, watch)?;
+    session.report(source, &diagnostics)?;
+    program.ok_or(Failure::Said)
 }

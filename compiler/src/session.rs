@@ -93,11 +93,6 @@ impl<'a> Session<'a> {
         self.json = wanted;
     }
 
-    /// Whether JSON was asked for.
-    pub(crate) fn json(&self) -> bool {
-        self.json
-    }
-
     /// Sets the JSON document; its `schema` is added.
     pub(crate) fn set_document(&mut self, document: Value) {
         self.document = Some(document);

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod opt;
+pub(crate) mod run;
 pub(crate) mod show;
 
 /// What every command takes.

@@ -75,13 +75,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let pieces = if args.split_input_file { source.split() } else { vec![source] };
     let (mut printed, mut failed) = (Vec::new(), false);
     for piece in &pieces {
-        let (mut program, mut diagnostics) = pipeline::parse_quietly(session, piece);
-        if !diagnostics.has_errors() {
-            diagnostics.append(pipeline::run_quietly(session, &mut program, &steps, &watch)?);
-        }
-        if !diagnostics.has_errors() {
-            printed.push(dialect::print_with(&program, watch.print));
-        }
+        let (program, mut diagnostics) = pipeline::load(session, piece, &steps, &watch)?;
+        printed.extend(program.map(|p| dialect::print_with(&p, watch.print)));
         if args.verify_diagnostics {
             diagnostics = expectation::compare(piece, &diagnostics);
         }

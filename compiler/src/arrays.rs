@@ -1,0 +1,119 @@
+//! The arrays a program takes and gives: read from archives, or made up from a seed.
+
+use std::path::Path;
+
+use dialect::ir::{ElementClass, Program, TensorType};
+use dialect::literal::Literal;
+use dialect::scalar::Scalar;
+use runtime::npz;
+
+use crate::session::Failure;
+
+/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive.
+pub(crate) fn read(program: &Program, path: &Path, prefix: &str, types: &[TensorType]) -> Result<Vec<Literal>, Failure> {
+    let arrays = npz::read_file(path).map_err(Failure::Usage)?;
+    let mut literals = Vec::with_capacity(types.len());
+    let mut faults = Vec::new();
+    for (i, ty) in types.iter().enumerate() {
+        let name = format!("{prefix}{i}");
+        let wanted = program.type_data_text(&ty.clone().into());
+        match arrays.iter().find(|a| a.0 == name) {
+            None => faults.push(format!("'{name}' is missing, which is {wanted}")),
+            Some((_, array)) => match fit(array, ty) {
+                Some(literal) => literals.push(literal),
+                None => {
+                    let found = program.type_data_text(&array.ty().into());
+                    faults.push(format!("'{name}' is {found}, expected {wanted}"));
+                }
+            },
+        }
+    }
+    if faults.is_empty() {
+        return Ok(literals);
+    }
+    let mut known: Vec<&str> = arrays.iter().map(|a| a.0.as_str()).collect();
+    known.truncate(12);
+    let has = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+    Err(Failure::Usage(format!("{}: {}\nit holds {has}", path.display(), faults.join("; "))))
+}
+
+/// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed. An
+/// integer that doesn't fit makes it none.
+fn fit(array: &Literal, ty: &TensorType) -> Option<Literal> {
+    if array.shape != ty.shape {
+        return None;
+    }
+    let (from, to) = (array.element, ty.element);
+    if from.class() != to.class() || from.bits() <= to.bits() {
+        return npz::conform(array, to);
+    }
+    let narrowed = Literal::from_fn(ty, |i| array.get(i).round(to));
+    let fits = to.is_float() || to.is_complex() || (0..array.len()).all(|i| array.get(i) == narrowed.get(i));
+    fits.then_some(narrowed)
+}
+
+/// Writes `prefix0`, `prefix1`, … to an archive.
+pub(crate) fn write(path: &Path, prefix: &str, literals: &[Literal]) -> Result<(), Failure> {
+    let arrays: Vec<(String, Literal)> = literals.iter().enumerate().map(|(i, l)| (format!("{prefix}{i}"), l.clone())).collect();
+    npz::write_file(path, &arrays).map_err(Failure::Usage)
+}
+
+/// Made-up tensors, the same for the same seed on every machine: floats between -1 and 1 in steps of 1/64, integers from 0 to 9,
+/// so that sums of a few thousand of them are exact in f32.
+pub(crate) fn random(types: &[TensorType], seed: u64) -> Vec<Literal> {
+    let one = |(i, ty): (usize, &TensorType)| {
+        let mut state = seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95);
+        let mut next = || {
+            // SplitMix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        let mut float = move || (next() % 129) as f64 / 64.0 - 1.0;
+        Literal::from_fn(ty, |_| match ty.element.class() {
+            ElementClass::Bool => Scalar::Int(i128::from(float() > 0.0)),
+            ElementClass::Signed | ElementClass::Unsigned => {
+                let most = if ty.element.bits() < 8 { 1.0 } else { 9.0 };
+                Scalar::Int(((float() + 1.0) / 2.0 * most).round() as i128)
+            }
+            ElementClass::Complex => Scalar::Complex(float(), float()),
+            _ => Scalar::Float(float()),
+        })
+    };
+    types.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialect::ir::ElementType;
+
+    #[test]
+    fn wider_arrays_are_narrowed_when_they_fit() {
+        let ints = |e, v: [i128; 2]| Literal::from_scalars(e, &[2], v.map(Scalar::Int));
+        let narrow = |a: &Literal, e| fit(a, &TensorType::new(&[2], e));
+        let (i64s, i32s) = (ints(ElementType::I64, [3, -7]), ints(ElementType::I32, [3, -7]));
+        assert_eq!(narrow(&i64s, ElementType::I32), Some(i32s.clone()));
+        assert_eq!(narrow(&ints(ElementType::I64, [1 << 40, 0]), ElementType::I32), None);
+        assert_eq!(narrow(&i32s, ElementType::I64), None);
+        assert_eq!(narrow(&i64s, ElementType::UI32), None);
+        assert_eq!(narrow(&i64s, ElementType::F32), None);
+        let wide = Literal::from_scalars(ElementType::F64, &[2], [Scalar::Float(0.1), Scalar::Float(2.0)]);
+        assert_eq!(narrow(&wide, ElementType::F32).map(|l| l.get(0)), Some(Scalar::Float(f64::from(0.1f32))));
+    }
+
+    #[test]
+    fn made_up_values_are_small_and_follow_the_seed() {
+        let types = [ElementType::F32, ElementType::I32, ElementType::UI8, ElementType::I1, ElementType::I2];
+        let types = types.map(|e| TensorType::new(&[1000], e));
+        let a = random(&types, 7);
+        assert_eq!(a, random(&types, 7));
+        assert_ne!(a, random(&types, 8));
+        for (literal, (low, high)) in a.iter().zip([(-1.0, 1.0), (0.0, 9.0), (0.0, 9.0), (0.0, 1.0), (0.0, 1.0)]) {
+            let values: Vec<f64> = (0..1000).map(|i| literal.get(i).as_f64()).collect();
+            assert!(values.iter().all(|v| (low..=high).contains(v)));
+            assert!(values.contains(&low) && values.contains(&high), "{literal:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Running compiled programs: natively where this shardc can, or by the reference evaluator.
+
+use std::time::{Duration, Instant};
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::eval::{EvalError, Lanes};
+use dialect::ir::{Program, TensorType};
+use dialect::literal::Literal;
+use dialect::ops::func;
+use dialect::signature::Signature;
+use runtime::reference;
+
+/// How to run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backend {
+    /// Machine code, a thread a device.
+    Native,
+    /// The reference evaluator: slow and obvious.
+    Reference,
+}
+
+/// Whether this shardc was built with native execution.
+pub(crate) const HAS_NATIVE: bool = cfg!(feature = "jit");
+
+/// What a run gave.
+pub(crate) struct Ran {
+    /// The global results of the last call.
+    pub(crate) results: Vec<Literal>,
+    /// Time to compile machine code; nothing for the reference evaluator.
+    pub(crate) compile: Duration,
+    /// Time of each call, without cutting inputs and putting results together.
+    pub(crate) calls: Vec<Duration>,
+    /// Bytes one device's values take at most, where that is known.
+    pub(crate) peak_bytes: Option<usize>,
+}
+
+/// The global types of the arguments and of the results of a per-device program.
+pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Vec<TensorType>)> {
+    let signature = Signature::of(program)?;
+    let types = |sides: &[dialect::signature::Side]| sides.iter().map(|s| s.global.clone()).collect();
+    Some((types(&signature.arguments), types(&signature.results)))
+}
+
+/// Runs a per-device program over global inputs, `calls` times.
+pub(crate) fn run(program: Program, inputs: &[Literal], backend: Backend, calls: usize) -> Result<Ran, Diagnostics> {
+    match backend {
+        Backend::Native => native(program, inputs, calls),
+        Backend::Reference => by_reference(program, inputs, calls),
+    }
+}
+
+/// A program of global values, on whole tensors.
+pub(crate) fn run_global(program: &Program, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
+    reference::evaluate_global(program, inputs).map_err(evaluation_fault)
+}
+
+fn by_reference(mut program: Program, inputs: &[Literal], calls: usize) -> Result<Ran, Diagnostics> {
+    let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
+    let devices = func::num_partitions(&program).max(1) as usize;
+    let cut = |(side, input): (_, &Literal)| -> Lanes {
+        let layout = signature.layout(side);
+        (0..devices).map(|d| Some(layout.cut(input, d))).collect()
+    };
+    let arguments: Vec<Lanes> = signature.arguments.iter().zip(inputs).map(cut).collect();
+    let (mut times, mut lanes) = (Vec::new(), Vec::new());
+    for _ in 0..calls.max(1) {
+        let start = Instant::now();
+        lanes = reference::evaluate(&program, "main", 1, devices, &arguments).map_err(evaluation_fault)?;
+        times.push(start.elapsed());
+    }
+    let mut results = Vec::with_capacity(lanes.len());
+    for (side, lanes) in signature.results.iter().zip(lanes) {
+        let pieces: Option<Vec<Literal>> = lanes.into_iter().collect();
+        let missing = || evaluation_fault(EvalError::new("a device gave no value"));
+        results.push(signature.layout(side).assemble(&pieces.ok_or_else(missing)?));
+    }
+    Ok(Ran { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
+}
+
+#[cfg(feature = "jit")]
+fn native(program: Program, inputs: &[Literal], calls: usize) -> Result<Ran, Diagnostics> {
+    use runtime::execute::Executable;
+    let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
+    let start = Instant::now();
+    let executable = Executable::compile(program).map_err(one)?;
+    let compile = start.elapsed();
+    let session = executable.session().map_err(one)?;
+    let mut times = Vec::new();
+    for _ in 0..calls.max(1) {
+        // A program may write into its donated arguments.
+        session.set_inputs(inputs).map_err(fault)?;
+        let start = Instant::now();
+        session.run().map_err(fault)?;
+        times.push(start.elapsed());
+    }
+    Ok(Ran { results: session.results(), compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
+}
+
+#[cfg(not(feature = "jit"))]
+fn native(_: Program, _: &[Literal], _: usize) -> Result<Ran, Diagnostics> {
+    let d = Diagnostic::error("run", Default::default(), "this shardc was built without native execution");
+    Err(one(d.note("add --interpret to run by the reference evaluator")))
+}
+
+fn evaluation_fault(error: EvalError) -> Diagnostics {
+    one(Diagnostic::error("run", error.span, error.message))
+}
+
+fn no_signature() -> Diagnostics {
+    one(Diagnostic::error("run", Default::default(), "@main doesn't say its global types"))
+}
+
+fn one(d: Diagnostic) -> Diagnostics {
+    let mut all = Diagnostics::default();
+    all.push(d);
+    all
+}
