@@ -1,0 +1,7 @@
+// RUN: shardc compile %s
+// A gather becomes a StableHLO collective with its groups of devices.
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.tanh %a : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
