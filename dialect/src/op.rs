@@ -161,6 +161,17 @@ pub enum Constancy {
     No,
 }
 
+/// What sharding propagation itself does about an op whose tensors end up lying differently.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Settles {
+    /// Nothing: it is left to whoever plans communication.
+    No,
+    /// Operands and results are resharded until all agree.
+    Operands,
+    /// The result is computed as the operands lie and then resharded, where that saves communication.
+    Result,
+}
+
 /// What one op means. Required where silence would be wrong, defaulted where the generic answer is right.
 pub trait OpDef: Sync {
     /// The full name, `stablehlo.add`.
@@ -264,6 +275,11 @@ pub trait OpDef: Sync {
             None if self.elementwise() && !self.side_effect(op) => Constancy::Preserving,
             None => Constancy::No,
         }
+    }
+
+    /// What sharding propagation does about it when its tensors lie differently; Shardy does so for a few ops.
+    fn settles(&self) -> Settles {
+        Settles::No
     }
 
     /// Whether its sharding rule looks past its own attributes and types, at what makes its operands.

@@ -10,7 +10,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Settles};
 use crate::scalar::{Scalar, ScalarOp, wrap};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -318,6 +318,10 @@ impl OpDef for DotGeneral {
         evaluate(op, operands)
     }
 
+    fn settles(&self) -> Settles {
+        Settles::Result
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>",
@@ -376,6 +380,10 @@ impl OpDef for Dot {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         evaluate(op, operands)
+    }
+
+    fn settles(&self) -> Settles {
+        Settles::Result
     }
 
     fn examples(&self) -> &'static [&'static str] {

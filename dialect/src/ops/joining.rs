@@ -10,7 +10,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Settles};
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -176,6 +176,10 @@ impl OpDef for Concatenate {
             }
             (&operands[i], operands[i].position(&from))
         })])
+    }
+
+    fn settles(&self) -> Settles {
+        Settles::Operands
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -218,6 +218,18 @@ impl Engine {
         })
     }
 
+    /// Takes out what nobody reads, all the way up.
+    pub fn erase_unread(&mut self, program: &Program) {
+        let mut nodes = self.graph.postorder(program, program.body());
+        while let Some(node) = nodes.pop() {
+            if !self.graph.node(node).erased && self.is_dead(program, node) {
+                let operands: Vec<Val> = self.graph.operands(node).collect();
+                self.graph.erase(program, node);
+                nodes.extend(operands.into_iter().map(|v| self.graph.def(v)).filter(|d| d.is_some()));
+            }
+        }
+    }
+
     fn erase_dead(&mut self, program: &Program, node: Node, worklist: &mut Worklist) {
         for value in self.graph.operands(node) {
             let def = self.graph.def(value);

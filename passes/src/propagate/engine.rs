@@ -4,7 +4,8 @@
 //! is computed once and looked up from then on. Deep programs repeat themselves: of a hundred equal layers one is
 //! computed.
 
-use dialect::ir::Op;
+use dialect::ir::{Op, Program};
+use dialect::ops::func;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -173,6 +174,12 @@ impl Engine {
             }
             None => ShardingId::NONE,
         }
+    }
+
+    /// The function called `name`.
+    pub fn function_named(&self, program: &Program, name: &str) -> Option<Op> {
+        let functions = self.main.iter().chain(&self.functions).map(|f| f.function);
+        functions.into_iter().find(|&f| func::symbol(program, f) == Some(name))
     }
 
     /// The mesh all of `shardings` are on; `None` when there is none, they differ, or it is one device alone.

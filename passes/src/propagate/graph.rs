@@ -163,7 +163,7 @@ impl Graph {
             nodes: Vec::with_capacity(program.op_count()),
             edges: Vec::new(),
             slots: Vec::with_capacity(program.value_count()),
-            roles: Roles::new(program),
+            roles: Roles::default(),
             uses: Vec::with_capacity(2 * program.op_count()),
             values: Vec::with_capacity(program.value_count()),
             edge_values: Vec::new(),

@@ -106,6 +106,12 @@ impl Meshes {
         })
     }
 
+    /// Axes of mesh `mesh` as the text spells them.
+    pub fn axes(&self, mesh: u32, axes: &[Axis]) -> AxisList {
+        let info = self.get(mesh);
+        axes.iter().map(|&a| info.axis_ref(a)).collect()
+    }
+
     /// The sharding as the text spells it.
     pub fn write(&self, sharding: &Sharding) -> TensorSharding {
         let info = self.get(sharding.mesh);

@@ -13,6 +13,8 @@
 mod annotated;
 pub mod axis;
 pub mod calls;
+pub mod common;
+pub mod conflict;
 pub mod constants;
 pub mod constraints;
 pub mod driver;
@@ -157,6 +159,8 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     outline::outline(&mut engine, program);
     constants::merge(&mut engine.graph, program);
     write::finish(&mut engine, program);
+    conflict::settle(&mut engine, program);
+    engine.erase_unread(program);
     write::write(&mut engine, program);
     write_rules(program, options.keep_sharding_rules);
     let table = engine.take_origins();

@@ -1,7 +1,7 @@
 //! What propagation must know of an op, read once for every node.
 
 use dialect::ir::{Name, Op, Program};
-use dialect::op::{Constancy, Spread};
+use dialect::op::{Constancy, OpDef, Spread};
 use dialect::ops::{UNKNOWN, sharding};
 use rustc_hash::FxHashMap;
 
@@ -63,39 +63,39 @@ impl Role {
 }
 
 /// Kinds by name, so that names are compared once.
+#[derive(Default)]
 pub struct Roles {
     kinds: FxHashMap<Name, Kind>,
 }
 
-impl Roles {
-    /// For the names of `program`.
-    pub fn new(program: &Program) -> Self {
-        let kinds = [
-            ("sdy.sharding_constraint", Kind::Constraint),
-            ("sdy.reshard", Kind::Reshard),
-            ("sdy.all_gather", Kind::Reshard),
-            ("sdy.all_slice", Kind::Reshard),
-            ("sdy.all_to_all", Kind::Reshard),
-            ("sdy.all_reduce", Kind::Reshard),
-            ("sdy.reduce_scatter", Kind::Reshard),
-            ("sdy.collective_permute", Kind::Reshard),
-            ("sdy.replicated_to_unreduced", Kind::Reshard),
-            ("sdy.sharded_to_unreduced", Kind::Reshard),
-            ("sdy.propagation_barrier", Kind::Barrier(Direction::Both)),
-            ("sdy.sharding_group", Kind::Group),
-            ("sdy.manual_computation", Kind::Manual),
-            ("sdy.named_computation", Kind::Named),
-            ("func.func", Kind::Function),
-            ("func.call", Kind::Call),
-        ];
-        Self { kinds: kinds.into_iter().filter_map(|(text, kind)| Some((program.find_name(text)?, kind))).collect() }
+fn kind_of(name: &str) -> Kind {
+    match name {
+        "sdy.sharding_constraint" => Kind::Constraint,
+        "sdy.reshard"
+        | "sdy.all_gather"
+        | "sdy.all_slice"
+        | "sdy.all_to_all"
+        | "sdy.all_reduce"
+        | "sdy.reduce_scatter"
+        | "sdy.collective_permute"
+        | "sdy.replicated_to_unreduced"
+        | "sdy.sharded_to_unreduced" => Kind::Reshard,
+        "sdy.propagation_barrier" => Kind::Barrier(Direction::Both),
+        "sdy.sharding_group" => Kind::Group,
+        "sdy.manual_computation" => Kind::Manual,
+        "sdy.named_computation" => Kind::Named,
+        "func.func" => Kind::Function,
+        "func.call" => Kind::Call,
+        _ => Kind::Plain,
     }
+}
 
+impl Roles {
     /// The role of an op.
     pub fn of(&mut self, program: &Program, op: Op) -> Role {
         let data = program.op(op);
         let view = program.view(op);
-        let mut kind = self.kinds.get(&data.name).copied().unwrap_or(Kind::Plain);
+        let mut kind = *self.kinds.entry(data.name).or_insert_with(|| kind_of(program.name_text(data.name)));
         if let Kind::Barrier(_) = kind {
             kind = Kind::Barrier(match sharding::barrier_direction(view) {
                 Some(sharding::Direction::None) => Direction::None,
@@ -105,8 +105,7 @@ impl Roles {
             });
         }
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
-        let unknown =
-            data.name != program.find_name(data.def.name()).unwrap_or(data.name) || data.def.name() == unknown_name();
+        let unknown = data.def.name() == UNKNOWN.name();
         let spread = if annotation { Spread::Elementwise } else { data.def.spread(view) };
         Role {
             kind,
@@ -125,8 +124,4 @@ impl Roles {
             terminator: data.def.terminator(),
         }
     }
-}
-
-fn unknown_name() -> &'static str {
-    dialect::op::OpDef::name(&UNKNOWN)
 }

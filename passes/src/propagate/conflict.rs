@@ -1,0 +1,409 @@
+//! Reshards that Shardy's propagation pipeline itself leaves where the tensors of an op don't lie alike: all that a
+//! concatenation needs, the one after a dot whose result would be cut along its reduction, those around calls, and
+//! the collectives of unreduced values. All other conflicts are left to whoever plans communication.
+//! Source: Shardy, `insert-explicit-reshards`.
+
+use dialect::ir::{AttrData, Program};
+use dialect::op::{Registry, Settles};
+use dialect::sharding::FactorKind;
+use smallvec::SmallVec;
+
+use super::axis::{Axes, Axis, Prefix, difference, prefix, sort_and_merge};
+use super::common::common_axes;
+use super::engine::Engine;
+use super::graph::{Node, Place, Slot, Use, Val};
+use super::outline::argument_shardings;
+use super::projection::Projection;
+use super::role::Kind;
+use super::rule::Rule;
+use super::sharding::{Sharding, ShardingId};
+
+/// Inserts the reshards.
+pub fn settle(engine: &mut Engine, program: &mut Program) {
+    for node in engine.graph.postorder(program, program.body()) {
+        let role = engine.graph.node(node).role;
+        let Some(op) = engine.graph.op(node).filter(|_| !role.terminator) else { continue };
+        if role.kind == Kind::Call {
+            settle_call(engine, program, node);
+        }
+        if matches!(role.kind, Kind::Call | Kind::Function | Kind::Manual | Kind::Named) {
+            continue;
+        }
+        settle_unreduced(engine, program, node);
+        let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.settles()) else { continue };
+        if settles == Settles::No || engine.rules.get(id).custom {
+            continue;
+        }
+        let rule = engine.rules.get(id).clone();
+        let tensors = tensors(engine, node);
+        let Some(mesh) = most_common_mesh(engine, &tensors) else { continue };
+        match settles {
+            Settles::Operands => {
+                let result = engine.graph.sharding(engine.graph.result(node, 0));
+                if engine.graph.operands(node).any(|v| engine.graph.sharding(v) != result) {
+                    settle_all(engine, program, node, &rule, mesh);
+                }
+            }
+            _ => settle_result(engine, program, node, &rule, mesh),
+        }
+    }
+    settle_returns(engine, program);
+}
+
+/// Combines what functions return where their results are not as unreduced.
+fn settle_returns(engine: &mut Engine, program: &mut Program) {
+    let functions = engine.main.iter().chain(&engine.functions);
+    let returned: Vec<(Use, Slot, Node)> = functions
+        .flat_map(|f| {
+            let uses = engine.graph.operand_uses(f.terminator);
+            uses.zip(f.slots.iter().copied()).map(|(u, slot)| (u, slot, f.terminator)).collect::<Vec<_>>()
+        })
+        .collect();
+    for (u, slot, terminator) in returned {
+        let target = engine.shardings.get(engine.graph.slots[slot.index()]);
+        let wanted = target.map(|s| s.unreduced.clone()).unwrap_or_default();
+        combine_for(engine, program, u, &wanted, Place::Before(terminator));
+    }
+}
+
+fn tensors(engine: &Engine, node: Node) -> SmallVec<[Val; 4]> {
+    engine.graph.operands(node).chain(engine.graph.results(node)).collect()
+}
+
+/// The mesh most of `values` that are cut are on; `None` when they are on different meshes, the order of devices
+/// aside.
+fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
+    let shardings: Vec<&Sharding> = values.iter().filter_map(|&v| engine.sharding(v)).collect();
+    let mut mesh: Option<u32> = None;
+    for s in &shardings {
+        let Some(known) = mesh.filter(|&m| !engine.meshes.is_empty_mesh(m)) else {
+            mesh = Some(s.mesh);
+            continue;
+        };
+        if engine.meshes.is_empty_mesh(s.mesh) {
+            continue;
+        }
+        let (a, b) = (&engine.meshes.get(known).mesh, &engine.meshes.get(s.mesh).mesh);
+        if a.axes != b.axes || a.is_maximal() != b.is_maximal() {
+            return None;
+        }
+        if b.device_ids.is_none() {
+            mesh = Some(s.mesh);
+        }
+    }
+    let mesh = mesh.filter(|&m| !engine.meshes.get(m).mesh.is_maximal())?;
+    let mut counts: Vec<(u32, usize)> = Vec::new();
+    let mut best = (mesh, 0);
+    for s in shardings.iter().filter(|s| !s.is_fully_replicated()) {
+        let at = counts.iter().position(|c| c.0 == s.mesh).unwrap_or_else(|| {
+            counts.push((s.mesh, 0));
+            counts.len() - 1
+        });
+        counts[at].1 += 1;
+        if counts[at].1 > best.1 {
+            best = counts[at];
+        }
+    }
+    Some(best.0)
+}
+
+fn project(engine: &Engine, rule: &Rule, values: &[Val]) -> Projection {
+    let shardings: SmallVec<[Option<&Sharding>; 4]> = values.iter().map(|&v| engine.sharding(v)).collect();
+    Projection::new(rule, &shardings, true)
+}
+
+/// Makes all tensors of an op lie alike.
+fn settle_all(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rule, mesh: u32) {
+    let values = tensors(engine, node);
+    let mut projection = project(engine, rule, &values);
+    let elements: Vec<i64> = (values.iter())
+        .map(|&v| program.tensor_type(engine.graph.program_value(v)).and_then(|t| t.elements()).unwrap_or(0) as i64)
+        .collect();
+    let info = &engine.meshes.get(mesh).mesh;
+    let axes = common_axes(rule, &projection, &elements, &|a| program.name_text(info.axes[a as usize].0).to_owned());
+    let devices = info.device_ids.clone();
+    let mut changed: Vec<bool> = projection.tensors.iter().map(has_overflow).collect();
+    for (tensor, changed) in projection.tensors.iter_mut().zip(&mut changed) {
+        for (f, axes) in axes.iter().enumerate() {
+            *changed |= tensor.replace(f, axes);
+        }
+    }
+    for (t, &value) in values.iter().enumerate() {
+        let other_devices = engine
+            .sharding(value)
+            .is_some_and(|s| !s.is_fully_replicated() && engine.meshes.get(s.mesh).mesh.device_ids != devices);
+        if !changed[t] && !other_devices {
+            continue;
+        }
+        let new = projection.tensors[t].sharding(rule, &rule.tensors[t], mesh);
+        let new = engine.shardings.intern(new);
+        if t < projection.operands {
+            let Some(reshard) = engine.new_reshard(program, value, new, Place::Before(node)) else { continue };
+            let result = engine.graph.result(reshard, 0);
+            if let Some(u) = engine.graph.operand_uses(node).nth(t) {
+                engine.graph.set_use(u, result);
+            }
+        } else {
+            reshard_result(engine, program, node, value, new, mesh);
+        }
+    }
+}
+
+fn has_overflow(tensor: &super::projection::TensorFactors) -> bool {
+    tensor.factors.iter().flatten().any(|f| !f.overflow.is_empty())
+}
+
+/// Gives a result another sharding, and its readers a reshard to the old one.
+fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value: Val, new: ShardingId, mesh: u32) {
+    let old = match engine.graph.sharding(value) {
+        ShardingId::NONE => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), false)),
+        old => old,
+    };
+    if let Some(reshard) = engine.new_reshard(program, value, old, Place::After(node)) {
+        let result = engine.graph.result(reshard, 0);
+        engine.graph.replace_uses(value, result, |graph, u| graph.user(u) != reshard);
+        engine.set_sharding(value, new);
+    }
+}
+
+/// Lets a dot give its result as its operands lie, when exactly one dimension of the result is cut along the axes of
+/// the reduction instead, and the result is no larger than the operand that dimension comes from.
+fn settle_result(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rule, mesh: u32) {
+    let values = tensors(engine, node);
+    let [lhs, rhs, result] = values[..] else { return };
+    if !engine.graph.sharding(result).is_some() {
+        return;
+    }
+    let mut projection = project(engine, rule, &values);
+    let elements = |v: Val| program.tensor_type(engine.graph.program_value(v)).and_then(|t| t.elements()).unwrap_or(0);
+    let (lhs_size, rhs_size, result_size) = (elements(lhs), elements(rhs), elements(result));
+    let mut conflict: Option<(usize, Axes)> = None;
+    let (mut reduced, mut seen) = (Axes::new(), Axes::new());
+    for f in 0..rule.factors() {
+        let axes = |t: usize| projection.tensors[t].factors[f].as_ref().map(|factor| &factor.axes);
+        let (own, size) = match (axes(0), axes(1)) {
+            (Some(a), Some(b)) if a != b => return,
+            (Some(a), Some(_)) if rule.kinds[f] == FactorKind::Reduction => {
+                reduced.extend_from_slice(a);
+                continue;
+            }
+            (Some(a), Some(_)) => (a, lhs_size.max(rhs_size)),
+            (Some(a), None) => (a, lhs_size),
+            (None, Some(b)) => (b, rhs_size),
+            (None, None) => continue,
+        };
+        if axes(0).is_none() || axes(1).is_none() {
+            if own.iter().any(|a| seen.iter().any(|s| s.overlaps(*a))) {
+                return;
+            }
+            seen.extend_from_slice(own);
+        }
+        let Some(given) = axes(2) else { return };
+        if given != own {
+            if own.is_empty() || conflict.is_some() || result_size > size {
+                return;
+            }
+            conflict = Some((f, own.clone()));
+        }
+    }
+    let Some((f, own)) = conflict else { return };
+    let Some(factor) = &mut projection.tensors[2].factors[f] else { return };
+    if factor.axes.is_empty() || factor.axes != reduced {
+        return;
+    }
+    factor.axes = own;
+    let new = projection.tensors[2].sharding(rule, &rule.tensors[2], mesh);
+    let new = engine.shardings.intern(new);
+    reshard_result(engine, program, node, result, new, mesh);
+}
+
+/// Reshards the operands of a call to what its function takes.
+fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
+    use dialect::ops::func;
+    let Some(op) = engine.graph.op(node) else { return };
+    let function = func::callee(program.view(op)).and_then(|name| engine.function_named(program, name));
+    let Some(function) = function else { return };
+    let targets = argument_shardings(engine, program, function);
+    let uses: Vec<Use> = engine.graph.operand_uses(node).collect();
+    for (i, u) in uses.into_iter().enumerate() {
+        let value = engine.graph.value_of_use(u);
+        let own = engine.graph.sharding(value);
+        let target = match &targets {
+            Some(list) => list.get(i).copied().unwrap_or(ShardingId::NONE),
+            None => engine.fully_closed_like(own),
+        };
+        if engine.equivalent(own, target) {
+            continue;
+        }
+        let target = if target.is_some() { target } else { engine.fully_closed_like(own) };
+        let place = engine.graph.after(value);
+        if let Some(reshard) = engine.new_reshard(program, value, target, place) {
+            let result = engine.graph.result(reshard, 0);
+            engine.graph.set_use(u, result);
+        }
+    }
+}
+
+/// Combines what is unreduced where the reader is not: an all-reduce before it. A reshard to an unreduced sharding
+/// becomes the ops that make it so.
+fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
+    let Some(result) = engine.graph.results(node).next() else { return };
+    let target = engine.sharding(result).cloned();
+    let wanted = target.as_ref().map(|s| s.unreduced.clone()).unwrap_or_default();
+    let uses: Vec<Use> = engine.graph.operand_uses(node).collect();
+    for u in uses {
+        combine_for(engine, program, u, &wanted, Place::Before(node));
+    }
+    if let (Kind::Reshard, Some(target), false) = (engine.graph.node(node).role.kind, target, wanted.is_empty()) {
+        make_unreduced(engine, program, node, &target);
+    }
+    reduce_to_promise(engine, program, node);
+}
+
+/// An all-reduce for one reader that wants no more than the axes `wanted` unreduced.
+fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axis], place: Place) {
+    let value = engine.graph.value_of_use(u);
+    let Some(own) = engine.sharding(value).filter(|s| !s.unreduced.is_empty()).cloned() else { return };
+    let axes = difference(&own.unreduced, wanted);
+    if axes.is_empty() {
+        return;
+    }
+    let new = Sharding { unreduced: difference(&own.unreduced, &axes), ..own };
+    if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, new, place) {
+        engine.graph.set_use(u, engine.graph.result(made, 0));
+    }
+}
+
+/// Replaces a reshard that adds unreduced axes: those that cut the operand stay where they are, the others come from
+/// replicated values.
+fn make_unreduced(engine: &mut Engine, program: &mut Program, node: Node, target: &Sharding) {
+    let Some(input) = engine.graph.operands(node).next() else { return };
+    let Some(own) = engine.sharding(input).cloned() else { return };
+    let added = difference(&target.unreduced, &own.unreduced);
+    if added.is_empty() || own.mesh != target.mesh || !difference(&own.unreduced, &target.unreduced).is_empty() {
+        return;
+    }
+    let mut between = target.clone();
+    let mut from_shards: Vec<Axes> = vec![Axes::new(); own.dims.len()];
+    let mut needs_reshard = false;
+    for (d, (old, new)) in own.dims.iter().zip(&target.dims).enumerate() {
+        match prefix(&new.axes, &old.axes) {
+            Prefix::Equal => {}
+            Prefix::Strict => {
+                let rest = difference(&old.axes, &new.axes);
+                if difference(&rest, &added).is_empty() {
+                    between.dims[d].axes = old.axes.clone();
+                    from_shards[d] = rest;
+                } else {
+                    needs_reshard = true;
+                }
+            }
+            Prefix::None => needs_reshard = true,
+        }
+    }
+    let mut value = input;
+    if needs_reshard {
+        let moved = Sharding { dims: between.dims.clone(), ..own.clone() };
+        let moved = engine.shardings.intern(moved);
+        let Some(made) = engine.new_reshard(program, value, moved, Place::Before(node)) else { return };
+        value = engine.graph.result(made, 0);
+    }
+    let sharded: Vec<Axis> = from_shards.iter().flatten().copied().collect();
+    let replicated = difference(&added, &sharded);
+    if !replicated.is_empty() {
+        let mut unreduced: Axes = own.unreduced.iter().chain(&replicated).copied().collect();
+        sort_and_merge(&mut unreduced);
+        let new = Sharding { unreduced, ..between };
+        let place = Place::Before(node);
+        let Some(made) = new_collective(engine, program, "sdy.replicated_to_unreduced", value, &replicated, new, place)
+        else {
+            return;
+        };
+        value = engine.graph.result(made, 0);
+    }
+    if !sharded.is_empty() {
+        let per_dim = from_shards.iter().map(|axes| engine.meshes.axes(own.mesh, axes)).collect();
+        let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
+        let place = Place::Before(node);
+        let Some(made) = new_op(engine, program, "sdy.sharded_to_unreduced", value, attr, target.clone(), place) else {
+            return;
+        };
+        value = engine.graph.result(made, 0);
+    }
+    if value != input {
+        let result = engine.graph.result(node, 0);
+        engine.graph.replace_uses(result, value, |_, _| true);
+        engine.graph.erase(program, node);
+    }
+}
+
+/// Where results stay unreduced along some of the axes their reduction is cut along, they are combined along the
+/// others.
+fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
+    if engine.graph.node(node).erased || engine.graph.node(node).role.kind == Kind::Reshard {
+        return;
+    }
+    let Some(id) = engine.graph.node(node).rule else { return };
+    let Some(first) = engine.graph.results(node).next() else { return };
+    let Some(kept) = engine.sharding(first).map(|s| s.unreduced.clone()).filter(|u| !u.is_empty()) else { return };
+    let rule = engine.rules.get(id).clone();
+    let values = tensors(engine, node);
+    let projection = project(engine, &rule, &values);
+    let mut reduced = Axes::new();
+    for f in (0..rule.factors()).filter(|&f| rule.kinds[f] == FactorKind::Reduction) {
+        let axes = projection.tensors.iter().filter_map(|t| t.factors[f].as_ref()).map(|f| &f.axes).next();
+        reduced.extend(axes.into_iter().flatten().copied());
+    }
+    let mut axes = difference(&reduced, &kept);
+    if axes.is_empty() {
+        return;
+    }
+    sort_and_merge(&mut axes);
+    for value in engine.graph.results(node) {
+        let Some(own) = engine.sharding(value).cloned() else { continue };
+        if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, own, Place::After(node)) {
+            let result = engine.graph.result(made, 0);
+            engine.graph.replace_uses(value, result, |graph, u| graph.user(u) != made);
+        }
+    }
+}
+
+/// A collective over a flat list of axes.
+fn new_collective(
+    engine: &mut Engine,
+    program: &mut Program,
+    name: &'static str,
+    input: Val,
+    axes: &[Axis],
+    out: Sharding,
+    place: Place,
+) -> Option<Node> {
+    let attr = program.intern_attr(AttrData::Axes(engine.meshes.axes(out.mesh, axes)));
+    new_op(engine, program, name, input, attr, out, place)
+}
+
+fn new_op(
+    engine: &mut Engine,
+    program: &mut Program,
+    name: &'static str,
+    input: Val,
+    axes: dialect::ir::Attr,
+    out: Sharding,
+    place: Place,
+) -> Option<Node> {
+    let def = Registry::standard().get(name)?;
+    let key = match name {
+        "sdy.all_reduce" => "reduction_axes",
+        _ => "axes",
+    };
+    let written = program.intern_attr(AttrData::Sharding(engine.meshes.write(&out)));
+    let attrs = [(key, axes), ("out_sharding", written)].map(|(k, a)| (program.name(k), a));
+    let value = engine.graph.program_value(input);
+    let (ty, loc) = (program.value_type(value), program.value_loc(value));
+    let op = program.new_op(def, name, &[value], &[ty], &attrs, &[], loc);
+    let node = engine.graph.insert_op(program, op, &[input], place);
+    let id = engine.shardings.intern(out);
+    let slot = engine.graph.slot(engine.graph.result(node, 0));
+    engine.graph.slots[slot.index()] = id;
+    Some(node)
+}
