@@ -10,8 +10,10 @@ A listing has one line for each function, argument, result and op in the order o
 indentation by depth, then what it is, then the number of its sharding in the table at the top (`-` for none). Ops
 with several results have several numbers. A manual computation has those of its operands before a `|`.
 """
-import random
+import os
 import sys
+
+import random_programs
 
 
 def propagate(text):
@@ -123,6 +125,34 @@ def main():
             name = parts[-2] if parts[-1] == "program.mlir" else parts[-1].removesuffix(".mlir")
             with open(f"{directory}/{name}.txt", "w") as out:
                 out.write(listing(open(file).read()))
+    elif command == "random":
+        directory, first, last = arguments[0], int(arguments[1]), int(arguments[2])
+        for seed in range(first, last):
+            # Shardy ends the process on some programs it doesn't like.
+            child = os.fork()
+            if child == 0:
+                write_random(directory, seed)
+                os._exit(0)
+            if os.waitpid(child, 0)[1] != 0:
+                print(f"seed {seed}: Shardy crashed")
+
+
+def write_random(directory, seed):
+    """Writes the program of a seed as Shardy prints it, and its listing; nothing if Shardy refuses the program."""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    try:
+        with mlir.make_ir_context():
+            text = str(ir.Module.parse(random_programs.program(seed)))
+        expected = listing(text)
+    except Exception as error:
+        print(f"seed {seed}: {str(error)[:300]}")
+        return
+    with open(f"{directory}/random_{seed}.mlir", "w") as out:
+        out.write(text)
+    with open(f"{directory}/random_{seed}.txt", "w") as out:
+        out.write(expected)
 
 
 if __name__ == "__main__":

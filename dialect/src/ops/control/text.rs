@@ -6,7 +6,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
 /// `stablehlo.while(%iterArg = %a) : T cond { … } do { … }`
 pub(super) static WHILE: CustomSyntax = CustomSyntax { parse: parse_while, print: print_while };
-/// `stablehlo.optimization_barrier %a, %b : T, U`
+/// `stablehlo.optimization_barrier {attributes} %a, %b : T, U`
 pub(super) static BARRIER: CustomSyntax = CustomSyntax { parse: parse_barrier, print: print_barrier };
 
 fn parse_while(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
@@ -64,27 +64,25 @@ fn print_while(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 }
 
 fn parse_barrier(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.attr_dict(op)?;
     if p.eat("(") {
-        p.expect(")")?;
-        return p.attr_dict(op);
+        return p.expect(")");
     }
     p.operands(op)?;
-    p.attr_dict(op)?;
     p.types(op, TypeForm::Pairwise)
 }
 
 fn print_barrier(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
-    if op.operands().is_empty() {
-        p.text(" ()");
-        p.attr_dict(op, &[]);
-        return true;
-    }
     if op.type_ids(op.operands()) != op.result_type_ids() {
         return false;
     }
+    p.attr_dict(op, &[]);
+    if op.operands().is_empty() {
+        p.text(" ()");
+        return true;
+    }
     p.text(" ");
     p.values(op.operands());
-    p.attr_dict(op, &[]);
     p.type_form(op, TypeForm::Pairwise);
     true
 }
