@@ -2,6 +2,7 @@
 //!
 //! Without the feature `jit` everything but native code is there, on machines without LLVM too.
 
+pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;
 pub mod gemm;

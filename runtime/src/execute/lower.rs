@@ -12,8 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::arith;
 use super::emit::{emit, storage};
 use super::fuse::fuse;
+use super::step::{ConstantSlot, Slot, SlotData, Step};
+use crate::collective::Plan;
 use crate::gemm::Gemm;
-use super::step::{CollectiveSite, ConstantSlot, Slot, SlotData, Step};
 
 /// A program as steps, before machine code.
 #[derive(Default)]
@@ -33,13 +34,14 @@ pub(super) struct Lowered {
     /// Matrix products.
     pub gemms: Vec<Gemm>,
     /// Collectives.
-    pub collectives: Vec<CollectiveSite>,
+    pub collectives: Vec<Plan>,
 }
 
 /// Lowers `@main`'s block.
-pub(super) fn lower(program: &Program, block: Block) -> Result<Lowered, Diagnostic> {
+pub(super) fn lower(program: &Program, block: Block, devices: usize) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         program,
+        devices,
         out: Lowered::default(),
         slots: FxHashMap::default(),
         texts: FxHashMap::default(),
@@ -70,6 +72,7 @@ pub(super) fn lower(program: &Program, block: Block) -> Result<Lowered, Diagnost
 
 struct Lowering<'a> {
     program: &'a Program,
+    devices: usize,
     out: Lowered,
     slots: FxHashMap<Value, Slot>,
     /// Kernels by their text.
@@ -219,8 +222,23 @@ impl Lowering<'_> {
                 let Some(collective) = def.collective(view) else {
                     return Err(Diagnostic::error("run", view.span(), "a collective without groups"));
                 };
-                self.out.collectives.push(CollectiveSite { collective, op });
-                Step::Collective { collective: self.out.collectives.len() - 1, operands, results }
+                let plan = |v| {
+                    let t = self.program.tensor_type(v);
+                    t.map(|t| Plan::new(&collective, t.element, &t.shape, self.devices)).filter(Plan::is_supported)
+                };
+                let first = self.out.collectives.len();
+                for &v in &self.program.op(op).operands {
+                    let Some(plan) = plan(v) else {
+                        let message = format!("the region of '{}' is more than scalar arithmetic", view.name());
+                        return Err(Diagnostic::error("run", view.span(), message).note("run it with --interpret"));
+                    };
+                    self.out.collectives.push(plan);
+                }
+                // Several operands are as many exchanges.
+                for (i, (&from, &to)) in operands.iter().zip(&results).enumerate() {
+                    steps.push(Step::Collective { collective: first + i, from, to });
+                }
+                return Ok(());
             }
             Kernel::Nest(_) if Gemm::of(view).is_some() => {
                 self.out.gemms.extend(Gemm::of(view));

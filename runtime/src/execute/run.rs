@@ -15,6 +15,7 @@ use super::arena::place;
 use super::lower::{Lowered, lower};
 use super::memory::Arena;
 use super::step::{Slot, SlotData, Step};
+use crate::collective::{Plan, Shared, Site, Transport};
 use crate::jit::{Engine, KernelFn};
 
 /// A compiled per-device program: code and plan, shared by all devices.
@@ -46,7 +47,8 @@ impl Executable {
             .ok_or_else(|| bug("@main doesn't say its global types".to_owned()).note("run the pass partition before"))?;
         let main = func::function(&program, "main").ok_or_else(|| bug("there is no function @main".to_owned()))?;
         let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
-        let mut lowered = lower(&program, block)?;
+        let devices = func::num_partitions(&program).max(1) as usize;
+        let mut lowered = lower(&program, block, devices)?;
         let arena_bytes = place(&mut lowered.slots);
         let engine = Engine::new().map_err(bug)?;
         let texts: Vec<String> = (0..MODULES.min(lowered.kernels.len()))
@@ -56,7 +58,6 @@ impl Executable {
         let kernels = (0..lowered.kernels.len())
             .map(|i| module.function(&format!("k{i}")).ok_or_else(|| bug(format!("kernel k{i} was not compiled"))))
             .collect::<Result<_, _>>()?;
-        let devices = func::num_partitions(&program).max(1) as usize;
         Ok(Self {
             arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
             results: signature.results.iter().map(|s| signature.layout(s)).collect(),
@@ -123,10 +124,13 @@ impl Session<'_> {
 
     /// Runs the program once on all devices.
     pub fn run(&self) -> Result<(), String> {
+        let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
+        let transport = Shared::new(self.arenas.len(), &sites);
+        let transport = &transport;
         let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
             let spawn = |device: usize| {
                 let builder = std::thread::Builder::new().name(format!("device {device}")).stack_size(1 << 20);
-                builder.spawn_scoped(scope, move || Device { session: self, device }.main())
+                builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main())
             };
             let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
             let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), String>>>| match h {
@@ -150,15 +154,33 @@ impl Session<'_> {
     }
 }
 
+/// Says when a device ends, panics included.
+struct Leaving<'s> {
+    transport: &'s dyn Transport,
+    device: usize,
+    failure: Option<String>,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.transport.leave(self.device, self.failure.as_deref());
+    }
+}
+
 /// One device while it runs.
 struct Device<'s> {
     session: &'s Session<'s>,
+    transport: &'s dyn Transport,
     device: usize,
 }
 
 impl Device<'_> {
     fn main(&self) -> Result<(), String> {
-        self.steps(&self.session.executable.lowered.steps)
+        // Whatever ends this thread, the others must not wait for it.
+        let mut leaving = Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
+        let result = self.steps(&self.session.executable.lowered.steps);
+        leaving.failure = result.as_ref().err().cloned();
+        result
     }
 
     fn arena(&self) -> &Arena {
@@ -221,12 +243,17 @@ impl Device<'_> {
                 // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
                 unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out)) };
             }
-            Step::Collective { .. } => self.external(step)?,
+            Step::Collective { collective, from, to } => {
+                let (from, to) = (self.slot(*from), self.slot(*to));
+                // SAFETY: both slots are alive at this step, so they don't overlap, and only this thread writes this
+                // arena; others read the operand until the exchange is over.
+                let (operand, result) = unsafe {
+                    let operand = std::slice::from_raw_parts(arena.at(from.offset).cast_const(), from.bytes);
+                    (operand, std::slice::from_raw_parts_mut(arena.at(to.offset), to.bytes))
+                };
+                e.lowered.collectives[*collective].run(self.transport, self.device, *collective, operand, result)?;
+            }
         }
         Ok(())
-    }
-
-    fn external(&self, _step: &Step) -> Result<(), String> {
-        Err("not wired".to_owned())
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use dialect::ir::{ElementType, Op, Shape};
 use dialect::kernel::External;
 use dialect::literal::Literal;
-use dialect::op::Collective;
 
 /// A slot of the arena: the memory of one value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -55,9 +54,9 @@ pub(super) enum Step {
         /// Which one.
         collective: usize,
         /// What it sends.
-        operands: Vec<Slot>,
+        from: Slot,
         /// What it receives.
-        results: Vec<Slot>,
+        to: Slot,
     },
     /// The device's number.
     DeviceId {
@@ -98,15 +97,6 @@ pub(super) enum Step {
         /// Its results.
         results: Vec<Slot>,
     },
-}
-
-/// A collective of the program.
-#[derive(Clone, Debug)]
-pub(super) struct CollectiveSite {
-    /// What it does.
-    pub collective: Collective,
-    /// The op, for messages.
-    pub op: Op,
 }
 
 /// A constant the arena starts with.

@@ -1,0 +1,253 @@
+//! What each device reads of the others' operands.
+
+use dialect::ir::ElementType;
+use dialect::kernel::Body;
+use dialect::op::{Collective, CollectiveKind};
+use dialect::scalar::{Scalar, ScalarOp};
+use half::{bf16, f16};
+
+use super::{Site, Transport};
+
+/// One collective of a program, ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    kind: CollectiveKind,
+    /// For each device: its group and its place in it; `None` when it takes no part.
+    places: Vec<Option<(usize, usize)>>,
+    groups: Vec<Vec<usize>>,
+    /// For a permute: where each device's value comes from.
+    sources: Vec<Option<usize>>,
+    element: ElementType,
+    /// Operand sizes before, along and behind the dimension that is gathered, scattered or cut.
+    split: (usize, usize, usize),
+    /// The same of the dimension an all_to_all concatenates, in a cut piece.
+    concat: (usize, usize, usize),
+    body: Option<Body>,
+}
+
+fn around(shape: &[i64], dim: usize) -> (usize, usize, usize) {
+    let size = |d: &[i64]| d.iter().product::<i64>().max(0) as usize;
+    let along = shape.get(dim).copied().unwrap_or(1).max(0) as usize;
+    (size(&shape[..dim.min(shape.len())]), along, size(shape.get(dim + 1..).unwrap_or(&[])))
+}
+
+impl Plan {
+    /// `collective` over operands of `shape` on `devices` devices.
+    pub fn new(collective: &Collective, element: ElementType, shape: &[i64], devices: usize) -> Self {
+        let device = |&d: &i64| usize::try_from(d).ok().filter(|&d| d < devices);
+        let mut sources = vec![None; devices];
+        let groups: Vec<Vec<usize>> = if collective.kind == CollectiveKind::CollectivePermute {
+            for pair in &collective.groups {
+                if let [from, to] = pair[..]
+                    && let (Some(from), Some(to)) = (device(&from), device(&to))
+                {
+                    sources[to] = Some(from);
+                }
+            }
+            // Devices that send or receive meet as one group.
+            let mut all: Vec<usize> = collective.groups.iter().flatten().filter_map(device).collect();
+            all.sort_unstable();
+            all.dedup();
+            vec![all]
+        } else {
+            collective.groups.iter().map(|g| g.iter().filter_map(device).collect()).collect()
+        };
+        let mut places = vec![None; devices];
+        for (g, members) in groups.iter().enumerate() {
+            members.iter().enumerate().for_each(|(i, &m)| places[m] = Some((g, i)));
+        }
+        let mut piece = shape.to_vec();
+        if let (CollectiveKind::AllToAll, Some(size)) = (collective.kind, piece.get_mut(collective.dim)) {
+            *size /= groups.first().map_or(1, Vec::len).max(1) as i64;
+        }
+        Self {
+            kind: collective.kind,
+            places,
+            groups,
+            sources,
+            element,
+            split: around(shape, collective.dim),
+            concat: around(&piece, collective.concat_dim),
+            body: collective.computation.clone(),
+        }
+    }
+
+    /// Who shares in it.
+    pub fn site(&self) -> Site {
+        Site { name: self.kind.text().to_owned(), groups: self.groups.clone() }
+    }
+
+    /// Whether the region can be run here: it is scalar arithmetic, or there is none.
+    pub fn is_supported(&self) -> bool {
+        self.body.is_some() || !matches!(self.kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter)
+    }
+
+    /// Runs it on `device`: `operand` in, `result` out.
+    pub fn run(
+        &self,
+        transport: &dyn Transport,
+        device: usize,
+        site: usize,
+        operand: &[u8],
+        result: &mut [u8],
+    ) -> Result<(), String> {
+        let Some((group, place)) = self.places.get(device).copied().flatten() else {
+            // Outside of every group: a permute gives zeros, anything else its operand where that fits.
+            if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
+                result.fill(0);
+            } else {
+                result.copy_from_slice(operand);
+            }
+            return Ok(());
+        };
+        let n = self.groups[group].len();
+        if self.kind == CollectiveKind::AllReduce && n > 2 && result.len() >= 4096 {
+            return self.reduce_in_two(transport, (device, site, group, place), operand, result);
+        }
+        transport.share(device, site, group, operand, &mut |all| self.read(device, group, place, all, result))
+    }
+
+    /// An all_reduce of long operands: each device combines one piece, then copies the others'.
+    fn reduce_in_two(
+        &self,
+        transport: &dyn Transport,
+        (device, site, group, place): (usize, usize, usize, usize),
+        operand: &[u8],
+        result: &mut [u8],
+    ) -> Result<(), String> {
+        let n = self.groups[group].len();
+        let count = result.len() / self.element.bytes();
+        let piece = |i: usize| (i * count / n * self.element.bytes())..((i + 1) * count / n * self.element.bytes());
+        let mine = piece(place);
+        transport.share(device, site, group, operand, &mut |all| {
+            let parts: Vec<&[u8]> = all.iter().map(|a| &a[mine.clone()]).collect();
+            self.combine(&parts, &mut result[mine.clone()]);
+        })?;
+        let own = result[mine].to_vec();
+        transport.share(device, site, group, &own, &mut |all| {
+            all.iter().enumerate().for_each(|(i, part)| result[piece(i)].copy_from_slice(part));
+        })
+    }
+
+    fn read(&self, device: usize, group: usize, place: usize, all: &[&[u8]], result: &mut [u8]) {
+        let width = self.element.bytes();
+        let (outer, along, inner) = self.split;
+        let n = all.len();
+        match self.kind {
+            CollectiveKind::AllReduce => self.combine(all, result),
+            CollectiveKind::CollectiveBroadcast => result.copy_from_slice(all[0]),
+            CollectiveKind::CollectivePermute => {
+                let source = self.sources[device].and_then(|s| self.groups[group].iter().position(|&m| m == s));
+                match source {
+                    Some(i) => result.copy_from_slice(all[i]),
+                    None => result.fill(0),
+                }
+            }
+            CollectiveKind::AllGather => {
+                let row = along * inner * width;
+                for (i, part) in all.iter().enumerate() {
+                    for o in 0..outer {
+                        let to = (o * n + i) * row;
+                        result[to..to + row].copy_from_slice(&part[o * row..(o + 1) * row]);
+                    }
+                }
+            }
+            CollectiveKind::ReduceScatter => {
+                let row = along / n * inner * width;
+                for o in 0..outer {
+                    let from = (o * n + place) * row;
+                    let parts: Vec<&[u8]> = all.iter().map(|a| &a[from..from + row]).collect();
+                    self.combine(&parts, &mut result[o * row..(o + 1) * row]);
+                }
+            }
+            CollectiveKind::AllToAll => self.exchange(place, all, result),
+        }
+    }
+
+    /// Every member's `place`-th piece, concatenated.
+    fn exchange(&self, place: usize, all: &[&[u8]], result: &mut [u8]) {
+        let width = self.element.bytes();
+        let n = all.len();
+        let (outer, along, inner) = self.split;
+        let cut = along / n;
+        // The pieces first, each as a tensor of its own; then side by side along the other dimension.
+        let row = cut * inner * width;
+        let mut pieces = Vec::with_capacity(n);
+        for part in all {
+            let mut piece = Vec::with_capacity(outer * row);
+            for o in 0..outer {
+                let from = (o * n + place) * row;
+                piece.extend_from_slice(&part[from..from + row]);
+            }
+            pieces.push(piece);
+        }
+        let (before, size, behind) = self.concat;
+        let row = size * behind * width;
+        for (i, piece) in pieces.iter().enumerate() {
+            for o in 0..before {
+                let to = (o * n + i) * row;
+                result[to..to + row].copy_from_slice(&piece[o * row..(o + 1) * row]);
+            }
+        }
+    }
+
+    /// Element by element, in order of the group.
+    fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
+        let Some(body) = &self.body else { return out.fill(0) };
+        let op = body.as_binary();
+        match (self.element, op) {
+            (ElementType::F32, Some(op)) if fold_f32(op, parts, out) => {}
+            (ElementType::BF16, Some(ScalarOp::Add)) => fold_wide(parts, out, |b| bf16::from_le_bytes(b).to_f32(), |v| bf16::from_f32(v).to_le_bytes()),
+            (ElementType::F16, Some(ScalarOp::Add)) => fold_wide(parts, out, |b| f16::from_le_bytes(b).to_f32(), |v| f16::from_f32(v).to_le_bytes()),
+            _ => {
+                let width = self.element.bytes();
+                let mut bytes = Vec::with_capacity(width);
+                for (at, to) in out.chunks_exact_mut(width).enumerate() {
+                    let value = |p: &[u8]| Scalar::decode(self.element, &p[at * width..(at + 1) * width]);
+                    let mut sum = value(parts[0]);
+                    for p in &parts[1..] {
+                        sum = match op {
+                            Some(op) => op.apply(self.element, self.element, &[sum, value(p)]),
+                            None => body.eval(&[sum, value(p)], &[]).first().copied().unwrap_or(sum),
+                        };
+                    }
+                    bytes.clear();
+                    sum.encode(self.element, &mut bytes);
+                    to.copy_from_slice(&bytes);
+                }
+            }
+        }
+    }
+}
+
+fn f32_at(part: &[u8], at: usize) -> f32 {
+    let b = &part[at..at + 4];
+    f32::from_le_bytes([b[0], b[1], b[2], b[3]])
+}
+
+fn fold_f32(op: ScalarOp, parts: &[&[u8]], out: &mut [u8]) -> bool {
+    match op {
+        ScalarOp::Add => fold(parts, out, |a, b| a + b),
+        ScalarOp::Mul => fold(parts, out, |a, b| a * b),
+        _ => return false,
+    }
+    true
+}
+
+fn fold(parts: &[&[u8]], out: &mut [u8], f: impl Fn(f32, f32) -> f32) {
+    out.copy_from_slice(parts[0]);
+    for p in &parts[1..] {
+        for (to, from) in out.chunks_exact_mut(4).zip(p.chunks_exact(4)) {
+            let v = f(f32_at(to, 0), f32_at(from, 0));
+            to.copy_from_slice(&v.to_le_bytes());
+        }
+    }
+}
+
+/// A sum of narrow floats, rounded once.
+fn fold_wide(parts: &[&[u8]], out: &mut [u8], widen: impl Fn([u8; 2]) -> f32, round: impl Fn(f32) -> [u8; 2]) {
+    for (i, to) in out.chunks_exact_mut(2).enumerate() {
+        let sum = parts.iter().map(|p| widen([p[2 * i], p[2 * i + 1]])).fold(0.0f32, |a, b| a + b);
+        to.copy_from_slice(&round(sum));
+    }
+}

@@ -1,0 +1,184 @@
+#![allow(unsafe_code, reason = "devices read each other's buffers in place")]
+//! Devices as threads of one process: operands are read where they are.
+//!
+//! A group meets twice at a collective: when all operands stand, and when all have read. Threads block, never spin.
+//! Nobody waits forever: a device that leaves or fails, and devices that all wait, end the run with an error.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::{Site, Transport};
+
+#[derive(Default)]
+struct Meeting {
+    /// Address and length of each member's operand; `None` until it is there.
+    operands: Vec<Option<(usize, usize)>>,
+    arrived: usize,
+    read: usize,
+    /// How often the group has met.
+    round: u64,
+}
+
+struct Group {
+    members: Vec<usize>,
+    meeting: Mutex<Meeting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Devices {
+    waiting: usize,
+    left: Vec<bool>,
+    failure: Option<String>,
+}
+
+/// Shared memory.
+pub struct Shared {
+    sites: Vec<(String, Vec<Group>)>,
+    devices: Mutex<Devices>,
+    failed: AtomicBool,
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// For `devices` devices and these collectives.
+    pub fn new(devices: usize, sites: &[Site]) -> Self {
+        let group = |members: &Vec<usize>| Group {
+            members: members.clone(),
+            meeting: Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() }),
+            changed: Condvar::new(),
+        };
+        Self {
+            sites: sites.iter().map(|s| (s.name.clone(), s.groups.iter().map(group).collect())).collect(),
+            devices: Mutex::new(Devices { left: vec![false; devices], ..Devices::default() }),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    fn failure(&self) -> String {
+        lock(&self.devices).failure.clone().unwrap_or_else(|| "another device failed".to_owned())
+    }
+
+    /// Ends everybody's waiting. The caller holds no lock.
+    fn fail(&self, message: String) {
+        lock(&self.devices).failure.get_or_insert(message);
+        self.failed.store(true, Ordering::SeqCst);
+        for group in self.sites.iter().flat_map(|s| &s.1) {
+            // Taking the lock makes sure that who checked `failed` before it was set waits by now.
+            drop(lock(&group.meeting));
+            group.changed.notify_all();
+        }
+    }
+
+    /// Waits until `ready`; the number of waiting devices is kept, so that the last one sees a deadlock.
+    fn wait<'g>(
+        &self,
+        site: usize,
+        group: &'g Group,
+        mut meeting: MutexGuard<'g, Meeting>,
+        ready: impl Fn(&Meeting) -> bool,
+    ) -> Result<MutexGuard<'g, Meeting>, String> {
+        if ready(&meeting) {
+            return Ok(meeting);
+        }
+        let stuck = {
+            let mut devices = lock(&self.devices);
+            devices.waiting += 1;
+            let gone = devices.left.iter().filter(|l| **l).count();
+            let absent = group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
+            match absent {
+                Some((_, m)) => Some(format!("device {m} ended before it took part in {}", self.sites[site].0)),
+                None if devices.waiting + gone == devices.left.len() => {
+                    Some(format!("all devices wait for each other, one of them at {}", self.sites[site].0))
+                }
+                None => None,
+            }
+        };
+        if let Some(message) = stuck {
+            drop(meeting);
+            self.fail(message.clone());
+            return Err(message);
+        }
+        loop {
+            if self.failed.load(Ordering::SeqCst) {
+                drop(meeting);
+                return Err(self.failure());
+            }
+            meeting = group.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+            if ready(&meeting) {
+                return Ok(meeting);
+            }
+        }
+    }
+
+    /// Wakes the other members, which stop waiting by it.
+    fn release(&self, group: &Group) {
+        lock(&self.devices).waiting -= group.members.len() - 1;
+        group.changed.notify_all();
+    }
+}
+
+impl Transport for Shared {
+    fn share(
+        &self,
+        device: usize,
+        site: usize,
+        group: usize,
+        mine: &[u8],
+        read: &mut dyn FnMut(&[&[u8]]),
+    ) -> Result<(), String> {
+        let at = site;
+        let group = &self.sites[site].1[group];
+        let position = group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
+        let mut meeting = lock(&group.meeting);
+        let round = meeting.round;
+        meeting.operands[position] = Some((mine.as_ptr() as usize, mine.len()));
+        meeting.arrived += 1;
+        if meeting.arrived == group.members.len() {
+            if meeting.arrived > 1 {
+                self.release(group);
+            }
+        } else {
+            meeting = self.wait(at, group, meeting, |m| m.arrived == group.members.len())?;
+        }
+        let operands: Vec<(usize, usize)> = meeting.operands.iter().flatten().copied().collect();
+        drop(meeting);
+        // SAFETY: each address and length is that of a slice whose owner stays in this function until every member
+        // has counted itself in `read` below, so it is alive and nobody writes it.
+        let slices: Vec<&[u8]> =
+            operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect();
+        read(&slices);
+        let mut meeting = lock(&group.meeting);
+        meeting.read += 1;
+        if meeting.read == group.members.len() {
+            let n = group.members.len();
+            *meeting = Meeting { operands: vec![None; n], round: round + 1, ..Meeting::default() };
+            if n > 1 {
+                self.release(group);
+            }
+            return Ok(());
+        }
+        self.wait(at, group, meeting, |m| m.round != round).map(drop)
+    }
+
+    fn leave(&self, device: usize, failure: Option<&str>) {
+        let message = {
+            let mut devices = lock(&self.devices);
+            devices.left[device] = true;
+            let gone = devices.left.iter().filter(|l| **l).count();
+            match failure {
+                Some(f) => Some(format!("device {device} failed: {f}")),
+                None if devices.waiting > 0 && devices.waiting + gone >= devices.left.len() => {
+                    Some(format!("device {device} ended while the others wait for it"))
+                }
+                None => None,
+            }
+        };
+        if let Some(message) = message {
+            self.fail(message);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Both transports, against pieces cut and put together by hand.
+
+use dialect::ir::ElementType;
+use dialect::kernel::Body;
+use dialect::literal::Literal;
+use dialect::op::{Collective, CollectiveKind};
+use dialect::scalar::{Scalar, ScalarOp};
+
+use super::{Channels, Plan, Shared, Transport};
+
+fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
+    let n = shape.iter().product::<i64>() as usize;
+    let at = |i: usize| {
+        let v = (device * 7 + i * 3) % 11;
+        if element.is_float() { Scalar::Float(v as f64 - 4.0) } else { Scalar::Int(v as i128) }
+    };
+    Literal::from_scalars(element, shape, (0..n).map(at))
+}
+
+fn run(transport: &dyn Transport, plan: &Plan, inputs: &[Literal], result_bytes: usize) -> Vec<Result<Vec<u8>, String>> {
+    std::thread::scope(|s| {
+        let start = |(d, input): (usize, &Literal)| {
+            let bytes = input.dense_bytes().into_owned();
+            s.spawn(move || {
+                let mut out = vec![1; result_bytes];
+                // Twice, as in a loop.
+                for _ in 0..2 {
+                    plan.run(transport, d, 0, &bytes, &mut out)?;
+                }
+                transport.leave(d, None);
+                Ok(out)
+            })
+        };
+        let threads: Vec<_> = inputs.iter().enumerate().map(start).collect();
+        threads.into_iter().map(|t| t.join().expect("no panic")).collect()
+    })
+}
+
+fn check(kind: CollectiveKind, element: ElementType, shape: &[i64], groups: &[&[i64]], dims: (usize, usize), expect: impl Fn(&[Literal], usize) -> Literal) {
+    let devices = 1 + groups.iter().flat_map(|g| g.iter()).max().copied().unwrap_or(0) as usize;
+    let collective = Collective {
+        kind,
+        groups: groups.iter().map(|g| g.to_vec()).collect(),
+        dim: dims.0,
+        concat_dim: dims.1,
+        computation: Some(Body::of(ScalarOp::Add, &[element, element], element)),
+    };
+    let plan = Plan::new(&collective, element, shape, devices);
+    let inputs: Vec<Literal> = (0..devices).map(|d| value(d, shape, element)).collect();
+    let expected: Vec<Vec<u8>> = groups
+        .iter()
+        .flat_map(|g| g.iter().enumerate().map(|(i, &d)| (d, i, *g)))
+        .fold(vec![Vec::new(); devices], |mut all, (d, i, g)| {
+            let members: Vec<Literal> = g.iter().map(|&m| inputs[m as usize].clone()).collect();
+            all[d as usize] = expect(&members, i).dense_bytes().into_owned();
+            all
+        });
+    let shared = Shared::new(devices, &[plan.site()]);
+    let channels = Channels::new(devices, &[plan.site()]);
+    for transport in [&shared as &dyn Transport, &channels] {
+        let got = run(transport, &plan, &inputs, expected[0].len());
+        for (d, (g, e)) in got.into_iter().zip(&expected).enumerate() {
+            assert_eq!(&g.expect("runs"), e, "{kind:?} {element:?} device {d}");
+        }
+    }
+}
+
+fn sum(all: &[Literal]) -> Literal {
+    let e = all[0].element;
+    let at = |i: usize| all[1..].iter().fold(all[0].get(i), |s, l| ScalarOp::Add.apply(e, e, &[s, l.get(i)]));
+    Literal::from_scalars(e, &all[0].shape, (0..all[0].len()).map(at))
+}
+
+#[test]
+fn all_kinds_over_both_transports() {
+    let groups: [&[i64]; 2] = [&[0, 2, 3], &[5, 4, 1]];
+    for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::UI8, ElementType::F64] {
+        check(CollectiveKind::AllReduce, element, &[3, 6], &groups, (0, 0), |all, _| sum(all));
+        check(CollectiveKind::AllReduce, element, &[64, 65], &groups, (0, 0), |all, _| sum(all));
+        for dim in 0..3 {
+            check(CollectiveKind::AllGather, element, &[2, 3, 4], &groups, (dim, dim), |all, _| {
+                Literal::concatenate(&all.iter().collect::<Vec<_>>(), dim)
+            });
+            check(CollectiveKind::ReduceScatter, element, &[6, 3, 9], &groups, (dim, dim), |all, i| sum(all).split(dim, 3)[i].clone());
+            for concat in 0..3 {
+                check(CollectiveKind::AllToAll, element, &[6, 3, 9], &groups, (dim, concat), |all, i| {
+                    let pieces: Vec<Literal> = all.iter().map(|a| a.split(dim, 3)[i].clone()).collect();
+                    Literal::concatenate(&pieces.iter().collect::<Vec<_>>(), concat)
+                });
+            }
+        }
+        check(CollectiveKind::CollectiveBroadcast, element, &[5], &groups, (0, 0), |all, _| all[0].clone());
+    }
+}
+
+#[test]
+fn a_permute_sends_and_gives_zeros() {
+    let collective = Collective {
+        kind: CollectiveKind::CollectivePermute,
+        groups: vec![vec![0, 1], vec![1, 2]],
+        dim: 0,
+        concat_dim: 0,
+        computation: None,
+    };
+    let plan = Plan::new(&collective, ElementType::I32, &[2], 4);
+    let inputs: Vec<Literal> = (0..4).map(|d| value(d, &[2], ElementType::I32)).collect();
+    for transport in [&Shared::new(4, &[plan.site()]) as &dyn Transport, &Channels::new(4, &[plan.site()])] {
+        let got: Vec<Vec<u8>> = run(transport, &plan, &inputs, 8).into_iter().map(|r| r.expect("runs")).collect();
+        let bytes = |d: usize| inputs[d].dense_bytes().into_owned();
+        assert_eq!(got, [vec![0; 8], bytes(0), bytes(1), vec![0; 8]]);
+    }
+}
+
+#[test]
+fn who_leaves_is_named_and_nobody_hangs() {
+    let collective = Collective {
+        kind: CollectiveKind::AllReduce,
+        groups: vec![vec![0, 1, 2]],
+        dim: 0,
+        concat_dim: 0,
+        computation: Some(Body::of(ScalarOp::Add, &[ElementType::F32; 2], ElementType::F32)),
+    };
+    let plan = Plan::new(&collective, ElementType::F32, &[1], 3);
+    for failure in [None, Some("out of memory")] {
+        for transport in [&Shared::new(3, &[plan.site()]) as &dyn Transport, &Channels::new(3, &[plan.site()])] {
+            let errors: Vec<String> = std::thread::scope(|s| {
+                let plan = &plan;
+                let waiting: Vec<_> = (0..2)
+                    .map(|d| {
+                        s.spawn(move || {
+                            let result = plan.run(transport, d, 0, &[0; 4], &mut [0; 4]);
+                            transport.leave(d, None);
+                            result.expect_err("device 2 never comes")
+                        })
+                    })
+                    .collect();
+                transport.leave(2, failure);
+                waiting.into_iter().map(|t| t.join().expect("no panic")).collect()
+            });
+            for e in errors {
+                assert!(e.contains("device 2"), "{e}");
+            }
+        }
+    }
+}
