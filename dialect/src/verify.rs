@@ -13,9 +13,9 @@
 //! Symbols (`symbol`): names are unique; calls name functions, with their types; no function calls itself, not even
 //! through others.
 //!
-//! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices; device ids are a
-//! permutation and not 0, 1, 2, …; a mesh without axes names at most one device; all meshes have as many devices
-//! (a warning: Shardy's own tests break it).
+//! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices, as for replicas times
+//! partitions; device ids are a permutation and not 0, 1, 2, …; a mesh without axes names at most one device; all
+//! meshes have as many devices (a warning: Shardy's own tests break it).
 //!
 //! Shardings (`sharding`), of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
 //! computations: the mesh exists; as many dimensions as the tensor has, none for what isn't a tensor or for one

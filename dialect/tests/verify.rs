@@ -173,6 +173,10 @@ fn meshes() {
     mesh("<[\"x\"=3], device_ids=[0, 1, 3]>", &[("device_ids", "expected the device ids 0 to 2 once each")]);
     mesh("<[\"x\"=3], device_ids=[0, 1, 2]>", &[("device_ids", "the device ids are in the usual order")]);
     mesh("<[], device_ids=[-1]>", &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")]);
+    check(
+        "module attributes {mhlo.num_partitions = 2147483647 : i32} {}",
+        &[("module", "the module runs on 2147483647 devices; at most 65536 are supported")],
+    );
     let two = found("sdy.mesh @m = <[\"x\"=2]>\nsdy.mesh @n = <[\"x\"=4]>\nsdy.mesh @one = <[], device_ids=[0]>");
     assert_eq!(two.len(), 1);
     assert_eq!((two[0].0, two[0].2.as_str()), (Severity::Warning, "this mesh has 4 devices, another one 2"));

@@ -48,6 +48,10 @@ impl<'a> Verifier<'a> {
             }
         };
         let Some(from_mesh) = sdy::resolve(self.program, &from.mesh) else { return };
+        // Shardings that are wrong by themselves are told of where they stand.
+        if !proper(from, from_mesh) || !proper(out, mesh) {
+            return;
+        }
         let permute = reshard == Reshard::CollectivePermute;
         let same_mesh = if permute { from_mesh.axes == mesh.axes } else { from_mesh == mesh };
         if !same_mesh {
@@ -93,6 +97,16 @@ impl<'a> Verifier<'a> {
         }
         fine
     }
+}
+
+/// Whether a sharding's axes are what they should be.
+fn proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
+    let mut faults = AxisFaults::default();
+    sharding.dims.iter().for_each(|dim| faults.list(&dim.axes, mesh));
+    faults.list(&sharding.replicated, mesh);
+    faults.list(&sharding.unreduced, mesh);
+    faults.overlaps(mesh);
+    faults.found.is_empty()
 }
 
 /// The axes of each dimension the collective gives, or why it can't be applied.

@@ -10,9 +10,15 @@ use crate::ops::func;
 use crate::sharding::{MAX_DEVICES, Mesh};
 
 impl<'a> Verifier<'a> {
-    /// Every `sdy.mesh` by itself and beside the others.
+    /// The module's device count, and every `sdy.mesh` by itself and beside the others.
     pub(super) fn meshes(&mut self) {
         let program = self.program;
+        let devices = func::num_replicas(program).saturating_mul(func::num_partitions(program));
+        let said = ["mhlo.num_replicas", "mhlo.num_partitions"].iter().any(|a| program.attr(program.module, a).is_some());
+        if said && devices > MAX_DEVICES {
+            let message = format!("the module runs on {devices} devices; at most {MAX_DEVICES} are supported");
+            self.error("mesh", program.view(program.module), message, "lower mhlo.num_replicas or mhlo.num_partitions");
+        }
         let mut first: Option<(i64, crate::ir::Op)> = None;
         for op in program.top_level("sdy.mesh") {
             let view = program.view(op);

@@ -8,6 +8,7 @@ use crate::eval::{EvalError, EvalResult, Mask};
 use crate::ir::{AttrData, OpRef};
 use crate::op::Problem;
 use crate::ops::func;
+use crate::sharding::MAX_DEVICES;
 
 /// How ids in `replica_groups` name devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,14 +57,21 @@ impl Groups {
     pub(super) fn of(op: OpRef<'_>, name: &str, mode: Mode) -> Option<Self> {
         let literal = op.dense(name)?;
         let [_, width] = literal.shape[..] else { return None };
+        // A splat may claim any shape.
+        if literal.len() as i64 > 4 * MAX_DEVICES {
+            return None;
+        }
         let ids = literal.to_ints()?;
         let width = width.max(0) as usize;
         let rows = if width == 0 { Vec::new() } else { ids.chunks(width).map(unpadded).collect() };
         Some(Self { rows, width, mode })
     }
 
-    /// The groups as flat device ids.
+    /// The groups as flat device ids; none for more than [`MAX_DEVICES`] devices.
     pub(super) fn flat(&self, replicas: i64, partitions: i64) -> Vec<Vec<i64>> {
+        if replicas.saturating_mul(partitions) > MAX_DEVICES {
+            return Vec::new();
+        }
         let all = [(0..self.ids(replicas, partitions)).collect::<Vec<i64>>()];
         let rows: &[Vec<i64>] = if self.rows.is_empty() { &all } else { &self.rows };
         let row_by = |count: i64, id: &dyn Fn(i64, i64) -> i64| -> Vec<Vec<i64>> {

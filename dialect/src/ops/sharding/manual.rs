@@ -241,7 +241,7 @@ impl OpDef for Manual {
 fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<Vec<usize>>> {
     let n = mesh.devices();
     let mut seen = vec![false; n.clamp(0, MAX_DEVICES) as usize];
-    let mut valid = n <= MAX_DEVICES;
+    let mut valid = (1..=MAX_DEVICES).contains(&n) && mesh.axes.iter().all(|a| a.1 >= 1);
     for at in 0..seen.len() {
         match usize::try_from(mesh.device_at(at)).ok().and_then(|id| seen.get_mut(id)) {
             Some(slot) if !*slot => *slot = true,
@@ -249,7 +249,7 @@ fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<
         }
     }
     if !valid {
-        return Err(EvalError::new("the mesh's device ids are no permutation of its devices"));
+        return Err(EvalError::new("the mesh's axis sizes or device ids are invalid"));
     }
     let axes: Vec<AxisRef> = manual.manual_axes.iter().map(|&a| AxisRef::full(a)).collect();
     Ok(groups(mesh, &axes).into_iter().map(|g| g.into_iter().map(|id| id as usize).collect()).collect())
