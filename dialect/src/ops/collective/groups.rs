@@ -78,13 +78,15 @@ impl Groups {
             let each = rows.iter().flat_map(|row| (0..count).map(move |k| (row, k)));
             each.map(|(row, k)| row.iter().map(|&i| id(i, k)).collect()).collect()
         };
+        // Ids are anything until they are checked.
+        let device = |r: i64, p: i64| r.saturating_mul(partitions).saturating_add(p);
         match self.mode {
             Mode::Flattened => rows.to_vec(),
-            Mode::CrossReplica => row_by(partitions, &|r, p| r * partitions + p),
-            Mode::CrossPartition => row_by(replicas, &|p, r| r * partitions + p),
+            Mode::CrossReplica => row_by(partitions, &device),
+            Mode::CrossPartition => row_by(replicas, &|p, r| device(r, p)),
             Mode::CrossReplicaAndPartition => rows
                 .iter()
-                .map(|row| (0..partitions).flat_map(|p| row.iter().map(move |&r| r * partitions + p)).collect())
+                .map(|row| (0..partitions).flat_map(|p| row.iter().map(move |&r| device(r, p))).collect())
                 .collect(),
         }
     }
