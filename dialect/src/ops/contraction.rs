@@ -5,6 +5,7 @@
 
 use smallvec::smallvec;
 
+use super::combiner::{SHORT_SUM, promote};
 use super::constraint::{Checked, declared, dims, is_static, one, operand_count, others, require, tensor, unique};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
@@ -215,7 +216,7 @@ fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     Some(rule)
 }
 
-/// Sums of products: integers wrap, floats are summed in f64 and rounded once.
+/// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
 fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimensions don't fit the operands"))?;
     let (lhs, rhs) = (&operands[0], &operands[1]);
@@ -238,10 +239,19 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let inner: Vec<(usize, usize)> = Indices::of(&contracted)
         .map(|at| (along(&at, &lhs_steps[shape.len()..]), along(&at, &rhs_steps[shape.len()..])))
         .collect();
+    let step = match element.class() {
+        _ if inner.len() > SHORT_SUM => None,
+        ElementClass::Float if element.bits() < 32 => Some(ElementType::F32),
+        ElementClass::Float | ElementClass::Complex => Some(element),
+        _ => None,
+    };
     let values = Indices::of(&shape).map(|at| {
         let (l, r) = (along(&at, &lhs_steps), along(&at, &rhs_steps));
         inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| {
-            multiply_add(sum, lhs.get(l + i), rhs.get(r + j), element)
+            let (a, b) = (lhs.get(l + i), rhs.get(r + j));
+            let Some(step) = step else { return multiply_add(sum, a, b, element) };
+            let (a, b) = (promote(a, lhs.element, step), promote(b, rhs.element, step));
+            ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
         })
     });
     Ok(vec![Literal::from_scalars(element, &shape, values)])

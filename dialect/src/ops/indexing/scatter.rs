@@ -8,7 +8,7 @@ use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::combiner::{Combine, check_region, combiner, promote, region_reduction};
+use crate::ops::combiner::{Combine, SHORT_SUM, check_region, combiner, promote, region_reduction};
 use crate::ops::constraint::{Checked, declared, is_static, require, result, show, splat_operand, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -149,7 +149,7 @@ impl OpDef for Scatter {
         super::local::scatter(cx);
     }
 
-    /// Updates are applied in order; sums of floats are kept in f64 and rounded once.
+    /// Updates are applied in order; where many may add up in one place, sums of floats are kept in f64.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let ScatterDims { dims, inputs: n } = ScatterDims::check(op)?;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
@@ -157,7 +157,8 @@ impl OpDef for Scatter {
         let mut values: Vec<Vec<Scalar>> = (0..operands[0].len())
             .map(|at| (0..n).map(|i| promote(operands[i].get(at), operands[i].element, types[i])).collect())
             .collect();
-        let exact = n == 1 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
+        let count: i64 = dims.batch.iter().map(|&d| updates[0].shape[d]).product();
+        let exact = n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
         for (number, at) in Indices::of(&updates[0].shape).enumerate() {
             let (offset, start) = dims.locate(&at, shape.len(), indices);
