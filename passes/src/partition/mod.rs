@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 pub use manual::manual;
-use position::Positions;
+use position::{Places, Positions};
 use reshard::Lowering;
 
 /// Rewrites `program` to what each device runs.
@@ -202,21 +202,15 @@ impl Partition<'_> {
         let result_types: Vec<Ty> =
             self.program.results(op).collect::<Vec<_>>().into_iter().map(|v| self.local_type(v)).collect();
         let results: Vec<Value> = self.program.results(op).collect();
-        let (shardings, mesh) = (&self.shardings, self.mesh);
-        let locals: Vec<_> = result_types.iter().map(|&t| self.program.type_data(t).tensor().cloned()).collect();
-        let mut offsets = |b: &mut Builder<'_>, result: usize, dim: usize| {
-            let s = shardings.get(results.get(result)?.index())?.as_ref()?;
-            let axes = &s.dims.get(dim)?.axes;
-            let size = *locals.get(result)?.as_ref()?.shape.get(dim)?;
-            (!axes.is_empty()).then(|| positions.offset(b, mesh, axes, size))
-        };
+        let mut places =
+            Places { positions, mesh: self.mesh, shardings: &self.shardings, operands: &globals, results: &results };
         let mut cx = Localize {
             build: Builder::new(self.program, ops, loc),
             op,
             operands: &operands,
             result_types,
             results: Vec::new(),
-            offsets: &mut offsets,
+            offsets: &mut places,
         };
         def.localize(&mut cx);
         let locals = cx.results;

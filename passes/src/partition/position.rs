@@ -3,12 +3,15 @@
 //! Digits of the partition id are read by division and remainder, once a block: a value made inside a loop's body
 //! isn't visible outside, so every block has its own cache.
 
+use std::rc::Rc;
+
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
 use dialect::literal::Literal;
+use dialect::localize::Position;
 use dialect::ops::{build, build_collective, build_shape};
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Mesh, digits, index};
+use dialect::sharding::{AxisRef, Mesh, TensorSharding, digits, index};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -95,5 +98,39 @@ impl Positions {
         let value = build::convert(b, id, ElementType::I64);
         self.partition = Some(value);
         value
+    }
+}
+
+/// Where the operands and results of one op lie, for its per-device form. Values that count once in a reduction come
+/// as partial sums already, so nothing is asked of the first device.
+pub(super) struct Places<'a> {
+    pub(super) positions: &'a mut Positions,
+    pub(super) mesh: &'a Mesh,
+    pub(super) shardings: &'a [Option<Rc<TensorSharding>>],
+    /// The global operands.
+    pub(super) operands: &'a [Value],
+    /// The global results.
+    pub(super) results: &'a [Value],
+}
+
+impl Places<'_> {
+    fn offset(&mut self, b: &mut Builder<'_>, value: Value, dim: usize) -> Option<Value> {
+        let sharding = self.shardings.get(value.index())?.as_ref()?;
+        let axes = &sharding.dims.get(dim)?.axes;
+        if axes.is_empty() {
+            return None;
+        }
+        let size = *sharding.local_shape(&b.program.tensor_type(value)?.shape, self.mesh).get(dim)?;
+        Some(self.positions.offset(b, self.mesh, axes, size))
+    }
+}
+
+impl Position for Places<'_> {
+    fn result_offset(&mut self, b: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
+        self.offset(b, *self.results.get(result)?, dim)
+    }
+
+    fn operand_offset(&mut self, b: &mut Builder<'_>, operand: usize, dim: usize) -> Option<Value> {
+        self.offset(b, *self.operands.get(operand)?, dim)
     }
 }

@@ -6,19 +6,19 @@
 use super::{GatherDims, ScatterDims, SliceDims};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Value};
-use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::ops::combiner::{combiner, identity};
 use crate::ops::{build, build_shape};
 use crate::scalar::{Comparison, Scalar};
 
-/// `values`, one a component, along dimension `dim` of a tensor of `shape`.
-fn along(b: &mut Builder<'_>, values: Value, shape: &[i64], dim: usize) -> Value {
-    if dim >= shape.len() {
-        let value = build_shape::reshape(b, values, &[]);
-        return build_shape::splat(b, value, shape);
+/// `values`, one rank-0 value a component, over indices of `shape`.
+fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Value {
+    if let [only] = values {
+        return build_shape::splat(b, *only, shape);
     }
-    build_shape::broadcast_in_dim(b, values, shape, &[dim as i64])
+    let values: Vec<Value> = values.iter().map(|&v| build_shape::reshape(b, v, &[1])).collect();
+    let vector = build_shape::concatenate(b, &values, 0);
+    build_shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
 /// `indices` minus the first position of the device's part where `offsets` says one; as `i64`. `last` clamps them
@@ -32,24 +32,15 @@ fn relative(
 ) -> Value {
     let shape = b.tensor(indices).shape.clone();
     let mut indices = build::convert(b, indices, ElementType::I64);
-    let components = [offsets.len() as i64];
     if let Some(last) = last {
-        let last = last.into_iter().map(|v| Scalar::Int(v.into()));
-        let last = build::constant(b, Literal::from_scalars(ElementType::I64, &components, last));
-        let last = along(b, last, &shape, dims.index_vector_dim);
+        let last: Vec<Value> = last.into_iter().map(|v| build::index(b, v)).collect();
+        let last = along(b, &last, &shape, dims.index_vector_dim);
         let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
         indices = build::clamp(b, first, indices, last);
     }
-    let vector: Vec<Value> = offsets
-        .iter()
-        .map(|&offset| {
-            let offset = offset.unwrap_or_else(|| build::index(b, 0));
-            build_shape::reshape(b, offset, &[1])
-        })
-        .collect();
-    let vector = build_shape::concatenate(b, &vector, 0);
-    let vector = along(b, vector, &shape, dims.index_vector_dim);
-    build::subtract(b, indices, vector)
+    let offsets: Vec<Value> = offsets.iter().map(|&o| o.unwrap_or_else(|| build::index(b, 0))).collect();
+    let offsets = along(b, &offsets, &shape, dims.index_vector_dim);
+    build::subtract(b, indices, offsets)
 }
 
 /// Fills in the local result of a gather.
