@@ -59,6 +59,7 @@ enum Command {
     Compile(command::compile::Args),
     Run(command::run::Args),
     Check(command::check::Args),
+    Cost(command::cost::Args),
     Show(command::show::Args),
     Opt(command::opt::Args),
 }
@@ -69,6 +70,7 @@ impl Command {
             Command::Compile(args) => command::compile::run(&args, session),
             Command::Run(args) => command::run::run(&args, session),
             Command::Check(args) => command::check::run(&args, session),
+            Command::Cost(args) => command::cost::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
         }

@@ -13,9 +13,11 @@ mod expectation;
 mod json;
 mod picture;
 pub mod pipeline;
+mod place;
 mod render;
 mod session;
 mod source;
+mod units;
 
 pub use cli::{main, run, run_with};
 pub use session::Io;

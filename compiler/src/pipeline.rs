@@ -6,6 +6,7 @@ use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use dialect::op::OpDef;
 use dialect::text::PrintOptions;
+use passes::estimate::Target;
 use passes::{Pass, Step};
 
 use crate::session::{Failure, Outcome, Session};
@@ -168,6 +169,11 @@ pub(crate) enum Plan {
     Greedy,
 }
 
+/// The target that `knobs` name, the flat model without one.
+pub(crate) fn target(knobs: &Knobs) -> Result<Target, Failure> {
+    Target::parse(knobs.target.as_deref().unwrap_or("flat")).map_err(|e| Failure::Usage(format!("--target: {e}")))
+}
+
 /// The passes up to `stage`, set up as `knobs` say.
 fn stage_steps(session: &Session<'_>, stage: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
     set_up(session, STAGES.iter().filter(|s| s.0 <= stage).flat_map(|s| s.1), knobs)
@@ -184,6 +190,7 @@ fn set_up<'n>(
     names: impl Iterator<Item = &'n &'n str>,
     knobs: &Knobs,
 ) -> Result<Vec<Step>, Failure> {
+    target(knobs)?;
     // What the user fixed stays: unlike JAX, whose borders must divide, the partitioner pads.
     let mut settings: Vec<(&str, &str, &str)> = vec![("keep-annotated", "", "true")];
     settings.push(("search", "--plan", if knobs.plan == Plan::Greedy { "greedy" } else { "full" }));

@@ -9,6 +9,7 @@ use super::Common;
 use crate::arrays;
 use crate::compare::{Mismatch, Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE};
+use crate::place::place;
 use crate::pipeline::{self, Knobs, Stage, Watch};
 use crate::session::{Failure, Outcome, Session};
 use crate::source::Source;
@@ -120,7 +121,7 @@ fn culprit(
     let Some((op, mismatch)) = first else {
         return Ok((None, "no value between differs in the reference evaluator: a fault of native execution\n".to_owned()));
     };
-    let place = place_of(planned, source, op);
+    let place = place(planned, source, op).unwrap_or_else(|| "a place the compiler made".to_owned());
     let line = format!("the first op that differs is {} at {place}: its value {}\n", planned.op_name(op), mismatch.text());
     Ok((Some(place), line))
 }
@@ -159,17 +160,4 @@ fn expose(planned: &Program) -> (Program, Vec<Op>) {
     }
     program.op_mut(last).operands.extend(values);
     (program, ops)
-}
-
-/// The line of the program, or JAX's, that an op comes from.
-fn place_of(program: &Program, source: &Source, op: Op) -> String {
-    let span = program.op(op).span;
-    if let Some(frame) = program.user_frame(program.op(op).loc) {
-        return format!("{}:{}:{}", frame.file, frame.line, frame.column);
-    }
-    if source.contains(span) {
-        let (line, column) = source.position(span.start as usize);
-        return format!("{}:{line}:{column}", source.name);
-    }
-    "a place the compiler made".to_owned()
 }

@@ -12,6 +12,7 @@ use crate::cells::Cells;
 use crate::picture::{Style, draw_cells, draw_mesh};
 use crate::pipeline::{self, Knobs, Stage, Watch};
 use crate::session::{Failure, Outcome, Session};
+use crate::units;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -215,9 +216,9 @@ fn summary(item: &Item, cells: &Cells) -> String {
     if let Some(whole) = item.ty.bytes() {
         let elements = cells.piece.iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
         let local = elements.saturating_mul(item.ty.element.bytes());
-        let _ = write!(text, ": {}", bytes_text(local));
+        let _ = write!(text, ": {}", units::bytes(local as f64));
         if local != whole {
-            let _ = write!(text, " of {}", bytes_text(whole));
+            let _ = write!(text, " of {}", units::bytes(whole as f64));
         }
     }
     for (d, (&size, &piece)) in cells.shape.iter().zip(&cells.piece).enumerate() {
@@ -230,16 +231,4 @@ fn summary(item: &Item, cells: &Cells) -> String {
         let _ = write!(text, "; the value is the {} of the parts", kind.text());
     }
     text + "\n"
-}
-
-/// `4 KiB`, `1.5 MiB`
-fn bytes_text(bytes: usize) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let text = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") };
-    format!("{text} {}", units[unit])
 }

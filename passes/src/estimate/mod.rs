@@ -1,23 +1,30 @@
 //! The machine model: what operations and collectives cost on a target, in seconds.
 //!
 //! [`Machine`] is the door: a [`Target`] with a mesh on it. Sharding plans, cost reports and explanations all ask it, so they agree. The
-//! model knows nothing of programs: it takes shapes, bytes and parts of mesh axes. The formulas are those of the public book
-//! jax-ml/scaling-book, cited by file and line where they are used; every published case of theirs that this module can answer is a test.
+//! model knows nothing of programs: it takes shapes, bytes and parts of mesh axes; [`estimate`] asks it for every op of one. The formulas are
+//! those of the public book jax-ml/scaling-book, cited by file and line where they are used; every published case of theirs that this
+//! module can answer is a test.
 
 pub mod chip;
 pub mod collective;
 pub mod group;
 pub mod machine;
+mod memory;
 pub mod placement;
 pub mod precision;
+pub mod program;
 pub mod roofline;
 pub mod target;
 pub mod tiling;
+mod traffic;
+mod trips;
 
 pub use collective::{CollectiveKind, Route};
 pub use group::{Group, Line};
 pub use machine::Machine;
 pub use placement::{AxisPart, Placement, PlacementError};
 pub use precision::Precision;
+pub use program::{Communication, Estimate, Event, estimate};
 pub use roofline::{Matmul, OpSeconds, Work};
+pub use trips::trip_count;
 pub use target::{Flat, Slice, Target, TargetError, UNKNOWN_TRIP_COUNT};

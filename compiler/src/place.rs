@@ -1,0 +1,90 @@
+//! Where an op comes from, for people: the line of their own program, JAX's if it was recorded.
+
+use dialect::ir::{Op, Program};
+use dialect::sharding::Mesh;
+
+use crate::source::Source;
+
+/// `model.py:12:5`, else `model.mlir:4:10`, else nothing: the compiler made the op out of nothing the user wrote.
+pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String> {
+    let data = program.op(op);
+    if let Some(frame) = program.user_frame(data.loc) {
+        return Some(format!("{}:{}:{}", frame.file, frame.line, frame.column));
+    }
+    source.contains(data.span).then(|| {
+        let (line, column) = source.position(data.span.start as usize);
+        format!("{}:{line}:{column}", source.name)
+    })
+}
+
+/// The axes of `mesh` along which the devices of `groups` differ, as a sharding names them: `"x"`, `"y":(1)2`. Of a permute,
+/// whose groups are pairs, every axis along which something moves.
+pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &[Vec<i64>], permute: bool) -> Vec<String> {
+    let positions = positions(mesh);
+    let at = |device: i64| positions.get(device.max(0) as usize).copied().unwrap_or(0);
+    let looked_at = if permute { groups } else { &groups[..groups.len().min(1)] };
+    let mut names = Vec::new();
+    let mut stride: i64 = mesh.axes.iter().map(|a| a.1).product();
+    for &(name, size) in &mesh.axes {
+        stride /= size.max(1);
+        let mut seen: Vec<i64> = Vec::new();
+        let mut moves = false;
+        for group in looked_at {
+            let coordinates = group.iter().map(|&d| at(d) / stride.max(1) % size.max(1));
+            let mut own: Vec<i64> = coordinates.collect();
+            own.sort_unstable();
+            own.dedup();
+            moves |= own.len() > 1;
+            seen.extend(own);
+        }
+        if !moves {
+            continue;
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        let name = program.name_text(name);
+        let count = seen.len() as i64;
+        if permute || count == size {
+            names.push(name.to_owned());
+        } else {
+            // Every `step`-th coordinate: the part of the axis with `step` values to its right.
+            let step = (seen[1] - seen[0]).max(1);
+            names.push(format!("{name}:({}){count}", (size / (count * step)).max(1)));
+        }
+    }
+    names
+}
+
+/// The row-major position of each device.
+fn positions(mesh: &Mesh) -> Vec<i64> {
+    let n = mesh.devices().max(0) as usize;
+    let mut positions = vec![0; n];
+    for at in 0..n {
+        if let Some(p) = positions.get_mut(mesh.device_at(at) as usize) {
+            *p = at as i64;
+        }
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_named_by_their_axes() {
+        let mut p = Program::new();
+        let mesh = Mesh { axes: [(p.name("x"), 2), (p.name("y"), 4)].into_iter().collect(), device_ids: None };
+        let check = |groups: &[&[i64]], permute| {
+            let groups: Vec<Vec<i64>> = groups.iter().map(|g| g.to_vec()).collect();
+            axes_of_groups(&p, &mesh, &groups, permute)
+        };
+        assert_eq!(check(&[&[0, 1, 2, 3], &[4, 5, 6, 7]], false), ["y"]);
+        assert_eq!(check(&[&[0, 4], &[1, 5]], false), ["x"]);
+        assert_eq!(check(&[&[0, 1, 2, 3, 4, 5, 6, 7]], false), ["x", "y"]);
+        assert_eq!(check(&[&[0, 1], &[2, 3]], false), ["y:(2)2"]);
+        assert_eq!(check(&[&[0, 2], &[1, 3]], false), ["y:(1)2"]);
+        assert_eq!(check(&[&[0, 0], &[1, 2], &[2, 1]], true), ["y"]);
+        assert_eq!(check(&[&[0]], false), [""; 0]);
+    }
+}

@@ -1,0 +1,299 @@
+//! What one run of a per-device program costs on a machine: seconds of arithmetic and communication on a timeline,
+//! FLOPs, memory traffic and peak memory.
+//!
+//! A device has two hands: one computes, one communicates. On a machine that overlaps them each op starts when its
+//! operands are there and its hand is free; otherwise everything runs one after the other. Loops run as often as their
+//! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
+
+use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
+use dialect::kernel::{Index, Kernel, Nest};
+use dialect::op::{Collective, CollectiveKind as Kind, Control};
+use dialect::ops::func;
+use rustc_hash::FxHashMap;
+
+use super::collective::CollectiveKind;
+use super::machine::Machine;
+use super::memory::peak_bytes;
+use super::precision::Precision;
+use super::roofline::Matmul;
+use super::target::UNKNOWN_TRIP_COUNT;
+use super::traffic::{Traffic, bytes_of};
+use super::trips::trip_count;
+
+/// What a run costs.
+#[derive(Clone, Debug, Default)]
+pub struct Estimate {
+    /// Seconds of arithmetic and memory traffic.
+    pub compute_seconds: f64,
+    /// Seconds of collectives.
+    pub communication_seconds: f64,
+    /// Seconds from start to end.
+    pub step_seconds: f64,
+    /// FLOPs of products and convolutions on one device.
+    pub flops: f64,
+    /// Bytes one device reads and writes in its memory.
+    pub memory_traffic: f64,
+    /// Bytes alive at once on one device, at most.
+    pub peak_bytes: f64,
+    /// Every collective, in the order of the program.
+    pub collectives: Vec<Communication>,
+    /// What happens when; of a loop its first trip.
+    pub timeline: Vec<Event>,
+}
+
+impl Estimate {
+    /// Seconds in which nothing is computed.
+    pub fn exposed_seconds(&self) -> f64 {
+        (self.step_seconds - self.compute_seconds).max(0.0)
+    }
+}
+
+/// One collective op.
+#[derive(Clone, Debug)]
+pub struct Communication {
+    /// The op.
+    pub op: Op,
+    /// What it does.
+    pub collective: Collective,
+    /// Bytes each device gives.
+    pub operand_bytes: u64,
+    /// Bytes each device gets.
+    pub result_bytes: u64,
+    /// Devices that take part together; 2 for a permute.
+    pub group: usize,
+    /// Seconds of one execution.
+    pub seconds: f64,
+    /// Executions.
+    pub count: u64,
+}
+
+/// One op on the timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The op.
+    pub op: Op,
+    /// Whether the hand that communicates does it.
+    pub communicates: bool,
+    /// Seconds from the start of the program.
+    pub start: f64,
+    /// How long it takes.
+    pub seconds: f64,
+}
+
+/// Prices one run of `@main` of a per-device program.
+pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
+    let Some(main) = func::function(program, "main") else { return Estimate::default() };
+    let Some(block) = func::block(program, main) else { return Estimate::default() };
+    let traffic = Traffic::of(program, block);
+    let mut run = Run { program, machine, traffic: &traffic, estimate: Estimate::default(), weight: 1 };
+    let mut clock = Clock::default();
+    run.block(block, &mut clock);
+    let mut estimate = run.estimate;
+    estimate.step_seconds = clock.now();
+    estimate.peak_bytes = peak_bytes(program, main, &traffic);
+    estimate
+}
+
+/// When each hand is free, and when each value is there.
+#[derive(Default)]
+struct Clock {
+    computing: f64,
+    communicating: f64,
+    ready: FxHashMap<Value, f64>,
+}
+
+impl Clock {
+    fn now(&self) -> f64 {
+        self.computing.max(self.communicating)
+    }
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    traffic: &'a Traffic,
+    estimate: Estimate,
+    /// How often the current block runs.
+    weight: u64,
+}
+
+impl Run<'_> {
+    fn block(&mut self, block: Block, clock: &mut Clock) {
+        for &op in self.program.block_ops(block) {
+            self.op(op, clock);
+        }
+    }
+
+    fn op(&mut self, op: Op, clock: &mut Clock) {
+        let view = self.program.view(op);
+        if let Some(control) = view.def().control(view) {
+            return self.control(view, control, clock);
+        }
+        if let Some(collective) = view.def().collective(view) {
+            return self.collective(view, collective, clock);
+        }
+        let seconds = self.compute(view);
+        if seconds > 0.0 {
+            self.estimate.compute_seconds += seconds * self.weight as f64;
+        }
+        self.place(op, seconds, false, clock);
+    }
+
+    /// Puts an op on the timeline.
+    fn place(&mut self, op: Op, seconds: f64, communicates: bool, clock: &mut Clock) {
+        let operands = &self.program.op(op).operands;
+        let there = operands.iter().filter_map(|v| clock.ready.get(v)).fold(0.0, |a: f64, &b| a.max(b));
+        let hand = match (self.machine.overlaps_communication(), communicates) {
+            (false, _) => clock.now(),
+            (true, false) => clock.computing,
+            (true, true) => clock.communicating,
+        };
+        let start = there.max(hand);
+        let end = start + seconds;
+        if seconds > 0.0 {
+            *(if communicates { &mut clock.communicating } else { &mut clock.computing }) = end;
+            self.estimate.timeline.push(Event { op, communicates, start, seconds });
+        }
+        for value in self.program.results(op) {
+            clock.ready.insert(value, end);
+        }
+    }
+
+    fn collective(&mut self, view: OpRef<'_>, collective: Collective, clock: &mut Clock) {
+        let sum = |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
+        let operand_bytes = sum(&mut view.operands().iter().copied());
+        let result_bytes = sum(&mut view.results());
+        let seconds = self.collective_seconds(&collective, operand_bytes, result_bytes);
+        let group = match collective.kind {
+            Kind::CollectivePermute => 2,
+            _ => collective.groups.first().map_or(1, Vec::len),
+        };
+        self.estimate.communication_seconds += seconds * self.weight as f64;
+        self.estimate.collectives.push(Communication {
+            op: view.op,
+            collective,
+            operand_bytes,
+            result_bytes,
+            group,
+            seconds,
+            count: self.weight,
+        });
+        self.place(view.op, seconds, true, clock);
+    }
+
+    fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
+        let device = |&d: &i64| d.max(0) as u64;
+        let kind = match collective.kind {
+            Kind::AllGather => CollectiveKind::AllGather,
+            Kind::AllReduce => CollectiveKind::AllReduce,
+            Kind::ReduceScatter => CollectiveKind::ReduceScatter,
+            Kind::AllToAll => CollectiveKind::AllToAll,
+            Kind::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
+            Kind::CollectivePermute => {
+                let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
+                let pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+                return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
+            }
+        };
+        let devices: Vec<u64> = collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
+        if devices.len() <= 1 {
+            return 0.0;
+        }
+        self.machine.collective_seconds(kind, operand, result, &self.machine.group_of_devices(&devices))
+    }
+
+    fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {
+        match control {
+            Control::Identity => self.place(view.op, 0.0, false, clock),
+            Control::While => {
+                let trips = trip_count(view).unwrap_or(UNKNOWN_TRIP_COUNT);
+                let seconds = self.region(view, &[0, 1], trips, clock.now());
+                self.barrier(view.op, seconds * trips as f64, clock);
+            }
+            Control::If | Control::Case => {
+                // The slowest branch; its collectives are the ones that count.
+                let before = self.estimate.clone();
+                let mut best: Option<(f64, Estimate)> = None;
+                for i in 0..self.program.op(view.op).regions.len() {
+                    self.estimate = before.clone();
+                    let seconds = self.region(view, &[i], 1, clock.now());
+                    if best.as_ref().is_none_or(|b| b.0 < seconds) {
+                        best = Some((seconds, self.estimate.clone()));
+                    }
+                }
+                let (seconds, estimate) = best.unwrap_or((0.0, before));
+                self.estimate = estimate;
+                self.barrier(view.op, seconds, clock);
+            }
+            Control::Call | Control::Manual | Control::Inline => {
+                let all: Vec<usize> = (0..self.program.op(view.op).regions.len()).collect();
+                let seconds = self.region(view, &all, 1, clock.now());
+                self.barrier(view.op, seconds, clock);
+            }
+        }
+    }
+
+    /// Seconds of one run of these regions, which begins at `start`; everything in them counts `times` as often.
+    fn region(&mut self, view: OpRef<'_>, regions: &[usize], times: u64, start: f64) -> f64 {
+        let outer = self.weight;
+        self.weight = outer.saturating_mul(times);
+        let mut clock = Clock { computing: start, communicating: start, ready: FxHashMap::default() };
+        for &i in regions {
+            if let Some(block) = view.block(i) {
+                self.block(block, &mut clock);
+            }
+        }
+        self.weight = outer;
+        clock.now() - start
+    }
+
+    /// An op that waits for everything before it, and for which everything after it waits.
+    fn barrier(&self, op: Op, seconds: f64, clock: &mut Clock) {
+        let end = clock.now() + seconds;
+        (clock.computing, clock.communicating) = (end, end);
+        for value in self.program.results(op) {
+            clock.ready.insert(value, end);
+        }
+    }
+
+    /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.
+    fn compute(&mut self, view: OpRef<'_>) -> f64 {
+        let bytes = self.traffic.bytes(self.program, view.op);
+        let flops = view.def().flops(view);
+        self.estimate.memory_traffic += bytes * self.weight as f64;
+        self.estimate.flops += flops * self.weight as f64;
+        if flops == 0.0 {
+            return self.machine.memory_seconds(bytes);
+        }
+        let element = |i: usize| view.operand_tensor(i).map(|t| t.element).and_then(ElementType::text).unwrap_or("f32");
+        let precision = Precision::of_product(element(0), element(1));
+        match view.def().kernel(view) {
+            Kernel::Nest(nest) if nest.inputs.len() == 2 => {
+                self.machine.matmul_roofline(&matmul(&nest), precision, bytes).total()
+            }
+            _ => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
+        }
+    }
+}
+
+/// A nest over two inputs as a product: loops of both, of the first, of the second, and those that are summed over.
+fn matmul(nest: &Nest) -> Matmul {
+    let mut product = Matmul { batch: 1, rows: 1, contracting: 1, columns: 1 };
+    for (i, &size) in nest.loops.iter().enumerate() {
+        let reads = |input: usize| nest.inputs[input].index.iter().any(|index| reads_loop(index, i));
+        let part = match (i < nest.parallel, reads(0), reads(1)) {
+            (false, ..) => &mut product.contracting,
+            (true, true, true) => &mut product.batch,
+            (true, _, false) => &mut product.rows,
+            (true, false, true) => &mut product.columns,
+        };
+        *part = part.saturating_mul(size.max(0) as u64);
+    }
+    product
+}
+
+fn reads_loop(index: &Index, i: usize) -> bool {
+    let mut found = false;
+    index.loops(&mut |l| found |= l == i);
+    found
+}

@@ -1,0 +1,133 @@
+//! How often a loop runs: known where a counter that starts at a constant goes up or down by a constant until it
+//! passes a constant, as JAX's `fori_loop` and `scan` are printed.
+
+use dialect::ir::{Block, OpRef, Program, Value, ValueSource};
+use dialect::kernel::{Arg, Inst, Kernel};
+use dialect::scalar::{Comparison, ScalarOp};
+use smallvec::SmallVec;
+
+/// The trips of a loop op (region 0 the condition, region 1 the body); `None` when they aren't known.
+pub fn trip_count(op: OpRef<'_>) -> Option<u64> {
+    let program = op.program;
+    let (condition, body) = (op.block(0)?, op.block(1)?);
+    let tested = *program.op(program.terminator(condition)?).operands.first()?;
+    let (ScalarOp::Compare(direction), sides) = scalar_op(program, tested)? else { return None };
+    // The counter stands left; where it stands right the comparison is turned round.
+    let (counter, limit, direction) = match (argument_of(program, condition, sides[0]), constant(program, sides[1])) {
+        (Some(counter), Some(limit)) => (counter, limit, direction),
+        _ => (argument_of(program, condition, sides[1])?, constant(program, sides[0])?, turned(direction)),
+    };
+    let start = constant(program, *op.operands().get(counter)?)?;
+    let next = *program.op(program.terminator(body)?).operands.get(counter)?;
+    let step = step_of(program, body, counter, next)?;
+    trips(start, step, limit, direction)
+}
+
+/// `counter + step`, also as `counter - -step`.
+fn step_of(program: &Program, body: Block, counter: usize, next: Value) -> Option<i64> {
+    let (op, sides) = scalar_op(program, next)?;
+    let is_counter = |v: Value| argument_of(program, body, v) == Some(counter);
+    match op {
+        ScalarOp::Add if is_counter(sides[0]) => constant(program, sides[1]),
+        ScalarOp::Add if is_counter(sides[1]) => constant(program, sides[0]),
+        ScalarOp::Sub if is_counter(sides[0]) => constant(program, sides[1])?.checked_neg(),
+        _ => None,
+    }
+}
+
+fn trips(start: i64, step: i64, limit: i64, direction: Comparison) -> Option<u64> {
+    let (start, step, limit) = (i128::from(start), i128::from(step), i128::from(limit));
+    let distance = match direction {
+        Comparison::Lt if step > 0 => limit - start,
+        Comparison::Le if step > 0 => limit - start + 1,
+        Comparison::Gt if step < 0 => start - limit,
+        Comparison::Ge if step < 0 => start - limit + 1,
+        Comparison::Ne if step != 0 && (limit - start) % step == 0 && (limit - start) / step >= 0 => (limit - start).abs(),
+        _ => return None,
+    };
+    let size = step.abs();
+    u64::try_from((distance.max(0) + size - 1) / size).ok()
+}
+
+fn turned(direction: Comparison) -> Comparison {
+    match direction {
+        Comparison::Lt => Comparison::Gt,
+        Comparison::Le => Comparison::Ge,
+        Comparison::Gt => Comparison::Lt,
+        Comparison::Ge => Comparison::Le,
+        same => same,
+    }
+}
+
+/// The one scalar operation that makes `value` from two operands, and those.
+fn scalar_op(program: &Program, value: Value) -> Option<(ScalarOp, SmallVec<[Value; 2]>)> {
+    let ValueSource::Result(op, _) = program.value_source(value) else { return None };
+    let view = program.view(op);
+    let Kernel::Nest(nest) = view.def().kernel(view) else { return None };
+    let [Inst::Op { op, args, .. }] = nest.body.insts.as_slice() else { return None };
+    let operand = |arg: &Arg| match arg {
+        Arg::Input(i) => view.operands().get(nest.inputs.get(*i)?.operand).copied(),
+        _ => None,
+    };
+    let operands = args.iter().map(operand).collect::<Option<SmallVec<[Value; 2]>>>()?;
+    (operands.len() == 2).then_some((*op, operands))
+}
+
+fn argument_of(program: &Program, block: Block, value: Value) -> Option<usize> {
+    program.block_args(block).iter().position(|&a| a == value)
+}
+
+fn constant(program: &Program, value: Value) -> Option<i64> {
+    let ValueSource::Result(op, _) = program.value_source(value) else { return None };
+    let view = program.view(op);
+    view.def().constant(view).filter(|l| l.len() == 1).and_then(|l| l.get(0).as_i64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialect::diagnostic::Diagnostics;
+
+    /// The trips of `for (i = start; i <test> limit; i = i <step>)`.
+    fn check(start: i64, test: &str, limit: i64, step: &str, by: i64) -> Option<u64> {
+        let text = format!(
+            "func.func @main() -> tensor<i32> {{
+               %start = stablehlo.constant dense<{start}> : tensor<i32>
+               %limit = stablehlo.constant dense<{limit}> : tensor<i32>
+               %w = stablehlo.while(%i = %start) : tensor<i32>
+               cond {{
+                 %c = stablehlo.compare {test}, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                 stablehlo.return %c : tensor<i1>
+               }} do {{
+                 %by = stablehlo.constant dense<{by}> : tensor<i32>
+                 %n = stablehlo.{step} %i, %by : tensor<i32>
+                 stablehlo.return %n : tensor<i32>
+               }}
+               return %w : tensor<i32>
+             }}"
+        );
+        let mut diagnostics = Diagnostics::default();
+        let program = dialect::parse(&text, &mut diagnostics);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        let block = program.functions()[0].1;
+        trip_count(program.view(program.block_ops(block)[2]))
+    }
+
+    #[test]
+    fn counters_with_constant_bounds_are_known() {
+        assert_eq!(check(0, "LT", 10, "add", 1), Some(10));
+        assert_eq!(check(0, "LT", 10, "add", 3), Some(4));
+        assert_eq!(check(0, "LE", 9, "add", 3), Some(4));
+        assert_eq!(check(5, "LT", 5, "add", 1), Some(0));
+        assert_eq!(check(9, "GE", 0, "subtract", 1), Some(10));
+        assert_eq!(check(9, "GT", 0, "add", -2), Some(5));
+        assert_eq!(check(0, "NE", 8, "add", 2), Some(4));
+    }
+
+    #[test]
+    fn others_are_not() {
+        assert_eq!(check(0, "LT", 10, "add", -1), None);
+        assert_eq!(check(0, "NE", 7, "add", 2), None);
+        assert_eq!(check(1, "LT", 10, "multiply", 2), None);
+    }
+}
