@@ -1,18 +1,35 @@
 //! Where an op comes from, for people: the line of their own program, JAX's if it was recorded.
 
-use dialect::ir::{Op, Program};
+use dialect::diagnostic::Span;
+use dialect::ir::{Loc, Op, Program, ValueSource};
 use dialect::sharding::Mesh;
 
 use crate::source::Source;
 
-/// `model.py:12:5`, else `model.mlir:4:10`, else nothing: the compiler made the op out of nothing the user wrote.
+/// `model.py:12:5`, else `model.mlir:4:10`. An op the compiler made stands where its first operand does.
 pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String> {
-    let data = program.op(op);
-    if let Some(frame) = program.user_frame(data.loc) {
+    let mut data = program.op(op);
+    // Chains of made ops are short; an op can't come before itself.
+    for _ in 0..64 {
+        if let Some(place) = place_of(program, source, data.loc, data.span) {
+            return Some(place);
+        }
+        let &first = data.operands.first()?;
+        match program.value_source(first) {
+            ValueSource::Result(op, _) => data = program.op(op),
+            ValueSource::Arg(..) => return place_of(program, source, program.value_loc(first), program.value_span(first)),
+        }
+    }
+    None
+}
+
+/// The line a location or a span names.
+pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span) -> Option<String> {
+    if let Some(frame) = program.user_frame(loc) {
         return Some(format!("{}:{}:{}", frame.file, frame.line, frame.column));
     }
-    source.contains(data.span).then(|| {
-        let (line, column) = source.position(data.span.start as usize);
+    source.contains(span).then(|| {
+        let (line, column) = source.position(span.start as usize);
         format!("{}:{line}:{column}", source.name)
     })
 }

@@ -54,6 +54,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
         diagnostics,
         functions: func::functions_by_name(program),
         function_of: program.functions().into_iter().map(|(function, block)| (block, function)).collect(),
+        owners: owners(program),
         meshes: FxHashMap::default(),
         manual: Vec::new(),
         groups: FxHashMap::default(),
@@ -64,6 +65,17 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     verifier.block(program.body(), None);
 }
 
+/// The op around each block.
+fn owners(program: &Program) -> FxHashMap<Block, Op> {
+    let mut owners = FxHashMap::default();
+    program.walk(program.body(), &mut |op| {
+        for &region in &program.op(op).regions {
+            owners.extend(program.region_blocks(region).iter().map(|&block| (block, op)));
+        }
+    });
+    owners
+}
+
 /// The checks' state.
 struct Verifier<'a> {
     program: &'a Program,
@@ -71,6 +83,8 @@ struct Verifier<'a> {
     functions: FxHashMap<&'a str, Op>,
     /// The function a block is the body of.
     function_of: FxHashMap<Block, Op>,
+    /// The op a block stands in.
+    owners: FxHashMap<Block, Op>,
     /// Valid or not: who refers to an invalid mesh isn't told twice.
     meshes: FxHashMap<&'a str, &'a Mesh>,
     /// The manual axes around the op being checked, and whose they are.

@@ -17,8 +17,15 @@ impl<'a> Verifier<'a> {
                 let op = self.program.view(op);
                 sdy::stated_sharding(op).or_else(|| sdy::result_shardings(op)?.get(i as usize))
             }
-            // Arguments of other regions are given by the op around them.
-            ValueSource::Arg(block, i) => func::arg_sharding(self.program, *self.function_of.get(&block)?, i as usize),
+            ValueSource::Arg(block, i) => match self.function_of.get(&block) {
+                Some(&function) => func::arg_sharding(self.program, function, i as usize),
+                // In a loop or branch, what goes round or comes in lies as what it is one with.
+                None => {
+                    let owner = self.program.view(*self.owners.get(&block)?);
+                    let flow = owner.def().data_flow(owner).into_iter().find(|f| f.targets.contains(&value))?;
+                    if flow.owner == value { None } else { self.sharding_of(flow.owner) }
+                }
+            },
         }
     }
 

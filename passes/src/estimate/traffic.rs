@@ -56,7 +56,7 @@ impl Traffic {
     /// Bytes `op` reads and writes: of an operand no more than its loops touch.
     pub(super) fn bytes(&self, program: &Program, op: Op) -> f64 {
         let view = program.view(op);
-        if view.def().constant(view).is_some() {
+        if view.def().constant(view).is_some() || view.def().terminator() {
             return 0.0;
         }
         let written: f64 = view.results().filter(|&v| self.in_memory(v)).map(|v| bytes_of(program, v)).sum();
