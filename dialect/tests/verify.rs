@@ -332,7 +332,7 @@ fn shardy_collectives() {
     check_body(&moves("[{\"b\"}: 0->1]", "<@m, [{\"a\"}, {\"b\"}]>"), &[]);
     check_body(&moves("[]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': no axes move")]);
     check_body(&moves("[{\"b\"}: 0->2]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': there is no dimension 2")]);
-    check_body(&moves("[{\"b\"}: 0->0]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 is in two moves")]);
+    check_body(&moves("[{\"b\"}: 0->0]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 gives axes and gets some")]);
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 is cut into 2 pieces before and 4 after")],

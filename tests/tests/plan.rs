@@ -19,6 +19,11 @@ const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
     ("reduce_scatter", include_str!("../plan/tpu_p3_reduce_scatter_auto.mlir"), &[("sdy.reduce_scatter", 1)]),
     ("two_matmuls", include_str!("../plan/tpu_two_matmuls_constraint.mlir"), &[("sdy.all_reduce", 1)]),
     ("other_mesh", include_str!("../plan/intro_contract_other_mesh.mlir"), &[]),
+    (
+        "several_dimensions",
+        include_str!("../plan/several_dimensions.mlir"),
+        &[("sdy.all_gather", 2), ("sdy.all_slice", 1), ("sdy.all_to_all", 2), ("sdy.reduce_scatter", 1)],
+    ),
     ("train_2d", include_str!("../plan/train_2d.mlir"), &[]),
     ("train_fsdp", include_str!("../plan/train_fsdp.mlir"), &[]),
 ];

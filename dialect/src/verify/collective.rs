@@ -137,22 +137,28 @@ fn expected(reshard: &Reshard, from: &TensorSharding, mesh: &Mesh) -> Result<Vec
             if moves.is_empty() {
                 return Err("no axes move".to_owned());
             }
-            let mut seen = vec![false; dims.len()];
-            let mut previous = None;
-            for &(ref axes, source, target) in moves {
-                for d in [source, target] {
-                    match seen.get_mut(d) {
-                        Some(seen) if !*seen => *seen = true,
-                        Some(_) => return Err(format!("dimension {d} is in two moves")),
-                        None => return Err(format!("there is no dimension {d}")),
-                    }
+            for &(_, source, target) in moves {
+                if let Some(d) = [source, target].into_iter().find(|&d| d >= dims.len()) {
+                    return Err(format!("there is no dimension {d}"));
                 }
-                if previous.is_some_and(|p| p >= source) {
-                    return Err("the moves are not in order of the dimensions they leave".to_owned());
+                if moves.iter().any(|m| m.2 == source) {
+                    return Err(format!("dimension {source} gives axes and gets some"));
                 }
-                previous = Some(source);
-                dims[source] = without(&dims[source], axes, source, mesh)?;
-                dims[target] = with(&dims[target], axes, mesh);
+            }
+            // Each leaves as the minor one of those still there, whatever the order of the moves.
+            let mut left: Vec<&(Vec<AxisRef>, usize, usize)> = moves.iter().collect();
+            while !left.is_empty() {
+                let tries = left.iter().map(|m| without(&dims[m.1], &m.0, m.1, mesh));
+                let stripped = tries.enumerate().find_map(|(i, dim)| Some((i, dim.ok()?)));
+                let Some((i, dim)) = stripped else {
+                    without(&dims[left[0].1], &left[0].0, left[0].1, mesh)?;
+                    break;
+                };
+                let source = left.remove(i).1;
+                dims[source] = dim;
+            }
+            for (axes, _, target) in moves {
+                dims[*target] = with(&dims[*target], axes, mesh);
             }
         }
         Reshard::AllReduce(axes, _) => {

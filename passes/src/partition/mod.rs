@@ -5,6 +5,7 @@
 //! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`.
 //! Manual computations of all axes are inlined; loops and branches are partitioned inside.
 
+mod joint;
 mod manual;
 pub(crate) mod mesh;
 mod position;

@@ -28,8 +28,10 @@ impl Lowering<'_> {
     pub(super) fn build(&mut self, b: &mut Builder<'_>, reshard: &Reshard, value: Value) -> Value {
         match reshard {
             Reshard::Identity => value,
+            Reshard::AllGather(axes) if self.is_joint(axes) => self.joint_gather(b, axes, value),
             Reshard::AllGather(axes) => self.for_dims(b, axes, value, Self::gather),
             Reshard::AllSlice(axes) => self.for_dims(b, axes, value, Self::slice),
+            Reshard::AllToAll(moves) if moves.len() > 1 && self.is_even() => self.joint_exchange(b, moves, value),
             Reshard::AllToAll(moves) => {
                 moves.iter().fold(value, |v, (axes, from, to)| self.exchange(b, v, axes, *from, *to))
             }
@@ -40,6 +42,7 @@ impl Lowering<'_> {
                 build_collective::collective_permute(b, value, &pairs, channel)
             }
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),
+            Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => self.joint_reduce_scatter(b, axes, *kind, value),
             Reshard::ReduceScatter(axes, kind) => self.reduce_scatter(b, value, axes, *kind),
             Reshard::ReplicatedToUnreduced(axes, kind) => {
                 let at = self.positions.coordinate(b, self.mesh, axes);
@@ -104,7 +107,7 @@ impl Lowering<'_> {
         cut.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
     }
 
-    fn next_channel(&mut self) -> i64 {
+    pub(super) fn next_channel(&mut self) -> i64 {
         let c = *self.channel;
         *self.channel += 1;
         c

@@ -3,96 +3,117 @@
 //!
 //! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside.
 
-use dialect::diagnostic::{Diagnostic, Diagnostics};
+use std::rc::Rc;
+
 use dialect::ir::build::Builder;
-use dialect::ir::{AllToAllParam, Attr, AttrData, Block, Loc, LocData, Name, Op, Program, Value};
+use dialect::ir::{AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{func, sharding};
-use dialect::sharding::{AxisList, ReductionKind, TensorSharding};
+use dialect::sharding::{AxisList, ReductionKind};
 use rustc_hash::FxHashMap;
 
-use super::copies::{Anywhere, Copied, Copies};
-use super::distribution::{Distribution, Grid, Part};
-use super::greedy::{self, Operand, ResultAt};
-use super::homes::{self, Homes};
-use super::reshard::Resharder;
-use super::step::StepKind;
+use super::distribution::{Distribution, Grid, Part, Parts};
+use super::graph::{Graph, Places};
+use super::space::{Copies, Space};
+use super::step::{Move, StepKind};
 
-/// How often a loop runs whose trip count is not known.
-const LOOP_WEIGHT: f64 = 8.0;
-
-/// The walk over the program.
-pub(super) struct Emit<'a> {
-    pub(super) program: &'a mut Program,
-    pub(super) diagnostics: &'a mut Diagnostics,
-    pub(super) grid: &'a Grid,
-    pub(super) resharder: Resharder<'a>,
-    pub(super) homes: Homes,
-    /// Copies of values by position.
-    pub(super) copies: FxHashMap<Value, Copies>,
-    /// Ops of the open blocks, outermost first.
-    pub(super) open: Vec<Vec<Op>>,
-    pub(super) weight: f64,
-    /// Modelled seconds and bytes of what was built.
-    pub(super) seconds: f64,
-    pub(super) bytes: f64,
+/// A value and its copies, as far as they are built.
+struct Built {
+    copies: Rc<Copies>,
+    values: Vec<Option<Value>>,
+    /// The open block it is made in.
+    depth: usize,
 }
 
-impl Emit<'_> {
-    /// Plans the body of `main`.
-    pub(super) fn main(&mut self, main: Op, block: Block) {
-        for (i, arg) in self.program.block_args(block).to_vec().into_iter().enumerate() {
-            let home = self.homes.get(self.program, arg);
-            if self.program.tensor_type(arg).is_some() {
-                let attr = self.sharding_attr(&home);
-                func::set_arg_attr(self.program, main, i, func::SHARDING, attr);
-            }
-            self.define(arg, home);
-        }
-        let returned = self.program.terminator(block).map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
-        let mut wanted = Vec::new();
-        for (i, &value) in returned.iter().enumerate() {
-            let stated = func::result_sharding(self.program, main, i).cloned();
-            let home = match stated {
-                Some(s) => homes::fixed(self.program, self.grid, &s, value, self.diagnostics),
-                None => None,
-            };
-            let home = home.unwrap_or_else(|| self.homes.get(self.program, value));
-            if self.program.tensor_type(value).is_some() {
-                let attr = self.sharding_attr(&home);
-                func::set_result_attr(self.program, main, i, func::SHARDING, attr);
-            }
-            wanted.push(home);
-        }
-        self.block(block, &wanted);
+/// The walk over one graph's blocks.
+pub(super) struct Emit<'a, 's> {
+    pub(super) program: &'a mut Program,
+    pub(super) graph: &'a Graph,
+    pub(super) places: &'a [Places],
+    pub(super) space: &'a mut Space<'s>,
+    /// Plans the body of a partly manual region.
+    pub(super) inside: &'a mut dyn FnMut(&mut Program, Op),
+    built: FxHashMap<Value, Built>,
+    /// Ops of the open blocks, outermost first.
+    open: Vec<Vec<Op>>,
+}
+
+impl<'a, 's> Emit<'a, 's> {
+    /// A walk that has built nothing yet.
+    pub(super) fn new(
+        program: &'a mut Program,
+        graph: &'a Graph,
+        places: &'a [Places],
+        space: &'a mut Space<'s>,
+        inside: &'a mut dyn FnMut(&mut Program, Op),
+    ) -> Self {
+        Self { program, graph, places, space, inside, built: FxHashMap::default(), open: Vec::new() }
     }
 
-    /// The value as its op makes it.
-    fn define(&mut self, value: Value, at: Distribution) {
-        self.define_as(value, at, Anywhere::No);
-    }
-
-    fn define_as(&mut self, value: Value, at: Distribution, anywhere: Anywhere) {
-        let Some(ty) = self.program.tensor_type(value).cloned() else { return };
-        let list = [Copied { at, made: None, value: Some(value) }].into_iter().collect();
-        let copies = Copies { ty, list, anywhere, depth: self.open.len().saturating_sub(1), weight: self.weight };
-        self.copies.insert(value, copies);
-    }
-
-    /// Plans one block, whose terminator's operands are wanted at `wanted`.
-    fn block(&mut self, block: Block, wanted: &[Distribution]) {
+    /// Writes the plan into `block`.
+    pub(super) fn block(&mut self, block: Block) {
         self.open.push(Vec::new());
+        for arg in self.program.block_args(block).to_vec() {
+            self.define(arg, arg);
+        }
         for op in self.program.block_ops(block).to_vec() {
-            let def = self.program.op(op).def;
-            if def.terminator() {
-                self.use_operands(op, wanted);
-                self.push(op);
-                continue;
-            }
             self.op(op);
         }
         let ops = self.open.pop().unwrap_or_default();
         self.program.set_block_ops(block, ops);
+    }
+
+    /// `value` is here as `built`.
+    fn define(&mut self, value: Value, built: Value) {
+        let Some(&at) = self.graph.value_at.get(&value) else { return };
+        let copies = self.graph.copies(self.space, self.places, at);
+        let mut values = vec![None; copies.list.len()];
+        values[0] = Some(built);
+        self.built.insert(value, Built { copies, values, depth: self.open.len() - 1 });
+    }
+
+    fn op(&mut self, op: Op) {
+        let Some(&at) = self.graph.op_at.get(&op) else {
+            // Sharding groups and what else has neither operands to move nor results.
+            return;
+        };
+        let view = self.program.view(op);
+        if sharding::group_id(view).is_some() {
+            return;
+        }
+        let alias = sharding::stated_sharding(view).is_some();
+        match view.def().control(view) {
+            Some(Control::While | Control::Case | Control::If | Control::Inline) => {
+                let regions = self.program.op(op).regions.clone();
+                for region in regions {
+                    if let Some(&block) = self.program.region_blocks(region).first() {
+                        self.block(block);
+                    }
+                }
+            }
+            Some(Control::Manual) => self.manual(op, at),
+            _ => {}
+        }
+        self.operands(op, at);
+        let results: Vec<Value> = self.program.results(op).collect();
+        if alias {
+            // A constraint is its operand elsewhere.
+            if let (Some(&operand), Some(&result)) = (self.program.op(op).operands.first(), results.first()) {
+                self.define(result, operand);
+            }
+            return;
+        }
+        self.push(op);
+        if !results.is_empty() {
+            let grid = self.space.grid();
+            let places = &self.places[at as usize].results;
+            let list = places.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
+            let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
+            self.program.set_attr(op, func::SHARDING, attr);
+        }
+        for value in results {
+            self.define(value, value);
+        }
     }
 
     fn push(&mut self, op: Op) {
@@ -101,245 +122,69 @@ impl Emit<'_> {
         }
     }
 
-    fn op(&mut self, op: Op) {
-        let view = self.program.view(op);
-        let (def, results): (_, Vec<Value>) = (view.def(), view.results().collect());
-        if let Some(stated) = sharding::stated_sharding(view).cloned() {
-            // A constraint is its operand elsewhere.
-            return self.constraint(op, &stated);
-        }
-        match def.control(view) {
-            Some(Control::While) => self.whole_loop(op),
-            Some(Control::Case | Control::If) => self.branches(op),
-            Some(Control::Manual) => self.manual(op),
-            Some(Control::Identity) if results.is_empty() => {}
-            Some(Control::Identity) => {
-                let homes: Vec<_> = results.iter().map(|&v| self.homes.get(self.program, v)).collect();
-                self.use_operands(op, &homes);
-                self.push(op);
-                self.finish(op, homes);
-            }
-            Some(Control::Inline) => self.inline(op),
-            Some(Control::Call) => {
-                let d = Diagnostic::error("plan", self.program.op(op).span, "a call is left in the program");
-                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
-            }
-            None => self.computation(op),
-        }
-    }
-
-    fn computation(&mut self, op: Op) {
-        let view = self.program.view(op);
-        let results: Vec<Value> = view.results().collect();
-        if results.is_empty() && sharding::group_id(view).is_some() {
-            return;
-        }
-        let alone = view.operands().is_empty() && results.len() == 1 && !view.def().side_effect(view);
-        let anywhere = if alone { greedy::anywhere(view) } else { Anywhere::No };
-        if anywhere != Anywhere::No {
-            let home = self.homes.get(self.program, results[0]);
-            self.push(op);
-            self.finish(op, vec![home.clone()]);
-            self.define_as(results[0], home, anywhere);
-            return;
-        }
-        let assignment = match greedy::model(view) {
-            Some(model) => {
-                let flops = view.def().flops(view);
-                let operands: Vec<_> = view
-                    .operands()
-                    .iter()
-                    .map(|v| Some(Operand { copies: self.copies.get(v)?, home: self.homes.get(self.program, *v) }))
-                    .collect();
-                let result = |&v: &Value| {
-                    Some(ResultAt { ty: self.program.tensor_type(v)?.clone(), home: self.homes.get(self.program, v) })
-                };
-                let results: Vec<_> = results.iter().map(result).collect();
-                greedy::choose(&model, flops, &operands, &results, &mut self.resharder)
-            }
-            None => self.replicated(op),
-        };
-        self.use_operands(op, &assignment.operands);
-        self.push(op);
-        self.finish(op, assignment.results);
-    }
-
-    fn replicated(&self, op: Op) -> super::strategy::Assignment {
-        let whole = |v: Value| Distribution::replicated(self.program.tensor_type(v).map_or(0, |t| t.rank()));
-        let operands = self.program.op(op).operands.iter().map(|&v| whole(v)).collect();
-        super::strategy::Assignment { operands, results: self.program.results(op).map(whole).collect() }
-    }
-
-    fn constraint(&mut self, op: Op, stated: &TensorSharding) {
-        let Some(&operand) = self.program.op(op).operands.first() else { return };
-        let result = self.program.result(op, 0);
-        let home = homes::fixed(self.program, self.grid, stated, result, self.diagnostics);
-        let home = home.unwrap_or_else(|| self.homes.get(self.program, result));
-        let user = self.program.op_name(op).to_owned();
-        let value = self.reach(operand, &home, &user);
-        let Some(ty) = self.program.tensor_type(result).cloned() else { return };
-        let (depth, weight) = (self.open.len().saturating_sub(1), self.weight);
-        let list = [Copied { at: home, made: None, value: Some(value) }].into_iter().collect();
-        self.copies.insert(result, Copies { ty, list, anywhere: Anywhere::No, depth, weight });
-    }
-
-    fn whole_loop(&mut self, op: Op) {
-        let homes: Vec<_> = self.program.results(op).map(|v| self.homes.get(self.program, v)).collect();
-        self.use_operands(op, &homes);
-        let outside = self.weight;
-        self.weight *= LOOP_WEIGHT;
-        for (region, wanted) in [(0, vec![Distribution::replicated(0)]), (1, homes.clone())] {
-            if let Some(block) = self.program.region_block(op, region) {
-                self.enter(block, &homes, &wanted);
-            }
-        }
-        self.weight = outside;
-        self.push(op);
-        self.finish(op, homes);
-    }
-
-    fn branches(&mut self, op: Op) {
-        let homes: Vec<_> = self.program.results(op).map(|v| self.homes.get(self.program, v)).collect();
-        self.use_operands(op, &[Distribution::replicated(0)]);
-        for region in 0..self.program.op(op).regions.len() {
-            if let Some(block) = self.program.region_block(op, region) {
-                self.enter(block, &[], &homes);
-            }
-        }
-        self.push(op);
-        self.finish(op, homes);
-    }
-
-    fn inline(&mut self, op: Op) {
-        let Some(block) = self.program.region_block(op, 0) else { return };
-        let args: Vec<_> = self.program.block_args(block).iter().map(|&v| self.homes.get(self.program, v)).collect();
-        let homes: Vec<_> = self.program.results(op).map(|v| self.homes.get(self.program, v)).collect();
-        self.use_operands(op, &args);
-        self.enter(block, &args, &homes);
-        self.push(op);
-        self.finish(op, homes);
-    }
-
-    fn enter(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
-        self.open.push(Vec::new());
-        for (&arg, at) in self.program.block_args(block).to_vec().iter().zip(args) {
-            self.define(arg, at.clone());
-        }
-        self.open.pop();
-        self.block(block, wanted);
-    }
-
-    fn manual(&mut self, op: Op) {
+    /// States a manual region in words of the grid and plans what is not manual in it.
+    fn manual(&mut self, op: Op, at: u32) {
         let view = self.program.view(op);
         let Some(manual) = sharding::ManualComputation::of(view) else { return };
-        let (ins, outs) = (manual.in_shardings.to_vec(), manual.out_shardings.to_vec());
-        let (mesh, axes) = (manual.mesh.cloned(), manual.manual_axes.to_vec());
-        let results: Vec<Value> = view.results().collect();
-        let operands = view.operands().to_vec();
-        let mut at = |values: &[Value], shardings: &[TensorSharding]| -> Vec<Distribution> {
-            let one = |(&v, s): (&Value, &TensorSharding)| {
-                homes::fixed(self.program, self.grid, s, v, self.diagnostics)
-                    .unwrap_or_else(|| Distribution::replicated(s.rank()))
-            };
-            values.iter().zip(shardings).map(one).collect()
-        };
-        let (inputs, outputs) = (at(&operands, &ins), at(&results, &outs));
-        self.use_operands(op, &inputs);
-        let full = mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || axes.contains(&a.0)));
-        if full {
-            self.manual_attrs(op, &inputs, &outputs);
-        } else if let Some(block) = self.program.region_block(op, 0) {
-            let of_axis = |p: &Part| axes.contains(&self.grid.axis_ref(*p).name);
-            let free = |d: &Distribution| {
-                let dims = d.dims.iter().map(|x| x.iter().copied().filter(|p| !of_axis(p)).collect());
-                let unreduced: Vec<Part> = d.unreduced.iter().copied().filter(|p| !of_axis(p)).collect();
-                Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
-            };
-            let (args, wanted): (Vec<_>, Vec<_>) = (inputs.iter().map(free).collect(), outputs.iter().map(free).collect());
-            let manual: Vec<usize> = (0..self.grid.sizes().len()).filter(|&a| of_axis(&self.grid.whole(a))).collect();
-            let inside = self.resharder.without_axes(&manual);
-            let outside = std::mem::replace(&mut self.resharder, inside);
-            self.enter(block, &args, &wanted);
-            self.resharder = outside;
-        }
-        self.push(op);
-        self.finish(op, outputs);
-    }
-
-    /// States a fully manual region in words of the grid.
-    fn manual_attrs(&mut self, op: Op, inputs: &[Distribution], outputs: &[Distribution]) {
-        for (name, list) in [("in_shardings", inputs), ("out_shardings", outputs)] {
-            let list = list.iter().map(|d| self.grid.sharding(d)).collect();
+        let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
+        let grid: &Grid = self.space.grid();
+        for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
+            let places = &self.places[at as usize];
+            let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
+            let list = dists.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, name, attr);
         }
-        let axes: Vec<Name> = self.grid.data.axes.iter().map(|a| a.0).collect();
-        let attr = self.program.intern_attr(AttrData::ManualAxes(axes));
-        self.program.set_attr(op, "manual_axes", attr);
+        if whole {
+            let axes: Vec<Name> = grid.data.axes.iter().map(|a| a.0).collect();
+            let attr = self.program.intern_attr(AttrData::ManualAxes(axes));
+            self.program.set_attr(op, "manual_axes", attr);
+        } else {
+            (self.inside)(self.program, op);
+        }
     }
 
-    /// Gives `op` its operands at `wanted`.
-    fn use_operands(&mut self, op: Op, wanted: &[Distribution]) {
+    /// Gives `op` its operands where it wants them.
+    fn operands(&mut self, op: Op, at: u32) {
         let user = self.program.op_name(op).to_owned();
-        for (i, at) in wanted.iter().enumerate() {
-            let Some(&operand) = self.program.op(op).operands.get(i) else { return };
-            let value = self.reach(operand, at, &user);
+        for i in 0..self.program.op(op).operands.len() {
+            let operand = self.program.op(op).operands[i];
+            let Some(&want) = self.places[at as usize].operands.get(i) else { return };
+            let Some(built) = self.built.get(&operand) else { continue };
+            let Some(copy) = built.copies.list.iter().position(|c| c.at == want) else { continue };
+            let value = self.build(operand, copy, &user);
             self.program.op_mut(op).operands[i] = value;
         }
     }
 
-    /// Says where the results of `op` lie.
-    fn finish(&mut self, op: Op, results: Vec<Distribution>) {
-        let values: Vec<Value> = self.program.results(op).collect();
-        if !values.is_empty() {
-            let list = results.iter().map(|d| self.grid.sharding(d)).collect();
-            let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
-            self.program.set_attr(op, func::SHARDING, attr);
-        }
-        for (value, at) in values.into_iter().zip(results) {
-            self.define(value, at);
-        }
-    }
-
-    fn sharding_attr(&mut self, at: &Distribution) -> Attr {
-        self.program.intern_attr(AttrData::Sharding(self.grid.sharding(at)))
-    }
-
-    /// The value at `to`, for `user`.
-    fn reach(&mut self, value: Value, to: &Distribution, user: &str) -> Value {
-        let Some(copies) = self.copies.get_mut(&value) else { return value };
-        let (at, seconds, bytes) = copies.reach(&mut self.resharder, to);
-        self.seconds += seconds * copies.weight;
-        self.bytes += bytes * copies.weight;
-        self.build(value, at, user)
-    }
-
     /// Builds a copy and those it is made from.
     fn build(&mut self, value: Value, at: usize, user: &str) -> Value {
-        let Some(copies) = self.copies.get(&value) else { return value };
-        let (copy, depth) = (copies.list[at].clone(), copies.depth);
-        if let Some(built) = copy.value {
-            return built;
+        let Some(built) = self.built.get(&value) else { return value };
+        if let Some(done) = built.values[at] {
+            return done;
         }
-        let built = match copy.made {
-            None => self.place_anew(value, &copy.at, depth),
+        let (copies, depth) = (built.copies.clone(), built.depth);
+        let copy = &copies.list[at];
+        let to = self.space.distribution(copy.at).clone();
+        let done = match &copy.from {
+            None => self.place_anew(value, &to, depth),
             Some((from, kind)) => {
-                let source = self.build(value, from, user);
-                let before = self.copies[&value].list[from].at.clone();
-                self.collective(value, source, &before, &copy.at, &kind, depth, user)
+                let source = self.build(value, *from, user);
+                let before = self.space.distribution(copies.list[*from].at).clone();
+                self.collective(value, source, &before, &to, kind, depth, user)
             }
         };
-        if let Some(copies) = self.copies.get_mut(&value) {
-            copies.list[at].value = Some(built);
+        if let Some(built) = self.built.get_mut(&value) {
+            built.values[at] = Some(done);
         }
-        built
+        done
     }
 
     /// The op that makes `value` of nothing, once more for other pieces.
     fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
-        let dialect::ir::ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
+        let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
         let copy = self.program.clone_op(op, &mut Default::default());
-        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.grid.sharding(at)]));
+        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.space.grid().sharding(at)]));
         self.program.set_attr(copy, func::SHARDING, attr);
         self.open[depth].push(copy);
         self.program.result(copy, 0)
@@ -355,11 +200,11 @@ impl Emit<'_> {
         depth: usize,
         user: &str,
     ) -> Value {
-        let grid = self.grid;
-        let per_dim = |list: &[super::distribution::Parts]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
+        let grid = self.space.grid();
+        let per_dim = |list: &[Parts]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
         let flat = |list: &[Part]| AttrData::Axes(grid.axis_refs(list));
-        let moves = |list: &[super::step::Move]| {
-            let one = |m: &super::step::Move| AllToAllParam {
+        let moves = |list: &[Move]| {
+            let one = |m: &Move| AllToAllParam {
                 axes: grid.axis_refs(&m.parts) as AxisList,
                 from: m.from as i64,
                 to: m.to as i64,
@@ -381,11 +226,11 @@ impl Emit<'_> {
             attrs.push((name, self.program.intern_attr(data)));
         }
         if matches!(kind, StepKind::AllReduce(_) | StepKind::ReduceScatter(_)) && from.kind != ReductionKind::Sum {
-            let ty = self.program.intern_type(dialect::ir::TypeData::Scalar(dialect::ir::ElementType::I32));
+            let ty = self.program.intern_type(TypeData::Scalar(ElementType::I32));
             let number = if from.kind == ReductionKind::Max { 1 } else { 2 };
             attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(number, ty))));
         }
-        let out = self.sharding_attr(to);
+        let out = sharding_attr(self.program, grid, to);
         attrs.push((sharding::OUT_SHARDING, out));
         let list = AttrData::ShardingPerValue(vec![grid.sharding(to)]);
         attrs.push((func::SHARDING, self.program.intern_attr(list)));
@@ -399,13 +244,20 @@ impl Emit<'_> {
     fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: &str) -> Attr {
         let text = printable(self.program, value);
         let value = self.program.attr_str(&text);
-        let (from, to) = (self.sharding_attr(from), self.sharding_attr(to));
+        let grid = self.space.grid();
+        let from = sharding_attr(self.program, grid, from);
+        let to = sharding_attr(self.program, grid, to);
         let (pass, rule) = (self.program.attr_str("plan"), self.program.attr_str("reshard"));
         let user = self.program.attr_str(user);
         let fields = [("from", from), ("pass", pass), ("rule", rule), ("to", to), ("user", user), ("value", value)];
         let fields = fields.map(|(name, attr)| (self.program.name(name), attr)).to_vec();
         self.program.intern_attr(AttrData::Dict(fields))
     }
+}
+
+/// The closed sharding of a distribution as an attribute.
+pub(super) fn sharding_attr(program: &mut Program, grid: &Grid, at: &Distribution) -> Attr {
+    program.intern_attr(AttrData::Sharding(grid.sharding(at)))
 }
 
 /// A name for a value that its author knows: JAX's, else that in the source text, else its op's.
@@ -425,7 +277,7 @@ fn printable(program: &Program, value: Value) -> String {
     let text = program.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).filter(|t| !t.is_empty());
     match (text, program.value_source(value)) {
         (Some(text), _) => text.to_owned(),
-        (None, dialect::ir::ValueSource::Result(op, _)) => program.op_name(op).to_owned(),
-        (None, dialect::ir::ValueSource::Arg(_, i)) => format!("argument {i}"),
+        (None, ValueSource::Result(op, _)) => program.op_name(op).to_owned(),
+        (None, ValueSource::Arg(_, i)) => format!("argument {i}"),
     }
 }

@@ -3,127 +3,140 @@
 //! Candidates keep what one of the tensors has and as much of the others as fits; each is priced by the redistributions
 //! of operands and results it needs and the work it leaves to a device. Nothing looks beyond one op.
 
-use dialect::ir::{AttrData, OpRef, TensorType};
-use dialect::kernel::{External, Init, Kernel};
-use dialect::scalar::Scalar;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::copies::{Anywhere, Copies};
+use super::choice::{Choice, Placer, Rates};
 use super::distribution::Distribution;
-use super::reshard::Resharder;
-use super::strategy::{Assignment, OpModel, Strategy};
+use super::graph::{Graph, Places};
+use super::model::{Model, Models};
+use super::space::{Anywhere, Dist, Space, Type};
+use super::strategy::{OpModel, Strategy};
 
-/// Floating-point operations a second of the model without a target.
-const FLOPS: f64 = 2e14;
-/// Bytes of memory a second of the model without a target.
-const MEMORY: f64 = 1e12;
+/// What decides about an op's choice: its model, the copies of its operands, where its results are wanted.
+type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 
-/// What the plan asks of an op's meaning; `None` for ops that shardings don't cross.
-pub(super) fn model(op: OpRef<'_>) -> Option<OpModel> {
-    let def = op.def();
-    let rule = match op.attr("sdy.sharding_rule") {
-        Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
-        _ => def.sharding_rule(op)?,
-    };
-    let fits = rule.operands.len() == op.operands().len()
-        && rule.results.len() == op.result_count()
-        && rule.operands.iter().enumerate().all(|(i, t)| op.operand_tensor(i).is_none_or(|ty| ty.rank() == t.len()))
-        && rule.results.iter().enumerate().all(|(i, t)| op.result_tensor(i).is_none_or(|ty| ty.rank() == t.len()));
-    if !fits {
-        return None;
-    }
-    let accumulated = match def.kernel(op) {
-        Kernel::Nest(nest) => {
-            let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
-            nest.init.iter().filter_map(operand).collect()
+/// The greedy choice for a whole graph.
+pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, placer: &mut Placer, rates: Rates) -> Choice {
+    // The distributions each value exists in so far.
+    let mut have: Vec<SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()];
+    let mut known: FxHashMap<Situation, Strategy> = FxHashMap::default();
+    let mut choice = Choice { strategies: Vec::new(), places: Vec::new() };
+    for (value, v) in graph.values.iter().enumerate() {
+        if let Some(at) = v.fixed {
+            have[value].push(at);
         }
-        Kernel::External(External::Scatter) => (0..op.result_count()).collect(),
-        _ => Default::default(),
-    };
-    Some(OpModel { rule, reduction: def.reduction(op), accumulated })
-}
-
-/// Where an op without operands can be computed just for the pieces wanted there: constants and iota.
-pub(super) fn anywhere(op: OpRef<'_>) -> Anywhere {
-    let def = op.def();
-    let zero = |l: &dialect::literal::Literal| l.splat_value().is_some_and(|v| v == Scalar::zero(l.element));
-    match (def.constant(op), def.kernel(op)) {
-        (Some(literal), _) if zero(literal) => Anywhere::Zero,
-        (Some(_), _) => Anywhere::Whole,
-        (None, Kernel::Nest(nest)) if nest.inputs.is_empty() => Anywhere::Whole,
-        _ => Anywhere::No,
     }
+    for node in &graph.ops {
+        let (strategy, places) = match (&node.fixed, node.model) {
+            (None, Some(model)) => {
+                let tensor = |v: &Option<u32>, have: &[SmallVec<[Dist; 2]>], result: bool| {
+                    let Some(v) = *v else { return (None, SmallVec::new()) };
+                    let made = &graph.values[v as usize];
+                    let mut at = if result { SmallVec::new() } else { have[v as usize].clone() };
+                    at.push(made.home);
+                    (Some(made.ty), at)
+                };
+                let operands = node.operands.iter().map(|v| tensor(v, &have, false));
+                let situation: Situation =
+                    (model, operands.chain(node.results.iter().map(|v| tensor(v, &have, true))).collect());
+                let strategy = match known.get(&situation) {
+                    Some(strategy) => strategy.clone(),
+                    None => {
+                        let free: SmallVec<[Anywhere; 4]> = node
+                            .operands
+                            .iter()
+                            .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v as usize].anywhere))
+                            .collect();
+                        let found = choose(models, model, node.flops, &situation, &free, space, placer, rates);
+                        known.insert(situation, found.clone());
+                        found
+                    }
+                };
+                let places = placer.places(models, space, model, &strategy);
+                (strategy, places)
+            }
+            (fixed, _) => (Strategy::default(), fixed.clone().unwrap_or_default()),
+        };
+        for (v, &at) in node.operands.iter().zip(&places.operands) {
+            if let Some(v) = v
+                && !have[*v as usize].contains(&at)
+            {
+                have[*v as usize].push(at);
+            }
+        }
+        for (v, &at) in node.results.iter().zip(&places.results) {
+            if let Some(v) = v {
+                have[*v as usize].push(at);
+            }
+        }
+        choice.strategies.push(strategy);
+        choice.places.push(places);
+    }
+    choice
 }
 
-/// One operand as the choice sees it.
-pub(super) struct Operand<'a> {
-    pub(super) copies: &'a Copies,
-    pub(super) home: Distribution,
-}
-
-/// One result as the choice sees it.
-pub(super) struct ResultAt {
-    pub(super) ty: TensorType,
-    pub(super) home: Distribution,
-}
-
-/// The strategy that is cheapest for one op, and where that puts its operands and results.
-pub(super) fn choose(
-    model: &OpModel,
+fn choose(
+    models: &Models,
+    model: Model,
     flops: f64,
-    operands: &[Option<Operand<'_>>],
-    results: &[Option<ResultAt>],
-    resharder: &mut Resharder<'_>,
-) -> Assignment {
-    let mut best: Option<(f64, Assignment)> = None;
-    for strategy in candidates(model, operands, results) {
-        let assignment = model.assignment(&strategy);
-        let mut seconds = flops / FLOPS / model.ways(&strategy);
+    situation: &Situation,
+    free: &[Anywhere],
+    space: &mut Space<'_>,
+    placer: &mut Placer,
+    rates: Rates,
+) -> Strategy {
+    let tensors = &situation.1;
+    let operands = free.len();
+    let meaning = models.get(model).clone();
+    let mut best: Option<(f64, Strategy)> = None;
+    for strategy in candidates(&meaning, tensors, free, space) {
+        let places: Places = placer.places(models, space, model, &strategy);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        for (operand, at) in operands.iter().zip(&assignment.operands) {
-            if let Some(operand) = operand
-                && seconds < limit
-            {
-                seconds += operand.copies.seconds(resharder, at) + at.local_bytes(&operand.copies.ty) / MEMORY;
+        let mut seconds = flops / rates.flops / meaning.ways(&strategy);
+        for (i, &at) in places.operands.iter().enumerate() {
+            let (Some(ty), have) = &tensors[i] else { continue };
+            if !space.is_free(free[i], at) {
+                let from = have[..have.len() - 1].iter();
+                let nearest = from.map(|&h| space.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
+                seconds += nearest;
             }
+            seconds += space.local_bytes(*ty, at) / rates.memory;
         }
-        for (result, at) in results.iter().zip(&assignment.results) {
-            if let Some(result) = result
-                && seconds < limit
-            {
-                seconds += resharder.sequence(&result.ty, at, &result.home).seconds + at.local_bytes(&result.ty) / MEMORY;
-            }
+        for (i, &at) in places.results.iter().enumerate() {
+            let (Some(ty), home) = &tensors[operands + i] else { continue };
+            seconds += space.seconds(*ty, at, home[0]) + space.local_bytes(*ty, at) / rates.memory;
         }
         if seconds < limit {
-            best = Some((seconds, assignment));
+            best = Some((seconds, strategy));
         }
     }
-    best.map_or_else(|| model.assignment(&model.whole()), |b| b.1)
+    best.map_or_else(|| meaning.whole(), |b| b.1)
 }
 
 /// Strategies that begin with what one tensor has, then take what fits of the others, the largest first.
-fn candidates(model: &OpModel, operands: &[Option<Operand<'_>>], results: &[Option<ResultAt>]) -> Vec<Strategy> {
-    let mut tensors: Vec<(usize, &Distribution, f64)> = Vec::new();
-    for (i, result) in results.iter().enumerate() {
-        if let Some(result) = result {
-            let bytes = result.ty.bytes().unwrap_or(0) as f64;
-            tensors.push((operands.len() + i, &result.home, bytes));
+fn candidates(
+    model: &OpModel,
+    tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
+    free: &[Anywhere],
+    space: &Space<'_>,
+) -> Vec<Strategy> {
+    let mut given: Vec<(usize, &Distribution, usize)> = Vec::new();
+    let results = (free.len()..tensors.len()).chain(0..free.len());
+    for i in results {
+        let (Some(ty), dists) = &tensors[i] else { continue };
+        let bytes = space.tensor_type(*ty).bytes().unwrap_or(0);
+        let last = dists.len() - 1;
+        given.push((i, space.distribution(dists[last]), bytes));
+        if free.get(i) == Some(&Anywhere::No) && last > 0 && dists[0] != dists[last] {
+            given.push((i, space.distribution(dists[0]), bytes));
         }
     }
-    for (i, operand) in operands.iter().enumerate() {
-        if let Some(operand) = operand {
-            let bytes = operand.copies.ty.bytes().unwrap_or(0) as f64;
-            tensors.push((i, &operand.home, bytes));
-            let made = &operand.copies.list[0].at;
-            if operand.copies.anywhere == Anywhere::No && *made != operand.home {
-                tensors.push((i, made, bytes));
-            }
-        }
-    }
-    tensors.sort_by(|a, b| b.2.total_cmp(&a.2));
+    given.sort_by_key(|g| std::cmp::Reverse(g.2));
     let mut out: Vec<Strategy> = Vec::new();
-    for first in 0..tensors.len() {
-        let order = std::iter::once(&tensors[first]).chain(tensors.iter().enumerate().filter(|t| t.0 != first).map(|t| t.1));
-        let strategy = model.keeping(order.map(|t| (t.0, t.1)));
+    for first in 0..given.len() {
+        let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| g.1);
+        let strategy = model.keeping(std::iter::once(&given[first]).chain(others).map(|g| (g.0, g.1)));
         if !out.contains(&strategy) {
             out.push(strategy);
         }

@@ -6,14 +6,18 @@
 //! of the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all speak of one mesh.
 //! What the user fixed stays: arguments and results of `@main`, constraints, operands and results of manual regions.
 
-mod copies;
+mod choice;
 pub mod cost;
 pub mod distribution;
 mod emit;
+mod graph;
 mod greedy;
 mod homes;
+mod linear;
+mod model;
 pub mod reshard;
 mod search;
+pub mod space;
 pub mod step;
 pub mod strategy;
 
@@ -23,16 +27,21 @@ mod reshard_tests;
 mod simulate;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Op, Program};
-use dialect::ops::func;
+use dialect::ir::{Block, Op, Program, Ty};
+use dialect::ops::func::Signature;
+use dialect::ops::{func, sharding};
 use dialect::sharding::MeshRef;
 
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
+use choice::{Placer, Rates};
 use cost::{CollectiveCost, Flat};
+use distribution::{Distribution, Grid, Part};
 use emit::Emit;
+use graph::{Graph, Reader};
 use homes::Homes;
-use reshard::Resharder;
+use model::Models;
+use space::Space;
 
 /// How far the plan looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,13 +85,13 @@ pub static PASS: Pass = Pass {
     name: "plan",
     doc: "Choose where every value lies and write each change of distribution as an sdy collective.",
     options: &[OptionDef {
-        name: "search",
+        name: "plan",
         ty: OptionType::Choice(&["full", "greedy"]),
         default: "full",
         doc: "Choose for the whole program, or for each op alone.",
     }],
     run: |program, options, diagnostics| {
-        let search = if options.text("search") == "greedy" { Search::Greedy } else { Search::Full };
+        let search = if options.text("plan") == "greedy" { Search::Greedy } else { Search::Full };
         plan(program, &PlanOptions { search, cost: None }, diagnostics);
     },
 };
@@ -101,23 +110,86 @@ pub fn plan(program: &mut Program, options: &PlanOptions<'_>, diagnostics: &mut 
         return PlanReport::default();
     }
     let flat = Flat::default();
-    let cost = options.cost.unwrap_or(&flat);
-    let mut emit = Emit {
-        program,
-        diagnostics,
-        grid: &grid,
-        resharder: Resharder::new(&grid, cost),
-        homes,
-        copies: Default::default(),
-        open: Vec::new(),
-        weight: 1.0,
-        seconds: 0.0,
-        bytes: 0.0,
-    };
-    emit.main(main, block);
-    let (seconds, bytes) = (emit.seconds, emit.bytes);
+    let (args, wanted) = graph::signature(program, &grid, &homes, main, block, diagnostics);
+    let mut pass = Planner { homes: &homes, models: Models::default(), diagnostics, report: PlanReport::default() };
+    let mut space = Space::new(&grid, options.cost.unwrap_or(&flat));
+    pass.block(program, &mut space, block, &args, &wanted);
+    let report = pass.report;
+    state_signature(program, &grid, main, &args, &wanted);
     keep_one_mesh(program, &grid.mesh);
-    PlanReport { greedy_seconds: seconds, greedy_bytes: bytes, seconds, bytes }
+    report
+}
+
+/// What all blocks share.
+struct Planner<'a> {
+    homes: &'a Homes,
+    models: Models,
+    diagnostics: &'a mut Diagnostics,
+    report: PlanReport,
+}
+
+impl Planner<'_> {
+    /// Plans one block: `@main`'s, or that of a partly manual region.
+    fn block(
+        &mut self,
+        program: &mut Program,
+        space: &mut Space<'_>,
+        block: Block,
+        args: &[Distribution],
+        wanted: &[Distribution],
+    ) {
+        let (homes, models, diagnostics) = (self.homes, &mut self.models, &mut *self.diagnostics);
+        let mut reader =
+            Reader { program, homes, models, space, diagnostics, graph: Graph::default(), weight: 1.0 };
+        reader.block(block, args, wanted);
+        let graph = reader.graph;
+        if self.diagnostics.has_errors() {
+            return;
+        }
+        let (mut placer, rates) = (Placer::default(), Rates::default());
+        let greedy = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
+        let cost = graph.cost(space, &self.models, rates, &greedy);
+        self.report.greedy_seconds += cost.seconds;
+        self.report.greedy_bytes += cost.bytes;
+        self.report.seconds += cost.seconds;
+        self.report.bytes += cost.bytes;
+        let mut partly_manual: Vec<Op> = Vec::new();
+        Emit::new(program, &graph, &greedy.places, space, &mut |_, op| partly_manual.push(op)).block(block);
+        for op in partly_manual {
+            self.inside(program, space, op);
+        }
+    }
+
+    /// Plans the body of a partly manual region along the axes that are not manual.
+    fn inside(&mut self, program: &mut Program, space: &Space<'_>, op: Op) {
+        let Some(manual) = sharding::ManualComputation::of(program.view(op)) else { return };
+        let axes = manual.manual_axes.to_vec();
+        let Some(body) = program.region_block(op, 0) else { return };
+        let grid = space.grid();
+        let (operands, results) = graph::manual_places(program, grid, op, self.diagnostics);
+        let is_manual = |p: Part| axes.contains(&grid.axis_ref(p).name);
+        let free = |list: &[Distribution]| list.iter().map(|d| graph::without(d, &is_manual)).collect::<Vec<_>>();
+        let along: Vec<usize> = (0..grid.sizes().len()).filter(|&a| is_manual(grid.whole(a))).collect();
+        let mut inner = space.without_axes(&along);
+        self.block(program, &mut inner, body, &free(&operands), &free(&results));
+    }
+}
+
+/// Writes where arguments and results lie into the function.
+fn state_signature(program: &mut Program, grid: &Grid, main: Op, args: &[Distribution], wanted: &[Distribution]) {
+    let Signature { inputs, results } = func::signature(program, main);
+    let tensors = |program: &Program, types: &[Ty]| -> Vec<bool> {
+        types.iter().map(|&t| program.type_data(t).tensor().is_some()).collect()
+    };
+    let (inputs, results) = (tensors(program, inputs), tensors(program, results));
+    for (i, at) in args.iter().enumerate().filter(|a| inputs.get(a.0) == Some(&true)) {
+        let attr = emit::sharding_attr(program, grid, at);
+        func::set_arg_attr(program, main, i, func::SHARDING, attr);
+    }
+    for (i, at) in wanted.iter().enumerate().filter(|a| results.get(a.0) == Some(&true)) {
+        let attr = emit::sharding_attr(program, grid, at);
+        func::set_result_attr(program, main, i, func::SHARDING, attr);
+    }
 }
 
 /// Takes out the meshes that no sharding speaks of any more.

@@ -1,12 +1,10 @@
 //! Redistribution: the cheapest sequence of collectives from one distribution of a value to another.
 //!
 //! Common cases (slice, gather, reduce) are read off; the rest is searched (`search.rs`) below the cost of a sequence
-//! that always exists: reduce, gather what disagrees, slice. Answers are kept by (type, from, to).
+//! that always exists: reduce, gather what disagrees, slice.
 
 use dialect::ir::TensorType;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::rc::Rc;
 
 use super::cost::CollectiveCost;
 use super::distribution::{Distribution, Grid, Part, Parts, merge_parts, minus, part_set, push_part, size_of};
@@ -24,25 +22,24 @@ pub struct Sequence {
     pub bytes: f64,
 }
 
-/// Redistributions under one cost model, each found once.
+/// Redistributions over one grid under one cost model.
+#[derive(Clone, Copy)]
 pub struct Resharder<'a> {
     grid: &'a Grid,
     cost: &'a dyn CollectiveCost,
     /// Axes that no step may use besides those of its ends.
     manual: u32,
-    known: FxHashMap<(TensorType, Distribution, Distribution), Rc<Sequence>>,
 }
 
 impl<'a> Resharder<'a> {
-    /// A table without entries.
+    /// Over one grid, under one cost model.
     pub fn new(grid: &'a Grid, cost: &'a dyn CollectiveCost) -> Self {
-        Self { grid, cost, manual: 0, known: FxHashMap::default() }
+        Self { grid, cost, manual: 0 }
     }
 
     /// The same inside a region that is manual along `axes`.
     pub fn without_axes(&self, axes: &[usize]) -> Self {
-        let manual = axes.iter().fold(self.manual, |m, &a| m | 1 << a);
-        Self { manual, ..Self::new(self.grid, self.cost) }
+        Self { manual: axes.iter().fold(self.manual, |m, &a| m | 1 << a), ..*self }
     }
 
     /// The grid it is for.
@@ -50,22 +47,16 @@ impl<'a> Resharder<'a> {
         self.grid
     }
 
-    /// The cost model.
-    pub fn cost(&self) -> &'a dyn CollectiveCost {
-        self.cost
+    /// Axes it must leave alone, as a bit set.
+    pub fn manual_axes(&self) -> u32 {
+        self.manual
     }
 
-    /// From `from` to `to`, both for values of type `ty`.
-    pub fn sequence(&mut self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Rc<Sequence> {
-        let key = (ty.clone(), from.clone(), to.clone());
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
+    /// The cheapest steps from `from` to `to`, both for values of type `ty`.
+    pub fn sequence(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Sequence {
         let steps = self.solve(ty, from, to);
         let (seconds, bytes) = cost_of(&steps, from, ty, self.cost);
-        let found = Rc::new(Sequence { steps, seconds, bytes });
-        self.known.insert(key, found.clone());
-        found
+        Sequence { steps, seconds, bytes }
     }
 
     fn solve(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {

@@ -131,7 +131,7 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
         (&[4, 6, 5], &[[12, 10], [20, 7]], 15),
     ] {
         let g = grid(sizes);
-        let mut resharder = Resharder::new(&g, &cost);
+        let resharder = Resharder::new(&g, &cost);
         for round in 0..rounds {
             let shape = &shapes[round % 2];
             let ty = f32s(shape);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::distribution::{Distribution, Part, Parts, merge_parts, push_part, size_of};
 
 /// What the plan asks of an op's meaning.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpModel {
     /// Which dimensions move together.
     pub rule: ShardingRule,
@@ -16,13 +16,19 @@ pub struct OpModel {
     pub reduction: Option<ReductionKind>,
     /// Operands that are added to what a reduction gives (its initial values, a scatter's target): they must count once.
     pub accumulated: SmallVec<[usize; 2]>,
+    /// Sets of operands (as bits) in which the op is linear: parts of a sum pass through it.
+    pub linear: Vec<u32>,
 }
 
-/// Axes for each factor.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// Axes for each factor, and axes along which parts pass through.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strategy {
     /// Major first; empty for a factor that stays whole.
     pub factors: Vec<Parts>,
+    /// Axes along which the operands of `set` are sums' parts, and so the results.
+    pub through: Parts,
+    /// One of the model's linear sets; 0 when nothing passes through.
+    pub set: u32,
 }
 
 /// Where operands and results lie under a strategy.
@@ -46,7 +52,7 @@ impl OpModel {
 
     /// Everything whole.
     pub fn whole(&self) -> Strategy {
-        Strategy { factors: vec![Parts::new(); self.rule.factors.len()] }
+        Strategy { factors: vec![Parts::new(); self.rule.factors.len()], ..Strategy::default() }
     }
 
     /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
@@ -153,7 +159,14 @@ impl OpModel {
                 operands[i] = std::mem::take(&mut operands[i]).with_unreduced(&unreduced, kind);
             }
         }
-        let results = self.rule.results.iter().map(|r| place(r).with_unreduced(&unreduced, kind)).collect();
+        for (_, operand) in operands.iter_mut().enumerate().take(32).filter(|(i, _)| strategy.set & (1 << i) != 0) {
+            *operand = std::mem::take(operand).with_unreduced(&strategy.through, ReductionKind::Sum);
+        }
+        let result = |r: &TensorFactors| {
+            let cut = place(r).with_unreduced(&unreduced, kind);
+            if strategy.through.is_empty() { cut } else { cut.with_unreduced(&strategy.through, ReductionKind::Sum) }
+        };
+        let results = self.rule.results.iter().map(result).collect();
         Assignment { operands, results }
     }
 
@@ -226,7 +239,7 @@ mod tests {
         rule.add(64, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(256, FactorKind::PassThrough, &[(1, 1)], &[(0, 1)]);
         rule.add(128, FactorKind::Reduction, &[(0, 1), (1, 0)], &[]);
-        OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: SmallVec::new() }
+        OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: SmallVec::new(), linear: Vec::new() }
     }
 
     #[test]
@@ -251,7 +264,7 @@ mod tests {
         let mut rule = ShardingRule::new(&[1], &[2]);
         rule.add(4, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 1)]);
-        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new() };
+        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new(), linear: Vec::new() };
         let split = model.keeping([(0, &dist(&g, "x y"))]);
         // Axis x and half of y make up the 4; the other half of y cuts the 8.
         assert_eq!(model.assignment(&split).results, [dist(&g, "x y:1:2|y:2:2")]);
@@ -268,7 +281,7 @@ mod tests {
         let mut rule = ShardingRule::new(&[2, 0], &[1]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::Reduction, &[(0, 1)], &[]);
-        let model = OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: [1].into_iter().collect() };
+        let model = OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: [1].into_iter().collect(), linear: Vec::new() };
         let strategy = model.keeping([(0, &dist(&g, "x|y"))]);
         let places = model.assignment(&strategy);
         assert_eq!(places.operands[1], Distribution::replicated(0).with_unreduced(&[g.whole(1)], ReductionKind::Sum));

@@ -1,0 +1,118 @@
+//! One collective for a change along several dimensions at once: the pieces are counted along a dimension of their own,
+//! in front, and put where they belong by a transposition on each device.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Shape, Value};
+use dialect::ops::{build_collective, build_shape};
+use dialect::sharding::{AxisRef, ReductionKind, axes_size, groups};
+
+use super::reshard::Lowering;
+
+impl Lowering<'_> {
+    /// Whether every dimension divides, before and after.
+    pub(super) fn is_even(&self) -> bool {
+        let even = |s: &dialect::sharding::TensorSharding| {
+            self.shape.iter().enumerate().all(|(d, n)| n % s.shards(d, self.mesh).max(1) == 0)
+        };
+        even(self.from) && even(self.to)
+    }
+
+    /// Whether axes come to or leave several dimensions, all of which divide.
+    pub(super) fn is_joint(&self, axes: &[Vec<AxisRef>]) -> bool {
+        axes.iter().filter(|a| !a.is_empty()).count() > 1 && self.is_even()
+    }
+
+    fn sizes(&self, axes: &[Vec<AxisRef>]) -> Vec<i64> {
+        axes.iter().map(|a| axes_size(a, self.mesh)).collect()
+    }
+
+    /// One gather along all dimensions.
+    pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[Vec<AxisRef>], value: Value) -> Value {
+        let (sizes, local) = (self.sizes(axes), b.tensor(value).shape.clone());
+        let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+        let channel = self.next_channel();
+        let counted = build_shape::reshape(b, value, &[&[1], &local[..]].concat());
+        let gathered = build_collective::all_gather(b, counted, 0, &groups(self.mesh, &all), channel);
+        // [n0, n1, …, l0, l1, …] to [n0 * l0, n1 * l1, …].
+        let rank = local.len();
+        let split = build_shape::reshape(b, gathered, &[&sizes[..], &local[..]].concat());
+        let order: Vec<i64> = (0..rank).flat_map(|d| [d as i64, (rank + d) as i64]).collect();
+        let merged: Shape = sizes.iter().zip(&local).map(|(n, l)| n * l).collect();
+        let moved = build_shape::transpose(b, split, &order);
+        build_shape::reshape(b, moved, &merged)
+    }
+
+    /// One reduce-scatter along all dimensions.
+    pub(super) fn joint_reduce_scatter(
+        &mut self,
+        b: &mut Builder<'_>,
+        axes: &[Vec<AxisRef>],
+        kind: ReductionKind,
+        value: Value,
+    ) -> Value {
+        let (sizes, whole) = (self.sizes(axes), b.tensor(value).shape.clone());
+        let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+        let local: Shape = sizes.iter().zip(&whole).map(|(n, l)| l / n).collect();
+        // [n0 * l0, n1 * l1, …] to [n0 * n1 * …, l0, l1, …].
+        let rank = whole.len();
+        let pairs: Vec<i64> = sizes.iter().zip(&local).flat_map(|(&n, &l)| [n, l]).collect();
+        let split = build_shape::reshape(b, value, &pairs);
+        let order: Vec<i64> = (0..rank).map(|d| 2 * d as i64).chain((0..rank).map(|d| 2 * d as i64 + 1)).collect();
+        let moved = build_shape::transpose(b, split, &order);
+        let counted = build_shape::reshape(b, moved, &[&[axes_size(&all, self.mesh)], &local[..]].concat());
+        let channel = self.next_channel();
+        let op = dialect::sharding::reduction_op(kind);
+        let scattered = build_collective::reduce_scatter(b, counted, op, 0, &groups(self.mesh, &all), channel);
+        build_shape::reshape(b, scattered, &local)
+    }
+
+    /// One all-to-all for all moves: `(axes, from, to)`.
+    pub(super) fn joint_exchange(
+        &mut self,
+        b: &mut Builder<'_>,
+        moves: &[(Vec<AxisRef>, usize, usize)],
+        value: Value,
+    ) -> Value {
+        let shape = b.tensor(value).shape.clone();
+        let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.0, self.mesh)).collect();
+        // Every dimension that gets axes is split into a count for each, and the rest.
+        let (mut split, mut counts, mut rests) = (Vec::new(), vec![0i64; moves.len()], Vec::new());
+        let mut rest_shape = Vec::new();
+        for (d, &size) in shape.iter().enumerate() {
+            let mut rest = size;
+            for (k, _) in moves.iter().enumerate().filter(|m| m.1.2 == d) {
+                counts[k] = split.len() as i64;
+                split.push(sizes[k]);
+                rest /= sizes[k];
+            }
+            rests.push(split.len() as i64);
+            split.push(rest);
+            rest_shape.push(rest);
+        }
+        let apart = build_shape::reshape(b, value, &split);
+        let in_front = build_shape::transpose(b, apart, &[&counts[..], &rests[..]].concat());
+        let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.0.iter().copied()).collect();
+        let counted = build_shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
+        let channel = self.next_channel();
+        let exchanged = build_collective::all_to_all(b, counted, 0, 0, &groups(self.mesh, &all), channel);
+        // Now the counts say where a piece came from: they go in front of the dimensions they left, major first.
+        let apart = build_shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
+        let (mut order, mut merged) = (Vec::new(), Shape::new());
+        for d in 0..shape.len() {
+            let mut leaving: Vec<usize> = (0..moves.len()).filter(|&k| moves[k].1 == d).collect();
+            leaving.sort_by_key(|&k| self.place_in(d, &moves[k].0));
+            merged.push(leaving.iter().map(|&k| sizes[k]).product::<i64>() * rest_shape[d]);
+            order.extend(leaving.into_iter().map(|k| k as i64));
+            order.push((moves.len() + d) as i64);
+        }
+        let moved = build_shape::transpose(b, apart, &order);
+        build_shape::reshape(b, moved, &merged)
+    }
+
+    /// Where the first of `axes` stands among those that cut dimension `d` before.
+    fn place_in(&self, d: usize, axes: &[AxisRef]) -> (usize, i64) {
+        let Some(first) = axes.first() else { return (0, 0) };
+        let at = self.from.dims[d].axes.iter().position(|a| a.overlaps(*first, self.mesh));
+        (at.unwrap_or(usize::MAX), first.range(self.mesh).0)
+    }
+}

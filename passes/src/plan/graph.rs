@@ -1,0 +1,267 @@
+//! The program as the search sees it: ops with their models, values with their makers and readers.
+//!
+//! Arguments, returns, constraints and ops with regions are *borders*: their operands and results lie where they are
+//! said to. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
+//! is moved where it is made, so readers inside a loop share copies made outside it.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{Block, Op, Program, Value};
+use dialect::op::Control;
+use dialect::ops::{func, sharding};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::distribution::{Distribution, Grid, Part};
+use super::homes::{self, Homes};
+use super::model::{Model, Models, anywhere};
+use super::space::{Anywhere, Dist, Space, Type};
+
+/// How often a loop runs whose trip count is not known.
+const LOOP_WEIGHT: f64 = 8.0;
+
+/// One op.
+pub(super) struct Node {
+    /// `None` for borders.
+    pub(super) model: Option<Model>,
+    /// Where a border's operands and results lie.
+    pub(super) fixed: Option<Places>,
+    /// Positions among the graph's values; `None` for what is no tensor.
+    pub(super) operands: SmallVec<[Option<u32>; 3]>,
+    pub(super) results: SmallVec<[Option<u32>; 1]>,
+    /// Floating-point operations of the whole op.
+    pub(super) flops: f64,
+    /// How often it runs.
+    pub(super) weight: f64,
+}
+
+/// Where the operands and results of an op lie.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Places {
+    pub(super) operands: SmallVec<[Dist; 3]>,
+    pub(super) results: SmallVec<[Dist; 1]>,
+}
+
+/// One value.
+pub(super) struct Made {
+    pub(super) ty: Type,
+    /// The op that makes it and which result it is; `None` for arguments.
+    pub(super) maker: Option<(u32, u32)>,
+    /// Where an argument lies.
+    pub(super) fixed: Option<Dist>,
+    /// Ops that read it, and as which operand, in program order.
+    pub(super) uses: Vec<(u32, u32)>,
+    /// Where propagation put it.
+    pub(super) home: Dist,
+    pub(super) anywhere: Anywhere,
+    pub(super) weight: f64,
+}
+
+/// The ops and values under one block.
+#[derive(Default)]
+pub(super) struct Graph {
+    pub(super) ops: Vec<Node>,
+    pub(super) values: Vec<Made>,
+    pub(super) op_at: FxHashMap<Op, u32>,
+    pub(super) value_at: FxHashMap<Value, u32>,
+}
+
+/// What building a graph reads.
+pub(super) struct Reader<'a, 's> {
+    pub(super) program: &'a Program,
+    pub(super) homes: &'a Homes,
+    pub(super) models: &'a mut Models,
+    pub(super) space: &'a mut Space<'s>,
+    pub(super) diagnostics: &'a mut Diagnostics,
+    pub(super) graph: Graph,
+    pub(super) weight: f64,
+}
+
+impl Reader<'_, '_> {
+    /// Reads `block`, whose arguments lie at `args` and whose terminator's operands are wanted at `wanted`.
+    pub(super) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
+        for (&arg, at) in self.program.block_args(block).iter().zip(args) {
+            let dist = self.space.dist(at);
+            if let Some(i) = self.value(arg, None) {
+                self.graph.values[i as usize].fixed = Some(dist);
+            }
+        }
+        for &op in self.program.block_ops(block) {
+            if self.program.op(op).def.terminator() {
+                self.border(op, wanted, &[]);
+            } else {
+                self.op(op);
+            }
+        }
+    }
+
+    fn value(&mut self, value: Value, maker: Option<(u32, u32)>) -> Option<u32> {
+        let ty = self.program.tensor_type(value)?;
+        let home = self.space.dist(&self.homes.get(self.program, value));
+        let index = self.graph.values.len() as u32;
+        self.graph.values.push(Made {
+            ty: self.space.ty(ty),
+            maker,
+            fixed: None,
+            uses: Vec::new(),
+            home,
+            anywhere: Anywhere::No,
+            weight: self.weight,
+        });
+        self.graph.value_at.insert(value, index);
+        Some(index)
+    }
+
+    fn node(&mut self, op: Op, model: Option<(Model, f64)>, fixed: Option<Places>) -> u32 {
+        let index = self.graph.ops.len() as u32;
+        let operands: SmallVec<[Option<u32>; 3]> =
+            self.program.op(op).operands.iter().map(|v| self.graph.value_at.get(v).copied()).collect();
+        for (i, v) in operands.iter().enumerate() {
+            if let Some(v) = v {
+                self.graph.values[*v as usize].uses.push((index, i as u32));
+            }
+        }
+        let results: Vec<Value> = self.program.results(op).collect();
+        let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((index, i as u32)))).collect();
+        let (model, flops) = model.map_or((None, 0.0), |m| (Some(m.0), m.1));
+        self.graph.ops.push(Node { model, fixed, operands, results, flops, weight: self.weight });
+        self.graph.op_at.insert(op, index);
+        index
+    }
+
+    fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
+        let places = Places {
+            operands: operands.iter().map(|d| self.space.dist(d)).collect(),
+            results: results.iter().map(|d| self.space.dist(d)).collect(),
+        };
+        self.node(op, None, Some(places));
+    }
+
+    fn homes_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
+        values.into_iter().map(|v| self.homes.get(self.program, v)).collect()
+    }
+
+    fn op(&mut self, op: Op) {
+        let view = self.program.view(op);
+        if sharding::group_id(view).is_some() {
+            return;
+        }
+        if sharding::stated_sharding(view).is_some() {
+            let home = self.homes_of(view.results());
+            return self.border(op, &home, &home);
+        }
+        let results = self.homes_of(view.results());
+        match view.def().control(view) {
+            Some(Control::While) => self.whole_loop(op, &results),
+            Some(Control::Case | Control::If) => {
+                for region in 0..self.program.op(op).regions.len() {
+                    if let Some(block) = view.block(region) {
+                        self.block(block, &[], &results);
+                    }
+                }
+                self.border(op, &[Distribution::replicated(0)], &results);
+            }
+            Some(Control::Inline) => {
+                let args = self.homes_of(view.region_args(0).iter().copied());
+                if let Some(block) = view.block(0) {
+                    self.block(block, &args, &results);
+                }
+                self.border(op, &args, &results);
+            }
+            Some(Control::Manual) => {
+                let (operands, results) = manual_places(self.program, self.space.grid(), op, self.diagnostics);
+                self.border(op, &operands, &results);
+            }
+            Some(Control::Identity) => self.border(op, &results, &results),
+            Some(Control::Call) => {
+                let d = Diagnostic::error("plan", self.program.op(op).span, "a call is left in the program");
+                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
+            }
+            None => self.computation(op),
+        }
+    }
+
+    fn whole_loop(&mut self, op: Op, carried: &[Distribution]) {
+        let view = self.program.view(op);
+        let outside = self.weight;
+        self.weight *= LOOP_WEIGHT;
+        if let Some(block) = view.block(0) {
+            self.block(block, carried, &[Distribution::replicated(0)]);
+        }
+        if let Some(block) = view.block(1) {
+            self.block(block, carried, carried);
+        }
+        self.weight = outside;
+        self.border(op, carried, carried);
+    }
+
+    fn computation(&mut self, op: Op) {
+        let view = self.program.view(op);
+        let anywhere = anywhere(view);
+        if anywhere != Anywhere::No {
+            let home = self.homes_of(view.results());
+            self.border(op, &[], &home);
+            if let Some(last) = self.graph.values.last_mut() {
+                last.anywhere = anywhere;
+            }
+            return;
+        }
+        match self.models.of(self.program, op) {
+            Some(model) => {
+                self.node(op, Some(model), None);
+            }
+            None => {
+                let whole = |v: Value| Distribution::replicated(self.program.tensor_type(v).map_or(0, |t| t.rank()));
+                let operands: Vec<_> = view.operands().iter().map(|&v| whole(v)).collect();
+                let results: Vec<_> = view.results().map(whole).collect();
+                self.border(op, &operands, &results);
+            }
+        }
+    }
+}
+
+/// Where the operands and results of a manual computation lie.
+pub(super) fn manual_places(
+    program: &Program,
+    grid: &Grid,
+    op: Op,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Distribution>, Vec<Distribution>) {
+    let view = program.view(op);
+    let Some(manual) = sharding::ManualComputation::of(view) else { return Default::default() };
+    let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
+        let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
+            homes::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
+        };
+        values.into_iter().zip(shardings).map(one).collect::<Vec<_>>()
+    };
+    let operands = at(view.operands().to_vec(), manual.in_shardings);
+    let results = at(view.results().collect(), manual.out_shardings);
+    (operands, results)
+}
+
+/// The distribution without axes for which `gone` holds.
+pub(super) fn without(d: &Distribution, gone: &dyn Fn(Part) -> bool) -> Distribution {
+    let dims = d.dims.iter().map(|x| x.iter().copied().filter(|&p| !gone(p)).collect());
+    let unreduced: Vec<Part> = d.unreduced.iter().copied().filter(|&p| !gone(p)).collect();
+    Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
+}
+
+/// Where the arguments of `@main` lie and where its results are wanted.
+pub(super) fn signature(
+    program: &Program,
+    grid: &Grid,
+    homes: &Homes,
+    main: Op,
+    block: Block,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Distribution>, Vec<Distribution>) {
+    let args = program.block_args(block).iter().map(|&v| homes.get(program, v)).collect();
+    let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
+    let mut results = Vec::new();
+    for (i, &value) in returned.iter().enumerate() {
+        let stated = func::result_sharding(program, main, i);
+        let home = stated.and_then(|s| homes::fixed(program, grid, s, value, diagnostics));
+        results.push(home.unwrap_or_else(|| homes.get(program, value)));
+    }
+    (args, results)
+}

@@ -1,0 +1,120 @@
+//! What the plan asks of an op's meaning, found once for ops that mean the same.
+
+use std::rc::Rc;
+
+use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, Ty};
+use dialect::kernel::{External, Init, Kernel};
+use dialect::ops::func;
+use dialect::scalar::Scalar;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::linear::linear_sets;
+use super::space::Anywhere;
+use super::strategy::OpModel;
+
+/// A model of one [`Models`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Model(pub(super) u32);
+
+/// What decides about a model: name, attributes, types, and the same of everything inside.
+type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
+
+/// Models of a program's ops.
+#[derive(Default)]
+pub(super) struct Models {
+    table: IndexSet<Rc<OpModel>, FxBuildHasher>,
+    known: FxHashMap<Key, Option<(Model, f64)>>,
+}
+
+impl Models {
+    /// The model of an op and the floating-point operations of the whole; `None` for ops that shardings don't cross.
+    pub(super) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, f64)> {
+        let key = key(program, op);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let view = program.view(op);
+        let found = model(view).map(|m| {
+            let (index, _) = self.table.insert_full(Rc::new(m));
+            (Model(index as u32), view.def().flops(view))
+        });
+        self.known.insert(key, found);
+        found
+    }
+
+    pub(super) fn get(&self, model: Model) -> &Rc<OpModel> {
+        &self.table[model.0 as usize]
+    }
+}
+
+fn key(program: &Program, op: Op) -> Key {
+    let mut parts = Vec::new();
+    describe(program, op, &mut FxHashMap::default(), &mut parts);
+    let data = program.op(op);
+    let values = data.operands.iter().copied().chain(program.results(op));
+    (parts, values.map(|v| program.value_type(v)).collect())
+}
+
+fn describe(
+    program: &Program,
+    op: Op,
+    numbers: &mut FxHashMap<dialect::ir::Value, u32>,
+    parts: &mut Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>,
+) {
+    let data = program.op(op);
+    let attrs = data.attrs.iter().copied().filter(|a| program.name_text(a.0) != func::SHARDING).collect();
+    let operands = data.operands.iter().map(|v| numbers.get(v).copied().unwrap_or(u32::MAX)).collect();
+    parts.push((data.name, attrs, operands));
+    let number = |v, numbers: &mut FxHashMap<_, _>| {
+        let next = numbers.len() as u32;
+        numbers.insert(v, next);
+    };
+    program.results(op).for_each(|v| number(v, numbers));
+    let blocks: Vec<Block> = data.regions.iter().flat_map(|&r| program.region_blocks(r).to_vec()).collect();
+    for block in blocks {
+        program.block_args(block).iter().for_each(|&v| number(v, numbers));
+        for &inner in program.block_ops(block) {
+            describe(program, inner, numbers, parts);
+        }
+    }
+}
+
+fn model(op: OpRef<'_>) -> Option<OpModel> {
+    let def = op.def();
+    let rule = match op.attr("sdy.sharding_rule") {
+        Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
+        _ => def.sharding_rule(op)?,
+    };
+    let fits = rule.operands.len() == op.operands().len()
+        && rule.results.len() == op.result_count()
+        && rule.operands.iter().enumerate().all(|(i, t)| op.operand_tensor(i).is_none_or(|ty| ty.rank() == t.len()))
+        && rule.results.iter().enumerate().all(|(i, t)| op.result_tensor(i).is_none_or(|ty| ty.rank() == t.len()));
+    if !fits {
+        return None;
+    }
+    let accumulated = match def.kernel(op) {
+        Kernel::Nest(nest) => {
+            let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
+            nest.init.iter().filter_map(operand).collect()
+        }
+        Kernel::External(External::Scatter) => (0..op.result_count()).collect(),
+        _ => Default::default(),
+    };
+    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op) })
+}
+
+/// Where an op without operands can be computed just for the pieces wanted there: constants and iota.
+pub(super) fn anywhere(op: OpRef<'_>) -> Anywhere {
+    let def = op.def();
+    if !op.operands().is_empty() || op.result_count() != 1 || def.side_effect(op) {
+        return Anywhere::No;
+    }
+    let zero = |l: &dialect::literal::Literal| l.splat_value().is_some_and(|v| v == Scalar::zero(l.element));
+    match def.constant(op) {
+        Some(literal) if zero(literal) => Anywhere::Zero,
+        Some(_) => Anywhere::Whole,
+        None if matches!(def.kernel(op), Kernel::Nest(nest) if nest.inputs.is_empty()) => Anywhere::Whole,
+        None => Anywhere::No,
+    }
+}
