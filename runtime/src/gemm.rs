@@ -84,10 +84,10 @@ impl Gemm {
         // SAFETY: the caller's promise, passed on; buffers made here are as long as the tensors.
         unsafe {
             match (l, r, o) {
-                (ElementType::F32, ElementType::F32, ElementType::F32) => self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast()),
+                (ElementType::F32, ElementType::F32, ElementType::F32) if !self.is_small() => self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast()),
                 (ElementType::F64, ElementType::F64, ElementType::F64) => self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast()),
                 _ if !o.is_float() => self.integers(lhs, rhs, out),
-                _ if self.types.contains(&ElementType::F64) => {
+                _ if self.types.contains(&ElementType::F64) || self.is_small() => {
                     let (a, b) = (widened::<f64>(lhs, l, self.lengths[0]), widened::<f64>(rhs, r, self.lengths[1]));
                     let mut c = vec![0f64; self.lengths[2]];
                     self.floats::<f64>(a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
@@ -101,6 +101,13 @@ impl Gemm {
                 }
             }
         }
+    }
+
+    /// Small products are summed in f64: it costs next to nothing, and the result is the rounded exact one.
+    fn is_small(&self) -> bool {
+        let around = self.outer.iter().fold(1usize, |n, o| n.saturating_mul(o.0.size));
+        let inner = [self.rows, self.columns, self.contracted].iter().fold(around, |n, r| n.saturating_mul(r.size));
+        inner <= 1 << 22
     }
 
     /// Calls `f` with the offsets of every library product, and whether it adds to what is there.

@@ -227,11 +227,28 @@ fn f32_at(part: &[u8], at: usize) -> f32 {
 
 fn fold_f32(op: ScalarOp, parts: &[&[u8]], out: &mut [u8]) -> bool {
     match op {
-        ScalarOp::Add => fold(parts, out, |a, b| a + b),
+        ScalarOp::Add => sum_f32(parts, out),
         ScalarOp::Mul => fold(parts, out, |a, b| a * b),
         _ => return false,
     }
     true
+}
+
+/// Sums in f64, block by block, rounded once.
+fn sum_f32(parts: &[&[u8]], out: &mut [u8]) {
+    const BLOCK: usize = 256;
+    for (b, to) in out.chunks_mut(4 * BLOCK).enumerate() {
+        let mut sums = [0f64; BLOCK];
+        for p in parts {
+            let from = &p[4 * BLOCK * b..4 * BLOCK * b + to.len()];
+            for (s, bytes) in sums.iter_mut().zip(from.chunks_exact(4)) {
+                *s += f64::from(f32_at(bytes, 0));
+            }
+        }
+        for (bytes, s) in to.chunks_exact_mut(4).zip(sums) {
+            bytes.copy_from_slice(&(s as f32).to_le_bytes());
+        }
+    }
 }
 
 fn fold(parts: &[&[u8]], out: &mut [u8], f: impl Fn(f32, f32) -> f32) {
