@@ -22,7 +22,7 @@ setup:
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
 test: setup oracles
-	SHARDC_ORACLES=1 cargo test --workspace
+	SHARDC_ORACLES=1 cargo test --workspace --profile test-fast
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -32,3 +32,16 @@ $(TARGET)/oracles/ready: tests/oracles/requirements.txt
 	python3 -m venv $(TARGET)/oracles
 	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+DEMO := tests/corpus/tpu_p3_mlp_block_auto
+SHARDC := cargo run --release --quiet -p shardc --
+
+# Shardings as device grids, collectives with what caused them, the comparison with what JAX computed, the time.
+demo: setup
+	cargo build --release -p shardc
+	@echo; echo "== where everything lies"; $(SHARDC) show $(DEMO)/program.mlir
+	@echo; echo "== the collectives, and why they are there"
+	@$(SHARDC) compile --emit sdy --causes $(DEMO)/program.mlir | grep 'shardc.cause'
+	@echo; echo "== what they cost"; $(SHARDC) cost --target v5e:4x2 $(DEMO)/program.mlir
+	@echo; echo "== on 8 simulated devices, compared with what JAX computed"
+	@$(SHARDC) run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(DEMO)/expected.npz --repeat 5
