@@ -1,10 +1,12 @@
 """What Shardy's propagation makes of programs: the oracle of the propagation tests.
 
-    python propagate.py list FILE              the listing of one program, on stdout
-    python propagate.py expect DIR [FILE...]   writes DIR/<name>.txt for each program FILE
-    python propagate.py random DIR FIRST LAST  writes the random programs of these seeds and their listings into DIR
+    python propagate.py list FILE                the listing of one program, on stdout
+    python propagate.py corpus DIR PROGRAM...    writes DIR/<name>.txt for each corpus program <name>/program.mlir
+    python propagate.py programs DIR FILE...     writes each program with its listing behind it into DIR
+    python propagate.py random DIR FIRST LAST    the same for the random programs of these seeds
 
-Needs `pip install jax==0.10.2` (CPU is enough). Run by hand when programs are added; the tests read the listings.
+Needs `pip install jax==0.10.2` (CPU is enough). Run by hand when programs are added; the tests of `passes` read what
+it writes (`passes/tests/propagate`).
 
 A listing has one line for each function, argument, result and op in the order of the text, constants left out:
 indentation by depth, then what it is, then the number of its sharding in the table at the top (`-` for none). Ops
@@ -114,17 +116,36 @@ def listing(text):
     return Listing().module(propagate(text))
 
 
+def write(path, program):
+    """A program as MLIR prints it and, in comments, its listing."""
+    from jax._src.interpreters import mlir
+    from jaxlib.mlir import ir
+
+    with mlir.make_ir_context():
+        text = str(ir.Module.parse(program))
+    expected = "".join(f"// {line}".rstrip() + "\n" for line in listing(text).splitlines())
+    with open(path, "w") as out:
+        out.write(f"{text.rstrip()}\n\n// expected\n{expected}")
+
+
+def write_random(directory, seed):
+    try:
+        write(f"{directory}/random_{seed}.mlir", random_programs.program(seed))
+    except Exception as error:
+        print(f"seed {seed}: {str(error)[:300]}")
+
+
 def main():
     command, *arguments = sys.argv[1:]
     if command == "list":
         print(listing(open(arguments[0]).read()), end="")
-    elif command == "expect":
-        directory, *files = arguments
-        for file in files:
-            parts = file.split("/")
-            name = parts[-2] if parts[-1] == "program.mlir" else parts[-1].removesuffix(".mlir")
-            with open(f"{directory}/{name}.txt", "w") as out:
+    elif command == "corpus":
+        for file in arguments[1:]:
+            with open(f"{arguments[0]}/{file.split('/')[-2]}.txt", "w") as out:
                 out.write(listing(open(file).read()))
+    elif command == "programs":
+        for file in arguments[1:]:
+            write(f"{arguments[0]}/{file.split('/')[-1]}", open(file).read())
     elif command == "random":
         directory, first, last = arguments[0], int(arguments[1]), int(arguments[2])
         for seed in range(first, last):
@@ -135,24 +156,6 @@ def main():
                 os._exit(0)
             if os.waitpid(child, 0)[1] != 0:
                 print(f"seed {seed}: Shardy crashed")
-
-
-def write_random(directory, seed):
-    """Writes the program of a seed as Shardy prints it, and its listing; nothing if Shardy refuses the program."""
-    from jax._src.interpreters import mlir
-    from jaxlib.mlir import ir
-
-    try:
-        with mlir.make_ir_context():
-            text = str(ir.Module.parse(random_programs.program(seed)))
-        expected = listing(text)
-    except Exception as error:
-        print(f"seed {seed}: {str(error)[:300]}")
-        return
-    with open(f"{directory}/random_{seed}.mlir", "w") as out:
-        out.write(text)
-    with open(f"{directory}/random_{seed}.txt", "w") as out:
-        out.write(expected)
 
 
 if __name__ == "__main__":
