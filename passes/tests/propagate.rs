@@ -194,10 +194,10 @@ fn programs_as_shardy(folder: &str) {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let text = fs::read_to_string(path).unwrap();
         let (program, expected) = text.split_once(EXPECTED).unwrap_or_else(|| panic!("{name} has no listing"));
-        let expected: String =
-            expected.lines().map(|l| l.strip_prefix("//").unwrap_or(l)).fold(String::new(), |text, line| {
-                text + line.strip_prefix(' ').unwrap_or(line) + "\n"
-            });
+        let expected: String = expected
+            .lines()
+            .map(|l| l.strip_prefix("//").unwrap_or(l))
+            .fold(String::new(), |text, line| text + line.strip_prefix(' ').unwrap_or(line) + "\n");
         let found = listing_of(name, program);
         differences.extend(difference(&found, &expected).map(|d| format!("{name}: {d}")));
     }

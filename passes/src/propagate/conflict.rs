@@ -20,6 +20,7 @@ use super::sharding::{Sharding, ShardingId};
 
 /// Inserts the reshards.
 pub fn settle(engine: &mut Engine, program: &mut Program) {
+    let any_unreduced = engine.shardings.iter().any(|s| !s.unreduced.is_empty());
     for node in engine.graph.postorder(program, program.body()) {
         let role = engine.graph.node(node).role;
         let Some(op) = engine.graph.op(node).filter(|_| !role.terminator) else { continue };
@@ -29,7 +30,9 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
         if matches!(role.kind, Kind::Call | Kind::Function | Kind::Manual | Kind::Named) {
             continue;
         }
-        settle_unreduced(engine, program, node);
+        if any_unreduced {
+            settle_unreduced(engine, program, node);
+        }
         let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.settles()) else { continue };
         if settles == Settles::No || engine.rules.get(id).custom {
             continue;
@@ -47,7 +50,9 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
             _ => settle_result(engine, program, node, &rule, mesh),
         }
     }
-    settle_returns(engine, program);
+    if any_unreduced {
+        settle_returns(engine, program);
+    }
 }
 
 /// Combines what functions return where their results are not as unreduced.

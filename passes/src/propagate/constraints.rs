@@ -11,6 +11,9 @@ use super::sharding::{Sharding, ShardingId};
 
 /// Gives the operands of constraints and manual computations their shardings.
 pub fn apply(engine: &mut Engine, program: &mut Program) {
+    if !engine.graph.has(Kind::Constraint) && !engine.graph.has(Kind::Manual) {
+        return;
+    }
     for node in engine.graph.postorder(program, program.body()) {
         match engine.graph.node(node).role.kind {
             Kind::Constraint => apply_constraint(engine, program, node),

@@ -13,6 +13,9 @@ use super::sharding::{Sharding, ShardingId};
 
 /// Reads the groups, unites those that share a value, and gives the members of each what they agree on.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) {
+    if !engine.graph.has(Kind::Group) {
+        return;
+    }
     let mut members: BTreeMap<i64, Vec<(Val, Node)>> = BTreeMap::new();
     for node in engine.graph.postorder(program, program.body()) {
         if engine.graph.node(node).role.kind == Kind::Group

@@ -186,7 +186,8 @@ impl Engine {
 
     /// The origins of all values of the program.
     pub fn take_origins(&mut self) -> OriginTable {
-        let mut table = OriginTable { origins: self.origins.take().unwrap_or_default(), ..OriginTable::default() };
+        let Some(origins) = self.origins.take() else { return OriginTable::default() };
+        let mut table = OriginTable { origins, ..OriginTable::default() };
         for (i, &slot) in self.main.iter().flat_map(|m| &m.slots).enumerate() {
             table.starts.insert(slot, Start::FunctionResult(i));
         }

@@ -18,6 +18,9 @@ type Key = (String, Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
 /// Makes functions of the named computations of `program`.
 pub fn outline(engine: &mut Engine, program: &mut Program) {
+    if !engine.graph.has(Kind::Named) {
+        return;
+    }
     let body = program.body();
     let nodes: Vec<Node> = engine.graph.postorder(program, body);
     let named: Vec<Node> = nodes.into_iter().filter(|&n| engine.graph.node(n).role.kind == Kind::Named).collect();

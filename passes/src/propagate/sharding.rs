@@ -116,6 +116,11 @@ impl Shardings {
         self.set.get_index(id.0 as usize)
     }
 
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Sharding> {
+        self.set.iter()
+    }
+
     /// How many there are: their ids are `0..len`.
     pub fn len(&self) -> usize {
         self.set.len()

@@ -110,6 +110,9 @@ fn sink_arguments(engine: &mut Engine, program: &Program, node: Node, op: Op) {
 }
 
 fn remove_groups(engine: &mut Engine, program: &Program) {
+    if !engine.graph.has(Kind::Group) {
+        return;
+    }
     for node in all_nodes(&engine.graph, program) {
         if engine.graph.node(node).role.kind == Kind::Group {
             engine.graph.erase(program, node);
@@ -118,6 +121,9 @@ fn remove_groups(engine: &mut Engine, program: &Program) {
 }
 
 fn constraints_to_reshards(engine: &mut Engine, program: &mut Program) {
+    if !engine.graph.has(Kind::Constraint) {
+        return;
+    }
     let Some(def) = Registry::standard().get("sdy.reshard") else {
         return;
     };
@@ -164,9 +170,15 @@ fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
 
 fn make_divisible(engine: &mut Engine, program: &Program) {
     for node in all_nodes(&engine.graph, program) {
-        let op = engine.graph.op(node).filter(|_| engine.graph.node(node).role.kind == Kind::Function);
-        let arguments = op.and_then(|op| func::block(program, op)).map(|b| program.block_args(b)).unwrap_or_default();
-        arguments.iter().for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
+        match engine.graph.node(node).role.kind {
+            Kind::Function => {
+                let block = engine.graph.op(node).and_then(|op| func::block(program, op));
+                let arguments = block.map(|b| program.block_args(b)).unwrap_or_default();
+                arguments.iter().for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
+            }
+            Kind::Call => engine.graph.results(node).for_each(|r| make_value_divisible(engine, program, r)),
+            _ => {}
+        }
     }
     let results = engine.main.iter().chain(&engine.functions).flat_map(|function| {
         let values = engine.graph.operands(function.terminator).map(|v| engine.graph.program_value(v));
@@ -177,11 +189,6 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
         if let (Some(tensor), Some(sharding)) = (program.tensor_type(value), engine.shardings.get(id)) {
             let new = divisible(sharding, &tensor.shape);
             engine.graph.slots[slot.index()] = engine.shardings.intern(new);
-        }
-    }
-    for node in all_nodes(&engine.graph, program) {
-        if engine.graph.node(node).role.kind == Kind::Call {
-            engine.graph.results(node).for_each(|result| make_value_divisible(engine, program, result));
         }
     }
     let nodes: Vec<Node> = engine.manual.keys().copied().collect();

@@ -1,0 +1,197 @@
+//! Values: their shardings, what makes them, and who reads them, the newest use first.
+
+use dialect::ir::{Block, Program, Value};
+
+use super::super::sharding::ShardingId;
+use super::{EDGE_VALUE, Graph, Node, NodeKind, Slot, Use, UseData, Val};
+
+impl Graph {
+    /// Gives a value a slot of its own: an argument of a function.
+    pub fn own_slot(&mut self, value: Val) {
+        let slot = self.new_slot();
+        self.val_mut(value).slot = slot;
+    }
+
+    /// Where the sharding of a value is kept; [`Slot::NONE`] for arguments of regions nobody shards.
+    pub fn slot(&self, value: Val) -> Slot {
+        self.val(value).slot
+    }
+
+    /// The sharding of a value.
+    pub fn sharding(&self, value: Val) -> ShardingId {
+        let slot = self.val(value).slot;
+        if slot.is_some() { self.slots[slot.index()] } else { ShardingId::NONE }
+    }
+
+    /// The node that makes a value; [`Node::NONE`] for arguments of blocks.
+    pub fn def(&self, value: Val) -> Node {
+        self.val(value).def
+    }
+
+    /// The block a value is an argument of.
+    pub fn block_of_arg(&self, value: Val) -> Block {
+        Block::new(self.val(value).block as usize)
+    }
+
+    /// Whether it is a tensor of known sizes.
+    pub fn is_shaped(&self, value: Val) -> bool {
+        self.val(value).shaped
+    }
+
+    /// Whether it is a tensor of rank 0.
+    pub fn is_scalar(&self, value: Val) -> bool {
+        self.val(value).rank == Some(0)
+    }
+
+    /// Its rank; 0 for what is no tensor.
+    pub fn rank(&self, value: Val) -> usize {
+        self.val(value).rank.unwrap_or(0) as usize
+    }
+
+    /// The value whose sharding stands for this one's: that of its edge, else itself.
+    pub fn shardable(&self, value: Val) -> Val {
+        let slot = self.slot(value);
+        // Edges get their slots in order.
+        match self.edge_values.binary_search_by(|v| v.slot.cmp(&slot)) {
+            Ok(edge) => Val(EDGE_VALUE + edge as u32),
+            Err(_) => value,
+        }
+    }
+
+    /// Whether an edge hangs on it or hands it on.
+    pub fn has_edge(&self, value: Val) -> bool {
+        self.shardable(value).0 >= EDGE_VALUE
+    }
+
+    /// How many values the program has.
+    pub fn program_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Number of uses.
+    pub fn use_count(&self, value: Val) -> u32 {
+        self.val(value).uses
+    }
+
+    /// The uses, the newest first.
+    pub fn uses(&self, value: Val) -> UseIter<'_> {
+        UseIter { graph: self, next: self.val(value).first_use }
+    }
+
+    /// The node of a use.
+    pub fn user(&self, u: Use) -> Node {
+        self.uses[u.index()].node
+    }
+
+    /// The edge a use is a source of.
+    pub fn edge_of_use(&self, u: Use) -> Node {
+        self.uses[u.index()].edge
+    }
+
+    /// The value of a use.
+    pub fn value_of_use(&self, u: Use) -> Val {
+        self.uses[u.index()].value
+    }
+
+    /// The value of the program behind a value: an edge's is its owner.
+    pub fn program_value(&self, value: Val) -> Value {
+        match value.0.checked_sub(EDGE_VALUE) {
+            Some(edge) => self.edges[edge as usize].owner,
+            None => Value::new(value.index()),
+        }
+    }
+
+    /// Takes out the edge that hangs on `owner`, whose slot stays the owner's.
+    pub fn remove_edge(&mut self, program: &Program, owner: Val) {
+        let user = self.uses(owner).next().map(|u| self.user(u));
+        if let Some(edge) = user.filter(|&n| matches!(self.node(n).kind, NodeKind::Edge(_))) {
+            let result = self.result(edge, 0);
+            self.replace_uses(result, owner, |_, _| true);
+            self.erase(program, edge);
+        }
+    }
+
+    fn link(&mut self, u: Use) {
+        let value = self.uses[u.index()].value;
+        let first = self.val(value).first_use;
+        let data = &mut self.uses[u.index()];
+        data.prev = Use::NONE;
+        data.next = first;
+        if first.is_some() {
+            self.uses[first.index()].prev = u;
+        }
+        let value = self.val_mut(value);
+        value.first_use = u;
+        value.uses += 1;
+    }
+
+    pub(super) fn unlink(&mut self, u: Use) {
+        let UseData { value, prev, next, .. } = self.uses[u.index()];
+        if next.is_some() {
+            self.uses[next.index()].prev = prev;
+        }
+        if prev.is_some() {
+            self.uses[prev.index()].next = next;
+        } else {
+            self.val_mut(value).first_use = next;
+        }
+        self.val_mut(value).uses -= 1;
+    }
+
+    pub(super) fn link_uses(&mut self, node: Node) {
+        for u in self.operand_uses(node) {
+            self.link(u);
+        }
+    }
+
+    /// Orders the uses by what stands under `block` as if the block had just been copied: a copy makes an op before
+    /// what is inside it.
+    pub fn relink_copied(&mut self, program: &Program, block: Block) {
+        let mut nodes = Vec::new();
+        self.preorder(program, block, &mut |node| nodes.push(node));
+        for &node in &nodes {
+            self.operand_uses(node).for_each(|u| self.unlink(u));
+        }
+        for &node in &nodes {
+            self.link_uses(node);
+        }
+    }
+
+    /// Makes a use read `value`.
+    pub fn set_use(&mut self, u: Use, value: Val) {
+        self.unlink(u);
+        self.uses[u.index()].value = value;
+        self.link(u);
+    }
+
+    /// Makes the uses of `old` that `which` picks read `new`.
+    pub fn replace_uses(&mut self, old: Val, new: Val, which: impl Fn(&Self, Use) -> bool) {
+        let mut u = self.val(old).first_use;
+        while u.is_some() {
+            let next = self.uses[u.index()].next;
+            if which(self, u) {
+                self.set_use(u, new);
+            }
+            u = next;
+        }
+    }
+}
+
+/// The uses of a value, the newest first.
+pub struct UseIter<'a> {
+    graph: &'a Graph,
+    next: Use,
+}
+
+impl Iterator for UseIter<'_> {
+    type Item = Use;
+
+    fn next(&mut self) -> Option<Use> {
+        let u = self.next;
+        if !u.is_some() {
+            return None;
+        }
+        self.next = self.graph.uses[u.index()].next;
+        Some(u)
+    }
+}
