@@ -1,10 +1,10 @@
 //! Devices that share no memory: operands travel as messages, one copy to each member.
 //!
 //! The shape other transports have: a message names its collective, and a device that gets one it doesn't expect
-//! knows that the devices' programs disagree.
+//! knows that the devices' programs disagree. Devices of one process can also see when they wait in a ring.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Site, Transport};
 
@@ -20,6 +20,16 @@ pub struct Channels {
     senders: Vec<Vec<Mutex<Sender<Message>>>>,
     /// `receivers[to][from]`
     receivers: Vec<Vec<Mutex<Receiver<Message>>>>,
+    /// For whose message a device waits, which has not been sent, and at which collective. Locked to send.
+    waits: Mutex<Vec<Option<(usize, usize)>>>,
+}
+
+/// Why nothing was received.
+enum Nothing {
+    /// The sender is gone.
+    Gone,
+    /// The devices wait for each other; the collective where the sender is.
+    Ring(usize),
 }
 
 impl Channels {
@@ -34,13 +44,41 @@ impl Channels {
                 to.push(Mutex::new(r));
             }
         }
-        Self { sites: sites.to_vec(), senders, receivers }
+        Self { sites: sites.to_vec(), senders, receivers, waits: Mutex::new(vec![None; devices]) }
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Vec<Option<(usize, usize)>>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn send(&self, from: usize, to: usize, message: Message) {
         let sender = self.senders[from][to].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = self.waits();
         // Who no longer listens has said so by a message of its own.
         let _ = sender.send(message);
+        if waits[to].is_some_and(|(device, _)| device == from) {
+            waits[to] = None;
+        }
+    }
+
+    /// The next message of `from`. Sends hold the lock too, so a recorded wait is for a message not sent yet.
+    fn receive(&self, device: usize, from: usize, site: usize) -> Result<Message, Nothing> {
+        let receiver = self.receivers[device][from].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = self.waits();
+        if let Ok(message) = receiver.try_recv() {
+            return Ok(message);
+        }
+        let mut next = from;
+        for _ in 0..waits.len() {
+            match waits[next] {
+                Some((other, _)) if other == device => return Err(Nothing::Ring(waits[from].map_or(site, |w| w.1))),
+                Some((other, _)) => next = other,
+                None => break,
+            }
+        }
+        waits[device] = Some((from, site));
+        drop(waits);
+        receiver.recv().map_err(|RecvError| Nothing::Gone)
     }
 }
 
@@ -64,16 +102,22 @@ impl Transport for Channels {
                 received.push(None);
                 continue;
             }
-            let receiver = self.receivers[device][from].lock().unwrap_or_else(PoisonError::into_inner);
-            match receiver.recv() {
+            match self.receive(device, from, site) {
                 Ok(Message::Operand { site: s, bytes }) if s == site => received.push(Some(bytes)),
                 Ok(Message::Operand { site: s, .. }) => {
                     let other = self.sites.get(s).map_or("another collective", |o| &o.name);
                     return Err(format!("device {device} is at {}, device {from} at {other}", here.name));
                 }
                 Ok(Message::Left(Some(f))) => return Err(format!("device {from} failed: {f}")),
-                Ok(Message::Left(None)) | Err(_) => {
+                Ok(Message::Left(None)) | Err(Nothing::Gone) => {
                     return Err(format!("device {from} ended before it took part in {}", here.name));
+                }
+                Err(Nothing::Ring(s)) => {
+                    let other = self.sites.get(s).map_or("another collective", |o| &o.name);
+                    return Err(format!(
+                        "device {device} at {} and device {from} at {other} wait for each other",
+                        here.name
+                    ));
                 }
             }
         }

@@ -6,6 +6,7 @@
 
 mod channels;
 mod plan;
+mod reduce;
 mod shared;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,9 @@
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
-use dialect::scalar::{Scalar, ScalarOp};
-use half::{bf16, f16};
+use dialect::scalar::Scalar;
 
-use super::{Site, Transport};
+use super::{Site, Transport, reduce};
 
 /// One collective of a program, ready to run.
 #[derive(Clone, Debug)]
@@ -195,11 +194,9 @@ impl Plan {
     fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
         let Some(body) = &self.body else { return out.fill(0) };
         let op = body.as_binary();
-        match (self.element, op) {
-            (ElementType::F32, Some(op)) if fold_f32(op, parts, out) => {}
-            (ElementType::BF16, Some(ScalarOp::Add)) => fold_wide(parts, out, |b| bf16::from_le_bytes(b).to_f32(), |v| bf16::from_f32(v).to_le_bytes()),
-            (ElementType::F16, Some(ScalarOp::Add)) => fold_wide(parts, out, |b| f16::from_le_bytes(b).to_f32(), |v| f16::from_f32(v).to_le_bytes()),
-            _ => {
+        match op.and_then(|op| reduce::combine(op, self.element)) {
+            Some(combine) => combine(parts, out),
+            None => {
                 let width = self.element.bytes();
                 let mut bytes = Vec::with_capacity(width);
                 for (at, to) in out.chunks_exact_mut(width).enumerate() {
@@ -217,54 +214,5 @@ impl Plan {
                 }
             }
         }
-    }
-}
-
-fn f32_at(part: &[u8], at: usize) -> f32 {
-    let b = &part[at..at + 4];
-    f32::from_le_bytes([b[0], b[1], b[2], b[3]])
-}
-
-fn fold_f32(op: ScalarOp, parts: &[&[u8]], out: &mut [u8]) -> bool {
-    match op {
-        ScalarOp::Add => sum_f32(parts, out),
-        ScalarOp::Mul => fold(parts, out, |a, b| a * b),
-        _ => return false,
-    }
-    true
-}
-
-/// Sums in f64, block by block, rounded once.
-fn sum_f32(parts: &[&[u8]], out: &mut [u8]) {
-    const BLOCK: usize = 256;
-    for (b, to) in out.chunks_mut(4 * BLOCK).enumerate() {
-        let mut sums = [0f64; BLOCK];
-        for p in parts {
-            let from = &p[4 * BLOCK * b..4 * BLOCK * b + to.len()];
-            for (s, bytes) in sums.iter_mut().zip(from.chunks_exact(4)) {
-                *s += f64::from(f32_at(bytes, 0));
-            }
-        }
-        for (bytes, s) in to.chunks_exact_mut(4).zip(sums) {
-            bytes.copy_from_slice(&(s as f32).to_le_bytes());
-        }
-    }
-}
-
-fn fold(parts: &[&[u8]], out: &mut [u8], f: impl Fn(f32, f32) -> f32) {
-    out.copy_from_slice(parts[0]);
-    for p in &parts[1..] {
-        for (to, from) in out.chunks_exact_mut(4).zip(p.chunks_exact(4)) {
-            let v = f(f32_at(to, 0), f32_at(from, 0));
-            to.copy_from_slice(&v.to_le_bytes());
-        }
-    }
-}
-
-/// A sum of narrow floats, rounded once.
-fn fold_wide(parts: &[&[u8]], out: &mut [u8], widen: impl Fn([u8; 2]) -> f32, round: impl Fn(f32) -> [u8; 2]) {
-    for (i, to) in out.chunks_exact_mut(2).enumerate() {
-        let sum = parts.iter().map(|p| widen([p[2 * i], p[2 * i + 1]])).fold(0.0f32, |a, b| a + b);
-        to.copy_from_slice(&round(sum));
     }
 }

@@ -3,7 +3,11 @@
 //!
 //! A group meets twice at a collective: when all operands stand, and when all have read. Threads block, never spin.
 //! Nobody waits forever: a device that leaves or fails, and devices that all wait, end the run with an error.
+//!
+//! **Invariant:** an operand is seen only by members of a complete group, and its owner stays until all of them have
+//! read. A failure elsewhere ends the first wait, taking the operand back, but never the second: readers don't block.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -73,17 +77,15 @@ impl Shared {
         }
     }
 
-    /// Waits until `ready`; the number of waiting devices is kept, so that the last one sees a deadlock.
-    fn wait<'g>(
+    /// Waits until all operands stand; the number of waiting devices is kept, so that the last one sees a deadlock.
+    /// An error takes the operand at `position` back before anyone can see it.
+    fn wait_for_operands<'g>(
         &self,
         site: usize,
         group: &'g Group,
+        position: usize,
         mut meeting: MutexGuard<'g, Meeting>,
-        ready: impl Fn(&Meeting) -> bool,
     ) -> Result<MutexGuard<'g, Meeting>, String> {
-        if ready(&meeting) {
-            return Ok(meeting);
-        }
         let stuck = {
             let mut devices = lock(&self.devices);
             devices.waiting += 1;
@@ -97,20 +99,38 @@ impl Shared {
                 None => None,
             }
         };
-        if let Some(message) = stuck {
-            drop(meeting);
-            self.fail(message.clone());
-            return Err(message);
-        }
         loop {
-            if self.failed.load(Ordering::SeqCst) {
+            if meeting.arrived == group.members.len() {
+                return Ok(meeting);
+            }
+            if stuck.is_some() || self.failed.load(Ordering::SeqCst) {
+                meeting.operands[position] = None;
+                meeting.arrived -= 1;
                 drop(meeting);
+                if let Some(message) = stuck {
+                    self.fail(message);
+                }
                 return Err(self.failure());
             }
             meeting = group.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
-            if ready(&meeting) {
-                return Ok(meeting);
+        }
+    }
+
+    /// Counts a member that has read, and waits until all have.
+    fn wait_for_readers(&self, group: &Group, round: u64) {
+        let mut meeting = lock(&group.meeting);
+        meeting.read += 1;
+        let n = group.members.len();
+        if meeting.read == n {
+            *meeting = Meeting { operands: vec![None; n], round: round + 1, ..Meeting::default() };
+            if n > 1 {
+                self.release(group);
             }
+            return;
+        }
+        lock(&self.devices).waiting += 1;
+        while meeting.round == round {
+            meeting = group.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -134,6 +154,10 @@ impl Transport for Shared {
         let group = &self.sites[site].1[group];
         let position = group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
         let mut meeting = lock(&group.meeting);
+        if self.failed.load(Ordering::SeqCst) {
+            drop(meeting);
+            return Err(self.failure());
+        }
         let round = meeting.round;
         meeting.operands[position] = Some((mine.as_ptr() as usize, mine.len()));
         meeting.arrived += 1;
@@ -142,26 +166,17 @@ impl Transport for Shared {
                 self.release(group);
             }
         } else {
-            meeting = self.wait(at, group, meeting, |m| m.arrived == group.members.len())?;
+            meeting = self.wait_for_operands(at, group, position, meeting)?;
         }
         let operands: Vec<(usize, usize)> = meeting.operands.iter().flatten().copied().collect();
         drop(meeting);
-        // SAFETY: each address and length is that of a slice whose owner stays in this function until every member
-        // has counted itself in `read` below, so it is alive and nobody writes it.
+        // SAFETY: each address and length is that of a slice whose owner stays in this function, even if it panics,
+        // until every member has counted itself as a reader below, so it is alive and nobody writes it.
         let slices: Vec<&[u8]> =
             operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect();
-        read(&slices);
-        let mut meeting = lock(&group.meeting);
-        meeting.read += 1;
-        if meeting.read == group.members.len() {
-            let n = group.members.len();
-            *meeting = Meeting { operands: vec![None; n], round: round + 1, ..Meeting::default() };
-            if n > 1 {
-                self.release(group);
-            }
-            return Ok(());
-        }
-        self.wait(at, group, meeting, |m| m.round != round).map(drop)
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&slices)));
+        self.wait_for_readers(group, round);
+        outcome.map_err(|panic| resume_unwind(panic))
     }
 
     fn leave(&self, device: usize, failure: Option<&str>) {

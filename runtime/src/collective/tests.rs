@@ -1,4 +1,8 @@
-//! Both transports, against pieces cut and put together by hand.
+//! Both transports, against pieces cut and put together by hand; and that nobody hangs or reads what is gone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
@@ -6,7 +10,7 @@ use dialect::literal::Literal;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Channels, Plan, Shared, Transport};
+use super::{Channels, Plan, Shared, Site, Transport};
 
 fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     let n = shape.iter().product::<i64>() as usize;
@@ -140,6 +144,85 @@ fn who_leaves_is_named_and_nobody_hangs() {
             for e in errors {
                 assert!(e.contains("device 2"), "{e}");
             }
+        }
+    }
+}
+
+fn sites(groups: &[&[usize]]) -> Vec<Site> {
+    groups.iter().enumerate().map(|(i, g)| Site { name: format!("op{i}"), groups: vec![g.to_vec()] }).collect()
+}
+
+#[test]
+fn an_operand_outlives_its_readers_whatever_fails_elsewhere() {
+    let shared = Shared::new(3, &sites(&[&[0, 1]]));
+    let (is_owner_gone, was_gone) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let result = shared.share(0, 0, 0, &[1; 64], &mut |_| {});
+            is_owner_gone.store(true, Ordering::SeqCst);
+            assert_eq!(result, Ok(()));
+        });
+        s.spawn(|| {
+            let result = shared.share(1, 0, 0, &[2; 64], &mut |all| {
+                shared.leave(2, Some("out of memory"));
+                std::thread::sleep(Duration::from_millis(50));
+                was_gone.store(is_owner_gone.load(Ordering::SeqCst), Ordering::SeqCst);
+                assert_eq!(all, [&[1; 64], &[2; 64]]);
+            });
+            assert_eq!(result, Ok(()));
+        });
+    });
+    assert!(!was_gone.load(Ordering::SeqCst));
+    // What comes after the failure fails.
+    assert_eq!(shared.share(0, 0, 0, &[], &mut |_| {}), Err("device 2 failed: out of memory".to_owned()));
+}
+
+#[test]
+fn an_operand_taken_back_is_never_read() {
+    let shared = Shared::new(3, &sites(&[&[0, 1]]));
+    std::thread::scope(|s| {
+        let first = s.spawn(|| shared.share(0, 0, 0, &[1; 64], &mut |_| panic!("nobody else came")));
+        std::thread::sleep(Duration::from_millis(20));
+        shared.leave(2, Some("out of memory"));
+        assert!(first.join().expect("no panic").is_err());
+    });
+    assert!(shared.share(1, 0, 0, &[2; 64], &mut |_| panic!("device 0 has gone")).is_err());
+}
+
+#[test]
+fn a_reader_that_panics_keeps_nobody() {
+    let shared = Shared::new(2, &sites(&[&[0, 1]]));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let read = catch_unwind(AssertUnwindSafe(|| shared.share(0, 0, 0, &[1], &mut |_| panic!("as planned"))));
+            assert!(read.is_err());
+            shared.leave(0, Some("it panicked"));
+        });
+        assert_eq!(shared.share(1, 0, 0, &[2], &mut |_| {}), Ok(()));
+        assert_eq!(shared.share(1, 0, 0, &[2], &mut |_| {}), Err("device 0 failed: it panicked".to_owned()));
+    });
+}
+
+#[test]
+fn devices_at_different_collectives_do_not_hang() {
+    // In a ring each waits for the next; in the other case two wait for a third that waits for them.
+    let rings: [(&[&[usize]], [usize; 3]); 2] =
+        [(&[&[0, 1], &[1, 2], &[2, 0]], [0, 1, 2]), (&[&[0, 1, 2], &[0, 1, 2]], [0, 0, 1])];
+    for (groups, at) in rings {
+        let sites = sites(groups);
+        let shared = Shared::new(3, &sites);
+        let channels = Channels::new(3, &sites);
+        for transport in [&shared as &dyn Transport, &channels] {
+            std::thread::scope(|s| {
+                for (device, site) in at.into_iter().enumerate() {
+                    s.spawn(move || {
+                        let result = transport.share(device, site, 0, &[0], &mut |_| panic!("the group is incomplete"));
+                        let error = result.expect_err("the devices disagree");
+                        transport.leave(device, Some(&error));
+                        assert!(error.contains("op"), "{error}");
+                    });
+                }
+            });
         }
     }
 }

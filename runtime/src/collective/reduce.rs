@@ -1,0 +1,275 @@
+//! Combining many devices' operands fast, for the combinations that reductions are made of.
+//!
+//! Operands combine element by element in the order given. bf16 and f16 are combined in f32, f32 is summed in f64; they
+//! are rounded once, whatever the number of devices. Blocks of partial results stay in the nearest cache, so every operand is read once.
+
+use dialect::ir::ElementType;
+use dialect::scalar::ScalarOp;
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+/// Combines the operands into the last argument. All have the same length, whole elements.
+pub(super) type Combine = fn(&[&[u8]], &mut [u8]);
+
+/// Elements combined at a time.
+const BLOCK: usize = 512;
+
+/// An element type in memory and the type its combinations are computed in.
+trait Element {
+    /// The type of partial results.
+    type Sum: Copy + Default;
+    /// Bytes in memory.
+    const BYTES: usize;
+
+    /// Reads elements.
+    fn load(from: &[u8], to: &mut [Self::Sum]);
+    /// Writes elements, rounding where the type in memory is narrower.
+    fn store(from: &[Self::Sum], to: &mut [u8]);
+}
+
+macro_rules! plain_elements {
+    ($($ty:ty)*) => {$(
+        impl Element for $ty {
+            type Sum = $ty;
+            const BYTES: usize = size_of::<$ty>();
+
+            fn load(from: &[u8], to: &mut [$ty]) {
+                for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
+                    *to = <$ty>::from_le_bytes(*from);
+                }
+            }
+
+            fn store(from: &[$ty], to: &mut [u8]) {
+                for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
+                    *to = from.to_le_bytes();
+                }
+            }
+        }
+    )*};
+}
+
+plain_elements!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+
+/// The upper half of an f32.
+struct Bf16;
+
+impl Element for Bf16 {
+    type Sum = f32;
+    const BYTES: usize = 2;
+
+    fn load(from: &[u8], to: &mut [f32]) {
+        for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
+            *to = f32::from_bits(u32::from(u16::from_le_bytes(*from)) << 16);
+        }
+    }
+
+    fn store(from: &[f32], to: &mut [u8]) {
+        for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
+            // To nearest even, without the branch that would keep the loop scalar.
+            let bits = from.to_bits();
+            let rounded = bits.wrapping_add(0x7FFF + ((bits >> 16) & 1)) >> 16;
+            let nan = (bits >> 16) | 0x40;
+            *to = ((if from.is_nan() { nan } else { rounded }) as u16).to_le_bytes();
+        }
+    }
+}
+
+/// f32 summed in f64.
+struct Single;
+
+impl Element for Single {
+    type Sum = f64;
+    const BYTES: usize = 4;
+
+    fn load(from: &[u8], to: &mut [f64]) {
+        for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
+            *to = f64::from(f32::from_le_bytes(*from));
+        }
+    }
+
+    fn store(from: &[f64], to: &mut [u8]) {
+        for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
+            *to = (*from as f32).to_le_bytes();
+        }
+    }
+}
+
+/// IEEE 754 half precision.
+struct Half;
+
+impl Element for Half {
+    type Sum = f32;
+    const BYTES: usize = 2;
+
+    fn load(from: &[u8], to: &mut [f32]) {
+        let mut bits = [f16::ZERO; BLOCK];
+        let bits = &mut bits[..to.len()];
+        for (to, from) in bits.iter_mut().zip(from.as_chunks().0) {
+            *to = f16::from_le_bytes(*from);
+        }
+        bits.convert_to_f32_slice(to);
+    }
+
+    fn store(from: &[f32], to: &mut [u8]) {
+        let mut bits = [f16::ZERO; BLOCK];
+        let bits = &mut bits[..from.len()];
+        bits.convert_from_f32_slice(from);
+        for (to, from) in to.as_chunks_mut().0.iter_mut().zip(bits) {
+            *to = from.to_le_bytes();
+        }
+    }
+}
+
+fn blocks<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+    let Some((first, rest)) = operands.split_first() else { return };
+    let (mut sums, mut values) = ([E::Sum::default(); BLOCK], [E::Sum::default(); BLOCK]);
+    for (index, out) in out.chunks_mut(BLOCK * E::BYTES).enumerate() {
+        let range = index * BLOCK * E::BYTES..index * BLOCK * E::BYTES + out.len();
+        let count = out.len() / E::BYTES;
+        let (sums, values) = (&mut sums[..count], &mut values[..count]);
+        E::load(&first[range.clone()], sums);
+        for operand in rest {
+            E::load(&operand[range.clone()], values);
+            for (sum, &value) in sums.iter_mut().zip(values.iter()) {
+                *sum = combine(*sum, value);
+            }
+        }
+        E::store(sums, out);
+    }
+}
+
+macro_rules! of_integers {
+    ($ty:ty, $op:expr) => {
+        match $op {
+            ScalarOp::Add => |all, out| blocks::<$ty>(all, out, |a, b| a.wrapping_add(b)),
+            ScalarOp::Mul => |all, out| blocks::<$ty>(all, out, |a, b| a.wrapping_mul(b)),
+            ScalarOp::Max => |all, out| blocks::<$ty>(all, out, |a, b| a.max(b)),
+            ScalarOp::Min => |all, out| blocks::<$ty>(all, out, |a, b| a.min(b)),
+            ScalarOp::And => |all, out| blocks::<$ty>(all, out, |a, b| a & b),
+            ScalarOp::Or => |all, out| blocks::<$ty>(all, out, |a, b| a | b),
+            ScalarOp::Xor => |all, out| blocks::<$ty>(all, out, |a, b| a ^ b),
+            _ => return None,
+        }
+    };
+}
+
+macro_rules! of_floats {
+    ($element:ty, $sum:ident, $op:expr) => {
+        match $op {
+            ScalarOp::Add => |all, out| blocks::<$element>(all, out, |a, b| a + b),
+            ScalarOp::Mul => |all, out| blocks::<$element>(all, out, |a, b| a * b),
+            // NaN wins, and equal numbers differ at most in the sign of zero, where +0 is the larger.
+            ScalarOp::Max => |all, out| {
+                blocks::<$element>(all, out, |a, b| {
+                    let larger = if a > b { a } else { b };
+                    let ordered = if a == b { $sum::from_bits(a.to_bits() & b.to_bits()) } else { larger };
+                    if a.is_nan() || b.is_nan() { a + b } else { ordered }
+                })
+            },
+            ScalarOp::Min => |all, out| {
+                blocks::<$element>(all, out, |a, b| {
+                    let smaller = if a < b { a } else { b };
+                    let ordered = if a == b { $sum::from_bits(a.to_bits() | b.to_bits()) } else { smaller };
+                    if a.is_nan() || b.is_nan() { a + b } else { ordered }
+                })
+            },
+            _ => return None,
+        }
+    };
+}
+
+/// The fast way to combine elements of a type by `op`; `None` where there is none.
+pub(super) fn combine(op: ScalarOp, element: ElementType) -> Option<Combine> {
+    Some(match element {
+        ElementType::I1 => match op {
+            ScalarOp::Add | ScalarOp::Max | ScalarOp::Or => |all, out| blocks::<u8>(all, out, |a, b| a | b),
+            ScalarOp::Mul | ScalarOp::Min | ScalarOp::And => |all, out| blocks::<u8>(all, out, |a, b| a & b),
+            _ => return None,
+        },
+        ElementType::I8 => of_integers!(i8, op),
+        ElementType::I16 => of_integers!(i16, op),
+        ElementType::I32 => of_integers!(i32, op),
+        ElementType::I64 => of_integers!(i64, op),
+        ElementType::UI8 => of_integers!(u8, op),
+        ElementType::UI16 => of_integers!(u16, op),
+        ElementType::UI32 => of_integers!(u32, op),
+        ElementType::UI64 => of_integers!(u64, op),
+        ElementType::BF16 => of_floats!(Bf16, f32, op),
+        ElementType::F16 => of_floats!(Half, f32, op),
+        ElementType::F32 if op == ScalarOp::Add => |all, out| blocks::<Single>(all, out, |a, b| a + b),
+        ElementType::F32 => of_floats!(f32, f32, op),
+        ElementType::F64 => of_floats!(f64, f64, op),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect::scalar::Scalar;
+
+    use super::*;
+
+    /// Elements of random bits, among them zeros of both signs, infinities and NaN.
+    fn random(element: ElementType, count: usize, seed: u64) -> Vec<u8> {
+        let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
+        let mut state = seed;
+        let mut out = Vec::new();
+        for _ in 0..count {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let bits = (state >> 24) as usize;
+            let value = match element {
+                _ if !element.is_float() => Scalar::Int((state >> 3) as i128),
+                _ if bits % 3 == 0 => Scalar::Float(special[bits / 3 % special.len()]),
+                _ => Scalar::Float((bits % 4096) as f64 / 64.0 - 32.0),
+            };
+            value.encode(element, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn two_operands_combine_as_the_operation_says() {
+        let ops = [
+            ScalarOp::Add, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min, ScalarOp::And, ScalarOp::Or, ScalarOp::Xor,
+        ];
+        let mut count = 0;
+        for &element in ElementType::ALL {
+            for op in ops {
+                let Some(combine) = combine(op, element) else { continue };
+                count += 1;
+                let operands = [random(element, 1300, 1), random(element, 1300, 2)];
+                let mut out = vec![0; operands[0].len()];
+                combine(&[&operands[0], &operands[1]], &mut out);
+                let width = element.bytes();
+                for (at, got) in out.chunks(width).enumerate() {
+                    let value = |d: usize| Scalar::decode(element, &operands[d][at * width..(at + 1) * width]);
+                    let mut want = Vec::new();
+                    op.apply(element, element, &[value(0), value(1)]).encode(element, &mut want);
+                    let is_nan = |bytes: &[u8]| matches!(Scalar::decode(element, bytes), Scalar::Float(v) if v.is_nan());
+                    let is_same = got == want || (is_nan(got) && is_nan(&want));
+                    assert!(is_same, "{op:?} {element:?} {:?} {:?}: {got:?} {want:?}", value(0), value(1));
+                }
+            }
+        }
+        // Booleans have six, eight integers seven each, four floats four each.
+        assert_eq!(count, 6 + 8 * 7 + 4 * 4);
+    }
+
+    #[test]
+    fn narrow_floats_round_once() {
+        // 256 + 7: in steps of bf16 it would stay at 256.
+        let all: Vec<Vec<u8>> = [256.0f64, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+            .iter()
+            .map(|&v| {
+                let mut bytes = Vec::new();
+                Scalar::Float(v).encode(ElementType::BF16, &mut bytes);
+                bytes
+            })
+            .collect();
+        let mut out = [0; 2];
+        let add = combine(ScalarOp::Add, ElementType::BF16).expect("sums of bf16");
+        add(&all.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut out);
+        // 263 lies between 262 and 264, and 264 is even.
+        assert_eq!(Scalar::decode(ElementType::BF16, &out), Scalar::Float(264.0));
+    }
+}
