@@ -27,8 +27,10 @@
 //! Manual computations: one mesh; manual axes exist, once, and not manual around it; they stand before the others in
 //! each dimension and divide it; the body's types are those of the pieces. Shardy's collectives: `out_sharding` is
 //! what the axes make of the operand's sharding. Members of a sharding group are all inside one manual computation
-//! or all outside. Barriers close one direction at least. Sharding rules fit the op. Sources: the StableHLO
-//! specification, Shardy's dialect documentation and its verifiers.
+//! or all outside. Barriers close one direction at least. Sharding rules fit the op. Parts of unreduced values are
+//! combined as they were made, and only sums come about by a change of sharding. A data-flow edge is its operand's
+//! only reader; the operand has known sizes and is no result of an annotation. Sources: the StableHLO specification,
+//! Shardy's dialect documentation and its verifiers.
 
 mod collective;
 mod manual;
@@ -38,6 +40,7 @@ mod rule;
 mod sharding;
 mod structure;
 mod symbols;
+mod unreduced;
 
 use rustc_hash::FxHashMap;
 
@@ -58,6 +61,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
         meshes: FxHashMap::default(),
         manual: Vec::new(),
         groups: FxHashMap::default(),
+        uses: Vec::new(),
     };
     verifier.meshes();
     verifier.symbols();
@@ -91,6 +95,8 @@ struct Verifier<'a> {
     manual: Vec<(Name, Op)>,
     /// The first member of each sharding group, and the manual computation it stands in.
     groups: FxHashMap<i64, (Op, Option<Op>)>,
+    /// How often each value is read.
+    uses: Vec<u32>,
 }
 
 impl<'a> Verifier<'a> {

@@ -213,7 +213,7 @@ fn shardings_and_types() {
     check(
         "sdy.mesh @m = <[\"a\"=2]>\nfunc.func @main(%t: !stablehlo.token {sdy.sharding = #sdy.sharding<@m, [{}]>}, %z: tensor<0xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}]>}, %s: tensor<f32> {sdy.sharding = 3 : i64}) { return }",
         &[
-            ("func.func", "!stablehlo.token is no tensor, so it can't be cut"),
+            ("func.func", "!stablehlo.token has no dimensions, so it can't be cut"),
             ("func.func", "dimension 0 of size 0 is cut"),
             ("func.func", "sdy.sharding of argument 2 is no sharding"),
         ],
@@ -364,4 +364,58 @@ fn sharding_rules() {
     rule("([i, i])->([i, j]) {i=8, j=8}", &["operand 0 has one factor in two places"]);
     rule("([i, j])->([i, j]) {i=8, j=8} reduction={j}", &["result 0 is mapped to a reduction factor"]);
     rule("([i, j])->([i, j]) {i=8, j=8, k=2}", &["factor 2 of the sharding rule is in no mapping"]);
+}
+
+#[test]
+fn unreduced_axes() {
+    let from = |sharding: &str, op: &str| {
+        format!("%0 = sdy.sharding_constraint %a {sharding} : tensor<8x8xf32> %1 = {op} : tensor<8x8xf32>")
+    };
+    let (whole, sum) = ("<@m, [{}, {}]>", "<@m, [{}, {}], unreduced={\"a\", \"b\"}>");
+    let max = "<@m, [{}, {}], unreduced=max{\"b\"}>";
+    check_body(&from(sum, &format!("sdy.reshard %0 {whole}")), &[]);
+    check_body(&from(max, &format!("sdy.reshard %0 {whole}")), &[]);
+    check_body(&from(whole, &format!("sdy.reshard %0 {sum}")), &[]);
+    check_body(
+        &from(whole, &format!("sdy.reshard %0 {max}")),
+        &[("sdy.reshard", "'sdy.reshard' can make parts that add up, not ones unreduced by max")],
+    );
+    check_body(
+        &from(sum, &format!("sdy.reshard %0 {max}")),
+        &[("sdy.reshard", "'sdy.reshard' can't turn parts unreduced by sum into ones unreduced by max")],
+    );
+    check_body(
+        &from(max, &format!("sdy.all_reduce {{\"b\"}} %0 out_sharding={whole}")),
+        &[("sdy.all_reduce", "'sdy.all_reduce' combines by sum, but the operand is unreduced by max")],
+    );
+    check_body(&from(max, &format!("sdy.all_reduce max {{\"b\"}} %0 out_sharding={whole}")), &[]);
+    check_body(
+        &from("<@m, [{}, {}], unreduced={\"b\":(1)2}>", "sdy.all_reduce {} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>"),
+        &[("sdy.all_reduce", "'sdy.all_reduce' can't make a value unreduced")],
+    );
+    check_body(
+        "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced=max{\"b\"}> : tensor<8x8xf32>",
+        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': the parts it makes add up, but out_sharding is unreduced by max")],
+    );
+}
+
+#[test]
+fn data_flow_edges() {
+    check_body("%0 = sdy.data_flow_edge %a : tensor<8x8xf32>", &[]);
+    check_body(
+        "%0 = sdy.data_flow_edge %a : tensor<8x8xf32> %1 = stablehlo.abs %a : tensor<8x8xf32>",
+        &[("%a", "the operand of 'sdy.data_flow_edge' is read by others too")],
+    );
+    check_body(
+        "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.data_flow_edge %0 : tensor<8x8xf32>",
+        &[("%0", "the operand of 'sdy.data_flow_edge' is made by an op of Shardy's without regions")],
+    );
+    check_body(
+        "%0 = stablehlo.abs %a : tensor<8x8xf32> %1 = sdy.func_data_flow_edge %0 : tensor<8x8xf32>",
+        &[("%0", "the operand of 'sdy.func_data_flow_edge' is neither a function's argument nor a call's result")],
+    );
+    check(
+        "func.func @main(%a: tensor<?xf32>) { %0 = sdy.data_flow_edge %a : tensor<?xf32> return }",
+        &[("sdy.data_flow_edge", "'sdy.data_flow_edge' needs a tensor of known sizes")],
+    );
 }

@@ -7,11 +7,11 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{OpRef, Program, Value, ValueSource};
 use crate::ops::func;
 use crate::ops::sharding as sdy;
-use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, TensorSharding, axes_size, merge_axes};
+use crate::sharding::{AxisList, AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, merge_axes};
 
 impl<'a> Verifier<'a> {
     /// The sharding a value is known to have: stated by the op that makes it, or of an argument of a function.
-    fn sharding_of(&self, value: Value) -> Option<&'a TensorSharding> {
+    pub(super) fn sharding_of(&self, value: Value) -> Option<&'a TensorSharding> {
         match self.program.value_source(value) {
             ValueSource::Result(op, i) => {
                 let op = self.program.view(op);
@@ -56,7 +56,7 @@ impl<'a> Verifier<'a> {
         };
         let Some(from_mesh) = sdy::resolve(self.program, &from.mesh) else { return };
         // Shardings that are wrong by themselves are told of where they stand.
-        if !proper(from, from_mesh) || !proper(out, mesh) {
+        if !is_proper(from, from_mesh) || !is_proper(out, mesh) {
             return;
         }
         let permute = reshard == Reshard::CollectivePermute;
@@ -68,6 +68,10 @@ impl<'a> Verifier<'a> {
         if from.rank() != rank {
             let message = format!("the operand's sharding has {} dimensions, out_sharding {rank}", from.rank());
             return self.error("sharding", op, message, "");
+        }
+        if permute && from.mesh != out.mesh && from_mesh == mesh {
+            let message = "the operand's mesh has another name, but the same devices";
+            return self.error("sharding", op, message, "name the operand's mesh in out_sharding");
         }
         let fault = match expected(&reshard, from, mesh) {
             Ok(dims) => mismatch(self.program, &reshard, &dims, from, out, mesh),
@@ -107,7 +111,7 @@ impl<'a> Verifier<'a> {
 }
 
 /// Whether a sharding's axes are what they should be.
-fn proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
+pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     let mut faults = AxisFaults::default();
     sharding.dims.iter().for_each(|dim| faults.list(&dim.axes, mesh));
     faults.list(&sharding.replicated, mesh);
@@ -202,6 +206,9 @@ fn mismatch(
             let text = axes_text(program, expected);
             return Some(format!("expected out_sharding to have {text} on dimension {d}, found {}", axes_text(program, &dim.axes)));
         }
+    }
+    if matches!(reshard, Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) && out.kind != ReductionKind::Sum {
+        return Some(format!("the parts it makes add up, but out_sharding is unreduced by {}", out.kind.text()));
     }
     let added: Vec<AxisRef> = match reshard {
         Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),

@@ -33,7 +33,7 @@ impl<'a> Verifier<'a> {
             }
         }
         let Some(manual) = ManualComputation::of(op) else { return };
-        self.manual_axes(op, &manual, place);
+        self.manual_axes(&manual, place);
         self.one_mesh(op, &lists);
         let Some(mesh) = manual.mesh else { return };
         for ((list, what, place), types) in lists.into_iter().zip([operands, results]) {
@@ -45,7 +45,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Manual axes exist, once, and are not manual around the op.
-    fn manual_axes(&mut self, op: OpRef<'a>, manual: &ManualComputation<'a>, place: Place) {
+    fn manual_axes(&mut self, manual: &ManualComputation<'a>, place: Place) {
         let place = place.after(self.program, "manual_axes");
         let mut seen = FxHashSet::default();
         let stated = manual.in_shardings.iter().chain(manual.out_shardings);
@@ -68,15 +68,6 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error("sharding", span, format!("axis {text} is manual already"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
                 self.push(d.note("computations inside each other are manual on different axes"));
-            }
-        }
-        if manual.in_shardings.is_empty() && manual.out_shardings.is_empty() && manual.mesh.is_none() {
-            let missing = manual.manual_axes.first().map(|&a| self.program.name_text(a));
-            // Without values any axes may be named, as long as nothing is computed.
-            let empty = op.block(0).is_none_or(|b| self.program.block_ops(b).len() <= 1);
-            if let Some(axis) = missing.filter(|_| !empty) {
-                let message = format!("no mesh of the module has the manual axis \"{axis}\"");
-                self.error("sharding", op, message, "define a mesh with it");
             }
         }
     }

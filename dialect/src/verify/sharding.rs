@@ -19,9 +19,10 @@ impl<'a> Verifier<'a> {
             Some(AttrData::ShardingPerValue(list)) => {
                 let types: Vec<&TypeData> = op.result_types().collect();
                 let place = place.after(self.program, func::SHARDING);
-                // An op without results may say where it runs.
-                if !(types.is_empty() && list.len() == 1 && list[0].is_fully_replicated()) {
-                    self.per_value(list, &types, "results", place);
+                match list.as_slice() {
+                    // An op without results may say where it runs.
+                    [only] if types.is_empty() => self.sharding(only, &TypeData::None, place),
+                    _ => self.per_value(list, &types, "results", place),
                 }
             }
             Some(_) if op.name() != func::MODULE_NAME => {
@@ -29,8 +30,10 @@ impl<'a> Verifier<'a> {
             }
             _ => {}
         }
-        if let Some(AttrData::ShardingRule(rule)) = op.attr("sdy.sharding_rule") {
-            self.rule(op, rule);
+        match op.attr("sdy.sharding_rule") {
+            Some(AttrData::ShardingRule(rule)) => self.rule(op, rule),
+            Some(_) => self.error("sharding", op, "sdy.sharding_rule is no sharding rule", "write #sdy.op_sharding_rule<…>"),
+            None => {}
         }
         if let Some(sharding) = sdy::stated_sharding(op)
             && let Some(ty) = op.result_types().next()
@@ -46,7 +49,9 @@ impl<'a> Verifier<'a> {
             self.push(d.note("say FORWARD, BACKWARD or NONE, or remove it"));
         }
         self.group(op);
+        self.edge(op);
         self.reshard(op);
+        self.unreduced(op);
         self.manual_computation(op);
     }
 
@@ -151,9 +156,11 @@ impl<'a> Verifier<'a> {
             return;
         }
         let TypeData::Tensor(tensor) = ty else {
-            if !plain {
+            // A tensor of unknown rank can't say how many dimensions it has.
+            let unranked = matches!(ty, TypeData::Opaque(text) if text.starts_with("tensor<*"));
+            if !plain || unranked {
                 let text = self.program.type_data_text(ty);
-                let message = format!("{text} is no tensor, so it can't be cut");
+                let message = format!("{text} has no dimensions, so it can't be cut");
                 self.push(Diagnostic::error("sharding", place.fallback, message).note("write []"));
             }
             return;

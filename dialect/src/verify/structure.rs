@@ -96,11 +96,14 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op.
+/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op. Counts
+/// who reads what on the way.
 pub(super) fn values(verifier: &mut Verifier<'_>) {
     let program = verifier.program;
-    let mut scopes = Scopes { program, scope: vec![0; program.value_count()], current: 1, next: 2, faults: Vec::new() };
+    let none = vec![0; program.value_count()];
+    let mut scopes = Scopes { program, scope: none.clone(), uses: none, current: 1, next: 2, faults: Vec::new() };
     scopes.block(program.body());
+    verifier.uses = std::mem::take(&mut scopes.uses);
     for (op, operand, isolated) in std::mem::take(&mut scopes.faults) {
         let op = program.view(op);
         let value = op.operands()[operand];
@@ -121,6 +124,8 @@ struct Scopes<'a> {
     program: &'a Program,
     /// The isolated op a visible value is defined in, by number; 0: not visible.
     scope: Vec<u32>,
+    /// How often each value is read.
+    uses: Vec<u32>,
     current: u32,
     next: u32,
     /// (op, operand, whether the value is visible but outside an isolated op)
@@ -133,6 +138,7 @@ impl Scopes<'_> {
         self.define(program.block_args(block).iter().copied());
         for &op in program.block_ops(block) {
             for (i, value) in program.op(op).operands.iter().enumerate() {
+                self.uses[value.index()] += 1;
                 let scope = self.scope[value.index()];
                 if scope != self.current {
                     self.faults.push((op, i, scope != 0));
