@@ -4,7 +4,9 @@
 //! Everything said to the user is made in this crate: `dialect`, `passes` and `runtime` return plain data.
 
 mod arrays;
+mod causes;
 mod cells;
+mod changes;
 pub mod cli;
 mod command;
 mod compare;

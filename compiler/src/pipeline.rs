@@ -176,12 +176,18 @@ pub(crate) fn target(knobs: &Knobs) -> Result<Target, Failure> {
 
 /// The passes up to `stage`, set up as `knobs` say.
 fn stage_steps(session: &Session<'_>, stage: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
-    set_up(session, STAGES.iter().filter(|s| s.0 <= stage).flat_map(|s| s.1), knobs)
+    steps_between(session, None, stage, knobs)
 }
 
-/// The passes that lead from one stage to a later one.
-pub(crate) fn steps_between(session: &Session<'_>, from: Stage, to: Stage, knobs: &Knobs) -> Result<Vec<Step>, Failure> {
-    set_up(session, STAGES.iter().filter(|s| from < s.0 && s.0 <= to).flat_map(|s| s.1), knobs)
+/// The passes that lead from one stage, or from the parsed program, to a later one.
+pub(crate) fn steps_between(
+    session: &Session<'_>,
+    from: Option<Stage>,
+    to: Stage,
+    knobs: &Knobs,
+) -> Result<Vec<Step>, Failure> {
+    let wanted = STAGES.iter().filter(|s| from.is_none_or(|from| from < s.0) && s.0 <= to);
+    set_up(session, wanted.flat_map(|s| s.1), knobs)
 }
 
 /// The passes of these names that there are, set up as `knobs` say.

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let source = session.read(&args.common.input)?;
     let planned = pipeline::compile(session, &source, Stage::Planned, &args.knobs, &Watch::default())?;
     let mut device = planned.clone();
-    let rest = pipeline::steps_between(session, Stage::Planned, Stage::PerDevice, &args.knobs)?;
+    let rest = pipeline::steps_between(session, Some(Stage::Planned), Stage::PerDevice, &args.knobs)?;
     pipeline::run(session, &source, &mut device, &rest)?;
     let Some((types, _)) = execution::global_types(&mut device) else {
         return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
@@ -111,7 +111,7 @@ fn culprit(
     // Every value of @main becomes a result, in both programs.
     let (mut exposed, ops) = expose(planned);
     let whole = said(session, source, execution::run_global(&exposed, inputs))?;
-    let rest = pipeline::steps_between(session, Stage::Planned, Stage::PerDevice, &args.knobs)?;
+    let rest = pipeline::steps_between(session, Some(Stage::Planned), Stage::PerDevice, &args.knobs)?;
     pipeline::run(session, source, &mut exposed, &rest)?;
     let pieces = said(session, source, execution::run(exposed, inputs, Backend::Reference, 1))?.results;
     let first = (0..ops.len()).find_map(|i| {

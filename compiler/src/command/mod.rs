@@ -6,6 +6,7 @@ use std::path::PathBuf;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod cost;
+pub(crate) mod explain;
 pub(crate) mod opt;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -8,6 +8,7 @@ use dialect::ops::func;
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 
 use super::Common;
+use crate::causes::written_name;
 use crate::cells::Cells;
 use crate::picture::{Style, draw_cells, draw_mesh};
 use crate::pipeline::{self, Knobs, Stage, Watch};
@@ -129,7 +130,7 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
     };
     let Some(block) = func::block(program, function) else { return items };
     for (i, &arg) in program.block_args(block).iter().enumerate() {
-        let name = source_name(program, arg).unwrap_or_else(|| format!("%arg{i}"));
+        let name = written_name(program, arg).unwrap_or_else(|| format!("%arg{i}"));
         if !some || wanted(&name) {
             add(arg, name, func::arg_sharding(program, function, i));
         }
@@ -138,7 +139,7 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
         program.walk(block, &mut |op| {
             let view = program.view(op);
             for (i, value) in view.results().enumerate() {
-                let Some(name) = source_name(program, value) else { continue };
+                let Some(name) = written_name(program, value) else { continue };
                 let name = if view.result_count() > 1 { format!("{name}#{i}") } else { name };
                 if wanted(&name) {
                     add(value, name, op_sharding(program, op, i));
@@ -152,15 +153,6 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
         }
     }
     items
-}
-
-/// What the source text calls a value.
-fn source_name(program: &Program, value: Value) -> Option<String> {
-    let span = program.value_span(value);
-    let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
-    // `%0:2` names two results.
-    let name = text.split([':', '#']).next()?;
-    name.starts_with('%').then(|| name.to_owned())
 }
 
 /// The sharding an op carries for its result `i`.

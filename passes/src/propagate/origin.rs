@@ -11,7 +11,7 @@ use super::axis::Axis;
 use super::engine::Engine;
 use super::graph::{Graph, Node, NodeKind, Slot, Val};
 use super::mesh::Meshes;
-use super::sharding::ShardingId;
+use super::sharding::{Sharding, ShardingId};
 
 /// What is noted while propagating: for each slot, an axis, where it was taken from, and who carried it.
 #[derive(Default)]
@@ -160,12 +160,8 @@ impl Origins {
 impl Engine {
     /// Notes what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
     pub fn record_origins(&mut self, node: Node, slots: &[Slot], before: &[ShardingId], t: usize, new: ShardingId) {
-        let Some(origins) = &mut self.origins else {
-            return;
-        };
-        let Some(new) = self.shardings.get(new) else {
-            return;
-        };
+        let Some(new) = self.shardings.get(new) else { return };
+        let Some(mut origins) = self.origins.take() else { return };
         let axes_of = |id: ShardingId| {
             let dims = self.shardings.get(id).map(|s| &s.dims[..]).unwrap_or_default();
             dims.iter().flat_map(|d| &d.axes)
@@ -174,14 +170,31 @@ impl Engine {
             if axes_of(before[t]).any(|a| a == axis) {
                 continue;
             }
-            let others = (0..before.len()).filter(|&i| slots[i] != slots[t]);
-            if let Some(i) = others.into_iter().find(|&i| axes_of(before[i]).any(|a| a.overlaps(*axis))) {
+            let has = |&i: &usize| slots[i] != slots[t] && axes_of(before[i]).any(|a| a.overlaps(*axis));
+            // Several tensors may have the axis; it comes from one that has it along the same factor.
+            let along = |&i: &usize| self.shares_factor(node, (i, before[i]), (t, new), *axis);
+            let found = (0..before.len()).filter(has).find(along).or_else(|| (0..before.len()).find(has));
+            if let Some(i) = found {
                 let steps = origins.steps.entry(slots[t]).or_default();
                 if steps.iter().all(|s| s.axis != *axis) {
                     steps.push(Carried { axis: *axis, from: slots[i], by: carrier(&self.graph, node) });
                 }
             }
         }
+        self.origins = Some(origins);
+    }
+
+    /// Whether `axis` cuts dimensions of two tensors of `node` that one factor maps to.
+    fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: Axis) -> bool {
+        let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| self.rules.get(id));
+        let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
+        let factors = |t: usize, s: &Sharding| -> SmallVec<[u32; 2]> {
+            let dims = rule.tensors.get(t).map(|t| &t.dims[..]).unwrap_or_default();
+            let cut = s.dims.iter().zip(dims).filter(|(d, _)| d.axes.iter().any(|a| a.overlaps(axis)));
+            cut.flat_map(|(_, factors)| factors.iter().copied()).collect()
+        };
+        let mine = factors(one.0, sharding);
+        factors(other.0, other.1).iter().any(|f| mine.contains(f))
     }
 
     /// The origins of all values of the program.

@@ -1,0 +1,237 @@
+//! Why each collective of a planned program is there: the value that moves, who reads it, how both want it to lie, and the
+//! annotations those wishes come from.
+
+use std::collections::HashMap;
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::{AttrData, LocData, Op, Program, Value, ValueSource};
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, Reshard, TensorSharding};
+use passes::propagate::{OriginTable, PropagateOptions, Start, propagate_with_origins};
+
+/// One change of distribution of the planned program.
+pub(crate) struct Cause {
+    /// The collective.
+    pub(crate) op: Op,
+    /// `all_gather`, …
+    pub(crate) kind: String,
+    /// The value of the user's program that is moved.
+    pub(crate) value: Value,
+    /// The op of the user's program that reads it, and as which operand; none where nothing does.
+    pub(crate) user: Option<(Op, usize)>,
+    /// How the value lies.
+    pub(crate) from: Option<TensorSharding>,
+    /// How it is needed.
+    pub(crate) to: Option<TensorSharding>,
+    /// The axes that move.
+    pub(crate) axes: Vec<AxisRef>,
+    /// Whether the user wrote the collective, in a manual computation.
+    pub(crate) manual: bool,
+}
+
+/// What names a collective in two versions of one program.
+pub(crate) type Key = (Value, Option<(Op, usize)>, String);
+
+impl Cause {
+    /// Its name.
+    pub(crate) fn key(&self) -> Key {
+        (self.value, self.user, self.kind.clone())
+    }
+}
+
+/// All collectives of a planned program that send something, in order. `ops` is how many ops the program had before it was
+/// planned: what came later the compiler made.
+pub(crate) fn causes(planned: &Program, ops: usize) -> Vec<Cause> {
+    let Some(main) = func::function(planned, "main") else { return Vec::new() };
+    let Some(block) = func::block(planned, main) else { return Vec::new() };
+    let all = planned.ops_under(block);
+    let mut readers: HashMap<Value, (Op, usize)> = HashMap::new();
+    for &op in all.iter().rev() {
+        for (i, &v) in planned.op(op).operands.iter().enumerate() {
+            readers.insert(v, (op, i));
+        }
+    }
+    let made = |op: Op| op.index() >= ops && planned.view(op).def().reshard(planned.view(op)).is_some();
+    let mut found = Vec::new();
+    for &op in &all {
+        let view = planned.view(op);
+        let kind = view.name().split('.').next_back().unwrap_or_default().to_owned();
+        let Some(&operand) = view.operands().first() else { continue };
+        if view.def().collective(view).is_some() {
+            let user = view.results().next().and_then(|r| readers.get(&r)).copied();
+            found.push(Cause { op, kind, value: operand, user, from: None, to: None, axes: Vec::new(), manual: true });
+            continue;
+        }
+        let Some(reshard) = view.def().reshard(view) else { continue };
+        if !sends(&reshard) {
+            continue;
+        }
+        // Over the chain of collectives to what the user wrote on both sides.
+        let value = written(planned, operand, ops);
+        let mut user = view.results().next().and_then(|r| readers.get(&r)).copied();
+        while let Some((next, _)) = user
+            && made(next)
+        {
+            user = planned.results(next).next().and_then(|r| readers.get(&r)).copied();
+        }
+        let (from, to) = wishes(planned, op);
+        let axes = match &reshard {
+            Reshard::CollectivePermute => moved(from.as_ref(), to.as_ref()),
+            other => axes_of(other),
+        };
+        found.push(Cause { op, kind, value, user, from, to, axes, manual: false });
+    }
+    found
+}
+
+/// The value of the user's program behind collectives that the compiler made.
+pub(crate) fn written(planned: &Program, value: Value, ops: usize) -> Value {
+    let mut value = value;
+    while let ValueSource::Result(source, _) = planned.value_source(value)
+        && source.index() >= ops
+        && planned.view(source).def().reshard(planned.view(source)).is_some()
+        && let Some(&before) = planned.op(source).operands.first()
+    {
+        value = before;
+    }
+    value
+}
+
+/// The sharding a value has in a planned program.
+pub(crate) fn sharding_of(planned: &Program, value: Value) -> Option<&TensorSharding> {
+    match planned.value_source(value) {
+        ValueSource::Result(op, i) => match planned.view(op).attr(func::SHARDING)? {
+            AttrData::ShardingPerValue(all) => all.get(i as usize),
+            other => other.as_sharding(),
+        },
+        ValueSource::Arg(block, i) => {
+            let main = func::function(planned, "main")?;
+            (func::block(planned, main)? == block).then(|| func::arg_sharding(planned, main, i as usize))?
+        }
+    }
+}
+
+/// The axes a change of distribution names.
+fn axes_of(reshard: &Reshard) -> Vec<AxisRef> {
+    match reshard {
+        Reshard::AllGather(dims)
+        | Reshard::AllSlice(dims)
+        | Reshard::ReduceScatter(dims, _)
+        | Reshard::ShardedToUnreduced(dims, _) => dims.concat(),
+        Reshard::AllToAll(moves) => moves.iter().flat_map(|m| m.0.clone()).collect(),
+        Reshard::AllReduce(axes, _) | Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),
+        Reshard::CollectivePermute | Reshard::Identity => Vec::new(),
+    }
+}
+
+/// Whether devices exchange anything.
+fn sends(reshard: &Reshard) -> bool {
+    match reshard {
+        Reshard::AllGather(axes) => axes.iter().any(|a| !a.is_empty()),
+        Reshard::AllToAll(moves) => !moves.is_empty(),
+        Reshard::AllReduce(axes, _) => !axes.is_empty(),
+        Reshard::CollectivePermute | Reshard::ReduceScatter(..) => true,
+        Reshard::AllSlice(_) | Reshard::Identity | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => false,
+    }
+}
+
+/// What the collective's `shardc.cause` says of both sides.
+fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSharding>) {
+    let Some(AttrData::Dict(fields)) = planned.view(op).attr("shardc.cause") else { return (None, None) };
+    let field = |name: &str| {
+        let found = fields.iter().find(|f| planned.name_text(f.0) == name)?;
+        planned.attr_data(found.1).as_sharding().cloned()
+    };
+    (field("from"), field("to"))
+}
+
+/// The axes that are elsewhere before and after.
+fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<AxisRef> {
+    let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+    let mut axes = Vec::new();
+    for (a, b) in from.dims.iter().zip(&to.dims) {
+        axes.extend(a.axes.iter().filter(|x| !b.axes.contains(x)).copied());
+    }
+    axes
+}
+
+/// What a value is called: as in the text, else by JAX, else by its op.
+pub(crate) fn value_name(program: &Program, value: Value) -> String {
+    let jax = match program.loc_data(program.value_loc(value)) {
+        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => Some(program.name_text(*name)),
+        _ => None,
+    };
+    let text = written_name(program, value);
+    match (text, jax, program.value_source(value)) {
+        (Some(text), Some(jax), _) if text != jax => format!("{text} (\"{jax}\")"),
+        (Some(text), ..) => text,
+        (None, Some(jax), _) => format!("\"{jax}\""),
+        (None, None, ValueSource::Result(op, _)) => format!("the result of {}", program.op_name(op)),
+        (None, None, ValueSource::Arg(_, i)) => format!("argument {i}"),
+    }
+}
+
+/// What the source text calls a value.
+pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
+    let span = program.value_span(value);
+    let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
+    // `%0:2` names two results.
+    let name = text.split([':', '#']).next()?;
+    name.starts_with('%').then(|| name.to_owned())
+}
+
+/// An annotation the user can change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Annotation {
+    /// Of an argument of `@main`.
+    Argument(usize),
+    /// Of a result of `@main`.
+    Result(usize),
+    /// A constraint, or the sharding an op states.
+    Op(Op),
+}
+
+/// Where the axes of a propagated program come from.
+pub(crate) struct Origins {
+    table: OriginTable,
+    /// The constraint on a value: it speaks for the value it reads.
+    constraints: HashMap<Value, Op>,
+}
+
+impl Origins {
+    /// Propagates a copy of the program and notes where axes come from.
+    pub(crate) fn of(imported: &Program) -> Self {
+        let mut constraints = HashMap::new();
+        for op in imported.ops_under(imported.body()) {
+            let data = imported.op(op);
+            if imported.attr(op, "sharding").is_some_and(|a| imported.attr_data(a).as_sharding().is_some()) {
+                data.operands.iter().for_each(|&v| {
+                    constraints.entry(v).or_insert(op);
+                });
+            }
+        }
+        // What is wrong with it was said when it was propagated for good.
+        let mut copy = imported.clone();
+        let table = propagate_with_origins(&mut copy, &PropagateOptions::default(), &mut Diagnostics::default());
+        Self { table, constraints }
+    }
+
+    /// The annotation that put `axis` on `value`, and the ops that carried it there.
+    pub(crate) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
+        let origin = self.table.origin_of(value, axis)?;
+        let annotation = match origin.start {
+            Start::FunctionResult(i) => Annotation::Result(i),
+            Start::Value(value) => match program.value_source(value) {
+                ValueSource::Result(op, _) => Annotation::Op(self.constraints.get(&value).copied().unwrap_or(op)),
+                ValueSource::Arg(block, i) => {
+                    let main = func::function(program, "main").and_then(|f| func::block(program, f));
+                    if main != Some(block) {
+                        return None;
+                    }
+                    Annotation::Argument(i as usize)
+                }
+            },
+        };
+        Some((annotation, origin.path))
+    }
+}

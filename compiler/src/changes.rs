@@ -1,0 +1,208 @@
+//! What would remove a collective: other annotations, tried out by planning again.
+
+use std::collections::HashSet;
+
+use dialect::ir::{AttrData, Program, Value, ValueSource};
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, DimSharding, TensorSharding};
+use passes::estimate::{Machine, estimate};
+use passes::{Step, run_passes};
+
+use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
+use crate::place::place;
+use crate::source::Source;
+
+/// Another sharding for one annotation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Change {
+    /// Which annotation.
+    pub(crate) annotation: Annotation,
+    /// What it becomes.
+    pub(crate) sharding: TensorSharding,
+}
+
+/// What a program gives when it is planned.
+pub(crate) struct Outcome {
+    /// Modelled seconds of a step.
+    pub(crate) seconds: f64,
+    /// Its collectives.
+    pub(crate) keys: HashSet<Key>,
+}
+
+/// Plans programs again and again.
+pub(crate) struct Trial<'a> {
+    /// The program before propagation.
+    pub(crate) imported: &'a Program,
+    /// Propagation.
+    pub(crate) propagate: &'a [Step],
+    /// From there to the planned program.
+    pub(crate) plan: &'a [Step],
+    /// From there to the per-device program.
+    pub(crate) partition: &'a [Step],
+    /// What prices it.
+    pub(crate) machine: &'a Machine,
+}
+
+impl Trial<'_> {
+    /// The propagated and planned program, and how many ops it had before it was planned; nothing when a pass refuses.
+    pub(crate) fn planned(&self, mut program: Program) -> Option<(Program, usize)> {
+        let run = |program: &mut Program, steps: &[Step]| run_passes(program, steps, &mut |_, _| {}).ok();
+        run(&mut program, self.propagate).then_some(())?;
+        let ops = program.op_count();
+        run(&mut program, self.plan).then_some((program, ops))
+    }
+
+    /// What the program with one change gives.
+    pub(crate) fn changed(&self, change: &Change) -> Option<Outcome> {
+        let mut program = self.imported.clone();
+        change.apply(&mut program);
+        let (mut planned, ops) = self.planned(program)?;
+        let keys = causes(&planned, ops).iter().map(Cause::key).collect();
+        run_passes(&mut planned, self.partition, &mut |_, _| {}).ok().then_some(())?;
+        Some(Outcome { seconds: estimate(&planned, self.machine).step_seconds, keys })
+    }
+}
+
+impl Change {
+    fn apply(&self, program: &mut Program) {
+        let attr = program.intern_attr(AttrData::Sharding(self.sharding.clone()));
+        let main = func::function(program, "main");
+        match (self.annotation, main) {
+            (Annotation::Argument(i), Some(main)) => func::set_arg_attr(program, main, i, func::SHARDING, attr),
+            (Annotation::Result(i), Some(main)) => func::set_result_attr(program, main, i, func::SHARDING, attr),
+            (Annotation::Op(op), _) if program.attr(op, "sharding").is_some() => program.set_attr(op, "sharding", attr),
+            (Annotation::Op(op), _) => {
+                let one = program.intern_attr(AttrData::ShardingPerValue(vec![self.sharding.clone()]));
+                program.set_attr(op, func::SHARDING, one);
+            }
+            _ => {}
+        }
+    }
+
+    /// `annotating %arg0 as <@mesh, [{}]>`
+    pub(crate) fn text(&self, program: &Program, source: &Source) -> String {
+        let sharding = program.sharding_text(&self.sharding);
+        let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
+        match self.annotation {
+            Annotation::Argument(i) => {
+                let argument = func::function(program, "main").and_then(|f| func::block(program, f));
+                let value = argument.and_then(|b| program.block_args(b).get(i)).copied();
+                let name = value.map_or(format!("argument {i}"), |v| value_name(program, v));
+                format!("annotating {name} as {sharding}")
+            }
+            Annotation::Result(i) => format!("annotating result {i} as {sharding}"),
+            Annotation::Op(op) => {
+                let place = place(program, source, op).unwrap_or_default();
+                let what = program.op_name(op);
+                if free { format!("dropping the {what} at {place}") } else { format!("making the {what} at {place} {sharding}") }
+            }
+        }
+    }
+}
+
+/// Changes that may remove `cause`, the likeliest first.
+pub(crate) fn candidates(
+    imported: &Program,
+    planned: &Program,
+    ops: usize,
+    origins: &Origins,
+    cause: &Cause,
+) -> Vec<Change> {
+    let mut list: Vec<Change> = Vec::new();
+    let mut add = |annotation: Annotation, sharding: Option<TensorSharding>| {
+        if let Some(sharding) = sharding.map(|s| s.closed())
+            && annotated(imported, annotation).is_some_and(|s| s.closed() != sharding)
+        {
+            let change = Change { annotation, sharding };
+            if !list.contains(&change) {
+                list.push(change);
+            }
+        }
+    };
+    let main_block = func::function(planned, "main").and_then(|f| func::block(planned, f));
+    // The value itself, if it can be annotated: as it is needed.
+    if let ValueSource::Arg(block, i) = planned.value_source(cause.value)
+        && main_block == Some(block)
+    {
+        add(Annotation::Argument(i as usize), cause.to.clone());
+    }
+    // The result it is returned as: as it lies.
+    let returned = cause.user.filter(|&(op, _)| planned.view(op).def().terminator());
+    if let (Some((_, i)), Some(from)) = (returned, &cause.from)
+        && from.unreduced.is_empty()
+    {
+        add(Annotation::Result(i), Some(from.clone()));
+    }
+    // The annotations behind the axes, without them: of the value, of what it is made of, of who reads it.
+    let mut values = vec![cause.value];
+    if let ValueSource::Result(op, _) = planned.value_source(cause.value) {
+        values.extend(planned.op(op).operands.iter().map(|&v| written(planned, v, ops)));
+    }
+    if let Some((user, _)) = cause.user {
+        values.extend(planned.op(user).operands.iter().map(|&v| written(planned, v, ops)));
+        values.extend(planned.results(user));
+    }
+    for &axis in &cause.axes {
+        for &value in &values {
+            if sharding_of(planned, value).is_some_and(|s| s.all_axes().any(|a| a.name == axis.name))
+                && let Some((annotation, _)) = origins.find(planned, value, axis)
+            {
+                add(annotation, annotated(imported, annotation).map(|s| without(s, axis)));
+            }
+        }
+        if let Some((_, i)) = returned {
+            add(Annotation::Result(i), annotated(imported, Annotation::Result(i)).map(|s| without(s, axis)));
+        }
+    }
+    // A constraint that is read or that makes the value: none at all.
+    for value in values {
+        if let Some(op) = constraint(imported, value) {
+            let free = annotated(imported, Annotation::Op(op)).map(|s| TensorSharding::open(s.mesh.clone(), s.rank()));
+            if let Some(sharding) = free {
+                let change = Change { annotation: Annotation::Op(op), sharding };
+                if !list.contains(&change) {
+                    list.push(change);
+                }
+            }
+        }
+    }
+    list
+}
+
+/// The annotation as the user wrote it.
+fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorSharding> {
+    let main = func::function(program, "main")?;
+    match annotation {
+        Annotation::Argument(i) => func::arg_sharding(program, main, i),
+        Annotation::Result(i) => func::result_sharding(program, main, i),
+        Annotation::Op(op) => {
+            let view = program.view(op);
+            view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {
+                AttrData::ShardingPerValue(all) if all.len() == 1 => all.first(),
+                _ => None,
+            })
+        }
+    }
+}
+
+/// The constraint that gives `value`, if one does.
+fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
+    if value.index() >= program.value_count() {
+        return None;
+    }
+    match program.value_source(value) {
+        ValueSource::Result(op, _) => program.view(op).attr("sharding").and_then(AttrData::as_sharding).map(|_| op),
+        ValueSource::Arg(..) => None,
+    }
+}
+
+/// The sharding without one axis and its parts.
+fn without(sharding: &TensorSharding, axis: AxisRef) -> TensorSharding {
+    let mut new = sharding.clone();
+    for DimSharding { axes, .. } in &mut new.dims {
+        axes.retain(|a| a.name != axis.name);
+    }
+    new.replicated.retain(|a| a.name != axis.name);
+    new.unreduced.retain(|a| a.name != axis.name);
+    new
+}

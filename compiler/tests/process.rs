@@ -1,0 +1,91 @@
+//! The program as a process: exit codes, pipes, and what goes to which stream.
+
+use std::io::{Read, Write};
+use std::process::{Command, Output, Stdio};
+
+const GOOD: &str = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n";
+const BAD: &str = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %y : tensor<4xf32>\n}\n";
+
+fn shardc(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_shardc"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that refuses its arguments reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn results_and_diagnostics_go_their_own_ways() {
+    let good = shardc(&["opt", "-"], GOOD);
+    assert_eq!(good.status.code(), Some(0));
+    assert!(text(&good.stdout).starts_with("module {\n  func.func @main(%arg0: tensor<4xf32>)"));
+    assert_eq!(text(&good.stderr), "");
+    let bad = shardc(&["opt", "-"], BAD);
+    assert_eq!(bad.status.code(), Some(1));
+    assert_eq!(text(&bad.stdout), "");
+    assert!(text(&bad.stderr).contains("error[value]: %y is not defined here"));
+    assert!(text(&bad.stderr).contains("<stdin>:2:10"));
+    // Colors are for terminals.
+    assert!(!text(&bad.stderr).contains('\x1b'));
+}
+
+#[test]
+fn usage_is_exit_code_2() {
+    for args in [&["opt"][..], &["nonsense"], &["opt", "--nonsense", "-"], &["opt", "no/such/file.mlir"], &[]] {
+        let output = shardc(args, GOOD);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(text(&output.stdout), "", "{args:?}");
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+    for args in [&["--help"][..], &["--version"], &["opt", "--help"], &["help", "run"]] {
+        let output = shardc(args, "");
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        assert!(!output.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn nobody_reading_is_no_error() {
+    let mut text = String::from("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n");
+    for _ in 0..20_000 {
+        text.push_str("  %0 = stablehlo.tanh %x : tensor<4xf32>\n".replace("%0", &format!("%v{}", text.len())).as_str());
+    }
+    text.push_str("  return %x : tensor<4xf32>\n}\n");
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join("long.mlir");
+    std::fs::write(&path, text).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_shardc"))
+        .arg("opt")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 8];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text_of(&output.stderr)), (Some(0), String::new()));
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn the_last_line_is_json() {
+    let output = shardc(&["opt", "--json", "-"], BAD);
+    assert_eq!(output.status.code(), Some(1));
+    let last = text(&output.stdout).lines().last().unwrap();
+    let value: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!((&value["schema"], &value["ok"]), (&1.into(), &false.into()));
+    assert_eq!((&value["diagnostics"][0]["line"], &value["diagnostics"][0]["column"]), (&2.into(), &10.into()));
+}

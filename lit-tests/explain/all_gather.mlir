@@ -1,0 +1,8 @@
+// RUN: shardc explain %s
+// RUN: shardc explain --json %s
+// A product whose operands are cut along different dimensions by one axis.
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<128x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<64x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x128xf32>, tensor<128x256xf32>) -> tensor<64x256xf32>
+  return %0 : tensor<64x256xf32>
+}
