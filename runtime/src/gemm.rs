@@ -1,9 +1,10 @@
-#![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 //! Matrix products of any `dot_general`, through a well-kept GEMM for floats.
 //!
 //! The dimensions of each part (batch, rows, contracted, columns) that lie evenly in all the tensors they run through
 //! are joined; the longest run of rows, contracted and columns goes to the library, the others are loops around it.
 //! bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
+
+#![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
 use dialect::ir::{ElementClass, ElementType, OpRef};
 use dialect::ops::contraction::DotDims;

@@ -1,4 +1,3 @@
-#![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 //! Devices as threads of one process: operands are read where they are.
 //!
 //! A group meets twice at a collective: when all operands stand, and when all have read. Threads block, never spin.
@@ -6,6 +5,8 @@
 //!
 //! **Invariant:** an operand is seen only by members of a complete group, and its owner stays until all of them have
 //! read. A failure elsewhere ends the first wait, taking the operand back, but never the second: readers don't block.
+
+#![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,6 @@
-#![allow(unsafe_code, reason = "an arena is one allocation that kernels reach by address")]
 //! A device's memory: one aligned, zeroed allocation.
+
+#![allow(unsafe_code, reason = "an arena is one allocation that kernels reach by address")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;

@@ -1,5 +1,6 @@
-#![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 //! Compiling a lowered program, and running it on a thread a device.
+
+#![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
 use std::sync::Arc;
 
