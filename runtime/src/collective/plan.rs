@@ -3,7 +3,7 @@
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
-use dialect::scalar::Scalar;
+use dialect::scalar::{Scalar, ScalarOp};
 
 use super::{Site, Transport, reduce};
 
@@ -16,6 +16,9 @@ pub struct Plan {
     groups: Vec<Vec<usize>>,
     /// For a permute: where each device's value comes from.
     sources: Vec<Option<usize>>,
+    /// What the operands hold.
+    operand: ElementType,
+    /// What is exchanged and given: the computation's type, to which operands are promoted.
     element: ElementType,
     /// Operand sizes before, along and behind the dimension that is gathered, scattered or cut.
     split: (usize, usize, usize),
@@ -59,12 +62,14 @@ impl Plan {
         if let (CollectiveKind::AllToAll, Some(size)) = (collective.kind, piece.get_mut(collective.dim)) {
             *size /= groups.first().map_or(1, Vec::len).max(1) as i64;
         }
+        let computed = collective.computation.as_ref().and_then(|b| b.inputs.first()).copied();
         Self {
             kind: collective.kind,
             places,
             groups,
             sources,
-            element,
+            operand: element,
+            element: computed.unwrap_or(element),
             split: around(shape, collective.dim),
             concat: around(&piece, collective.concat_dim),
             body: collective.computation.clone(),
@@ -90,6 +95,8 @@ impl Plan {
         operand: &[u8],
         result: &mut [u8],
     ) -> Result<(), String> {
+        let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
+        let operand = promoted.as_deref().unwrap_or(operand);
         let Some((group, place)) = self.places.get(device).copied().flatten() else {
             // Outside of every group: a permute gives zeros, anything else its operand where that fits.
             if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
@@ -215,4 +222,14 @@ impl Plan {
             }
         }
     }
+}
+
+/// Every element of `operand` as one of type `to`.
+fn promoted(operand: &[u8], from: ElementType, to: ElementType) -> Vec<u8> {
+    let width = from.bytes().max(1);
+    let mut bytes = Vec::with_capacity(operand.len() / width * to.bytes());
+    for element in operand.chunks_exact(width) {
+        ScalarOp::Convert.apply(from, to, &[Scalar::decode(from, element)]).encode(to, &mut bytes);
+    }
+    bytes
 }

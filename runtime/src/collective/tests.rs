@@ -226,3 +226,24 @@ fn devices_at_different_collectives_do_not_hang() {
         }
     }
 }
+
+#[test]
+fn operands_promote_to_the_computation() {
+    let collective = Collective {
+        kind: CollectiveKind::AllReduce,
+        groups: vec![vec![0, 1]],
+        dim: 0,
+        concat_dim: 0,
+        computation: Some(Body::of(ScalarOp::Add, &[ElementType::F32; 2], ElementType::F32)),
+    };
+    let plan = Plan::new(&collective, ElementType::BF16, &[3], 2);
+    let inputs: Vec<Literal> = (0..2).map(|d| value(d, &[3], ElementType::BF16)).collect();
+    let expected = Literal::from_fn(&dialect::ir::TensorType::new(&[3], ElementType::F32), |i| {
+        Scalar::Float(inputs[0].get(i).as_f64() + inputs[1].get(i).as_f64())
+    });
+    for transport in [&Shared::new(2, &[plan.site()]) as &dyn Transport, &Channels::new(2, &[plan.site()])] {
+        for got in run(transport, &plan, &inputs, 12) {
+            assert_eq!(got.expect("runs"), *expected.dense_bytes());
+        }
+    }
+}

@@ -131,7 +131,9 @@ impl Session<'_> {
         let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
             let spawn = |device: usize| {
                 let builder = std::thread::Builder::new().name(format!("device {device}")).stack_size(1 << 20);
-                builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main())
+                let thread = builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main());
+                // The devices that do run must not wait for one that never will.
+                thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
             };
             let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
             let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), String>>>| match h {
