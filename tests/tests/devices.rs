@@ -14,7 +14,7 @@ const LATER: &[&str] = &[
 ];
 
 /// Exit code and everything said.
-fn shardc(args: &[&str], stdin: &str) -> (i32, String) {
+fn shardc(args: &[&str], stdin: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = stdin.as_bytes();
     let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
