@@ -22,7 +22,7 @@ setup:
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
 test: setup oracles
-	SHARDC_ORACLES=1 cargo test --workspace --profile test-fast
+	SHARDC_ORACLES=1 cargo test --workspace
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
