@@ -8,7 +8,7 @@
 //! result types are those that follow; the blocks of functions take and return what their type says.
 //!
 //! Regions (`region`): one block each, ended by the return of the op's dialect and holding no other; functions and
-//! meshes stand in the module alone.
+//! meshes stand in the module alone. A module takes no arguments.
 //!
 //! Symbols (`symbol`): names are unique; calls name functions, with their types; no function calls itself, not even
 //! through others.
