@@ -41,7 +41,7 @@ demo: setup
 	cargo build --release -p shardc
 	@echo; echo "== where everything lies"; $(SHARDC) show $(DEMO)/program.mlir
 	@echo; echo "== the collectives, and why they are there"
-	@$(SHARDC) compile --emit sdy --causes $(DEMO)/program.mlir | grep 'shardc.cause'
+	@$(SHARDC) explain $(DEMO)/program.mlir
 	@echo; echo "== what they cost"; $(SHARDC) cost --target v5e:4x2 $(DEMO)/program.mlir
 	@echo; echo "== on 8 simulated devices, compared with what JAX computed"
 	@$(SHARDC) run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(DEMO)/expected.npz --repeat 5

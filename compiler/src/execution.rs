@@ -98,8 +98,30 @@ fn native(program: Program, inputs: &[Literal], calls: usize) -> Result<Ran, Dia
 
 #[cfg(not(feature = "jit"))]
 fn native(_: Program, _: &[Literal], _: usize) -> Result<Ran, Diagnostics> {
+    Err(no_native())
+}
+
+#[cfg(not(feature = "jit"))]
+fn no_native() -> Diagnostics {
     let d = Diagnostic::error("run", Default::default(), "this shardc was built without native execution");
-    Err(one(d.note("add --interpret to run by the reference evaluator")))
+    one(d.note("the reference evaluator runs programs: add --interpret"))
+}
+
+/// The kernels that native execution compiles, as MLIR or as LLVM IR.
+#[cfg(feature = "jit")]
+pub(crate) fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
+    let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
+    let text = runtime::execute::Executable::compile(program).map_err(one)?.kernel_text();
+    if !llvm {
+        return Ok(text);
+    }
+    runtime::jit::Engine::new().and_then(|engine| engine.llvm_ir(&text)).map_err(fault)
+}
+
+/// The kernels that native execution compiles, as MLIR or as LLVM IR.
+#[cfg(not(feature = "jit"))]
+pub(crate) fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
+    Err(no_native())
 }
 
 fn evaluation_fault(error: EvalError) -> Diagnostics {

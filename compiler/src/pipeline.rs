@@ -139,7 +139,7 @@ pub(crate) enum Stage {
 
 /// The passes that take a program to each stage.
 const STAGES: [(Stage, &[&str]); 4] = [
-    (Stage::Propagated, &["import", "unify-meshes", "propagate"]),
+    (Stage::Propagated, &["import", "propagate", "unify-meshes"]),
     (Stage::Planned, &["plan"]),
     (Stage::PerDevice, &["partition", "schedule"]),
     (Stage::Manual, &["manual"]),

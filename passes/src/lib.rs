@@ -20,4 +20,8 @@ pub static PASSES: &[&Pass] =
     &[&import::PASS, &import::UNIFY_MESHES, &propagate::PASS, &plan::PASS, &partition::PASS, &partition::MANUAL];
 
 /// Lists of passes that have a name.
-pub static PIPELINES: &[Pipeline] = &[];
+pub static PIPELINES: &[Pipeline] = &[Pipeline {
+    name: "compile",
+    doc: "From the global program to what each device runs.",
+    passes: &["import", "propagate", "unify-meshes", "plan", "partition"],
+}];

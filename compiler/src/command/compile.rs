@@ -1,11 +1,14 @@
 //! `shardc compile`: the whole pipeline, printed at one of its ends.
 
 use clap::ValueEnum;
+use dialect::ir::Program;
 use dialect::text::PrintOptions;
 
 use super::Common;
+use crate::execution;
 use crate::pipeline::{self, Knobs, Stage, Watch};
-use crate::session::{Outcome, Session};
+use crate::session::{Failure, Outcome, Session};
+use crate::source::Source;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,6 +51,21 @@ enum Emit {
     Stablehlo,
     /// The per-device program as one sdy.manual_computation under the global signature
     Manual,
+    /// The kernels of the per-device program as MLIR, for this processor
+    Linalg,
+    /// The kernels as LLVM IR
+    Llvm,
+}
+
+/// The program's kernels, as MLIR or as LLVM IR.
+fn kernels(session: &mut Session<'_>, source: &Source, program: Program, llvm: bool) -> Result<String, Failure> {
+    match execution::kernels(program, llvm) {
+        Ok(text) => Ok(text),
+        Err(diagnostics) => {
+            session.report(source, &diagnostics)?;
+            Err(Failure::Said)
+        }
+    }
 }
 
 /// Runs the command.
@@ -56,11 +74,16 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let source = session.read(&args.common.input)?;
     let stage = match args.emit {
         Emit::Sdy => Stage::Planned,
-        Emit::Stablehlo => Stage::PerDevice,
+        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => Stage::PerDevice,
         Emit::Manual => Stage::Manual,
     };
     let print = PrintOptions { locations: args.locations, generic: false, causes: args.causes };
     let watch = Watch { timing: args.timing, print, ..Watch::default() };
     let program = pipeline::compile(session, &source, stage, &args.knobs, &watch)?;
-    session.emit(args.common.output.as_deref(), &dialect::print_with(&program, print))
+    let text = match args.emit {
+        Emit::Linalg => kernels(session, &source, program, false)?,
+        Emit::Llvm => kernels(session, &source, program, true)?,
+        _ => dialect::print_with(&program, print),
+    };
+    session.emit(args.common.output.as_deref(), &text)
 }

@@ -72,14 +72,14 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let target = pipeline::target(&args.knobs)?;
     let mut imported = pipeline::parse(session, &source)?;
     let steps = pipeline::steps_between(session, None, Stage::Propagated, &args.knobs)?;
-    let (import, propagate): (Vec<_>, Vec<_>) = steps.into_iter().partition(|s| s.pass.name != "propagate");
-    pipeline::run(session, &source, &mut imported, &import)?;
+    let (import, propagate) = steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
+    pipeline::run(session, &source, &mut imported, import)?;
     let plan = pipeline::steps_between(session, Some(Stage::Propagated), Stage::Planned, &args.knobs)?;
     let partition = pipeline::steps_between(session, Some(Stage::Planned), Stage::PerDevice, &args.knobs)?;
 
     // Once through, saying what is wrong.
     let mut planned = imported.clone();
-    pipeline::run(session, &source, &mut planned, &propagate)?;
+    pipeline::run(session, &source, &mut planned, propagate)?;
     let ops = planned.op_count();
     pipeline::run(session, &source, &mut planned, &plan)?;
     let origins = Origins::of(&imported);
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let (prices, machine, step) = price(session, &source, &planned, &found, &partition, target)?;
     let mut explained: Vec<Explained> =
         found.into_iter().zip(prices).map(|(cause, price)| Explained { cause, price, removal: None }).collect();
-    let trial = Trial { imported: &imported, propagate: &propagate, plan: &plan, partition: &partition, machine: &machine };
+    let trial = Trial { imported: &imported, propagate, plan: &plan, partition: &partition, machine: &machine };
     let tries = args.tries.unwrap_or_else(|| (128_000 / imported.op_count().max(2_000)).max(1));
     find_removals(&trial, &planned, ops, &origins, &mut explained, step, tries);
 
