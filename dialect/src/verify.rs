@@ -70,6 +70,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     verifier.meshes();
     verifier.symbols();
     structure::values(&mut verifier);
+    verifier.module_arguments();
     verifier.block(program.body(), None);
 }
 

@@ -1,9 +1,9 @@
-//! No text makes the parser, the verifier or the printer panic or hang: programs of the corpus and of the lit-tests,
-//! damaged at random from fixed seeds.
+//! No text makes shardc panic or hang: programs of the corpus and of the lit-tests, damaged at random from fixed seeds.
 //!
 //! What still is a valid program after the damage must print, and what was printed must read and print again the same.
+//! It is compiled too: the passes may refuse it, but what they make of it is valid.
 //! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed; the text of a failure is left in
-//! `target/mutate/`.
+//! `target/tmp/mutate/`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -105,6 +105,13 @@ fn judge(text: &str) -> Result<bool, String> {
     if printed != second {
         let line = printed.lines().zip(second.lines()).find(|(a, b)| a != b);
         return Err(format!("what was printed prints differently: {line:?}"));
+    }
+    let mut program = program;
+    let steps = passes::Registry::standard().parse("compile").expect("there is such a pipeline");
+    let report = passes::run_passes(&mut program, &steps, &mut |_, _| {});
+    if let Some(pass) = report.broken_by {
+        let messages: Vec<&str> = report.diagnostics.iter().map(|d| d.message.as_str()).collect();
+        return Err(format!("{pass} makes an invalid program: {messages:?}"));
     }
     Ok(true)
 }

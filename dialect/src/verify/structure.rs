@@ -7,6 +7,14 @@ use crate::op::Control;
 use crate::ops::func;
 
 impl<'a> Verifier<'a> {
+    /// A module is entered by nobody, so it takes nothing.
+    pub(super) fn module_arguments(&mut self) {
+        if let Some(&first) = self.program.block_args(self.program.body()).first() {
+            let d = Diagnostic::error("region", self.program.value_span(first), "a module has no arguments");
+            self.push(d.note("they belong to a function"));
+        }
+    }
+
     /// An op stands where it may, and its regions have the right form.
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();

@@ -17,7 +17,16 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
     let mut usable = meshes.iter().filter(|m| !m.2.axes.is_empty());
     match (usable.next(), usable.next()) {
         (None, _) => Some((None, Mesh::default())),
-        (Some((_, name, mesh)), None) => Some((Some((*name).to_owned()), (*mesh).clone())),
+        (Some((op, name, mesh)), None) => {
+            let declared = func::declared_grid(program).map_or(mesh.devices(), |grid| grid.1);
+            if mesh.devices() > declared {
+                let message = format!("the mesh has {} devices, the module {declared} partitions", mesh.devices());
+                let d = Diagnostic::error("mesh", program.op(*op).span, message);
+                diagnostics.push(d.note("mhlo.num_partitions is the number of devices of the mesh"));
+                return None;
+            }
+            Some((Some((*name).to_owned()), (*mesh).clone()))
+        }
         (Some(_), Some((op, ..))) => {
             let d = Diagnostic::error("mesh", program.op(*op).span, "more than one mesh is left to partition by");
             diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
