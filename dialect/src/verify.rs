@@ -63,10 +63,6 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
         groups: FxHashMap::default(),
         uses: Vec::new(),
     };
-    if let Some(&arg) = program.block_args(program.body()).first() {
-        let d = Diagnostic::error("type", program.value_span(arg), "a module takes no arguments");
-        verifier.diagnostics.push(d.note("arguments belong to functions: write them in func.func"));
-    }
     verifier.meshes();
     verifier.symbols();
     structure::values(&mut verifier);

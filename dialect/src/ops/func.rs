@@ -40,11 +40,7 @@ impl OpDef for Module {
         Syntax::Custom(&text::MODULE)
     }
 
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
-        if !op.region_args(0).is_empty() {
-            let note = "arguments belong to functions: write them in func.func";
-            return Err(Problem::new("a module takes no arguments").note(note).into());
-        }
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
         Ok(Vec::new())
     }
 

@@ -43,6 +43,12 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let Some(block) = func::block(program, main) else { return };
     let Some((mesh_name, mesh)) = mesh::one_mesh(program, diagnostics) else { return };
+    let partitions = func::num_partitions(program);
+    if mesh_name.is_some() && partitions != mesh.devices() {
+        let message = format!("the module has {partitions} partitions, its mesh {} devices", mesh.devices());
+        let d = Diagnostic::error("mesh", program.op(main).span, message);
+        return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
+    }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
@@ -200,6 +206,9 @@ impl Partition<'_> {
             Ok(operands) => operands,
             Err(d) => return self.diagnostics.push(d),
         };
+        if !self.local_regions(op) {
+            return;
+        }
         let result_types: Vec<Ty> =
             self.program.results(op).collect::<Vec<_>>().into_iter().map(|v| self.local_type(v)).collect();
         let results: Vec<Value> = self.program.results(op).collect();
@@ -218,6 +227,33 @@ impl Partition<'_> {
         for (global, local) in self.program.results(op).collect::<Vec<_>>().into_iter().zip(locals) {
             self.values.insert(global, local);
         }
+    }
+
+    /// Makes the regions of an op that isn't control flow read local values; `false`, with a diagnostic, when one
+    /// reads a value that is cut.
+    fn local_regions(&mut self, op: Op) -> bool {
+        let regions = self.program.op(op).regions.clone();
+        let mut captured: Vec<Value> = Vec::new();
+        for &region in &regions {
+            for &block in self.program.region_blocks(region) {
+                let read = |o: Op| self.program.op(o).operands.clone();
+                self.program.walk(block, &mut |o| captured.extend(read(o).iter().filter(|v| self.values.contains_key(v))));
+            }
+        }
+        if captured.is_empty() {
+            return true;
+        }
+        if captured.iter().any(|v| self.program.value_type(*v) != self.program.value_type(self.values[v])) {
+            let name = self.program.op_name(op).to_owned();
+            let d = Diagnostic::error("partition", self.program.op(op).span, format!("a region of '{name}' reads a value that is cut"));
+            self.diagnostics.push(d.note("constrain the value to be whole on every device, or pass it as an operand"));
+            return false;
+        }
+        let mut renaming = dialect::ir::Renaming::default();
+        renaming.values.extend(captured.iter().map(|v| (*v, self.values[v])));
+        let copies: Vec<Region> = regions.iter().map(|&r| self.program.clone_region(r, &mut renaming)).collect();
+        self.program.op_mut(op).regions = copies.into();
+        true
     }
 
     fn reshard(
