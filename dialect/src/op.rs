@@ -11,7 +11,7 @@ use crate::ir::{Op, OpRef, TypeData, Value};
 use crate::kernel::{Body, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::sharding::{ReductionKind, Reshard, ShardingRule};
+use crate::sharding::{FactorKind, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 /// A violated constraint of an op.
@@ -200,6 +200,14 @@ pub trait OpDef: Sync {
             Kernel::Nest(nest) => Some(crate::sharding::rule_of_nest(op, &nest)),
             _ => None,
         }
+    }
+
+    /// The rule for conservative propagation, which doesn't spread along dimensions whose pieces need data from their
+    /// neighbors.
+    fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let mut rule = self.sharding_rule(op)?;
+        rule.block_where(|kind| kind == FactorKind::Permutation);
+        Some(rule)
     }
 
     /// Builds the per-device form from local operands; the same op with local result types by default.

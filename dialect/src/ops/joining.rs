@@ -178,6 +178,13 @@ impl OpDef for Concatenate {
         })])
     }
 
+    /// Nothing spreads along the joined dimension.
+    fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let mut rule = self.sharding_rule(op)?;
+        rule.block_where(|kind| kind != FactorKind::PassThrough);
+        Some(rule)
+    }
+
     fn settles(&self) -> Settles {
         Settles::Operands
     }

@@ -311,6 +311,11 @@ impl OpDef for Reverse {
         })])
     }
 
+    /// Pieces swap places whole, so that conservative propagation minds nothing.
+    fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        self.sharding_rule(op)
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x6xf32>) %r = stablehlo.reverse %a, dims = [0, 1] : tensor<4x6xf32>",

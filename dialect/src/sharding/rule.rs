@@ -123,6 +123,11 @@ impl ShardingRule {
         self.factors[f as usize].blocked = true;
     }
 
+    /// Forbids spreading along all factors of some kinds.
+    pub fn block_where(&mut self, kinds: impl Fn(FactorKind) -> bool) {
+        self.factors.iter_mut().filter(|f| kinds(f.kind)).for_each(|f| f.blocked = true);
+    }
+
     /// All tensors, operands first.
     pub fn tensors(&self) -> impl Iterator<Item = &TensorFactors> {
         self.operands.iter().chain(&self.results)

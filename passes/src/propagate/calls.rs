@@ -16,6 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// More ops than this after all calls have their own body are refused.
 const MAX_OPS: usize = 8_000_000;
 
+/// What a function was called before it was copied.
+pub const ORIGINAL: &str = "sdy.original_func_name";
+
 /// Turns the calls of `program` into named computations and removes functions that nobody calls. Returns the bodies
 /// that are copies; `None` when functions call each other in a circle or the copies would grow beyond measure.
 pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<FxHashSet<Block>> {
@@ -86,7 +89,9 @@ impl Inliner {
             }
         };
         let mut attrs: Vec<(&str, Attr)> = Vec::new();
-        let name = func::symbol(program, function).unwrap_or_default().to_owned();
+        // A function that was copied before still knows what it was called.
+        let original = program.view(function).attr(ORIGINAL).and_then(AttrData::as_str);
+        let name = original.or(func::symbol(program, function)).unwrap_or_default().to_owned();
         attrs.push(("name", program.attr_str(&name)));
         if let Some(list) = argument_shardings(program, function) {
             attrs.push(("in_shardings", program.intern_attr(AttrData::ShardingPerValue(list))));

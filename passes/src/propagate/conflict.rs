@@ -6,6 +6,7 @@
 use dialect::ir::{AttrData, Program};
 use dialect::op::{Registry, Settles};
 use dialect::sharding::FactorKind;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::axis::{Axes, Axis, Prefix, difference, prefix, sort_and_merge};
@@ -21,13 +22,21 @@ use super::sharding::{Sharding, ShardingId};
 /// Inserts the reshards.
 pub fn settle(engine: &mut Engine, program: &mut Program) {
     let any_unreduced = engine.shardings.iter().any(|s| !s.unreduced.is_empty());
+    let mut edges: FxHashMap<Node, Vec<usize>> = FxHashMap::default();
+    for (i, edge) in engine.graph.edges.iter().enumerate().filter(|_| any_unreduced) {
+        edges.entry(edge.op).or_default().push(i);
+    }
     for node in engine.graph.postorder(program, program.body()) {
         let role = engine.graph.node(node).role;
         let Some(op) = engine.graph.op(node).filter(|_| !role.terminator) else { continue };
         if role.kind == Kind::Call {
             settle_call(engine, program, node);
         }
-        if matches!(role.kind, Kind::Call | Kind::Function | Kind::Manual | Kind::Named) {
+        if role.kind == Kind::Call || role.kind == Kind::Function {
+            continue;
+        }
+        if let Some(edges) = edges.get(&node) {
+            settle_flow(engine, program, node, edges);
             continue;
         }
         if any_unreduced {
@@ -55,7 +64,7 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Combines what functions return where their results are not as unreduced.
+/// Makes what functions return as unreduced as their results.
 fn settle_returns(engine: &mut Engine, program: &mut Program) {
     let functions = engine.main.iter().chain(&engine.functions);
     let returned: Vec<(Use, Slot, Node)> = functions
@@ -65,9 +74,30 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
         })
         .collect();
     for (u, slot, terminator) in returned {
-        let target = engine.shardings.get(engine.graph.slots[slot.index()]);
-        let wanted = target.map(|s| s.unreduced.clone()).unwrap_or_default();
-        combine_for(engine, program, u, &wanted, Place::Before(terminator));
+        let target = engine.shardings.get(engine.graph.slots[slot.index()]).cloned();
+        carry_unreduced(engine, program, u, target.as_ref(), Place::Before(terminator));
+    }
+}
+
+/// Makes what flows through an op with regions as unreduced as where it flows to.
+fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
+    for results in [true, false] {
+        for &edge in edges {
+            let data = &engine.graph.edges[edge];
+            if data.of_result != results {
+                continue;
+            }
+            let owner = Val(data.owner.index() as u32);
+            let target = match (engine.manual.get(&node), results) {
+                (Some(manual), true) => manual.outputs.get(data.index).map(|s| manual.without_manual(s)),
+                (Some(manual), false) => manual.inputs.get(data.index).cloned(),
+                (None, _) => engine.sharding(owner).cloned(),
+            };
+            for u in data.sources.clone() {
+                let place = engine.graph.after(engine.graph.value_of_use(u));
+                carry_unreduced(engine, program, u, target.as_ref(), place);
+            }
+        }
     }
 }
 
@@ -231,12 +261,16 @@ fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
     let targets = argument_shardings(engine, program, function);
     let uses: Vec<Use> = engine.graph.operand_uses(node).collect();
     for (i, u) in uses.into_iter().enumerate() {
-        let value = engine.graph.value_of_use(u);
-        let own = engine.graph.sharding(value);
+        let own = engine.graph.sharding(engine.graph.value_of_use(u));
         let target = match &targets {
             Some(list) => list.get(i).copied().unwrap_or(ShardingId::NONE),
             None => engine.fully_closed_like(own),
         };
+        let place = engine.graph.after(engine.graph.value_of_use(u));
+        let wanted = engine.shardings.get(target).cloned();
+        carry_unreduced(engine, program, u, wanted.as_ref(), place);
+        let value = engine.graph.value_of_use(u);
+        let own = engine.graph.sharding(value);
         if engine.equivalent(own, target) {
             continue;
         }
@@ -254,15 +288,35 @@ fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
 fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
     let Some(result) = engine.graph.results(node).next() else { return };
     let target = engine.sharding(result).cloned();
-    let wanted = target.as_ref().map(|s| s.unreduced.clone()).unwrap_or_default();
+    let place = Place::Before(node);
+    let input = engine.graph.operands(node).next();
+    if let (Kind::Reshard, Some(target), Some(input)) = (engine.graph.node(node).role.kind, &target, input)
+        && let Some(value) = make_unreduced(engine, program, input, target, place)
+    {
+        engine.graph.replace_uses(result, value, |_, _| true);
+        engine.graph.erase(program, node);
+        return;
+    }
+    let wanted = target.map(|s| s.unreduced).unwrap_or_default();
     let uses: Vec<Use> = engine.graph.operand_uses(node).collect();
     for u in uses {
-        combine_for(engine, program, u, &wanted, Place::Before(node));
-    }
-    if let (Kind::Reshard, Some(target), false) = (engine.graph.node(node).role.kind, target, wanted.is_empty()) {
-        make_unreduced(engine, program, node, &target);
+        combine_for(engine, program, u, &wanted, place);
     }
     reduce_to_promise(engine, program, node);
+}
+
+/// Makes what one use reads as unreduced as `target`, no more and no less.
+fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: Option<&Sharding>, place: Place) {
+    let wanted = target.map(|s| s.unreduced.clone()).unwrap_or_default();
+    combine_for(engine, program, u, &wanted, place);
+    let value = engine.graph.value_of_use(u);
+    // What was just put after the value stays before what is put after it now.
+    let place = if matches!(place, Place::Before(_)) { place } else { engine.graph.after(value) };
+    if let Some(target) = target
+        && let Some(value) = make_unreduced(engine, program, value, target, place)
+    {
+        engine.graph.set_use(u, value);
+    }
 }
 
 /// An all-reduce for one reader that wants no more than the axes `wanted` unreduced.
@@ -279,14 +333,19 @@ fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axi
     }
 }
 
-/// Replaces a reshard that adds unreduced axes: those that cut the operand stay where they are, the others come from
-/// replicated values.
-fn make_unreduced(engine: &mut Engine, program: &mut Program, node: Node, target: &Sharding) {
-    let Some(input) = engine.graph.operands(node).next() else { return };
-    let Some(own) = engine.sharding(input).cloned() else { return };
+/// `input` with the unreduced axes that `target` has besides: those that cut it stay where they are, the others come
+/// from replicated values. `None` when there are none.
+fn make_unreduced(
+    engine: &mut Engine,
+    program: &mut Program,
+    input: Val,
+    target: &Sharding,
+    place: Place,
+) -> Option<Val> {
+    let own = engine.sharding(input).cloned()?;
     let added = difference(&target.unreduced, &own.unreduced);
     if added.is_empty() || own.mesh != target.mesh || !difference(&own.unreduced, &target.unreduced).is_empty() {
-        return;
+        return None;
     }
     let mut between = target.clone();
     let mut from_shards: Vec<Axes> = vec![Axes::new(); own.dims.len()];
@@ -306,12 +365,12 @@ fn make_unreduced(engine: &mut Engine, program: &mut Program, node: Node, target
             Prefix::None => needs_reshard = true,
         }
     }
-    let mut value = input;
+    let mut chain = Chain { value: input, place };
     if needs_reshard {
         let moved = Sharding { dims: between.dims.clone(), ..own.clone() };
         let moved = engine.shardings.intern(moved);
-        let Some(made) = engine.new_reshard(program, value, moved, Place::Before(node)) else { return };
-        value = engine.graph.result(made, 0);
+        let made = engine.new_reshard(program, chain.value, moved, chain.place)?;
+        chain.follow(engine, made);
     }
     let sharded: Vec<Axis> = from_shards.iter().flatten().copied().collect();
     let replicated = difference(&added, &sharded);
@@ -319,26 +378,32 @@ fn make_unreduced(engine: &mut Engine, program: &mut Program, node: Node, target
         let mut unreduced: Axes = own.unreduced.iter().chain(&replicated).copied().collect();
         sort_and_merge(&mut unreduced);
         let new = Sharding { unreduced, ..between };
-        let place = Place::Before(node);
-        let Some(made) = new_collective(engine, program, "sdy.replicated_to_unreduced", value, &replicated, new, place)
-        else {
-            return;
-        };
-        value = engine.graph.result(made, 0);
+        let name = "sdy.replicated_to_unreduced";
+        let made = new_collective(engine, program, name, chain.value, &replicated, new, chain.place)?;
+        chain.follow(engine, made);
     }
     if !sharded.is_empty() {
         let per_dim = from_shards.iter().map(|axes| engine.meshes.axes(own.mesh, axes)).collect();
         let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
-        let place = Place::Before(node);
-        let Some(made) = new_op(engine, program, "sdy.sharded_to_unreduced", value, attr, target.clone(), place) else {
-            return;
-        };
-        value = engine.graph.result(made, 0);
+        let name = "sdy.sharded_to_unreduced";
+        let made = new_op(engine, program, name, chain.value, attr, target.clone(), chain.place)?;
+        chain.follow(engine, made);
     }
-    if value != input {
-        let result = engine.graph.result(node, 0);
-        engine.graph.replace_uses(result, value, |_, _| true);
-        engine.graph.erase(program, node);
+    Some(chain.value)
+}
+
+/// Ops that are put one after the other.
+struct Chain {
+    value: Val,
+    place: Place,
+}
+
+impl Chain {
+    fn follow(&mut self, engine: &Engine, made: Node) {
+        self.value = engine.graph.result(made, 0);
+        if !matches!(self.place, Place::Before(_)) {
+            self.place = Place::After(made);
+        }
     }
 }
 

@@ -166,6 +166,14 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
                 copy_node(graph, program, child, place, copies);
                 child = graph.next(child);
             }
+            // Ops ask the program what a region gives.
+            let mut ops = Vec::new();
+            let mut child = graph.first(inner);
+            while child.is_some() {
+                ops.extend(graph.op(child));
+                child = graph.next(child);
+            }
+            program.set_block_ops(inner, ops);
             blocks.push(inner);
         }
         regions.push(program.new_region(&blocks));

@@ -41,7 +41,7 @@ pub struct StepKind {
     pub directions: Directions,
     /// Whether the op is elementwise.
     pub elementwise: bool,
-    /// Whether axes are never split and permutation factors blocked.
+    /// Whether axes are never split.
     pub conservative: bool,
 }
 
@@ -286,7 +286,7 @@ fn factor_directions(rule: &Rule, kind: StepKind) -> SmallVec<[Direction; 6]> {
     use dialect::sharding::FactorKind;
     (0..rule.factors())
         .map(|f| {
-            if rule.blocked[f] || (kind.conservative && rule.kinds[f] == FactorKind::Permutation) {
+            if rule.blocked[f] {
                 Direction::None
             } else if rule.kinds[f] == FactorKind::PassThrough {
                 kind.directions.pass_through

@@ -46,7 +46,7 @@ impl Meshes {
             self.list.push(MeshInfo { name, mesh: mesh.clone() });
             (self.list.len() - 1) as u32
         });
-        self.by_name.insert(name, number);
+        self.by_name.entry(name).or_insert(number);
         number
     }
 
@@ -58,6 +58,11 @@ impl Meshes {
     /// The number of the mesh called `name`.
     pub fn named(&self, name: Name) -> Option<u32> {
         self.by_name.get(&name).copied()
+    }
+
+    /// Whether shardings are written with this symbol.
+    pub fn is_symbol(&self, name: Name) -> bool {
+        self.list.iter().any(|m| m.name == name)
     }
 
     /// The mesh numbered `number`.

@@ -83,7 +83,7 @@ fn outline_one(
     names: &mut Names,
 ) -> Option<(String, Node, String)> {
     let op = engine.graph.op(node)?;
-    let block = program.region_block(op, 0)?;
+    let block = program.region_block(op, 0).filter(|&b| engine.graph.last(b).is_some())?;
     let original = program.view(op).attr("name").and_then(AttrData::as_str).unwrap_or("named_computation").to_owned();
     let symbol = names.fresh(&original);
     let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();

@@ -110,8 +110,10 @@ impl Reader<'_> {
         };
         let top = self.program.block_ops(self.program.body());
         let taken = |name: &str| {
-            let known = self.program.find_name(name).is_some_and(|n| self.engine.meshes.named(n).is_some());
-            known || top.iter().any(|&op| func::symbol(self.program, op) == Some(name))
+            let known = self.program.find_name(name).is_some_and(|n| self.engine.meshes.is_symbol(n));
+            // Meshes may have gone since.
+            let other = |op| self.program.op_name(op) != "sdy.mesh" && func::symbol(self.program, op) == Some(name);
+            known || top.iter().any(|&op| other(op))
         };
         let numbered = (0..).map(|i| format!("{base}_{i}"));
         std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(base)
@@ -144,7 +146,8 @@ impl Reader<'_> {
 
     fn assign(&mut self, value: Val, sharding: Option<&TensorSharding>) {
         if let Some(compact) = sharding.and_then(|s| self.engine.meshes.read_nontrivial(s))
-            && compact.dims.len() == self.engine.graph.rank(value)
+            && (compact.dims.len() == self.engine.graph.rank(value)
+                || self.engine.meshes.get(compact.mesh).mesh.is_maximal())
         {
             let id = self.engine.shardings.intern(compact);
             let slot = self.engine.graph.slot(value);
@@ -338,6 +341,7 @@ impl Engine {
         let view = program.view(op);
         let own = match view.attr("sdy.sharding_rule") {
             Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
+            _ if self.conservative => data.def.conservative_rule(view),
             _ => data.def.sharding_rule(view),
         };
         let rule = own.and_then(|rule| {

@@ -310,6 +310,7 @@ fn write_manual(engine: &Engine, program: &mut Program, node: Node, op: Op) {
 }
 
 fn write_function(engine: &mut Engine, program: &mut Program, op: Op) {
+    program.remove_attr(op, super::calls::ORIGINAL);
     let Some(block) = program.region_block(op, 0) else {
         return;
     };
