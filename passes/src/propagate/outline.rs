@@ -83,7 +83,11 @@ fn outline_one(
     names: &mut Names,
 ) -> Option<(String, Node, String)> {
     let op = engine.graph.op(node)?;
-    let block = program.region_block(op, 0).filter(|&b| engine.graph.last(b).is_some())?;
+    let block = program.region_block(op, 0)?;
+    let terminator = engine.graph.last(block);
+    if !terminator.is_some() || !engine.graph.node(terminator).role.terminator {
+        return None;
+    }
     let original = program.view(op).attr("name").and_then(AttrData::as_str).unwrap_or("named_computation").to_owned();
     let symbol = names.fresh(&original);
     let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
@@ -111,7 +115,6 @@ fn outline_one(
     let last = engine.graph.last(program.body());
     let function = engine.graph.insert_op(program, function, &[], Place::After(last));
     engine.graph.adopt(block, function);
-    let terminator = engine.graph.last(block);
     if let Some(end) = engine.graph.op(terminator) {
         let name = program.name(func::RETURN.name());
         let data = program.op_mut(end);

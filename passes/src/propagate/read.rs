@@ -252,7 +252,7 @@ pub fn find_main(engine: &mut Engine, program: &Program) {
         return;
     };
     let terminator = engine.graph.last(block);
-    if !terminator.is_some() {
+    if !terminator.is_some() || !engine.graph.node(terminator).role.terminator {
         return;
     }
     let values: Vec<Val> = engine.graph.operands(terminator).collect();
