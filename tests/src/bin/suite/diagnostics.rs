@@ -1,0 +1,75 @@
+//! Refusing: an error on every line that the suite expects one on, and on no other.
+
+use std::collections::BTreeSet;
+
+use dialect::diagnostic::{Diagnostics, Severity};
+
+use crate::programs;
+use crate::report::Outcome;
+
+/// One outcome for each expected line, and a failure for each program with an error elsewhere.
+pub(crate) fn same_lines(text: &str) -> Vec<Outcome> {
+    programs(text).into_iter().filter(|p| p.1.contains("expected-")).flat_map(|(first, piece)| one(first, piece)).collect()
+}
+
+fn one(first: usize, text: &str) -> Vec<Outcome> {
+    let wanted = [(Severity::Error, wanted(text, "expected-error")), (Severity::Warning, wanted(text, "expected-warning"))];
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    // Both MLIR's reader and ours check a program only when it could be read.
+    if !diagnostics.has_errors() {
+        dialect::verify(&program, &mut diagnostics);
+    }
+    // Code that nobody knows here is refused for that reason alone.
+    if let Some(d) = diagnostics.iter().find(|d| d.code == "op" && d.severity == Severity::Error) {
+        return vec![Outcome::failed(&d.message, format!("line {first}"))];
+    }
+    let mut outcomes = Vec::new();
+    for (severity, lines) in wanted {
+        let found: Vec<(usize, &str)> = diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .map(|d| {
+                let at = d.labels.first().map_or(0, |l| l.0.start as usize).min(text.len());
+                (text[..at].matches('\n').count(), d.message.as_str())
+            })
+            .collect();
+        for (line, message) in &lines {
+            let at = format!("line {}: {message}", first + line + 1);
+            outcomes.push(match found.iter().any(|f| f.0 == *line) {
+                true => Outcome::Passed,
+                false => match found.first() {
+                    None => Outcome::failed("accepted", at),
+                    Some(f) => Outcome::failed("on another line", format!("{at}; line {}: {}", first + f.0 + 1, f.1)),
+                },
+            });
+        }
+        let known: BTreeSet<usize> = lines.iter().map(|l| l.0).collect();
+        if let Some(extra) = found.iter().find(|f| !known.contains(&f.0)).filter(|_| known.iter().all(|k| found.iter().any(|f| f.0 == *k))) {
+            outcomes.push(Outcome::failed("refused too", format!("line {}: {}", first + extra.0 + 1, extra.1)));
+        }
+    }
+    outcomes
+}
+
+/// The lines, from 0, that comments with `word` expect a diagnostic on, and its text.
+fn wanted(text: &str, word: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let mut rest = line;
+        while let Some(at) = rest.find(word) {
+            rest = &rest[at + word.len()..];
+            let Some((place, message)) = rest.split_once("{{") else { break };
+            let place = place.trim().trim_end_matches("-re").trim_start_matches("-re").trim();
+            let target = match place.strip_prefix('@') {
+                Some("above") => number.checked_sub(1),
+                Some("below") => Some(number + 1),
+                Some(by) => by.trim().parse::<isize>().ok().and_then(|by| number.checked_add_signed(by)),
+                None => Some(number),
+            };
+            let message = message.split("}}").next().unwrap_or_default();
+            found.extend(target.map(|t| (t, message.to_owned())));
+        }
+    }
+    found
+}

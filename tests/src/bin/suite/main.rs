@@ -1,0 +1,138 @@
+//! Runs the test-suites of StableHLO and Shardy from local checkouts: which of their programs are read, printed, checked and
+//! evaluated here as there.
+//!
+//! `suite --stablehlo DIR --shardy DIR [--only TEXT] [--part NAME] [--all]`
+//!
+//! Prints how many cases of each part pass, then the failures grouped by reason. Nothing of the suites is kept here.
+
+mod diagnostics;
+mod evaluate;
+mod report;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use report::{Outcome, Report};
+
+/// A set of files, and what is asked of each.
+struct Part {
+    name: &'static str,
+    /// The option that names the checkout.
+    checkout: &'static str,
+    /// Below the checkout.
+    folder: &'static str,
+    /// Folders inside too.
+    deep: bool,
+    /// Outcomes of the cases in a file's text.
+    run: fn(&str) -> Vec<Outcome>,
+}
+
+#[rustfmt::skip]
+static PARTS: &[Part] = &[
+    Part { name: "testdata-text", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: text::round_trip },
+    Part { name: "testdata-run", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: evaluate::file },
+    Part { name: "dynamic-text", checkout: "--stablehlo", folder: "stablehlo/testdata/dynamic", deep: false, run: text::round_trip },
+    Part { name: "quantized-text", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: text::round_trip },
+    Part { name: "quantized-run", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: evaluate::file },
+    Part { name: "interpret-text", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: text::round_trip },
+    Part { name: "interpret-run", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: evaluate::file },
+    Part { name: "stablehlo-text", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: text::round_trip },
+    Part { name: "transforms-text", checkout: "--stablehlo", folder: "stablehlo/tests/transforms", deep: false, run: text::round_trip },
+    Part { name: "stablehlo-diagnostics", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: diagnostics::same_lines },
+    Part { name: "shardy-text", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: text::round_trip },
+    Part { name: "shardy-diagnostics", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: diagnostics::same_lines },
+];
+
+fn main() -> std::process::ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).map(String::as_str);
+    let flag = |name: &str| args.iter().any(|a| a == name);
+    let mut failed = false;
+    let mut ran = false;
+    for part in PARTS {
+        let Some(checkout) = value(part.checkout) else { continue };
+        if value("--part").is_some_and(|p| p != part.name) {
+            continue;
+        }
+        let folder = Path::new(checkout).join(part.folder);
+        let only = value("--only").unwrap_or("");
+        let files: Vec<PathBuf> = files(&folder, part.deep).into_iter().filter(|f| f.to_string_lossy().contains(only)).collect();
+        if files.is_empty() {
+            eprintln!("no file to run under {}", folder.display());
+            return 2.into();
+        }
+        let report = run(part, &folder, &files);
+        report.print(part.name, files.len(), flag("--all"));
+        failed |= report.failures() > 0;
+        ran = true;
+    }
+    if !ran {
+        eprintln!("usage: suite --stablehlo DIR --shardy DIR [--part NAME] [--only TEXT] [--all]\nparts:");
+        PARTS.iter().for_each(|p| eprintln!("  {} ({})", p.name, p.checkout));
+        return 2.into();
+    }
+    u8::from(failed).into()
+}
+
+/// Runs a part over files, two at a time.
+fn run(part: &Part, folder: &Path, files: &[PathBuf]) -> Report {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut report = Report::default();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy().into_owned();
+            match std::fs::read_to_string(file) {
+                Ok(text) => {
+                    // A panic is a failure of its file, not the end of the run.
+                    let outcomes = std::panic::catch_unwind(|| (part.run)(&text));
+                    report.add(&name, outcomes.unwrap_or_else(|_| vec![Outcome::failed("panic", "")]));
+                }
+                Err(e) => report.add(&name, vec![Outcome::failed("unreadable", e.to_string())]),
+            }
+        }
+        report
+    };
+    let mut report = Report::default();
+    std::thread::scope(|scope| {
+        let spawn = || std::thread::Builder::new().stack_size(1 << 28).spawn_scoped(scope, work).expect("a thread");
+        let threads: Vec<_> = (0..2).map(|_| spawn()).collect();
+        for thread in threads {
+            report.append(thread.join().expect("panics are caught"));
+        }
+    });
+    report
+}
+
+/// All `.mlir` files of a folder, and of the folders inside when `deep`, in order.
+fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.extend(deep.then_some(path));
+            } else if path.extension().is_some_and(|e| e == "mlir") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The programs of a file, between lines of `// -----`, each with the number of its first line.
+fn programs(text: &str) -> Vec<(usize, &str)> {
+    let mut pieces = Vec::new();
+    let (mut start, mut first, mut at) = (0, 0, 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        at += line.len();
+        if line.starts_with("// -----") {
+            pieces.push((first, &text[start..at - line.len()]));
+            (start, first) = (at, number + 1);
+        }
+    }
+    pieces.push((first, &text[start..]));
+    pieces
+}
