@@ -128,14 +128,14 @@ impl DotDims {
 }
 
 /// The element type products are computed in before they are rounded to the result's.
-fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
+pub(crate) fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
     [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
 }
 
 fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     let dims = dims?;
-    check_precision(op)?;
+    check_precision(op, "C11")?;
     if !is_static(op) {
         return declared(op);
     }
@@ -145,11 +145,12 @@ fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     one(TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element))
 }
 
-fn check_precision(op: OpRef<'_>) -> Checked<()> {
+/// Checks `precision_config`, and `algorithm` if there is one; `count` is the label of their number.
+pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     let Some(AttrData::Array(precision)) = op.attr("precision_config") else { return Ok(()) };
     // An empty list is how an absent one is printed now and then.
     require(matches!(precision.len(), 0 | 2), || {
-        Problem::new(format!("expected 2 values of precision_config, found {} (C11)", precision.len()))
+        Problem::new(format!("expected 2 values of precision_config, found {} ({count})", precision.len()))
     })?;
     let default = precision.iter().all(|&p| op.program.attr_data(p).as_enum() == Some("DEFAULT"));
     require(default || op.attr("algorithm").is_none(), || {
@@ -163,6 +164,29 @@ fn check_precision(op: OpRef<'_>) -> Checked<()> {
     Ok(())
 }
 
+/// The product of inputs 0 and 1, added to the accumulator if there is one.
+pub(crate) fn product_body(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Body {
+    let element = product_type(lhs, rhs, result);
+    let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
+    let convert = |body: &mut Body, arg: Arg, ty: ElementType| match body.arg_type(arg) == ty {
+        true => arg,
+        false => body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![arg], ty }),
+    };
+    if reduced {
+        body.accumulators.push(result);
+    }
+    let a = convert(&mut body, Arg::Input(0), element);
+    let b = convert(&mut body, Arg::Input(1), element);
+    let mut value = body.push(Inst::Op { op: ScalarOp::Mul, args: smallvec![a, b], ty: element });
+    if reduced {
+        let sum = convert(&mut body, Arg::Accumulator(0), element);
+        value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec![sum, value], ty: element });
+    }
+    let value = convert(&mut body, value, result);
+    body.results = vec![value];
+    body
+}
+
 fn kernel(op: OpRef<'_>) -> Kernel {
     let (Some(dims), true) = (DotDims::of(op), is_static(op)) else { return Kernel::None };
     let (Some(lhs), Some(rhs), Some(result)) = (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)) else {
@@ -173,25 +197,8 @@ fn kernel(op: OpRef<'_>) -> Kernel {
     let parallel = loops.len();
     loops.extend(dims.lhs_contract.iter().map(|&d| lhs.shape[d]));
     let inputs = vec![Input::at(0, lhs_loops), Input::at(1, rhs_loops)];
-    let element = product_type(lhs.element, rhs.element, result.element);
-    let mut body = Body { inputs: vec![lhs.element, rhs.element], ..Body::default() };
     let reduced = loops.len() > parallel;
-    let convert = |body: &mut Body, arg: Arg, ty: ElementType| match body.arg_type(arg) == ty {
-        true => arg,
-        false => body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![arg], ty }),
-    };
-    if reduced {
-        body.accumulators.push(result.element);
-    }
-    let a = convert(&mut body, Arg::Input(0), element);
-    let b = convert(&mut body, Arg::Input(1), element);
-    let mut value = body.push(Inst::Op { op: ScalarOp::Mul, args: smallvec![a, b], ty: element });
-    if reduced {
-        let sum = convert(&mut body, Arg::Accumulator(0), element);
-        value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec![sum, value], ty: element });
-    }
-    let value = convert(&mut body, value, result.element);
-    body.results = vec![value];
+    let body = product_body(lhs.element, rhs.element, result.element, reduced);
     let init = if reduced { vec![Init::Const(Scalar::zero(result.element))] } else { Vec::new() };
     Kernel::Nest(Nest { loops: loops.iter().copied().collect(), parallel, inputs, init, body })
 }
@@ -217,6 +224,33 @@ fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
 }
 
 /// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
+pub(crate) struct Products {
+    element: ElementType,
+    /// What every step of a short sum is rounded to.
+    step: Option<ElementType>,
+}
+
+impl Products {
+    /// Sums of `terms` products as elements of type `element`.
+    pub(crate) fn new(element: ElementType, terms: usize) -> Self {
+        let step = match element.class() {
+            _ if terms > SHORT_SUM => None,
+            ElementClass::Float if element.bits() < 32 => Some(ElementType::F32),
+            ElementClass::Float | ElementClass::Complex => Some(element),
+            _ => None,
+        };
+        Self { element, step }
+    }
+
+    /// `sum` plus the product of an element of each side, named by its position.
+    pub(crate) fn add(&self, sum: Scalar, lhs: (&Literal, usize), rhs: (&Literal, usize)) -> Scalar {
+        let (a, b) = (lhs.0.get(lhs.1), rhs.0.get(rhs.1));
+        let Some(step) = self.step else { return multiply_add(sum, a, b, self.element) };
+        let (a, b) = (promote(a, lhs.0.element, step), promote(b, rhs.0.element, step));
+        ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
+    }
+}
+
 fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimensions don't fit the operands"))?;
     let (lhs, rhs) = (&operands[0], &operands[1]);
@@ -239,20 +273,10 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let inner: Vec<(usize, usize)> = Indices::of(&contracted)
         .map(|at| (along(&at, &lhs_steps[shape.len()..]), along(&at, &rhs_steps[shape.len()..])))
         .collect();
-    let step = match element.class() {
-        _ if inner.len() > SHORT_SUM => None,
-        ElementClass::Float if element.bits() < 32 => Some(ElementType::F32),
-        ElementClass::Float | ElementClass::Complex => Some(element),
-        _ => None,
-    };
+    let products = Products::new(element, inner.len());
     let values = Indices::of(&shape).map(|at| {
         let (l, r) = (along(&at, &lhs_steps), along(&at, &rhs_steps));
-        inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| {
-            let (a, b) = (lhs.get(l + i), rhs.get(r + j));
-            let Some(step) = step else { return multiply_add(sum, a, b, element) };
-            let (a, b) = (promote(a, lhs.element, step), promote(b, rhs.element, step));
-            ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
-        })
+        inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| products.add(sum, (lhs, l + i), (rhs, r + j)))
     });
     Ok(vec![Literal::from_scalars(element, &shape, values)])
 }
@@ -283,15 +307,16 @@ fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scal
     }
 }
 
-fn flops(op: OpRef<'_>) -> f64 {
-    match kernel(op) {
+/// Two operations for every iteration of a nest.
+pub(crate) fn flops(kernel: &Kernel) -> f64 {
+    match kernel {
         Kernel::Nest(nest) => 2.0 * nest.loops.iter().map(|&n| n as f64).product::<f64>(),
         _ => 0.0,
     }
 }
 
 /// Sums pass through where the result holds at least what the operands hold.
-fn linear_in(op: OpRef<'_>, operand: usize) -> bool {
+pub(crate) fn linear_in(op: OpRef<'_>, operand: usize) -> bool {
     let (Some(from), Some(to)) = (op.operand_tensor(operand), op.result_tensor(0)) else { return false };
     match from.element.class() {
         ElementClass::Float | ElementClass::Complex => {
@@ -350,7 +375,7 @@ impl OpDef for DotGeneral {
     }
 
     fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(op)
+        flops(&kernel(op))
     }
 }
 
@@ -412,6 +437,6 @@ impl OpDef for Dot {
     }
 
     fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(op)
+        flops(&kernel(op))
     }
 }

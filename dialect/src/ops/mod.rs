@@ -7,6 +7,7 @@ pub mod build_shape;
 pub mod check;
 pub mod collective;
 pub mod combiner;
+mod comparator;
 pub mod constant;
 pub(crate) mod constraint;
 pub mod contraction;
@@ -23,8 +24,10 @@ pub mod shape;
 pub mod sharding;
 pub mod slicing;
 mod slicing_local;
+pub mod sort;
 mod syntax;
 mod unknown;
+pub mod window;
 
 pub use example::{example_block, example_program};
 pub use unknown::UNKNOWN;
@@ -171,4 +174,11 @@ pub static OPS: &[&dyn OpDef] = &[
     // indexing
     &indexing::Gather,
     &indexing::Scatter,
+    // windows
+    &window::Convolution,
+    &window::DynamicConv,
+    &window::ReduceWindow,
+    &window::SelectAndScatter,
+    // sort
+    &sort::Sort,
 ];

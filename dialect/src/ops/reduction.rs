@@ -222,7 +222,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
 }
 
 /// The same computation with the accumulators as further inputs.
-fn without_accumulators(mut body: crate::kernel::Body) -> crate::kernel::Body {
+pub(crate) fn without_accumulators(mut body: crate::kernel::Body) -> crate::kernel::Body {
     use crate::kernel::{Arg, Inst};
     let n = body.inputs.len();
     let renamed = |arg: &mut Arg| {

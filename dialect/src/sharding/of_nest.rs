@@ -2,9 +2,10 @@
 //!
 //! A parallel loop is a pass-through factor, a reduction loop a reduction factor. A dimension read at a loop's plain
 //! position shares its factor. One read shifted, strided or guarded along a single parallel loop shares it too, but
-//! then the factor is a permutation: cutting it moves data between neighbors. What is read in any other way must be
-//! whole, and so must the loops that it is read along: a piece would count from its own beginning. Factor sizes are
-//! Shardy's: where one tensor is read shifted (slice, pad) its dimension's, else the loop's.
+//! then the factor is a permutation: cutting it moves data between neighbors. The positions inside a window must be
+//! whole. What is read in any other way must be whole too, and so must the loops that it is read along: a piece would
+//! count from its own beginning. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad) its
+//! dimension's, else the loop's.
 
 use std::ops::Range;
 
@@ -123,6 +124,11 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     for (d, at) in input.index.iter().enumerate() {
         match read_of(at, size(d), &input.guards, nest) {
             Read::Other => own_loops(at, &mut |i| counted[i] = true),
+            // A part of a window's positions reads other elements than a part of the tensor.
+            Read::Moved { along, windowed: true } => {
+                own_loops(at, &mut |i| counted[i] |= i >= nest.parallel);
+                moved.push(along);
+            }
             read => moved.extend(read.along()),
         }
     }

@@ -1,0 +1,63 @@
+//! A region that says how two elements compare: of sort and select_and_scatter. Its arguments come in pairs, a left
+//! and a right element of each tensor.
+
+use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
+use crate::ir::{ElementType, OpRef, Region};
+use crate::kernel::{Arg, Body};
+use crate::kernel_eval::body_of_region;
+use crate::literal::Literal;
+use crate::op::Problem;
+use crate::scalar::Scalar;
+
+use super::constraint::{Checked, require};
+
+/// The region while the oracle runs it: scalar bodies directly, all others through the evaluator.
+pub(crate) struct Comparator {
+    types: Vec<ElementType>,
+    body: Option<Body>,
+    region: Region,
+}
+
+impl Comparator {
+    /// Region `region` of `op` over elements of these types.
+    pub(crate) fn of(op: OpRef<'_>, region: usize, types: &[ElementType]) -> EvalResult<Self> {
+        let region = op.region(region).ok_or_else(|| EvalError::new("the region is missing"))?;
+        let args: Vec<Arg> = (0..2 * types.len()).map(Arg::Input).collect();
+        let body = body_of_region(op.program, region, &args).filter(|b| b.results.len() == 1);
+        Ok(Self { types: types.to_vec(), body, region })
+    }
+
+    /// Whether it holds for these pairs of left and right elements, one a tensor.
+    pub(crate) fn holds(&self, pairs: &[(Scalar, Scalar)], cx: &mut dyn Context) -> EvalResult<bool> {
+        let result = match &self.body {
+            Some(body) => {
+                let inputs: Vec<Scalar> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+                body.eval(&inputs, &[]).first().copied()
+            }
+            None => {
+                cx.step()?;
+                let all = pairs.iter().zip(&self.types).flat_map(|(&(a, b), &ty)| [(a, ty), (b, ty)]);
+                let args: Vec<Literal> = all.map(|(v, ty)| Literal::scalar(ty, v)).collect();
+                let results = region_on_lane(cx, self.region, &args)?;
+                results.first().filter(|r| !r.is_empty()).map(|r| r.get(0))
+            }
+        };
+        result.map(Scalar::is_true).ok_or_else(|| EvalError::new("the region gives no value"))
+    }
+}
+
+/// Checks a comparing region over elements of these types: pairs of them, all of rank 0, to an `i1`.
+pub(crate) fn check_comparator(op: OpRef<'_>, region: usize, types: &[ElementType], label: &str) -> Checked<()> {
+    let program = op.program;
+    op.block(region).ok_or_else(|| Problem::new(format!("expected a region ({label})")))?;
+    let scalars = |values: &[crate::ir::Value]| -> Option<Vec<ElementType>> {
+        values.iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
+    };
+    let want: Vec<ElementType> = types.iter().flat_map(|&e| [e, e]).collect();
+    require(scalars(op.region_args(region)) == Some(want), || {
+        Problem::new(format!("expected the region to take two elements of each tensor, of rank 0 ({label})"))
+    })?;
+    require(scalars(op.region_results(region)).as_deref() == Some(&[ElementType::I1]), || {
+        Problem::new(format!("expected the region to return one tensor<i1> ({label})"))
+    })
+}
