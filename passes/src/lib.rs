@@ -11,17 +11,25 @@ mod pass;
 pub mod plan;
 pub mod propagate;
 mod registry;
+pub mod schedule;
 
 pub use pass::{Pass, Report, Step, run_passes};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.
-pub static PASSES: &[&Pass] =
-    &[&import::PASS, &import::UNIFY_MESHES, &propagate::PASS, &plan::PASS, &partition::PASS, &partition::MANUAL];
+pub static PASSES: &[&Pass] = &[
+    &import::PASS,
+    &import::UNIFY_MESHES,
+    &propagate::PASS,
+    &plan::PASS,
+    &partition::PASS,
+    &schedule::PASS,
+    &partition::MANUAL,
+];
 
 /// Lists of passes that have a name.
 pub static PIPELINES: &[Pipeline] = &[Pipeline {
     name: "compile",
     doc: "From the global program to what each device runs.",
-    passes: &["import", "propagate", "unify-meshes", "plan", "partition"],
+    passes: &["import", "propagate", "unify-meshes", "plan", "partition", "schedule"],
 }];

@@ -170,6 +170,11 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
             let set = options.set(pass.options, option.name, option.default);
             assert_eq!(set, Ok(()), "the default of '{}' of '{}' doesn't fit", option.name, pass.name);
         }
+        let folder = root().join("lit-tests").join(pass.name);
+        let files = fs::read_dir(&folder).map_or(0, |entries| {
+            entries.filter(|e| e.as_ref().is_ok_and(|e| e.path().extension().is_some_and(|e| e == "mlir"))).count()
+        });
+        assert!(files >= 3, "'{}' has {files} programs in {}", pass.name, folder.display());
     }
     for pipeline in passes::PIPELINES {
         for pass in pipeline.passes {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dialect::diagnostic::{Diagnostic, Severity, Span};
-use dialect::ir::{LocData, Op, Program, Value, ValueSource};
+use dialect::ir::{Loc, LocData, Op, Program, TensorType, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, TensorSharding};
 use dialect::signature::Signature;
@@ -130,20 +130,41 @@ fn price(
     let estimate = estimate(&device, &machine);
     let mut all = vec![Price::default(); found.len()];
     for c in &estimate.collectives {
-        if let Some(&i) = marks.get(&device.op(c.op).loc) {
-            all[i].add(c);
+        for (i, share) in shares(&device, c, &marks) {
+            all[i].add(c, share);
         }
     }
     Ok((all, machine, estimate.step_seconds))
 }
 
+/// The causes of a per-device collective with each one's share of its bytes: the scheduler sends small ones together, whose
+/// locations it lists in the order of their operands.
+fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
+    let loc = device.op(c.op).loc;
+    let LocData::Fused(None, parts) = device.loc_data(loc) else {
+        return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
+    };
+    let operands = &device.op(c.op).operands;
+    let size = |i: usize| operands.get(i).and_then(|&v| device.tensor_type(v)).map_or(0.0, tensor_bytes);
+    let all: f64 = (0..operands.len()).map(size).sum();
+    let one = |(i, part)| marks.get(part).map(|&cause| (cause, size(i) / all.max(1.0)));
+    parts.iter().enumerate().filter_map(one).collect()
+}
+
+/// Bytes of a tensor.
+fn tensor_bytes(ty: &TensorType) -> f64 {
+    ty.shape.iter().map(|&d| d.max(0) as f64).product::<f64>() * ty.element.bits() as f64 / 8.0
+}
+
 impl Price {
-    fn add(&mut self, c: &Communication) {
-        self.seconds += c.seconds * c.count as f64;
+    /// Adds this share of a collective.
+    fn add(&mut self, c: &Communication, share: f64) {
+        self.seconds += c.seconds * c.count as f64 * share;
+        let part = |bytes: u64| (bytes as f64 * share).round() as u64;
         if self.count == 0 {
-            self.operand_bytes = c.operand_bytes;
+            self.operand_bytes = part(c.operand_bytes);
         }
-        self.result_bytes = c.result_bytes;
+        self.result_bytes = part(c.result_bytes);
         self.count = self.count.max(c.count);
     }
 }

@@ -121,7 +121,7 @@ fn note_places(program: &Program, block: Block, places: &mut Places) {
 }
 
 /// Bytes of a value on one device; 0 for tokens and sizes that aren't known.
-pub(super) fn bytes_of(program: &Program, value: Value) -> f64 {
+pub(crate) fn bytes_of(program: &Program, value: Value) -> f64 {
     program.tensor_type(value).and_then(|t| t.bytes()).unwrap_or(0) as f64
 }
 

@@ -1,0 +1,181 @@
+//! Small collectives of one kind, over the same groups and with the same computation, become one of several operands:
+//! a device pays the start-up once.
+//!
+//! Each candidate has a level: how many candidates come before it on the way to it. Candidates of one level don't wait
+//! for each other, and however they are joined no cycle arises, since every path from one candidate to another rises.
+
+use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, Ty, Value};
+use dialect::op::{Collective, CollectiveKind as Kind};
+use rustc_hash::FxHashMap;
+
+use super::order::Dependences;
+use crate::estimate::{CollectiveKind, Machine, bytes_of};
+
+/// A collective is small when sending it with another saves at least this share of its time.
+const SMALL: f64 = 0.1;
+/// What is sent together is at most this many bytes, operands and results: all of it is alive at once.
+const LARGEST: u64 = 32 << 20;
+
+/// Joins what is worth joining, in every block; whether anything was.
+pub(super) fn combine(program: &mut Program, machine: &Machine) -> bool {
+    let mut blocks = vec![program.body()];
+    program.walk(program.body(), &mut |op| {
+        blocks.extend(program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)));
+    });
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    for block in blocks {
+        combine_block(program, machine, block, &mut renamed);
+    }
+    if renamed.is_empty() {
+        return false;
+    }
+    for op in program.ops_under(program.body()) {
+        for operand in &mut program.op_mut(op).operands {
+            *operand = renamed.get(operand).copied().unwrap_or(*operand);
+        }
+    }
+    true
+}
+
+/// Collectives that may be sent together.
+struct Group {
+    collective: Collective,
+    /// Attributes but channel and cause.
+    attrs: Vec<(Name, Attr)>,
+    element: ElementType,
+    level: usize,
+    /// Positions in the block, ascending.
+    members: Vec<usize>,
+    /// Bytes of operands and of results.
+    bytes: (u64, u64),
+    seconds: f64,
+}
+
+fn combine_block(program: &mut Program, machine: &Machine, block: Block, renamed: &mut FxHashMap<Value, Value>) {
+    let candidates: Vec<Option<Group>> =
+        program.block_ops(block).iter().map(|&op| candidate(program, machine, op)).collect();
+    if candidates.iter().flatten().count() < 2 {
+        return;
+    }
+    let dependences = Dependences::of(program, block);
+    let mut levels: Vec<usize> = Vec::with_capacity(candidates.len());
+    let mut groups: Vec<Group> = Vec::new();
+    // Groups by level: only those are compared.
+    let mut at_level: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (i, candidate) in candidates.into_iter().enumerate() {
+        let level = dependences.waits[i].iter().map(|&w| levels[w]).max().unwrap_or(0);
+        levels.push(level + usize::from(candidate.is_some()));
+        let Some(new) = candidate else { continue };
+        let new = Group { level, members: vec![i], ..new };
+        let same = at_level.entry(level).or_default();
+        match same.iter().find(|&&g| groups[g].takes(&new, machine)) {
+            Some(&g) => groups[g].take(new, machine),
+            None => {
+                same.push(groups.len());
+                groups.push(new);
+            }
+        }
+    }
+    groups.retain(|g| g.members.len() > 1);
+    if groups.is_empty() {
+        return;
+    }
+    let mut together: Vec<usize> = (0..dependences.ops.len()).collect();
+    for group in &groups {
+        let last = group.members[group.members.len() - 1];
+        group.members.iter().for_each(|&m| together[m] = last);
+    }
+    let mut joined: FxHashMap<Op, Op> = FxHashMap::default();
+    for group in &groups {
+        let members: Vec<Op> = group.members.iter().map(|&m| dependences.ops[m]).collect();
+        let op = join(program, &members);
+        let old = members.iter().flat_map(|&m| program.results(m)).collect::<Vec<_>>();
+        renamed.extend(old.into_iter().zip(program.results(op)));
+        joined.insert(members[members.len() - 1], op);
+    }
+    let sorted = dependences.sorted(&together);
+    program.set_block_ops(block, sorted.into_iter().map(|op| joined.get(&op).copied().unwrap_or(op)).collect());
+}
+
+/// `op` alone, if it is a small collective of a kind that takes several operands.
+fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
+    let view = program.view(op);
+    let collective = view.def().collective(view)?;
+    let joins = match collective.kind {
+        Kind::AllReduce => collective.computation.is_some(),
+        Kind::AllGather => true,
+        // StableHLO gives these one operand, or the pieces of one.
+        Kind::ReduceScatter | Kind::AllToAll | Kind::CollectivePermute | Kind::CollectiveBroadcast => false,
+    };
+    if !joins || view.def().side_effect(view) {
+        return None;
+    }
+    let element = view.operand_tensor(0)?.element;
+    let same = |v: Value| program.tensor_type(v).is_some_and(|t| t.element == element && !t.shape.iter().any(|&d| d < 0));
+    if !view.operands().iter().copied().chain(view.results()).all(same) {
+        return None;
+    }
+    let sum = |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(program, v)).sum::<f64>() as u64;
+    let bytes = (sum(&mut view.operands().iter().copied()), sum(&mut view.results()));
+    let skipped = ["channel_handle", "shardc.cause"];
+    let attrs = program.op(op).attrs.iter().filter(|a| !skipped.contains(&program.name_text(a.0))).copied().collect();
+    let mut group = Group { collective, attrs, element, level: 0, members: Vec::new(), bytes, seconds: 0.0 };
+    group.seconds = group.seconds_of(bytes, machine);
+    (2.0 * group.seconds - group.seconds_of((2 * bytes.0, 2 * bytes.1), machine) >= SMALL * group.seconds).then_some(group)
+}
+
+impl Group {
+    /// Whether `other` may be sent with it, and should.
+    fn takes(&self, other: &Group, machine: &Machine) -> bool {
+        let bytes = self.bytes_with(other);
+        self.level == other.level
+            && self.element == other.element
+            && self.attrs == other.attrs
+            && self.collective == other.collective
+            && bytes.0.saturating_add(bytes.1) <= LARGEST
+            && self.seconds + other.seconds - self.seconds_of(bytes, machine) >= SMALL * other.seconds
+    }
+
+    fn take(&mut self, other: Group, machine: &Machine) {
+        self.bytes = self.bytes_with(&other);
+        self.members.extend(other.members);
+        self.seconds = self.seconds_of(self.bytes, machine);
+    }
+
+    fn bytes_with(&self, other: &Group) -> (u64, u64) {
+        (self.bytes.0.saturating_add(other.bytes.0), self.bytes.1.saturating_add(other.bytes.1))
+    }
+
+    /// Seconds of the collective over that many bytes.
+    fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
+        let kind = if self.collective.kind == Kind::AllGather { CollectiveKind::AllGather } else { CollectiveKind::AllReduce };
+        let devices = self.collective.groups.first().map(Vec::as_slice).unwrap_or_default();
+        let devices: Vec<u64> = devices.iter().map(|&d| d.max(0) as u64).collect();
+        if devices.len() < 2 {
+            return 0.0;
+        }
+        machine.collective_seconds(kind, operand, result, &machine.group_of_devices(&devices))
+    }
+}
+
+/// One op for all `members`, with the channel and the computation of the first.
+fn join(program: &mut Program, members: &[Op]) -> Op {
+    let mut first = program.op(members[0]).clone();
+    let operands: Vec<Value> = members.iter().flat_map(|&m| program.op(m).operands.to_vec()).collect();
+    let values: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
+    let types: Vec<Ty> = values.into_iter().map(|v| program.value_type(v)).collect();
+    // A location for each operand.
+    let mut locs: Vec<Loc> = members.iter().flat_map(|&m| vec![program.op(m).loc; program.op(m).operands.len()]).collect();
+    let loc = if locs.windows(2).all(|w| w[0] == w[1]) { locs.remove(0) } else { program.intern_loc(LocData::Fused(None, locs)) };
+    // The causes in the order of the operands.
+    let causes: Vec<Attr> = members.iter().filter_map(|&m| program.attr(m, "shardc.cause")).collect();
+    let name = program.op_name(members[0]).to_owned();
+    first.attrs.retain(|a| program.name_text(a.0) != "shardc.cause");
+    let op = program.new_op(first.def, &name, &operands, &types, &first.attrs, &first.regions, loc);
+    program.op_mut(op).span = first.span;
+    if causes.len() == members.len() {
+        let all = program.intern_attr(AttrData::Array(causes));
+        program.set_attr(op, "shardc.cause", all);
+    }
+    op
+}

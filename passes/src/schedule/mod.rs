@@ -1,0 +1,58 @@
+//! schedule: when the per-device program does what, decided once and written into the program.
+//!
+//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with small collectives that don't wait for
+//! each other sent together as one of several operands.
+
+mod combine;
+mod order;
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::Program;
+use dialect::signature::Signature;
+
+use crate::estimate::{Machine, Target, estimate};
+use crate::options::{OptionDef, OptionType};
+use crate::pass::Pass;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "schedule",
+    doc: "Send small collectives that don't wait for each other together, as one collective of several operands.",
+    options: &[OptionDef {
+        name: "target",
+        ty: OptionType::Text,
+        default: "flat",
+        doc: "The slice of TPUs whose latencies and bandwidths say what is small.",
+    }],
+    run: |program, options, diagnostics| match Target::parse(options.text("target")) {
+        Ok(target) => schedule(program, target, diagnostics),
+        Err(error) => {
+            diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
+        }
+    },
+};
+
+/// Schedules `program` for `target`.
+pub fn schedule(program: &mut Program, target: Target, diagnostics: &mut Diagnostics) {
+    let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
+    let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
+    let machine = match Machine::new(target, &sizes) {
+        Ok(machine) => machine,
+        Err(error) => {
+            diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
+            return;
+        }
+    };
+    if !machine.overlaps_communication() {
+        // One thing after the other: what saves latency saves time.
+        combine::combine(program, &machine);
+        return;
+    }
+    // What is sent together waits for the last operand, and may be hidden less than each alone.
+    let mut combined = program.clone();
+    if combine::combine(&mut combined, &machine)
+        && estimate(&combined, &machine).step_seconds <= estimate(program, &machine).step_seconds
+    {
+        *program = combined;
+    }
+}

@@ -1,0 +1,78 @@
+//! The order of a block in which some ops happen together: as near to the old one as values allow.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use dialect::ir::{Block, Op, Program, Value};
+use rustc_hash::FxHashMap;
+
+/// What each op of a block waits for: positions in the block of the ops whose values it or its regions read, and of
+/// the effect before it.
+pub(super) struct Dependences {
+    /// The ops, in order.
+    pub(super) ops: Vec<Op>,
+    /// By position: the positions it waits for.
+    pub(super) waits: Vec<Vec<usize>>,
+}
+
+impl Dependences {
+    /// Those of `block`.
+    pub(super) fn of(program: &Program, block: Block) -> Self {
+        let ops = program.block_ops(block).to_vec();
+        let mut maker: FxHashMap<Value, usize> = FxHashMap::default();
+        let mut waits = Vec::with_capacity(ops.len());
+        let mut effect = None;
+        for (i, &op) in ops.iter().enumerate() {
+            let mut list: Vec<usize> = Vec::new();
+            let mut reads = |op: Op| list.extend(program.op(op).operands.iter().filter_map(|v| maker.get(v)));
+            reads(op);
+            for &region in &program.op(op).regions {
+                for &inner in program.region_blocks(region) {
+                    program.walk(inner, &mut reads);
+                }
+            }
+            let view = program.view(op);
+            if view.def().terminator() {
+                list = (0..i).collect();
+            } else if view.def().side_effect(view) {
+                list.extend(effect.replace(i));
+            }
+            list.sort_unstable();
+            list.dedup();
+            waits.push(list);
+            maker.extend(program.results(op).map(|v| (v, i)));
+        }
+        Self { ops, waits }
+    }
+
+    /// The ops in an order in which every group, positions in ascending order, happens where its last one stood, or
+    /// earlier if something before that needs it. `together` gives for each position its group's number, which is the
+    /// position of the last of them, its own for what is in no group. Each group comes out as that last op.
+    pub(super) fn sorted(&self, together: &[usize]) -> Vec<Op> {
+        let count = self.ops.len();
+        let mut missing = vec![0usize; count];
+        let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (i, waits) in self.waits.iter().enumerate() {
+            let mut from: Vec<usize> = waits.iter().map(|&w| together[w]).collect();
+            from.sort_unstable();
+            from.dedup();
+            for source in from {
+                next[source].push(together[i]);
+                missing[together[i]] += 1;
+            }
+        }
+        let own = (0..count).filter(|&i| together[i] == i);
+        let mut ready: BinaryHeap<Reverse<usize>> = own.filter(|&i| missing[i] == 0).map(Reverse).collect();
+        let mut sorted = Vec::with_capacity(count);
+        while let Some(Reverse(i)) = ready.pop() {
+            sorted.push(self.ops[i]);
+            for &n in &next[i] {
+                missing[n] -= 1;
+                if missing[n] == 0 {
+                    ready.push(Reverse(n));
+                }
+            }
+        }
+        sorted
+    }
+}
