@@ -144,7 +144,12 @@ fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> V
     let LocData::Fused(None, parts) = device.loc_data(loc) else {
         return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
     };
+    // A packed operand is made of one for each.
     let operands = &device.op(c.op).operands;
+    let operands = match operands.first().map(|&v| device.value_source(v)) {
+        Some(ValueSource::Result(op, _)) if operands.len() < parts.len() => &device.op(op).operands,
+        _ => operands,
+    };
     let size = |i: usize| operands.get(i).and_then(|&v| device.tensor_type(v)).map_or(0.0, tensor_bytes);
     let all: f64 = (0..operands.len()).map(size).sum();
     let one = |(i, part)| marks.get(part).map(|&cause| (cause, size(i) / all.max(1.0)));

@@ -1,15 +1,20 @@
-//! Small collectives of one kind, over the same groups and with the same computation, become one of several operands:
-//! a device pays the start-up once.
+//! Small collectives of one kind, over the same groups and with the same computation, become one of several operands, or
+//! of one packed operand where the kind takes but one: a device pays the start-up once.
 //!
 //! Each candidate has a level: how many candidates come before it on the way to it. Candidates of one level don't wait
 //! for each other, and however they are joined no cycle arises, since every path from one candidate to another rises.
 
+use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, Ty, Value};
 use dialect::op::{Collective, CollectiveKind as Kind};
 use rustc_hash::FxHashMap;
 
 use super::order::Dependences;
+use super::pack::{pack, unpack};
 use crate::estimate::{CollectiveKind, Machine, bytes_of};
+
+const CAUSE: &str = "shardc.cause";
+const SCATTERED: &str = "scatter_dimension";
 
 /// A collective is small when sending it with another saves at least this share of its time.
 const SMALL: f64 = 0.1;
@@ -40,7 +45,7 @@ pub(super) fn combine(program: &mut Program, machine: &Machine) -> bool {
 /// Collectives that may be sent together.
 struct Group {
     collective: Collective,
-    /// Attributes but channel and cause.
+    /// Attributes but channel, cause and the dimension that packing evens out.
     attrs: Vec<(Name, Attr)>,
     element: ElementType,
     level: usize,
@@ -85,43 +90,50 @@ fn combine_block(program: &mut Program, machine: &Machine, block: Block, renamed
         let last = group.members[group.members.len() - 1];
         group.members.iter().for_each(|&m| together[m] = last);
     }
-    let mut joined: FxHashMap<Op, Op> = FxHashMap::default();
+    let mut joined: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
     for group in &groups {
         let members: Vec<Op> = group.members.iter().map(|&m| dependences.ops[m]).collect();
-        let op = join(program, &members);
-        let old = members.iter().flat_map(|&m| program.results(m)).collect::<Vec<_>>();
-        renamed.extend(old.into_iter().zip(program.results(op)));
-        joined.insert(members[members.len() - 1], op);
+        let old: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
+        let mut ops = Vec::new();
+        let new = join(program, &members, group, &mut ops);
+        renamed.extend(old.into_iter().zip(new));
+        joined.insert(members[members.len() - 1], ops);
     }
     let sorted = dependences.sorted(&together);
-    program.set_block_ops(block, sorted.into_iter().map(|op| joined.get(&op).copied().unwrap_or(op)).collect());
+    let ops = sorted.into_iter().flat_map(|op| joined.remove(&op).unwrap_or_else(|| vec![op])).collect();
+    program.set_block_ops(block, ops);
 }
 
 /// `op` alone, if it is a small collective of a kind that takes several operands.
 fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
     let view = program.view(op);
-    let collective = view.def().collective(view)?;
+    let mut collective = view.def().collective(view)?;
     let joins = match collective.kind {
         Kind::AllReduce => collective.computation.is_some(),
+        Kind::ReduceScatter => collective.computation.is_some() && view.operands().len() == 1,
         Kind::AllGather => true,
-        // StableHLO gives these one operand, or the pieces of one.
-        Kind::ReduceScatter | Kind::AllToAll | Kind::CollectivePermute | Kind::CollectiveBroadcast => false,
+        Kind::AllToAll | Kind::CollectivePermute | Kind::CollectiveBroadcast => false,
     };
     if !joins || view.def().side_effect(view) {
         return None;
     }
     let element = view.operand_tensor(0)?.element;
-    let same = |v: Value| program.tensor_type(v).is_some_and(|t| t.element == element && !t.shape.iter().any(|&d| d < 0));
+    let same = |v: Value| program.tensor_type(v).is_some_and(|t| t.element == element && t.shape.iter().all(|&d| d > 0));
     if !view.operands().iter().copied().chain(view.results()).all(same) {
         return None;
     }
     let sum = |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(program, v)).sum::<f64>() as u64;
     let bytes = (sum(&mut view.operands().iter().copied()), sum(&mut view.results()));
-    let skipped = ["channel_handle", "shardc.cause"];
+    let mut skipped = vec!["channel_handle", CAUSE];
+    if collective.kind == Kind::ReduceScatter {
+        (collective.dim, collective.concat_dim) = (0, 0);
+        skipped.push(SCATTERED);
+    }
     let attrs = program.op(op).attrs.iter().filter(|a| !skipped.contains(&program.name_text(a.0))).copied().collect();
     let mut group = Group { collective, attrs, element, level: 0, members: Vec::new(), bytes, seconds: 0.0 };
     group.seconds = group.seconds_of(bytes, machine);
-    (2.0 * group.seconds - group.seconds_of((2 * bytes.0, 2 * bytes.1), machine) >= SMALL * group.seconds).then_some(group)
+    let twin = Group { level: 0, attrs: Vec::new(), members: Vec::new(), collective: group.collective.clone(), ..group };
+    group.pays(&twin, machine).then_some(group)
 }
 
 impl Group {
@@ -133,7 +145,17 @@ impl Group {
             && self.attrs == other.attrs
             && self.collective == other.collective
             && bytes.0.saturating_add(bytes.1) <= LARGEST
-            && self.seconds + other.seconds - self.seconds_of(bytes, machine) >= SMALL * other.seconds
+            && self.pays(other, machine)
+    }
+
+    /// Whether sending `other` with it saves enough.
+    fn pays(&self, other: &Group, machine: &Machine) -> bool {
+        let mut saved = self.seconds + other.seconds - self.seconds_of(self.bytes_with(other), machine);
+        if self.collective.kind == Kind::ReduceScatter {
+            // Packing reads and writes every byte, before and after.
+            saved -= machine.memory_seconds(2.0 * (other.bytes.0 + other.bytes.1) as f64);
+        }
+        saved >= SMALL * other.seconds
     }
 
     fn take(&mut self, other: Group, machine: &Machine) {
@@ -148,7 +170,11 @@ impl Group {
 
     /// Seconds of the collective over that many bytes.
     fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
-        let kind = if self.collective.kind == Kind::AllGather { CollectiveKind::AllGather } else { CollectiveKind::AllReduce };
+        let kind = match self.collective.kind {
+            Kind::AllGather => CollectiveKind::AllGather,
+            Kind::ReduceScatter => CollectiveKind::ReduceScatter,
+            _ => CollectiveKind::AllReduce,
+        };
         let devices = self.collective.groups.first().map(Vec::as_slice).unwrap_or_default();
         let devices: Vec<u64> = devices.iter().map(|&d| d.max(0) as u64).collect();
         if devices.len() < 2 {
@@ -158,24 +184,40 @@ impl Group {
     }
 }
 
-/// One op for all `members`, with the channel and the computation of the first.
-fn join(program: &mut Program, members: &[Op]) -> Op {
-    let mut first = program.op(members[0]).clone();
-    let operands: Vec<Value> = members.iter().flat_map(|&m| program.op(m).operands.to_vec()).collect();
-    let values: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
-    let types: Vec<Ty> = values.into_iter().map(|v| program.value_type(v)).collect();
-    // A location for each operand.
+/// One op for all `members`, with the channel and the computation of the first, and what packs and unpacks its operand;
+/// gives the values that replace the members' results, in order.
+fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>) -> Vec<Value> {
+    let first = program.op(members[0]).clone();
+    let name = program.op_name(members[0]).to_owned();
+    let mut operands: Vec<Value> = members.iter().flat_map(|&m| program.op(m).operands.to_vec()).collect();
+    let results: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
+    let mut types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
+    // A location for each operand, and the causes in the same order.
     let mut locs: Vec<Loc> = members.iter().flat_map(|&m| vec![program.op(m).loc; program.op(m).operands.len()]).collect();
     let loc = if locs.windows(2).all(|w| w[0] == w[1]) { locs.remove(0) } else { program.intern_loc(LocData::Fused(None, locs)) };
-    // The causes in the order of the operands.
-    let causes: Vec<Attr> = members.iter().filter_map(|&m| program.attr(m, "shardc.cause")).collect();
-    let name = program.op_name(members[0]).to_owned();
-    first.attrs.retain(|a| program.name_text(a.0) != "shardc.cause");
-    let op = program.new_op(first.def, &name, &operands, &types, &first.attrs, &first.regions, loc);
-    program.op_mut(op).span = first.span;
+    let causes: Vec<Attr> = members.iter().filter_map(|&m| program.attr(m, CAUSE)).collect();
+    let mut attrs = first.attrs.to_vec();
+    attrs.retain(|a| program.name_text(a.0) != CAUSE);
     if causes.len() == members.len() {
-        let all = program.intern_attr(AttrData::Array(causes));
-        program.set_attr(op, "shardc.cause", all);
+        attrs.push((program.name(CAUSE), program.intern_attr(AttrData::Array(causes))));
     }
-    op
+    let shapes: Vec<Vec<i64>> =
+        results.iter().filter_map(|&v| program.tensor_type(v)).map(|t| t.shape.to_vec()).collect();
+    let packs = group.collective.kind == Kind::ReduceScatter;
+    let mut b = Builder::new(program, ops, loc);
+    if packs {
+        let n = group.collective.groups.first().map_or(1, Vec::len) as i64;
+        let dim = |m: &Op| b.program.view(*m).int(SCATTERED).and_then(|d| usize::try_from(d).ok()).unwrap_or(0);
+        let scattered: Vec<(Value, usize)> = operands.iter().copied().zip(members.iter().map(dim)).collect();
+        operands = vec![pack(&mut b, &scattered, n)];
+        let elements = shapes.iter().map(|s| s.iter().product::<i64>()).sum();
+        types = vec![b.program.tensor(&[1, elements], group.element)];
+        let zero = b.program.attr_i64(0);
+        let scattered = b.program.name(SCATTERED);
+        attrs.iter_mut().filter(|a| a.0 == scattered).for_each(|a| a.1 = zero);
+    }
+    let op = b.raw(first.def, &name, &operands, &types, &attrs, &first.regions);
+    b.program.op_mut(op).span = first.span;
+    let given: Vec<Value> = b.program.results(op).collect();
+    if packs { unpack(&mut b, given[0], &shapes) } else { given }
 }

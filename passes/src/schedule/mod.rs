@@ -5,6 +5,7 @@
 
 mod combine;
 mod order;
+mod pack;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
@@ -39,7 +40,8 @@ pub fn schedule(program: &mut Program, target: Target, diagnostics: &mut Diagnos
     let machine = match Machine::new(target, &sizes) {
         Ok(machine) => machine,
         Err(error) => {
-            diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
+            let d = Diagnostic::error("schedule", Span::default(), error.message);
+            diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
             return;
         }
     };
