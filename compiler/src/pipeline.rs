@@ -187,13 +187,14 @@ pub(crate) fn steps_between(
     knobs: &Knobs,
 ) -> Result<Vec<Step>, Failure> {
     let wanted = STAGES.iter().filter(|s| from.is_none_or(|from| from < s.0) && s.0 <= to);
-    set_up(session, wanted.flat_map(|s| s.1), knobs)
+    set_up(session, wanted.flat_map(|s| s.1), to, knobs)
 }
 
-/// The passes of these names that there are, set up as `knobs` say.
+/// The passes of these names that there are, set up as `knobs` say, on the way to a stage.
 fn set_up<'n>(
     session: &Session<'_>,
     names: impl Iterator<Item = &'n &'n str>,
+    to: Stage,
     knobs: &Knobs,
 ) -> Result<Vec<Step>, Failure> {
     target(knobs)?;
@@ -202,6 +203,9 @@ fn set_up<'n>(
     settings.push(("search", "--plan", if knobs.plan == Plan::Greedy { "greedy" } else { "full" }));
     settings.extend(knobs.target.as_deref().map(|t| ("target", "--target", t)));
     settings.extend(knobs.memory.as_deref().map(|m| ("memory", "--memory", m)));
+    if to == Stage::Manual {
+        settings.push(("several-operands", "--emit", "false"));
+    }
     let mut steps: Vec<Step> =
         names.filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect();
     for step in &mut steps {

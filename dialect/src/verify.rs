@@ -66,7 +66,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     verifier.meshes();
     verifier.symbols();
     structure::values(&mut verifier);
-    verifier.module_arguments();
+    verifier.module_arguments(program.body());
     verifier.block(program.body(), None);
 }
 

@@ -7,9 +7,9 @@ use crate::op::Control;
 use crate::ops::func;
 
 impl<'a> Verifier<'a> {
-    /// A module is entered by nobody, so it takes nothing.
-    pub(super) fn module_arguments(&mut self) {
-        if let Some(&first) = self.program.block_args(self.program.body()).first() {
+    /// A module is entered by nobody, so it takes nothing: `block` is its body.
+    pub(super) fn module_arguments(&mut self, block: Block) {
+        if let Some(&first) = self.program.block_args(block).first() {
             let d = Diagnostic::error("region", self.program.value_span(first), "a module has no arguments");
             self.push(d.note("they belong to a function"));
         }
@@ -24,11 +24,19 @@ impl<'a> Verifier<'a> {
         if owner.is_none() && op.def().terminator() {
             self.error("region", op, format!("'{name}' ends no region"), "it belongs at the end of a function or region");
         }
+        let regions = &self.program.op(op.op).regions;
+        if name == func::MODULE_NAME {
+            return match (&regions[..], op.operands()) {
+                (&[region], []) if self.program.region_blocks(region).len() == 1 => {
+                    self.module_arguments(self.program.region_blocks(region)[0]);
+                }
+                _ => self.error("region", op, "a module has one region of one block, and no operands", ""),
+            };
+        }
         // What nobody registered may have regions of any form.
-        if std::ptr::addr_eq(op.def(), &crate::ops::UNKNOWN) || name == func::MODULE_NAME {
+        if std::ptr::addr_eq(op.def(), &crate::ops::UNKNOWN) {
             return;
         }
-        let regions = &self.program.op(op.op).regions;
         for (i, &region) in regions.iter().enumerate() {
             match self.program.region_blocks(region) {
                 [] if name == "func.func" => {}

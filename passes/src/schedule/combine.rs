@@ -21,15 +21,15 @@ const SMALL: f64 = 0.1;
 /// What is sent together is at most this many bytes, operands and results: all of it is alive at once.
 const LARGEST: u64 = 32 << 20;
 
-/// Joins what is worth joining, in every block; whether anything was.
-pub(super) fn combine(program: &mut Program, machine: &Machine) -> bool {
+/// Joins what is worth joining, in every block; whether anything was. Without `several_operands` only what is packed.
+pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
     let mut blocks = vec![program.body()];
     program.walk(program.body(), &mut |op| {
         blocks.extend(program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)));
     });
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in blocks {
-        combine_block(program, machine, block, &mut renamed);
+        combine_block(program, machine, several_operands, block, &mut renamed);
     }
     if renamed.is_empty() {
         return false;
@@ -56,9 +56,16 @@ struct Group {
     seconds: f64,
 }
 
-fn combine_block(program: &mut Program, machine: &Machine, block: Block, renamed: &mut FxHashMap<Value, Value>) {
+fn combine_block(
+    program: &mut Program,
+    machine: &Machine,
+    several_operands: bool,
+    block: Block,
+    renamed: &mut FxHashMap<Value, Value>,
+) {
+    let allowed = |group: &Group| several_operands || group.collective.kind == Kind::ReduceScatter;
     let candidates: Vec<Option<Group>> =
-        program.block_ops(block).iter().map(|&op| candidate(program, machine, op)).collect();
+        program.block_ops(block).iter().map(|&op| candidate(program, machine, op).filter(allowed)).collect();
     if candidates.iter().flatten().count() < 2 {
         return;
     }

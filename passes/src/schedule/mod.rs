@@ -19,22 +19,30 @@ use crate::pass::Pass;
 pub static PASS: Pass = Pass {
     name: "schedule",
     doc: "Send small collectives that don't wait for each other together, as one collective of several operands.",
-    options: &[OptionDef {
-        name: "target",
-        ty: OptionType::Text,
-        default: "flat",
-        doc: "The slice of TPUs whose latencies and bandwidths say what is small.",
-    }],
+    options: &[
+        OptionDef {
+            name: "target",
+            ty: OptionType::Text,
+            default: "flat",
+            doc: "The slice of TPUs whose latencies and bandwidths say what is small.",
+        },
+        OptionDef {
+            name: "several-operands",
+            ty: OptionType::Bool,
+            default: "true",
+            doc: "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
+        },
+    ],
     run: |program, options, diagnostics| match Target::parse(options.text("target")) {
-        Ok(target) => schedule(program, target, diagnostics),
+        Ok(target) => schedule(program, target, options.flag("several-operands"), diagnostics),
         Err(error) => {
             diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
         }
     },
 };
 
-/// Schedules `program` for `target`.
-pub fn schedule(program: &mut Program, target: Target, diagnostics: &mut Diagnostics) {
+/// Schedules `program` for `target`; whether a collective may have several operands.
+pub fn schedule(program: &mut Program, target: Target, several_operands: bool, diagnostics: &mut Diagnostics) {
     let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
     let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(target, &sizes) {
@@ -47,12 +55,12 @@ pub fn schedule(program: &mut Program, target: Target, diagnostics: &mut Diagnos
     };
     if !machine.overlaps_communication() {
         // One thing after the other: what saves latency saves time.
-        combine::combine(program, &machine);
+        combine::combine(program, &machine, several_operands);
         return;
     }
     // What is sent together waits for the last operand, and may be hidden less than each alone.
     let mut combined = program.clone();
-    if combine::combine(&mut combined, &machine)
+    if combine::combine(&mut combined, &machine, several_operands)
         && estimate(&combined, &machine).step_seconds <= estimate(program, &machine).step_seconds
     {
         *program = combined;
