@@ -6,6 +6,7 @@
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
+use dialect::ops::sharding;
 use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding, merge_axes};
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
@@ -15,7 +16,10 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     if meshes.len() < 2 {
         return;
     }
-    let fits = |target: &Mesh| meshes.iter().all(|m| m.2.axes.iter().all(|&(axis, _)| express(AxisRef::full(axis), &m.2, target).is_some()));
+    let fits = |target: &Mesh| {
+        meshes.iter().all(|m| m.2.axes.iter().all(|&(axis, _)| express(AxisRef::full(axis), &m.2, target).is_some()))
+            && manual_axes(program).iter().all(|(axis, from)| whole_axes(*axis, from, target).is_some())
+    };
     let Some(main) = meshes.iter().position(|m| fits(&m.2)) else {
         let d = Diagnostic::error("mesh", program.op(meshes[1].0).span, "the meshes' axes cut the devices in unrelated ways")
             .also(program.op(meshes[0].0).span, "the other mesh")
@@ -27,9 +31,10 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     let rewrite = Rewrite { target: &target, target_name: names[main], meshes: names.into_iter().zip(meshes.iter().map(|m| &m.2)).collect() };
     for index in 0..program.op_count() {
         let op = Op::new(index);
+        let mesh = mesh_of(program, op).cloned();
         for i in 0..program.op(op).attrs.len() {
             let old = program.op(op).attrs[i].1;
-            let new = rewrite.attr(program, old);
+            let new = rewrite.attr(program, old, mesh.as_ref());
             program.op_mut(op).attrs[i].1 = new;
         }
     }
@@ -39,6 +44,42 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.set_block_ops(body, kept);
 }
 
+/// The mesh an op's own lists of axes are of: that of its shardings.
+fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
+    let view = program.view(op);
+    if let Some(manual) = sharding::ManualComputation::of(view) {
+        return manual.mesh;
+    }
+    program.op(op).attrs.iter().find_map(|a| match program.attr_data(a.1) {
+        AttrData::Sharding(s) => sharding::resolve(program, &s.mesh),
+        AttrData::ShardingPerValue(list) => list.first().and_then(|s| sharding::resolve(program, &s.mesh)),
+        _ => None,
+    })
+}
+
+/// The manual axes of the program's manual computations, each with its mesh.
+fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
+    let mut list: Vec<(Name, Mesh)> = Vec::new();
+    program.walk(program.body(), &mut |op| {
+        if let Some(manual) = sharding::ManualComputation::of(program.view(op))
+            && let Some(mesh) = manual.mesh
+        {
+            for &axis in manual.manual_axes {
+                if !list.iter().any(|(a, m)| *a == axis && m == mesh) {
+                    list.push((axis, mesh.clone()));
+                }
+            }
+        }
+    });
+    list
+}
+
+/// `axis` of `from` as whole axes of `to`: a manual axis can't be a part.
+fn whole_axes(axis: Name, from: &Mesh, to: &Mesh) -> Option<Vec<Name>> {
+    let parts = express(AxisRef::full(axis), from, to)?;
+    parts.iter().map(|part| part.sub.is_none().then_some(part.name)).collect()
+}
+
 struct Rewrite<'a> {
     target: &'a Mesh,
     target_name: Name,
@@ -46,12 +87,34 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    fn attr(&self, program: &mut Program, attr: Attr) -> Attr {
-        let new = match program.attr_data(attr).clone() {
+    /// `mesh` is that of the attribute's own axes.
+    fn attr(&self, program: &mut Program, attr: Attr, mesh: Option<&Mesh>) -> Attr {
+        let new = match (program.attr_data(attr).clone(), mesh) {
+            (AttrData::ManualAxes(names), Some(mesh)) => {
+                let whole = names.iter().flat_map(|&axis| whole_axes(axis, mesh, self.target).unwrap_or_default());
+                let mut whole: Vec<Name> = whole.collect();
+                whole.sort_by_key(|&axis| self.target.axis_index(axis));
+                AttrData::ManualAxes(whole)
+            }
+            (AttrData::Axes(axes), Some(mesh)) => AttrData::Axes(self.list(&axes, mesh)),
+            (AttrData::AxesPerDim(dims), Some(mesh)) => {
+                AttrData::AxesPerDim(dims.iter().map(|axes| self.list(axes, mesh)).collect())
+            }
+            (AttrData::AllToAllParams(mut moves), Some(mesh)) => {
+                moves.iter_mut().for_each(|m| m.axes = self.list(&m.axes, mesh));
+                AttrData::AllToAllParams(moves)
+            }
+            (data, _) => return self.nested(program, attr, data, mesh),
+        };
+        program.intern_attr(new)
+    }
+
+    fn nested(&self, program: &mut Program, attr: Attr, data: AttrData, mesh: Option<&Mesh>) -> Attr {
+        let new = match data {
             AttrData::Sharding(s) => AttrData::Sharding(self.sharding(&s)),
             AttrData::ShardingPerValue(list) => AttrData::ShardingPerValue(list.iter().map(|s| self.sharding(s)).collect()),
-            AttrData::Array(items) => AttrData::Array(items.iter().map(|&a| self.attr(program, a)).collect()),
-            AttrData::Dict(items) => AttrData::Dict(items.iter().map(|&(n, a)| (n, self.attr(program, a))).collect()),
+            AttrData::Array(items) => AttrData::Array(items.iter().map(|&a| self.attr(program, a, mesh)).collect()),
+            AttrData::Dict(items) => AttrData::Dict(items.iter().map(|&(n, a)| (n, self.attr(program, a, mesh))).collect()),
             _ => return attr,
         };
         program.intern_attr(new)
@@ -64,10 +127,7 @@ impl Rewrite<'_> {
             MeshRef::Inline(mesh) => Some(&**mesh),
         };
         let Some(mesh) = mesh else { return s.clone() };
-        let list = |axes: &AxisList| -> AxisList {
-            let all: AxisList = axes.iter().flat_map(|&a| express(a, mesh, self.target).unwrap_or_default()).collect();
-            merge_axes(&all, self.target)
-        };
+        let list = |axes: &AxisList| self.list(axes, mesh);
         let mut new = s.clone();
         new.mesh = MeshRef::Symbol(self.target_name);
         for d in &mut new.dims {
@@ -75,6 +135,12 @@ impl Rewrite<'_> {
         }
         (new.replicated, new.unreduced) = (list(&s.replicated), list(&s.unreduced));
         new
+    }
+
+    /// Axes of `from` as axes of the target.
+    fn list(&self, axes: &AxisList, from: &Mesh) -> AxisList {
+        let all: AxisList = axes.iter().flat_map(|&a| express(a, from, self.target).unwrap_or_default()).collect();
+        merge_axes(&all, self.target)
     }
 }
 
