@@ -81,6 +81,20 @@ pub trait Context {
     /// Sets that device.
     fn set_lane(&mut self, lane: usize);
 
+    /// Runs `programs[replica][partition]` on a grid of devices of its own, and gives the devices' results one after the other;
+    /// `args` are theirs likewise.
+    fn parallel(&mut self, _programs: &[Vec<&str>], _args: &[Literal]) -> EvalResult<Vec<Literal>> {
+        Err(EvalError::new("programs can't be run in parallel here"))
+    }
+
+    /// Keeps what a probe saw.
+    fn record(&mut self, _probe: &str, _value: &Literal) {}
+
+    /// What a probe saw the `time`-th time, from 0.
+    fn recorded(&self, _probe: &str, _time: usize) -> Option<Literal> {
+        None
+    }
+
     /// Counts one step of a loop, so that a program that never ends is stopped.
     fn step(&mut self) -> EvalResult<()>;
 }

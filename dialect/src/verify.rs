@@ -14,7 +14,7 @@
 //! through others.
 //!
 //! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices, as for replicas times
-//! partitions; device ids are a permutation and not 0, 1, 2, …; a mesh without axes names at most one device; all
+//! partitions; device ids are a permutation; a mesh without axes names at most one device; all
 //! meshes have as many devices (a warning: Shardy's own tests break it).
 //!
 //! Shardings (`sharding`), of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
@@ -33,6 +33,7 @@
 //! Shardy's dialect documentation and its verifiers.
 
 mod collective;
+mod edges;
 mod manual;
 mod mesh;
 mod place;
@@ -45,7 +46,7 @@ mod unreduced;
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{Block, DYNAMIC, ElementClass, Name, Op, OpRef, Program, TypeData};
+use crate::ir::{Block, ElementType, Name, Op, OpRef, Program, TypeData};
 use crate::op::Problem;
 use crate::ops::func;
 use crate::sharding::Mesh;
@@ -60,6 +61,7 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
         owners: owners(program),
         meshes: FxHashMap::default(),
         manual: Vec::new(),
+        computations: Vec::new(),
         groups: FxHashMap::default(),
         uses: Vec::new(),
     };
@@ -94,6 +96,8 @@ struct Verifier<'a> {
     meshes: FxHashMap<&'a str, &'a Mesh>,
     /// The manual axes around the op being checked, and whose they are.
     manual: Vec<(Name, Op)>,
+    /// The manual computations around the op being checked.
+    computations: Vec<Op>,
     /// The first member of each sharding group, and the manual computation it stands in.
     groups: FxHashMap<i64, (Op, Option<Op>)>,
     /// How often each value is read.
@@ -124,13 +128,14 @@ impl<'a> Verifier<'a> {
         self.shardings(op);
         op.def().verify(op, self.diagnostics);
 
-        let mark = self.manual.len();
+        let (mark, outer) = (self.manual.len(), self.computations.len());
         self.enter_manual(op);
         let regions = &self.program.op(op.op).regions;
         for &block in regions.iter().flat_map(|&region| self.program.region_blocks(region)) {
             self.block(block, Some(op));
         }
         self.manual.truncate(mark);
+        self.computations.truncate(outer);
     }
 
     /// `infer` finds no fault, and gives the declared types.
@@ -145,7 +150,7 @@ impl<'a> Verifier<'a> {
             return self.error("type", op, message, "");
         }
         for (i, (found, expected)) in declared.into_iter().zip(&types).enumerate() {
-            if !compatible(found, expected) {
+            if !compatible(self.program, found, expected) {
                 let (found, expected) = (self.program.type_data_text(found), self.program.type_data_text(expected));
                 let which = if types.len() > 1 { format!("result {i}") } else { "the result".to_owned() };
                 let message = format!("expected {which} of '{}' to be {expected}, found {found}", op.name());
@@ -166,10 +171,10 @@ impl<'a> Verifier<'a> {
 }
 
 /// Whether a declared type is the inferred one, as far as both are known.
-fn compatible(declared: &TypeData, inferred: &TypeData) -> bool {
+fn compatible(program: &Program, declared: &TypeData, inferred: &TypeData) -> bool {
     let (TypeData::Tensor(a), TypeData::Tensor(b)) = (declared, inferred) else { return declared == inferred };
-    let unknown = |e: ElementClass| e == ElementClass::Other;
-    let elements = a.element == b.element || unknown(a.element.class()) || unknown(b.element.class());
-    let mut sizes = a.shape.iter().zip(&b.shape);
-    a.rank() == b.rank() && elements && sizes.all(|(&a, &b)| a == b || a == DYNAMIC || b == DYNAMIC)
+    // Quantized types and those of other dialects: what they stand for isn't inferred.
+    let open = |e: ElementType| matches!(e, ElementType::Other(name) if program.name_text(name).starts_with('!'));
+    let elements = a.element == b.element || open(a.element) || open(b.element);
+    elements && a.fits(b)
 }

@@ -32,6 +32,91 @@ fn generic_ops_and_attributes() {
     );
 }
 
+/// The print of a module, without its braces.
+fn printed(text: &str) -> String {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{diagnostics:?}");
+    let printed = dialect::print(&program);
+    let lines = printed.lines().map(str::trim).filter(|l| !matches!(*l, "module {" | "}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn one_type_has_one_spelling() {
+    let text = "\"x.a\"() {t = tensor<2x!quant.uniform<ui8<0:255>:f32,  34.0:16>>, u = tensor<?x3xf32, #stablehlo.type_extensions<bounds = [4,?]>>,
+      v = !stablehlo.future<tensor<2xf32> ,tensor<i32>>, w = tensor<4x!q>} : () -> ()\n";
+    let text = format!("!q = !quant.uniform<i8:f32:0, {{1.0,2.0:3}}>\n{text}");
+    assert_eq!(
+        printed(&text),
+        "\"x.a\"() {t = tensor<2x!quant.uniform<u8:f32, 3.400000e+01:16>>, u = tensor<?x3xf32, #stablehlo.bounds<4, ?>>, \
+         v = !stablehlo.future<tensor<2xf32>, tensor<i32>>, w = tensor<4x!quant.uniform<i8:f32:0, {1.000000e+00, 2.000000e+00:3}>>} : () -> ()"
+    );
+}
+
+#[test]
+fn what_nobody_knows_is_kept() {
+    // Aliases are written out and comments left away, since neither is kept.
+    let text = "#csr = #sparse.encoding<{ // by rows
+        map = (d0) -> (d0 : dense)}>
+      \"x.a\"() {a = #x.y<#csr>, b = dense<\"hello\"> : tensor<!x.string>, c = dense<[1, 2]> : vector<2xi7>, d = loc(\"f\":1:2)} : () -> ()";
+    assert_eq!(
+        printed(text),
+        "\"x.a\"() {a = #x.y<#sparse.encoding<{ map = (d0) -> (d0 : dense)}>>, b = dense<\"hello\"> : tensor<!x.string>, \
+         c = dense<[1, 2]> : vector<2xi7>, d = loc(\"f\":1:2)} : () -> ()"
+    );
+}
+
+#[test]
+fn shardings_and_meshes_by_alias() {
+    let text = "#s = #sdy.sharding<@m, [{\"x\"}]>
+      sdy.mesh @m = #sdy.mesh<[\"x\"=2, \"y\"=1], device_ids=[0, 1]>
+      func.func @f(%a: tensor<2xf32> {sdy.sharding = #s}) -> tensor<2xf32> {
+        %0 = \"x.a\"(%a) {sdy.sharding = #sdy.sharding_per_value<[#s]>, sdy.propagation_edges = #sdy.propagation_edges<[{step-2=[{\"x\" = operand-0->[result-0]}]}]>} \
+         : (tensor<2xf32>) -> tensor<2xf32>
+        return %0 : tensor<2xf32>
+      }";
+    assert_eq!(
+        printed(text),
+        "sdy.mesh @m = <[\"x\"=2, \"y\"=1]>
+func.func @f(%arg0: tensor<2xf32> {sdy.sharding = #sdy.sharding<@m, [{\"x\"}]>}) -> tensor<2xf32> {
+%0 = \"x.a\"(%arg0) {sdy.propagation_edges = #sdy.propagation_edges<[{step-2 = [{\"x\" = operand-0 -> [result-0]}]}]>, \
+         sdy.sharding = #sdy.sharding_per_value<[<@m, [{\"x\"}]>]>} : (tensor<2xf32>) -> tensor<2xf32>
+return %0 : tensor<2xf32>"
+    );
+}
+
+#[test]
+fn attributes_are_read_as_strictly_as_shardy_reads_them() {
+    let rule = |r: &str| format!("\"x.a\"() {{r = #sdy.op_sharding_rule<{r}>}} : () -> ()");
+    let sharding = |s: &str| format!("\"x.a\"() {{s = #sdy.sharding<@m, {s}>}} : () -> ()");
+    for (text, message) in [
+        (rule("([j, i])->([i]) {j=2, i=2}"), "expected factor i, found j"),
+        (rule("([a])->([i]) {i=2}"), "expected a factor, found 'a'"),
+        (rule("([z_0])->([i]) {i=2}"), "expected a factor, found 'z_0'"),
+        (rule("()->([i]) {i=2}"), "expected '[', found ')'"),
+        (rule("([i, j])->([i, j]) {i=2, j=2} need_replication={j, i}"), "the factors of need_replication must be listed in order, each once"),
+        (rule("([i])->([i]) {i=2} reduction={i} permutation={i}"), "factor i can't be in permutation too"),
+        (
+            rule("([i])->([i]) {i=2} permutation={i} reduction={i}"),
+            "expected '>', or one of reduction, need_replication, permutation and blocked_propagation, in this order, found 'reduction'",
+        ),
+        (sharding("[{\"x\"}p01]"), "expected a priority like p1, found 'p01'"),
+        (sharding("[], replicated={\"x\"}, replicated={\"y\"}"), "expected replicated={…} or unreduced={…}, each once, found 'replicated'"),
+        ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no 'foo'"),
+        (
+            "\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
+            "1 bounds for 2 dimensions",
+        ),
+        ("\"x.a\"() {t = tensor<2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(), "dimension 0 has a size and a bound"),
+    ] {
+        let mut diagnostics = Diagnostics::default();
+        dialect::parse(&text, &mut diagnostics);
+        let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(messages, [message], "{text}");
+    }
+}
+
 #[test]
 fn several_mistakes_are_several_errors() {
     let mut diagnostics = Diagnostics::default();

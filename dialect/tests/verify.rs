@@ -171,7 +171,6 @@ fn meshes() {
     mesh("<[\"x\"=65537]>", &[("sdy.mesh", "the mesh has 65537 devices; at most 65536 are supported")]);
     mesh("<[\"x\"=3], device_ids=[0, 1]>", &[("device_ids", "the mesh has 3 devices, but 2 device ids")]);
     mesh("<[\"x\"=3], device_ids=[0, 1, 3]>", &[("device_ids", "expected the device ids 0 to 2 once each")]);
-    mesh("<[\"x\"=3], device_ids=[0, 1, 2]>", &[("device_ids", "the device ids are in the usual order")]);
     mesh("<[], device_ids=[-1]>", &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")]);
     check(
         "module attributes {mhlo.num_partitions = 2147483647 : i32} {}",
@@ -364,6 +363,77 @@ fn sharding_rules() {
     rule("([i, i])->([i, j]) {i=8, j=8}", &["operand 0 has one factor in two places"]);
     rule("([i, j])->([i, j]) {i=8, j=8} reduction={j}", &["result 0 is mapped to a reduction factor"]);
     rule("([i, j])->([i, j]) {i=8, j=8, k=2}", &["factor 2 of the sharding rule is in no mapping"]);
+}
+
+#[test]
+fn sharding_rules_map_known_sizes() {
+    check(
+        "func.func @main(%a: tensor<?x8xf32>) {
+%0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}>} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+return
+}",
+        &[
+            ("sdy.sharding_rule", "operand 0 has dimensions of unknown size, so no sharding rule maps it"),
+            ("sdy.sharding_rule", "result 0 has dimensions of unknown size, so no sharding rule maps it"),
+        ],
+    );
+}
+
+#[test]
+fn groups_stay_in_their_computation_though_nothing_is_manual() {
+    let inside = "%0 = sdy.manual_computation(%a) in_shardings=[<@m, [{?}, {?}]>] out_shardings=[<@m, [{?}, {?}]>] manual_axes={} (%x: tensor<8x8xf32>) {
+sdy.sharding_group %x group_id=0 : tensor<8x8xf32>
+sdy.return %x : tensor<8x8xf32>
+} : (tensor<8x8xf32>) -> tensor<8x8xf32>";
+    check_body(
+        &format!("sdy.sharding_group %a group_id=0 : tensor<8x8xf32>\n{inside}"),
+        &[("sdy.sharding_group", "sharding group 0 has members inside and outside of a manual computation")],
+    );
+}
+
+#[test]
+fn propagation_edges() {
+    let add = |edges: &str, sharding: &str| format!("%0 = stablehlo.add %a, %a {{sdy.propagation_edges = {edges}{sharding}}} : tensor<8x8xf32>");
+    let one = |edges: &str, message: &str| {
+        let sharding = ", sdy.sharding = #sdy.sharding_per_value<[<@m, [{\"a\"}, {}]>]>";
+        let text = add(&format!("#sdy.propagation_edges<[{edges}]>"), sharding);
+        let expected = [("sdy.propagation_edges", message)];
+        check_body(&text, if message.is_empty() { &[] } else { &expected });
+    };
+    one("{step-2 = [{\"a\" = operand-1 -> [operand-0, result-0]}]}", "");
+    one("{step-2 = []}, {step-2 = []}", "the propagation edges have step 2 twice");
+    one("{step--1 = []}", "step -1 of the propagation edges is negative");
+    one("{step-1 = [{\"a\" = operand-0 -> [operand-0]}]}", "step 1 of the propagation edges goes from a value to itself");
+    one("{step-1 = [{\"a\" = operand-0 -> [operand-1, operand-1]}]}", "step 1 of the propagation edges reaches a value twice");
+    one("{step-1 = [{\"a\" = operand-0 -> [operand-2]}]}", "the propagation edges name number 2 of 2 operands");
+    one("{step-1 = [{\"z\" = operand-0 -> [result-0]}]}", "no mesh has axis \"z\" of the propagation edges");
+    check_body(
+        &add("#sdy.propagation_edges<[{step-1 = []}]>", ""),
+        &[("sdy.propagation_edges", "propagation edges on an op of whose values none has a sharding")],
+    );
+    check_body(&add("64", ""), &[("sdy.propagation_edges", "sdy.propagation_edges holds no propagation edges")]);
+    check_body(
+        &add("#sdy.propagation_edges<[]>", ", sdy.result_propagation_edges = [1]"),
+        &[("sdy.result_propagation_edges", "sdy.result_propagation_edges is no list of propagation edges")],
+    );
+}
+
+#[test]
+fn parallel_programs() {
+    let run = |attrs: &str, results: &str, messages: &[&str]| {
+        let text = format!(
+            "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {{\nreturn %x : tensor<2xf32>\n}}\nfunc.func @main(%a: tensor<2xf32>) {{\n{results}\"interpreter.run_parallel\"(%a) {{{attrs}}} : (tensor<2xf32>) -> {}\nreturn\n}}",
+            if results.is_empty() { "()" } else { "tensor<2xf32>" }
+        );
+        let expected: Vec<_> = messages.iter().map(|&m| ("\"interpreter.run_parallel\"", m)).collect();
+        check(&text, &expected);
+    };
+    run("programs = [[@f]]", "%r = ", &[]);
+    run("programs = [[@f]]", "", &["the programs together have 1 results, found 0"]);
+    run("programs = [[@f, @f]]", "%r = ", &["the programs together have 2 operands, found 1", "the programs together have 2 results, found 1"]);
+    run("programs = [[@g]]", "%r = ", &["there is no function @g"]);
+    run("programs = [[@f], []]", "%r = ", &["'interpreter.run_parallel': expected programs as rows of functions, as many in each"]);
+    run("programs = [[@f]], infeed = []", "%r = ", &["infeed must name at least one function, or be left out"]);
 }
 
 #[test]

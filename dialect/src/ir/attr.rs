@@ -59,6 +59,26 @@ pub enum AttrData {
     AxesPerDim(Vec<AxisList>),
     /// `[{"x"}: 0->1, …]`
     AllToAllParams(Vec<AllToAllParam>),
+    /// `#sdy.propagation_edges<[…]>`
+    PropagationEdges(Vec<PropagationStep>),
+}
+
+/// One step of propagation: the axes that came from one value to others.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct PropagationStep {
+    /// Its number.
+    pub index: i64,
+    /// Each axis with where it was and where it came.
+    pub axes: Vec<(AxisRef, EdgeValue, Vec<EdgeValue>)>,
+}
+
+/// An operand or result of an op, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EdgeValue {
+    /// `operand-0`
+    Operand(i64),
+    /// `result-0`
+    Result(i64),
 }
 
 /// One move of an `sdy.all_to_all`: `axes` leave dimension `from` and end `to`.

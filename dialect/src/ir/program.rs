@@ -151,6 +151,19 @@ impl Program {
         &self.types[ty.index()]
     }
 
+    /// The most each dimension can be (`None`: no bound is known), where the type says so: `#stablehlo.bounds<4, ?>`.
+    pub fn bounds(&self, ty: &TensorType) -> Option<Vec<Option<i64>>> {
+        let AttrData::Opaque(text) = self.attr_data(ty.encoding?) else { return None };
+        let list = text.strip_prefix("#stablehlo.bounds<")?.strip_suffix('>')?;
+        Some(list.split(", ").filter(|b| !b.is_empty()).map(|b| b.parse().ok()).collect())
+    }
+
+    /// Whether each type is compatible with the other of its position; see [`TypeData::compatible`].
+    pub fn compatible_types(&self, a: &[Ty], b: &[Ty]) -> bool {
+        let same = |(&a, &b): (&Ty, &Ty)| a == b || self.type_data(a).compatible(self.type_data(b));
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    }
+
     /// The id of an attribute.
     pub fn intern_attr(&mut self, attr: AttrData) -> Attr {
         Attr(intern(&mut self.attrs, attr))

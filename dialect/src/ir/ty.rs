@@ -139,6 +139,12 @@ impl TensorType {
         self.shape.iter().try_fold(1usize, |n, &d| (d >= 0).then(|| n.saturating_mul(d as usize)))
     }
 
+    /// Whether the sizes agree, those left open with any.
+    pub fn fits(&self, other: &Self) -> bool {
+        let mut sizes = self.shape.iter().zip(&other.shape);
+        self.rank() == other.rank() && sizes.all(|(&a, &b)| a == b || a == DYNAMIC || b == DYNAMIC)
+    }
+
     /// Bytes in memory; `None` when dynamic.
     pub fn bytes(&self) -> Option<usize> {
         self.elements().map(|n| n.saturating_mul(self.element.bytes()))
@@ -170,6 +176,14 @@ impl TypeData {
         match self {
             TypeData::Tensor(t) => Some(t),
             _ => None,
+        }
+    }
+
+    /// Whether a value of one type may be one of the other: sizes that one of them leaves open agree with any.
+    pub fn compatible(&self, other: &TypeData) -> bool {
+        match (self, other) {
+            (TypeData::Tensor(a), TypeData::Tensor(b)) => a.element == b.element && a.fits(b),
+            _ => self == other,
         }
     }
 }

@@ -15,7 +15,7 @@ pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
 pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::{OpRef, TensorType};
+use crate::ir::{AttrData, OpRef, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
@@ -37,10 +37,10 @@ impl OpDef for AllGather {
         let groups = checked_groups(op, groups::maybe_global(op), ["C2", "C3", "C4"], &mut problems);
         check_channel(op, "C5", &mut problems);
         check_even(groups.as_ref(), "C6", &mut problems);
-        let size = groups.map_or(1, |g| group_size(op, &g));
         let mut types = Vec::new();
         for (i, ty) in tensors(op, "I1", &mut problems) {
             let Some(dim) = dimension(op, "all_gather_dim", ty, i, "C1", &mut problems) else { continue };
+            let size = group_size(op, groups.as_ref(), i, dim, false);
             let mut result = ty.clone();
             if result.shape[dim] >= 0 {
                 result.shape[dim] = result.shape[dim].saturating_mul(size);
@@ -102,6 +102,14 @@ fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut V
     let groups = Groups::of(op, GROUPS, mode);
     match &groups {
         Some(groups) => groups.check(op, labels, true, problems),
+        // By axes of a mesh: one that isn't Shardy's is taken at its word.
+        None if groups::is_mesh_groups(op, GROUPS) => {
+            if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh")
+                && !op.program.block_ops(op.program.body()).iter().any(|&o| func::symbol(op.program, o) == Some(mesh))
+            {
+                problems.push(Problem::new(format!("there is no mesh @{mesh}")).note("define it: sdy.mesh @mesh = <[\"x\"=2]>"));
+            }
+        }
         None => problems.push(
             Problem::new("replica_groups must be a tensor of integers of rank 2")
                 .note("write replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"),
@@ -126,8 +134,23 @@ fn check_even(groups: Option<&Groups>, label: &str, problems: &mut Vec<Problem>)
     }
 }
 
-fn group_size(op: OpRef<'_>, groups: &Groups) -> i64 {
-    groups.size(func::num_replicas(op.program), func::num_partitions(op.program))
+/// How many times larger dimension `dim` of result `i` is than the operand's (or the other way round, `shrinks`): the
+/// devices of a group. Where neither groups nor module say how many they are, the declared types do.
+fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shrinks: bool) -> i64 {
+    if let Some(size) = groups.and_then(|g| g.known_size(op)) {
+        return size;
+    }
+    if groups.is_none() && !groups::is_mesh_groups(op, GROUPS) {
+        return 1;
+    }
+    let size = |ty: Option<&TensorType>| ty.and_then(|t| t.shape.get(dim).copied()).filter(|&n| n > 0);
+    let (from, to) = (size(op.operand_tensor(i)), size(op.result_tensor(i)));
+    let (small, large) = if shrinks { (to, from) } else { (from, to) };
+    let least = groups.map_or(1, |g| g.width as i64).max(1);
+    match (small, large) {
+        (Some(small), Some(large)) if large % small == 0 && (large / small) % least == 0 => large / small,
+        _ => least,
+    }
 }
 
 fn flat_groups(op: OpRef<'_>, mode: Mode) -> Option<Vec<Vec<i64>>> {

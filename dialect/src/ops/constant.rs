@@ -25,6 +25,9 @@ pub static IOTA: Iota = Iota;
 /// `dense<…> : T`, the value's type being the result's.
 static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
     parse: |p, op| {
+        if p.at_both("(", ")") {
+            return p.generic_rest(op);
+        }
         p.attr_dict(op)?;
         let span = p.token().span();
         let value = p.attribute()?;
@@ -39,7 +42,8 @@ static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
         let Some(value) = op.attr_id("value") else { return false };
         let (AttrData::Dense(ty, _) | AttrData::Resource(_, ty)) = *op.program.attr_data(value) else { return false };
         if op.result_type_ids() != [ty] || !op.operands().is_empty() {
-            return false;
+            p.generic_rest(op);
+            return true;
         }
         p.attr_dict(op, &["value"]);
         p.text(" ");

@@ -41,7 +41,7 @@ impl OpDef for While {
                 continue;
             }
             let args = op.type_ids(op.region_args(region));
-            if args != carried {
+            if !op.program.compatible_types(&args, &carried) {
                 problems.push(Problem::new(format!(
                     "the {what} takes {}, but the loop carries {} ({label})",
                     op.program.types_text(&args),
@@ -56,7 +56,7 @@ impl OpDef for While {
             )));
         }
         let given = op.type_ids(op.region_results(1));
-        if op.block(1).is_some() && given != carried {
+        if op.block(1).is_some() && !op.program.compatible_types(&given, &carried) {
             problems.push(Problem::new(format!(
                 "the body gives {}, but the loop carries {} (C2)",
                 op.program.types_text(&given),
@@ -364,7 +364,7 @@ fn infer_branches(op: OpRef<'_>, what: &str, element: ElementType, count: usize,
         if !op.region_args(i).is_empty() {
             problems.push(Problem::new(format!("branch {i} must not take arguments ({})", labels[1])));
         }
-        if *given != types[0] {
+        if !op.program.compatible_types(given, &types[0]) {
             problems.push(Problem::new(format!(
                 "branch {i} gives {}, but branch 0 gives {} ({})",
                 op.program.types_text(given),

@@ -16,6 +16,7 @@ pub mod elementwise;
 mod example;
 pub mod func;
 pub mod indexing;
+pub mod interpreter;
 pub mod joining;
 mod reduce_syntax;
 pub mod reduction;
@@ -54,6 +55,11 @@ pub static OPS: &[&dyn OpDef] = &[
     &check::ExpectAlmostEq,
     &check::ExpectAlmostEqConst,
     &check::ExpectClose,
+    &interpreter::ExpectSerializedEq,
+    // interpreter
+    &interpreter::RunParallel,
+    &interpreter::Print,
+    &interpreter::Probe,
     // collectives
     &collective::AllGather,
     &collective::AllReduce,

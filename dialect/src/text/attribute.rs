@@ -1,9 +1,40 @@
 //! Attributes' text: builtin ones, StableHLO's enums and parameter structs, and whatever else as opaque text.
 
-use super::lexer::Tok;
+use super::lexer::{Lexer, Tok};
 use super::parser::{Parse, Parser, unescape};
-use crate::diagnostic::Span;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{Attr, AttrData, ConvDims, ElementType, Name, TypeData};
+
+/// StableHLO's parameter structs with their keys.
+const STRUCTS: [(&str, &[&str]); 4] = [
+    (
+        "stablehlo.gather",
+        &[
+            "offset_dims",
+            "collapsed_slice_dims",
+            "operand_batching_dims",
+            "start_indices_batching_dims",
+            "start_index_map",
+            "index_vector_dim",
+        ],
+    ),
+    (
+        "stablehlo.scatter",
+        &[
+            "update_window_dims",
+            "inserted_window_dims",
+            "input_batching_dims",
+            "scatter_indices_batching_dims",
+            "scatter_dims_to_operand_dims",
+            "index_vector_dim",
+        ],
+    ),
+    (
+        "stablehlo.dot",
+        &["lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"],
+    ),
+    ("stablehlo.channel_handle", &["handle", "type"]),
+];
 
 impl<'s> Parser<'s> {
     /// Passes an attribute.
@@ -45,7 +76,7 @@ impl<'s> Parser<'s> {
                 "loc" => {
                     let start = self.tok.start;
                     self.location()?;
-                    AttrData::Opaque(self.lexer.text[start..self.prev_end()].into())
+                    AttrData::Opaque(self.text_from(start))
                 }
                 "affine_map" | "affine_set" | "sparse" | "strided" | "distinct" => {
                     let start = self.tok.start;
@@ -54,7 +85,7 @@ impl<'s> Parser<'s> {
                     if self.at("<") {
                         self.skip_balanced()?;
                     }
-                    AttrData::Opaque(self.lexer.text[start..self.prev_end()].into())
+                    AttrData::Opaque(self.text_from(start))
                 }
                 _ => AttrData::Type(self.ty()?),
             },
@@ -63,12 +94,6 @@ impl<'s> Parser<'s> {
             _ => return self.fail_expected("an attribute"),
         };
         Ok(Err(data))
-    }
-
-    /// One past the last byte of the token before the current one.
-    pub(super) fn prev_end(&self) -> usize {
-        let text = &self.lexer.text[..self.tok.start];
-        text.trim_end().len()
     }
 
     fn symbol_attribute(&mut self) -> Parse<AttrData> {
@@ -158,7 +183,7 @@ impl<'s> Parser<'s> {
         }
         self.advance();
         if !self.at("<") {
-            let d = crate::diagnostic::Diagnostic::error("parse", tok.span(), format!("attribute alias #{name} is not defined"))
+            let d = Diagnostic::error("parse", tok.span(), format!("attribute alias #{name} is not defined"))
                 .note("define it before its first use: #alias = …");
             return self.error(d);
         }
@@ -177,11 +202,98 @@ impl<'s> Parser<'s> {
         {
             return Ok(Err(AttrData::ConvDims(dims)));
         }
+        if name == "stablehlo.bounds"
+            && let Some(bounds) = self.attempt(Self::bounds)
+        {
+            return Ok(Err(AttrData::Opaque(bounds.into())));
+        }
+        if matches!(name, "stablehlo.type_extensions" | "mhlo.type_extensions")
+            && let Some(bounds) = self.attempt(Self::older_bounds)
+        {
+            return Ok(Err(AttrData::Opaque(bounds.into())));
+        }
+        if let Some(keys) = STRUCTS.iter().find(|s| s.0 == name).map(|s| s.1) {
+            let fields = self.known_fields(name, keys)?;
+            return Ok(Err(AttrData::Struct(name.into(), fields)));
+        }
         if let Some(fields) = self.attempt(Self::struct_fields) {
             return Ok(Err(AttrData::Struct(name.into(), fields)));
         }
         self.skip_balanced()?;
-        Ok(Err(AttrData::Opaque(self.lexer.text[tok.start..self.prev_end()].into())))
+        Ok(Err(AttrData::Opaque(self.text_from(tok.start))))
+    }
+
+    /// `<4, ?>`: the most a dynamic dimension can be. Gives the whole attribute's text.
+    fn bounds(&mut self) -> Parse<String> {
+        self.bound_list("<", ">")
+    }
+
+    /// `<bounds = [4, ?]>`
+    fn older_bounds(&mut self) -> Parse<String> {
+        self.expect("<")?;
+        self.expect("bounds")?;
+        self.expect("=")?;
+        let bounds = self.bound_list("[", "]")?;
+        self.expect(">")?;
+        Ok(bounds)
+    }
+
+    fn bound_list(&mut self, open: &str, close: &str) -> Parse<String> {
+        let items = self.list(open, close, |p| if p.eat("?") { Ok("?".to_owned()) } else { Ok(p.integer()?.to_string()) })?;
+        Ok(format!("#stablehlo.bounds<{}>", items.join(", ")))
+    }
+
+    /// The fields of a struct whose keys are known, each at most once.
+    fn known_fields(&mut self, name: &str, keys: &[&str]) -> Parse<Vec<(Name, Attr)>> {
+        let start = self.tok.span();
+        let mut spans = Vec::new();
+        let mut fields = self.struct_fields_at(&mut spans)?;
+        for (i, &(key, _)) in fields.iter().enumerate() {
+            let text = self.program.name_text(key).to_owned();
+            if !keys.contains(&text.as_str()) {
+                let d = Diagnostic::error("parse", spans[i], format!("#{name} has no '{text}'"));
+                return self.error(d.note(format!("it has {}", keys.join(", "))));
+            }
+            if fields[..i].iter().any(|f| f.0 == key) {
+                return self.fail(spans[i], format!("#{name} has '{text}' twice"));
+            }
+        }
+        if fields.is_empty() && name == "stablehlo.channel_handle" {
+            return self.fail(start, "a channel handle has a handle and a type");
+        }
+        // Left out is the same as empty.
+        fields.retain(|f| !matches!(self.program.attr_data(f.1), AttrData::DenseArray(_, v) if v.is_empty()));
+        Ok(fields)
+    }
+
+    /// What stands between byte `start` and the current token, aliases written out, comments and line ends as blanks: what is kept
+    /// of text that nobody here knows.
+    pub(super) fn text_from(&self, start: usize) -> Box<str> {
+        let text = self.lexer.text;
+        let mut lexer = Lexer { text, at: start };
+        let (mut out, mut at) = (String::new(), start);
+        while lexer.at < self.prev_end {
+            let t = lexer.next();
+            if t.end > self.prev_end {
+                break;
+            }
+            let gap = &text[at..t.start];
+            out.push_str(if gap.contains('\n') { " " } else { gap });
+            let whole = &text[t.start..t.end];
+            match t.kind {
+                Tok::Hash => match self.attr_aliases.get(&whole[1..]) {
+                    Some(&attr) => out.push_str(&self.program.attr_text(attr)),
+                    None => out.push_str(whole),
+                },
+                Tok::Bang => match self.type_aliases.get(&whole[1..]) {
+                    Some(&ty) => out.push_str(&self.program.type_text(ty)),
+                    None => out.push_str(whole),
+                },
+                _ => out.push_str(whole),
+            }
+            at = t.end;
+        }
+        out.into()
     }
 
     fn enum_attribute(&mut self, dialect: &str) -> Parse<AttrData> {
@@ -194,22 +306,37 @@ impl<'s> Parser<'s> {
 
     /// `<key = value, …>`: lists of integers, integers, words, and attributes.
     pub fn struct_fields(&mut self) -> Parse<Vec<(Name, Attr)>> {
-        self.list("<", ">", |p| {
-            let key = p.word()?;
-            p.expect("=")?;
-            let attr = match p.tok.kind {
-                Tok::Punct if p.at("[") => match p.attempt(Self::int_list) {
-                    Some(ints) => p.program.attr_i64s(&ints),
-                    None => p.attribute()?,
-                },
-                Tok::Word if !matches!(p.token_text(), "dense" | "array" | "true" | "false") => {
-                    let word = p.word()?;
-                    p.program.intern_attr(AttrData::Opaque(word.into()))
-                }
-                _ => p.attribute()?,
-            };
-            Ok((p.program.name(key), attr))
-        })
+        self.struct_fields_at(&mut Vec::new())
+    }
+
+    fn struct_fields_at(&mut self, spans: &mut Vec<Span>) -> Parse<Vec<(Name, Attr)>> {
+        let mut fields = Vec::new();
+        self.expect("<")?;
+        while !self.eat(">") {
+            spans.push(self.tok.span());
+            fields.push(self.struct_field()?);
+            if !self.at(">") {
+                self.expect(",")?;
+            }
+        }
+        Ok(fields)
+    }
+
+    fn struct_field(&mut self) -> Parse<(Name, Attr)> {
+        let key = self.word()?;
+        self.expect("=")?;
+        let attr = match self.tok.kind {
+            Tok::Punct if self.at("[") => match self.attempt(Self::int_list) {
+                Some(ints) => self.program.attr_i64s(&ints),
+                None => self.attribute()?,
+            },
+            Tok::Word if !matches!(self.token_text(), "dense" | "array" | "true" | "false") => {
+                let word = self.word()?;
+                self.program.intern_attr(AttrData::Opaque(word.into()))
+            }
+            _ => self.attribute()?,
+        };
+        Ok((self.program.name(key), attr))
     }
 
     /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
@@ -220,7 +347,7 @@ impl<'s> Parser<'s> {
         let kernel = self.conv_dim_list("i", "o")?;
         self.expect("->")?;
         let output = self.conv_dim_list("b", "f")?;
-        let whole = start.to(Span::new(self.prev_end(), self.prev_end()));
+        let whole = start.to(Span::new(self.prev_end, self.prev_end));
         match (input, kernel, output) {
             (Some((ib, i_f, is)), Some((ki, ko, ks)), Some((ob, of, os))) => Ok(ConvDims {
                 input_batch: ib,

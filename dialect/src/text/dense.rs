@@ -5,7 +5,7 @@ use super::number;
 use super::parser::{Parse, Parser};
 use super::printer::Printer;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::ir::{Attr, AttrData, ElementClass, ElementType, Shape};
+use crate::ir::{Attr, AttrData, ElementClass, ElementType, Shape, TypeData};
 use crate::literal::Literal;
 use crate::scalar::Scalar;
 
@@ -32,10 +32,7 @@ impl Parser<'_> {
             let span = self.tok.span();
             let content = self.string_content();
             self.advance();
-            match Self::hex_bytes(&content) {
-                Some(bytes) => blob = Some((bytes, span)),
-                None => return self.fail(span, "expected a string of hex digits like \"0x0A0B\""),
-            }
+            blob = Some((Self::hex_bytes(&content), span));
         } else if is_list {
             self.dense_list(&mut elements, &mut shape, 0)?;
         } else if !self.at(">") {
@@ -45,17 +42,23 @@ impl Parser<'_> {
         self.expect(":")?;
         let ty_span = self.tok.span();
         let ty = self.ty()?;
-        let Some(tensor) = self.program.type_data(ty).tensor().cloned() else {
-            return self.fail(ty_span, "a dense literal has a tensor type");
+        let tensor = match self.program.type_data(ty) {
+            TypeData::Tensor(t) if !matches!(t.element, ElementType::Other(_)) => t.clone(),
+            // Elements of a type nobody here knows, or a vector: kept as it is.
+            TypeData::Tensor(_) | TypeData::Opaque(_) => {
+                let text = self.text_from(start.start as usize);
+                return Ok(self.program.intern_attr(AttrData::Opaque(text)));
+            }
+            _ => return self.fail(ty_span, "a dense literal has a tensor type"),
         };
         let (Some(count), element) = (tensor.elements(), tensor.element) else {
             return self.fail(ty_span, "a dense literal has a static type");
         };
-        if matches!(element, ElementType::Other(_)) {
-            return self.fail(ty_span, "literals of this element type are not supported");
-        }
         let whole = start.to(ty_span);
         if let Some((bytes, span)) = blob {
+            let Some(bytes) = bytes else {
+                return self.fail(span, "expected a string of hex digits like \"0x0A0B\"");
+            };
             let literal = match blob_literal(bytes, element, &tensor.shape, count) {
                 Some(l) => l,
                 None => return self.fail(span, format!("the hex string doesn't hold {count} elements of the type")),
@@ -122,7 +125,7 @@ impl Parser<'_> {
         }
         let start = self.tok.start;
         let negative = self.eat("-");
-        if !matches!(self.tok.kind, Tok::Int | Tok::Float) && !self.at("true") && !self.at("false") {
+        if !matches!(self.tok.kind, Tok::Int | Tok::Float | Tok::Str) && !self.at("true") && !self.at("false") {
             return self.fail_expected("a number, true or false");
         }
         let t = self.advance();
@@ -139,7 +142,7 @@ impl Parser<'_> {
                 let value = |e: &Element| number::float(text(e), e.negative, part);
                 Some(Scalar::Complex(value(first)?, value(e.get(1)?)?))
             }
-            ElementClass::Float if first.kind != Tok::Word => {
+            ElementClass::Float if !matches!(first.kind, Tok::Word | Tok::Str) => {
                 Some(Scalar::Float(number::float(text(first), first.negative, element)?))
             }
             ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => {

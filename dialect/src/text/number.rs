@@ -55,6 +55,13 @@ pub(super) fn print_float(value: f64, bytes: &[u8], element: ElementType, out: &
     }
 }
 
+/// A number as MLIR writes an `f64`.
+pub(crate) fn float_text(value: f64) -> String {
+    let mut out = String::new();
+    print_float(value, &value.to_le_bytes(), ElementType::F64, &mut out);
+    out
+}
+
 /// `precision` significant digits and the power of ten of the last one. `APFloat::toString` first cuts the exact
 /// digits by an estimate in bits, then rounds half up, and so must we: 0.9f gives 899999, not 900000.
 fn significant_digits(value: f64, precision: usize) -> (String, i64) {

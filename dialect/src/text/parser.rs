@@ -66,7 +66,8 @@ enum Binding {
 pub struct Parser<'s> {
     pub(super) lexer: Lexer<'s>,
     pub(super) tok: Token,
-    prev_end: usize,
+    /// One past the last byte of the token before the current one.
+    pub(super) prev_end: usize,
     /// The program being built.
     pub program: Program,
     registry: &'s Registry,
@@ -75,7 +76,7 @@ pub struct Parser<'s> {
     /// Names bound in the open regions, to be unbound at their end.
     bound: Vec<(&'s str, Option<Binding>)>,
     pub(super) attr_aliases: FxHashMap<&'s str, Attr>,
-    type_aliases: FxHashMap<&'s str, Ty>,
+    pub(super) type_aliases: FxHashMap<&'s str, Ty>,
     loc_aliases: FxHashMap<&'s str, u32>,
     nesting: usize,
     /// Set once nesting was too deep: everything else is noise.
@@ -344,12 +345,7 @@ impl<'s> Parser<'s> {
         match self.values.get(name).copied() {
             Some(Binding::Poison) => Err(Failed),
             Some(Binding::Values(first, count)) => match number {
-                None if count == 1 => Ok((first, span)),
-                None => {
-                    let d = Diagnostic::error("value", span, format!("%{name} stands for {count} results"))
-                        .note(format!("say which: %{name}#0 to %{name}#{}", count.saturating_sub(1)));
-                    self.error(d)
-                }
+                None => Ok((first, span)),
                 Some(n) if n < count => Ok((Value::new(first.index() + n as usize), span)),
                 Some(n) => self.fail(span, format!("%{name} has {count} results, so there is no number {n}")),
             },

@@ -1,7 +1,6 @@
 //! Shardy's attributes: `#sdy.sharding<…>`, meshes, axes, manual axes, sharding rules. Source: Shardy's dialect
 //! documentation and the forms JAX prints.
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::lexer::{Tok, Token};
@@ -10,8 +9,7 @@ use super::printer::Printer;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AllToAllParam, AttrData, Name};
 use crate::sharding::{
-    AxisList, AxisRef, DimFactors, DimSharding, FactorKind, Mesh, MeshRef, ReductionKind, ShardingRule, SubAxis,
-    TensorFactors, TensorSharding,
+    AxisList, AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, SubAxis, TensorSharding,
 };
 
 impl<'s> Parser<'s> {
@@ -32,6 +30,7 @@ impl<'s> Parser<'s> {
                 self.expect(">")?;
                 Ok(AttrData::ManualAxes(axes))
             }
+            "propagation_edges" => Ok(AttrData::PropagationEdges(self.propagation_edges()?)),
             "op_sharding_rule" => Ok(AttrData::ShardingRule(Box::new(self.sharding_rule()?))),
             "axis_ref_list" => {
                 self.expect("<")?;
@@ -55,13 +54,21 @@ impl<'s> Parser<'s> {
                 if self.at("<") {
                     self.skip_balanced()?;
                 }
-                Ok(AttrData::Opaque(self.lexer.text[start.start..self.prev_end()].into()))
+                Ok(AttrData::Opaque(self.text_from(start.start)))
             }
         }
     }
 
     /// Passes `<["x"=2, "y"=4], device_ids=[…]>`.
     pub fn mesh(&mut self) -> Parse<Mesh> {
+        if self.tok.kind == Tok::Hash {
+            let span = self.tok.span();
+            let attr = self.attribute()?;
+            return match self.program.attr_data(attr) {
+                AttrData::Mesh(mesh) => Ok(mesh.clone()),
+                _ => self.fail(span, "expected a mesh like <[\"x\"=2]>"),
+            };
+        }
         self.expect("<")?;
         let mut mesh = Mesh::default();
         self.expect("[")?;
@@ -77,7 +84,10 @@ impl<'s> Parser<'s> {
         if self.eat(",") {
             self.expect("device_ids")?;
             self.expect("=")?;
-            mesh.device_ids = Some(self.int_list()?);
+            let ids = self.int_list()?;
+            // The usual order goes without saying.
+            let usual = !mesh.axes.is_empty() && ids.iter().copied().eq(0..mesh.devices());
+            mesh.device_ids = (!usual).then_some(ids);
         }
         self.expect(">")?;
         Ok(mesh)
@@ -85,6 +95,14 @@ impl<'s> Parser<'s> {
 
     /// Passes `<@mesh, [{"x"}, {?}], replicated={…}, unreduced={…}>`.
     pub fn sharding(&mut self) -> Parse<TensorSharding> {
+        if self.tok.kind == Tok::Hash {
+            let span = self.tok.span();
+            let attr = self.attribute()?;
+            return match self.program.attr_data(attr) {
+                AttrData::Sharding(sharding) => Ok(sharding.clone()),
+                _ => self.fail(span, "expected a sharding like <@mesh, [{\"x\"}]>"),
+            };
+        }
         self.expect("<")?;
         let mesh = if self.eat("mesh") {
             MeshRef::Inline(Box::new(self.mesh()?))
@@ -95,13 +113,18 @@ impl<'s> Parser<'s> {
         self.expect(",")?;
         let dims = self.list("[", "]", Self::dim_sharding)?;
         let mut sharding = TensorSharding::with_dims(mesh, dims.into());
+        let mut seen = [false, false];
         while self.eat(",") {
-            if self.eat("replicated") {
-                self.expect("=")?;
+            let which = usize::from(!self.at("replicated"));
+            if seen[which] || which == 1 && !self.at("unreduced") {
+                return self.fail_expected("replicated={…} or unreduced={…}, each once");
+            }
+            seen[which] = true;
+            self.advance();
+            self.expect("=")?;
+            if which == 0 {
                 sharding.replicated = self.axes()?;
             } else {
-                self.expect("unreduced")?;
-                self.expect("=")?;
                 sharding.kind = self.reduction_kind();
                 sharding.unreduced = self.axes()?;
             }
@@ -140,8 +163,8 @@ impl<'s> Parser<'s> {
             && let Some(priority) = self.token_text().strip_prefix('p')
         {
             match priority.parse() {
-                Ok(p) => dim.priority = Some(p),
-                Err(_) => return self.fail_expected("a priority like p1"),
+                Ok(p) if priority == "0" || !priority.starts_with('0') => dim.priority = Some(p),
+                _ => return self.fail_expected("a priority like p1"),
             }
             self.advance();
         }
@@ -161,7 +184,7 @@ impl<'s> Parser<'s> {
         self.expect(")")?;
         let size = self.integer()?;
         if pre < 1 || size < 2 {
-            let d = Diagnostic::error("mesh", start.to(Span::new(self.prev_end(), self.prev_end())), "a sub-axis has pre-size >= 1 and size > 1");
+            let d = Diagnostic::error("mesh", start.to(Span::new(self.prev_end, self.prev_end)), "a sub-axis has pre-size >= 1 and size > 1");
             return self.error(d.note("\"x\":(pre)size is the part of x with `pre` to its left"));
         }
         Ok(AxisRef { name, sub: Some(SubAxis { pre, size }) })
@@ -194,92 +217,6 @@ impl<'s> Parser<'s> {
             p.expect("->")?;
             Ok(AllToAllParam { axes, from, to: p.integer()? })
         })
-    }
-
-    /// Passes `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
-    fn sharding_rule(&mut self) -> Parse<ShardingRule> {
-        let start = self.tok.span();
-        self.expect("<")?;
-        let mut names: FxHashMap<String, u32> = FxHashMap::default();
-        let mut rule = ShardingRule::default();
-        let mut tensors: Vec<Vec<Vec<Vec<String>>>> = Vec::new();
-        for side in 0..2 {
-            if side == 1 {
-                self.expect("->")?;
-            }
-            tensors.push(self.list("(", ")", |p| p.list("[", "]", Self::dim_factors))?);
-        }
-        // A rule without factors has no list of them.
-        if self.at("{") {
-            self.list("{", "}", |p| {
-                let name = p.word()?.to_owned();
-                p.expect("=")?;
-                let size = p.integer()?;
-                names.insert(name, rule.factor(size, FactorKind::PassThrough));
-                Ok(())
-            })?;
-        }
-        loop {
-            let word = self.token_text();
-            if self.eat(",") {
-                self.expect("custom")?;
-                rule.custom = true;
-                continue;
-            }
-            if self.tok.kind != Tok::Word {
-                break;
-            }
-            self.advance();
-            self.expect("=")?;
-            for name in self.list("{", "}", |p| Ok(p.word()?.to_owned()))? {
-                let Some(&f) = names.get(&name) else {
-                    return self.fail(start, format!("factor {name} has no size"));
-                };
-                let factor = &mut rule.factors[f as usize];
-                match word {
-                    "reduction" => factor.kind = FactorKind::Reduction,
-                    "need_replication" => factor.kind = FactorKind::NeedReplication,
-                    "permutation" => factor.kind = FactorKind::Permutation,
-                    "blocked_propagation" => factor.blocked = true,
-                    _ => return self.fail(start, format!("'{word}' is no kind of factors")),
-                }
-            }
-        }
-        self.expect(">")?;
-        let resolve = |tensors: &Vec<Vec<Vec<String>>>| -> Result<Vec<TensorFactors>, String> {
-            let dim = |d: &Vec<String>| -> Result<DimFactors, String> {
-                d.iter().map(|f| names.get(f).copied().ok_or_else(|| f.clone())).collect()
-            };
-            tensors.iter().map(|t| t.iter().map(dim).collect::<Result<TensorFactors, _>>()).collect()
-        };
-        match (resolve(&tensors[0]), resolve(&tensors[1])) {
-            (Ok(operands), Ok(results)) => (rule.operands, rule.results) = (operands, results),
-            (Err(f), _) | (_, Err(f)) => return self.fail(start, format!("factor {f} has no size")),
-        }
-        Ok(rule)
-    }
-
-    /// `*`, or factors written together: `ij`, `z_1k`.
-    fn dim_factors(&mut self) -> Parse<Vec<String>> {
-        if self.eat("*") {
-            return Ok(Vec::new());
-        }
-        let word = self.word()?;
-        let mut factors: Vec<String> = Vec::new();
-        let mut chars = word.chars().peekable();
-        while let Some(c) = chars.next() {
-            let mut name = c.to_string();
-            if chars.peek() == Some(&'_') {
-                name.push('_');
-                chars.next();
-                while let Some(d) = chars.peek().filter(|d| d.is_ascii_digit()) {
-                    name.push(*d);
-                    chars.next();
-                }
-            }
-            factors.push(name);
-        }
-        Ok(factors)
     }
 }
 
@@ -377,52 +314,5 @@ impl Printer<'_> {
     pub fn manual_axes(&mut self, axes: &[Name]) {
         let full: SmallVec<[AxisRef; 4]> = axes.iter().map(|&n| AxisRef::full(n)).collect();
         self.axes(&full);
-    }
-
-    /// `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`
-    pub fn sharding_rule(&mut self, rule: &ShardingRule) {
-        let name = |f: u32| match f {
-            0..=17 => char::from(b'i' + f as u8).to_string(),
-            _ => format!("z_{}", f - 17),
-        };
-        self.text("<");
-        for (side, tensors) in [&rule.operands, &rule.results].into_iter().enumerate() {
-            self.text(if side == 0 { "(" } else { "->(" });
-            self.separated(tensors.iter(), |p, t| {
-                p.text("[");
-                p.separated(t.iter(), |p, dim| {
-                    if dim.is_empty() {
-                        p.text("*");
-                    }
-                    dim.iter().for_each(|&f| p.text(&name(f)));
-                });
-                p.text("]");
-            });
-            self.text(")");
-        }
-        if !rule.factors.is_empty() {
-            self.text(" {");
-            self.separated(rule.factors.iter().enumerate(), |p, (i, f)| p.text(&format!("{}={}", name(i as u32), f.size)));
-            self.text("}");
-        }
-        let with = |f: &dyn Fn(&crate::sharding::Factor) -> bool| -> Vec<u32> {
-            (0..rule.factors.len()).filter(|&i| f(&rule.factors[i])).map(|i| i as u32).collect()
-        };
-        for (word, list) in [
-            ("reduction", with(&|f| f.kind == FactorKind::Reduction)),
-            ("need_replication", with(&|f| f.kind == FactorKind::NeedReplication)),
-            ("permutation", with(&|f| f.kind == FactorKind::Permutation)),
-            ("blocked_propagation", with(&|f| f.blocked)),
-        ] {
-            if !list.is_empty() {
-                self.text(&format!(" {word}={{"));
-                self.separated(list.into_iter(), |p, f| p.text(&name(f)));
-                self.text("}");
-            }
-        }
-        if rule.custom {
-            self.text(", custom");
-        }
-        self.text(">");
     }
 }

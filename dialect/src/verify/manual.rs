@@ -120,6 +120,7 @@ impl<'a> Verifier<'a> {
     /// Remembers the axes that are manual inside `op`.
     pub(super) fn enter_manual(&mut self, op: OpRef<'a>) {
         if let Some(manual) = ManualComputation::of(op) {
+            self.computations.push(op.op);
             self.manual.extend(manual.manual_axes.iter().map(|&axis| (axis, op.op)));
         }
     }

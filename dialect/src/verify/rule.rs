@@ -45,10 +45,13 @@ impl<'a> Verifier<'a> {
             let message = format!("{what} has {} dimensions, the sharding rule maps {}", tensor.rank(), mapping.len());
             return self.rule_error(op, message);
         }
+        mapping.iter().flatten().for_each(|&f| used[f as usize] = true);
+        if !tensor.is_static() {
+            return self.rule_error(op, format!("{what} has dimensions of unknown size, so no sharding rule maps it"));
+        }
         let mut own = vec![false; rule.factors.len()];
         for (d, dim) in mapping.iter().enumerate() {
             for &f in dim {
-                used[f as usize] = true;
                 if std::mem::replace(&mut own[f as usize], true) {
                     self.rule_error(op, format!("{what} has one factor in two places"));
                 }

@@ -53,12 +53,13 @@ impl<'a> Verifier<'a> {
         self.reshard(op);
         self.unreduced(op);
         self.manual_computation(op);
+        self.propagation_edges(op);
     }
 
     /// Members of one group stand all inside one manual computation or all outside of any.
     fn group(&mut self, op: OpRef<'a>) {
         let Some(id) = sdy::group_id(op) else { return };
-        let owner = self.manual.last().map(|m| m.1);
+        let owner = self.computations.last().copied();
         let (first, other) = *self.groups.entry(id).or_insert((op.op, owner));
         if other != owner {
             let message = format!("sharding group {id} has members inside and outside of a manual computation");
@@ -155,6 +156,11 @@ impl<'a> Verifier<'a> {
             }
             return;
         }
+        // A tuple of one lies as what it holds.
+        let ty = match ty {
+            TypeData::Tuple(items) if items.len() == 1 => self.program.type_data(items[0]),
+            ty => ty,
+        };
         let TypeData::Tensor(tensor) = ty else {
             // A tensor of unknown rank can't say how many dimensions it has.
             let unranked = matches!(ty, TypeData::Opaque(text) if text.starts_with("tensor<*"));
@@ -178,7 +184,8 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error("sharding", place.fallback, message);
                 self.push(d.note("open it with ?, give it an axis, or remove the priority"));
             }
-            if tensor.shape.get(d) == Some(&0) && !dim.axes.is_empty() {
+            let pieces = |a: &AxisRef| a.sub.map_or(mesh.axis_size(a.name).unwrap_or(1), |s| s.size);
+            if tensor.shape.get(d) == Some(&0) && dim.axes.iter().any(|a| pieces(a) > 1) {
                 let message = format!("dimension {d} of size 0 is cut");
                 let d = Diagnostic::error("sharding", place.fallback, message);
                 self.push(d.note("leave dimensions of size 0 whole"));

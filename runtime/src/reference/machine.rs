@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
 use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value};
+use dialect::literal::Literal;
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,6 +27,8 @@ pub(super) struct Machine<'p> {
     steps: u64,
     depth: usize,
     limits: Limits,
+    /// What each probe has seen.
+    probes: FxHashMap<String, Vec<Literal>>,
 }
 
 impl<'p> Machine<'p> {
@@ -42,6 +45,7 @@ impl<'p> Machine<'p> {
             steps: 0,
             depth: 0,
             limits,
+            probes: FxHashMap::default(),
         }
     }
 
@@ -57,6 +61,38 @@ impl<'p> Machine<'p> {
         let results = self.deeper(|machine| machine.block(block, args, mask));
         self.running.remove(&function);
         results
+    }
+
+    /// Runs each device's function: those of one function in lockstep, one function after the other.
+    fn grid(&mut self, names: &[&str], args: &[Literal]) -> EvalResult<Vec<Literal>> {
+        let n = names.len();
+        let mut given: Vec<&[Literal]> = Vec::with_capacity(n);
+        let mut rest = args;
+        for name in names {
+            let function = *self.functions.get(name).ok_or_else(|| super::no_function(self.program, name))?;
+            let count = func::signature(self.program, function).inputs.len();
+            let (own, others) = rest
+                .split_at_checked(count)
+                .ok_or_else(|| EvalError::new(format!("{} values are too few for the programs", args.len())))?;
+            given.push(own);
+            rest = others;
+        }
+        let mut results: Vec<Vec<Literal>> = vec![Vec::new(); n];
+        let mut done = vec![false; n];
+        for first in 0..n {
+            if done[first] {
+                continue;
+            }
+            let mask: Mask = (0..n).map(|i| names[i] == names[first]).collect();
+            let lanes = |k: usize| (0..n).map(|i| if mask[i] { given[i].get(k).cloned() } else { None }).collect();
+            let args: Vec<Lanes> = (0..given[first].len()).map(lanes).collect();
+            let values = self.function(self.functions[names[first]], &args, &mask)?;
+            for lane in (0..n).filter(|&i| mask[i]) {
+                done[lane] = true;
+                results[lane] = values.iter().filter_map(|v| v[lane].clone()).collect();
+            }
+        }
+        Ok(results.concat())
     }
 
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> EvalResult<T>) -> EvalResult<T> {
@@ -174,6 +210,22 @@ impl Context for Machine<'_> {
         let results = self.region(region, args, mask);
         (self.replicas, self.partitions, self.lane) = outer;
         results
+    }
+
+    fn parallel(&mut self, programs: &[Vec<&str>], args: &[Literal]) -> EvalResult<Vec<Literal>> {
+        let outer = (self.replicas, self.partitions, self.lane);
+        (self.replicas, self.partitions) = (programs.len(), programs.first().map_or(0, Vec::len));
+        let results = self.deeper(|machine| machine.grid(&programs.concat(), args));
+        (self.replicas, self.partitions, self.lane) = outer;
+        results
+    }
+
+    fn record(&mut self, probe: &str, value: &Literal) {
+        self.probes.entry(probe.to_owned()).or_default().push(value.clone());
+    }
+
+    fn recorded(&self, probe: &str, time: usize) -> Option<Literal> {
+        self.probes.get(probe)?.get(time).cloned()
     }
 
     fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {

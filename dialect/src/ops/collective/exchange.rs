@@ -2,7 +2,7 @@
 
 use super::groups::{self, Groups};
 use super::{
-    check_even, checked_groups, dimension, evaluated_dim, flat_groups, group_size, in_groups, pointwise_rule,
+    check_even, checked_groups, dimension, evaluated_dim, flat_groups, in_groups, pointwise_rule,
     replicated_dims_rule, running_groups, tensors,
 };
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
@@ -32,7 +32,7 @@ impl OpDef for AllToAll {
             problems.push(Problem::new("split_count must be at least 1 (C4)"));
         }
         let count = count.unwrap_or(1);
-        let size = groups.map_or(count, |g| group_size(op, &g));
+        let size = groups.and_then(|g| g.known_size(op)).unwrap_or(count);
         if size != count {
             problems.push(
                 Problem::new(format!("split_count is {count}, but the groups have {size} devices (C8)"))

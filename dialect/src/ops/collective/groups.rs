@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 
 use crate::eval::{EvalError, EvalResult, Mask};
-use crate::ir::{AttrData, OpRef};
+use crate::ir::{Attr, AttrData, OpRef};
 use crate::op::Problem;
 use crate::ops::func;
-use crate::sharding::MAX_DEVICES;
+use crate::sharding::{AxisRef, MAX_DEVICES, SubAxis};
 
 /// How ids in `replica_groups` name devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,10 @@ pub(super) fn has_channel(op: OpRef<'_>) -> bool {
 impl Groups {
     /// The groups in attribute `name`, a tensor of integers of rank 2.
     pub(super) fn of(op: OpRef<'_>, name: &str, mode: Mode) -> Option<Self> {
+        if let Some(rows) = mesh_groups(op, name) {
+            let width = rows.first().map_or(0, Vec::len);
+            return Some(Self { rows, width, mode });
+        }
         let literal = op.dense(name)?;
         let [_, width] = literal.shape[..] else { return None };
         // A splat may claim any shape.
@@ -88,6 +92,15 @@ impl Groups {
                 .iter()
                 .map(|row| (0..partitions).flat_map(|p| row.iter().map(move |&r| device(r, p))).collect())
                 .collect(),
+        }
+    }
+
+    /// How many devices a group has where the module says how many there are, or the rows alone do.
+    pub(super) fn known_size(&self, op: OpRef<'_>) -> Option<i64> {
+        match func::declared_grid(op.program).filter(|_| func::states_grid(op.program)) {
+            Some((replicas, partitions)) => Some(self.size(replicas, partitions)),
+            None if self.rows.is_empty() || self.mode == Mode::CrossReplicaAndPartition => None,
+            None => Some(self.width as i64),
         }
     }
 
@@ -126,7 +139,18 @@ impl Groups {
             }
         }
         // A module that names no devices leaves open who runs it.
-        let Some((replicas, partitions)) = func::declared_grid(op.program) else { return };
+        // Meshes alone say nothing of replicas.
+        let replicas_only = matches!(self.mode, Mode::CrossReplica | Mode::CrossReplicaAndPartition);
+        let grid = func::declared_grid(op.program).filter(|_| !replicas_only || func::states_grid(op.program));
+        let Some((replicas, partitions)) = grid else {
+            let missing = (0..seen.len() as i64).find(|id| !seen.contains(id));
+            if let Some(id) = missing.filter(|_| cover && problems.is_empty()) {
+                problems.push(
+                    Problem::new(format!("device id {id} is in no group ({})", labels[1])).note("every device belongs to one group"),
+                );
+            }
+            return;
+        };
         let ids = self.ids(replicas, partitions);
         if let Some(id) = seen.iter().copied().filter(|&id| id >= ids).min() {
             problems.push(
@@ -151,6 +175,41 @@ impl Groups {
         };
         format!("{ids}; the module has {replicas} replicas and {partitions} partitions")
     }
+}
+
+/// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as rows of devices; `None` for any
+/// other attribute, and for a mesh or axis that isn't there.
+fn mesh_groups(op: OpRef<'_>, name: &str) -> Option<Vec<Vec<i64>>> {
+    let program = op.program;
+    if !is_mesh_groups(op, name) {
+        return None;
+    }
+    let Some(AttrData::Symbol(mesh)) = op.field(name, "mesh") else { return None };
+    let Some(AttrData::Array(axes)) = op.field(name, "axes") else { return None };
+    let mesh = crate::ops::sharding::mesh_named(program, mesh)?;
+    if mesh.devices() > MAX_DEVICES || mesh.axes.iter().any(|a| a.1 < 1) {
+        return None;
+    }
+    let field = |attr, key: &str| match program.attr_data(attr) {
+        AttrData::Struct(_, fields) => fields.iter().find(|f| program.name_text(f.0) == key).map(|f| f.1),
+        _ => None,
+    };
+    let axis = |&attr: &Attr| -> Option<AxisRef> {
+        let text = program.attr_data(field(attr, "name")?).as_str()?;
+        let name = mesh.axes.iter().map(|a| a.0).find(|&n| program.name_text(n) == text)?;
+        let Some(part) = field(attr, "sub_axis_info") else { return Some(AxisRef::full(name)) };
+        let int = |key| program.attr_data(field(part, key)?).as_int().filter(|&v| v > 0);
+        let sub = SubAxis { pre: int("pre_size")?, size: int("size")? };
+        let fits = sub.pre.checked_mul(sub.size).is_some_and(|end| mesh.axis_size(name).is_some_and(|full| full % end == 0));
+        fits.then_some(AxisRef { name, sub: Some(sub) })
+    };
+    let axes: Option<Vec<AxisRef>> = axes.iter().map(axis).collect();
+    Some(crate::sharding::groups(mesh, &axes?))
+}
+
+/// Whether the groups are given by axes of a mesh.
+pub(super) fn is_mesh_groups(op: OpRef<'_>, name: &str) -> bool {
+    matches!(op.attr(name), Some(AttrData::Struct(kind, _)) if &**kind == "stablehlo.replica_group_mesh_axes")
 }
 
 fn unpadded(row: &[i64]) -> Vec<i64> {

@@ -103,12 +103,12 @@ impl OpDef for ReduceScatter {
         let groups = checked_groups(op, groups::maybe_global(op), ["C3", "C4", "C5"], &mut problems);
         check_channel(op, "C6", &mut problems);
         check_even(groups.as_ref(), "C8", &mut problems);
-        let size = groups.map_or(1, |g| group_size(op, &g)).max(1);
         let operands = tensors(op, "I1", &mut problems);
         let element = computation_type(op, &operands, "C7", &mut problems);
         let mut types = Vec::new();
         for (i, ty) in operands {
             let Some(dim) = dimension(op, "scatter_dimension", ty, i, "C2", &mut problems) else { continue };
+            let size = group_size(op, groups.as_ref(), i, dim, true).max(1);
             let mut result = ty.with_element(element.unwrap_or(ty.element));
             let from = result.shape[dim];
             if from >= 0 {

@@ -193,7 +193,7 @@ impl<'s> Parser<'s> {
                 if let Some(def) = self.registry.get(&parsed.name) {
                     parsed.def = def;
                 }
-                self.nested(|p| p.generic_op(&mut parsed))?;
+                self.nested(|p| p.generic_rest(&mut parsed))?;
             }
             Tok::Word => {
                 let word = self.token_text();
@@ -261,7 +261,8 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn generic_op(&mut self, op: &mut ParsedOp) -> Parse<()> {
+    /// Passes what follows the name in generic form.
+    pub fn generic_rest(&mut self, op: &mut ParsedOp) -> Parse<()> {
         self.expect("(")?;
         self.operands(op)?;
         self.expect(")")?;
@@ -274,7 +275,15 @@ impl<'s> Parser<'s> {
         }
         if self.eat("(") {
             loop {
-                let region = if op.def.isolated() { self.isolated_region(&[])? } else { self.region(&[])? };
+                let region = if self.at_both("{", "}") && op.name != crate::ops::func::MODULE_NAME {
+                    self.advance();
+                    self.advance();
+                    self.program.new_region(&[])
+                } else if op.def.isolated() {
+                    self.isolated_region(&[])?
+                } else {
+                    self.region(&[])?
+                };
                 op.regions.push(region);
                 if !self.eat(",") {
                     break;

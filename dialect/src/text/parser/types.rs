@@ -1,9 +1,9 @@
 //! Types, as the parser reads them.
 
 use crate::diagnostic::{Diagnostic, Span};
-use crate::ir::{ElementType, TensorType, Ty, TypeData};
+use crate::ir::{ElementType, Quantized, TensorType, Ty, TypeData};
 
-use super::super::lexer::Tok;
+use super::super::lexer::{Tok, Token};
 use super::{Parse, ParsedOp, Parser, short};
 
 impl<'s> Parser<'s> {
@@ -25,11 +25,16 @@ impl<'s> Parser<'s> {
                     TypeData::Token
                 } else if let Some(&ty) = self.type_aliases.get(&text[1..]) {
                     return Ok(ty);
+                } else if text == "!stablehlo.future" {
+                    self.future_type()?
+                } else if text.starts_with("!quant.") {
+                    let element = self.quantized(tok)?;
+                    TypeData::Scalar(element)
                 } else {
                     if self.at("<") {
                         self.skip_balanced()?;
                     }
-                    TypeData::Opaque(self.lexer.text[tok.start..self.prev_end].into())
+                    TypeData::Opaque(self.text_from(tok.start))
                 }
             }
             Tok::Word if text == "tensor" => {
@@ -47,7 +52,7 @@ impl<'s> Parser<'s> {
             Tok::Word if matches!(text, "memref" | "vector") => {
                 self.advance();
                 self.skip_balanced()?;
-                TypeData::Opaque(self.lexer.text[tok.start..self.prev_end].into())
+                TypeData::Opaque(self.text_from(tok.start))
             }
             Tok::Word => TypeData::Scalar(self.element_type()?),
             _ => return self.fail_expected("a type"),
@@ -109,7 +114,18 @@ impl<'s> Parser<'s> {
             return self.error(d);
         }
         if self.eat(",") {
+            let span = self.tok.span();
             ty.encoding = Some(self.attribute()?);
+            let bounds = self.program.bounds(&ty);
+            if let Some(bounds) = bounds {
+                if bounds.len() != ty.rank() {
+                    return self.fail(span, format!("{} bounds for {} dimensions", bounds.len(), ty.rank()));
+                }
+                if let Some(d) = (0..ty.rank()).find(|&d| bounds[d].is_some() && ty.shape[d] != crate::ir::DYNAMIC) {
+                    let e = Diagnostic::error("type", span, format!("dimension {d} has a size and a bound"));
+                    return self.error(e.note("write ? for the bound of a dimension of known size"));
+                }
+            }
         }
         self.expect(">")?;
         Ok(self.program.intern_type(ty))
@@ -120,11 +136,24 @@ impl<'s> Parser<'s> {
         let (text, tok) = (self.token_text(), self.tok);
         if tok.kind == Tok::Bang {
             self.advance();
+            if let Some(&ty) = self.type_aliases.get(&text[1..]) {
+                return match self.program.type_data(ty) {
+                    &TypeData::Scalar(element) => Ok(element),
+                    TypeData::Opaque(text) => {
+                        let text = text.clone();
+                        Ok(ElementType::Other(self.program.name(&text)))
+                    }
+                    _ => self.fail(tok.span(), format!("'{text}' is no element type")),
+                };
+            }
+            if text.starts_with("!quant.") {
+                return self.quantized(tok);
+            }
             if self.at("<") {
                 self.skip_balanced()?;
             }
-            let name = self.program.name(&self.lexer.text[tok.start..self.prev_end]);
-            return Ok(ElementType::Other(name));
+            let text = self.text_from(tok.start);
+            return Ok(ElementType::Other(self.program.name(&text)));
         }
         if tok.kind != Tok::Word {
             return self.fail_expected("an element type");
@@ -153,6 +182,39 @@ impl<'s> Parser<'s> {
         let d = Diagnostic::error("type", tok.span(), format!("'{}' is no element type", short(text)))
             .note("known are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
         self.error(d)
+    }
+
+    /// What follows `!stablehlo.future`: the types of the values that will come.
+    fn future_type(&mut self) -> Parse<TypeData> {
+        self.expect("<")?;
+        let types = self.comma_list(|p| {
+            let span = p.tok.span();
+            let ty = p.ty()?;
+            match p.program.type_data(ty) {
+                TypeData::Tensor(_) | TypeData::Token => Ok(ty),
+                _ => p.fail(span, "a future stands for tensors and tokens"),
+            }
+        })?;
+        self.expect(">")?;
+        let types: Vec<String> = types.into_iter().map(|t| self.program.type_text(t)).collect();
+        Ok(TypeData::Opaque(format!("!stablehlo.future<{}>", types.join(", ")).into()))
+    }
+
+    /// What follows `!quant.…`; one type has one text, however it was written.
+    fn quantized(&mut self, tok: Token) -> Parse<ElementType> {
+        if self.at("<") {
+            self.skip_balanced()?;
+        }
+        let text = self.text_from(tok.start);
+        let text: String = match Quantized::parse(&text) {
+            Some(Ok(quantized)) => quantized.to_string(),
+            Some(Err(message)) => {
+                let d = Diagnostic::error("type", Span::new(tok.start, self.prev_end), message);
+                return self.error(d.note("write !quant.uniform<i8:f32, 0.5:0>, or with a dimension and values for each of its elements"));
+            }
+            None => text.into(),
+        };
+        Ok(ElementType::Other(self.program.name(&text)))
     }
 
     /// Passes `(A, B) -> C` or `(A) -> (B, C)`.

@@ -97,6 +97,10 @@ impl Printer<'_> {
                 self.axes_per_dim(dims);
                 self.text(">");
             }
+            AttrData::PropagationEdges(steps) => {
+                self.text("#sdy.propagation_edges");
+                self.propagation_edges(steps);
+            }
             AttrData::AllToAllParams(params) => {
                 self.text("#sdy.all_to_all_param_list<");
                 self.all_to_all_params(params);

@@ -152,15 +152,33 @@ impl Printer<'_> {
             TypeForm::Select if operands.len() == 3 && results.len() == 1 && operands[1] == results[0] && operands[2] == results[0] => {
                 self.types(&[operands[0], results[0]]);
             }
-            TypeForm::Complex if results.len() == 1 => self.ty(results[0]),
+            TypeForm::Complex if self.has_parts(&operands, &results) => self.ty(results[0]),
             TypeForm::Pairwise | TypeForm::OperandsOnly => self.types(&operands),
             _ => self.functional_type(&operands, &results),
         }
     }
 
+    /// Whether the operands' types follow from the complex result's.
+    fn has_parts(&self, operands: &[Ty], results: &[Ty]) -> bool {
+        let tensor = |t: &Ty| self.program.type_data(*t).tensor();
+        let &[result] = results else { return false };
+        let Some(result) = tensor(&result) else { return false };
+        let part = match result.element {
+            ElementType::C64 => ElementType::F32,
+            ElementType::C128 => ElementType::F64,
+            _ => return false,
+        };
+        operands.iter().all(|o| tensor(o) == Some(&result.with_element(part)))
+    }
+
     fn generic(&mut self, op: OpRef<'_>) {
         let name = op.name().to_owned();
         self.string(&name);
+        self.generic_rest(op);
+    }
+
+    /// What follows the name in generic form.
+    pub fn generic_rest(&mut self, op: OpRef<'_>) {
         self.text("(");
         self.values(op.operands());
         self.text(")");
@@ -262,6 +280,10 @@ impl Printer<'_> {
                     p.trailing_location(program.value_loc(a));
                 });
                 self.text("):");
+            } else if label && program.block_ops(block).is_empty() {
+                // Without it there would be no block.
+                self.newline();
+                self.text("^bb0:");
             }
             self.indent += 1;
             for &op in program.block_ops(block) {

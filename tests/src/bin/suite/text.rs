@@ -12,13 +12,15 @@ const GENERIC: PrintOptions = PrintOptions { locations: true, generic: true, cau
 
 /// One outcome for each program of the file; those that are to be refused aren't asked.
 pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {
-    programs(text)
-        .into_iter()
-        .map(|(_, piece)| match piece.contains("expected-error") {
-            true => Outcome::Skipped,
-            false => one(piece).unwrap_or_else(|failed| failed),
-        })
-        .collect()
+    // Parts of a program, between lines of `//--- name`, are completed by passes.
+    let parts = text.contains("\n//--- ");
+    let pieces = programs(text).into_iter().flat_map(|p| p.1.split("\n//--- "));
+    let pieces = pieces.map(|piece| match piece.contains("expected-error") {
+        true => Outcome::Skipped,
+        false if parts => one(&format!("//--- {piece}"), read).unwrap_or_else(|failed| failed),
+        false => one(piece, load).unwrap_or_else(|failed| failed),
+    });
+    pieces.collect()
 }
 
 /// A program and its diagnostics as an outcome when there is an error.
@@ -44,7 +46,7 @@ fn first_error(step: &str, text: &str, diagnostics: &Diagnostics) -> Result<(), 
     Err(Outcome::failed(format!("{step}: {}", d.message), format!("line {line}")))
 }
 
-fn one(text: &str) -> Result<Outcome, Outcome> {
+fn one(text: &str, load: impl Fn(&str) -> Result<Program, Outcome>) -> Result<Outcome, Outcome> {
     let program = load(text)?;
     let plain = dialect::print(&program);
     let wrong = |step: &str, a: &str, b: &str| Outcome::failed(format!("print: {step}"), difference(a, b));

@@ -1,0 +1,163 @@
+//! Quantized element types, read from their text: `!quant.uniform<i8:f32, 0.5:3>`, `!quant.uniform<u8<1:9>:f32:1, {0.5, 2.0:1}>`.
+//!
+//! A program keeps them as [`ElementType::Other`](super::ElementType::Other) under their one text; this is the view for who asks
+//! what they say. Source: MLIR's quant dialect and the StableHLO specification, "Quantized element types".
+
+use std::fmt;
+
+use super::ty::ElementType;
+
+/// What a quantized element type says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Quantized {
+    /// The integers that are stored.
+    pub storage: ElementType,
+    /// What they stand for.
+    pub expressed: ElementType,
+    /// The smallest and largest integer used.
+    pub range: (i64, i64),
+    /// The dimension whose elements have scales of their own; `None`: one scale for all.
+    pub dimension: Option<i64>,
+    /// The scales, one or as many as the dimension has elements.
+    pub scales: Vec<f64>,
+    /// The integers that stand for zero, as many as scales.
+    pub zero_points: Vec<i64>,
+}
+
+impl Quantized {
+    /// What `text` says; `None` when it is no `!quant.uniform` of one scale or one dimension's.
+    pub fn parse(text: &str) -> Option<Result<Self, String>> {
+        let inner = text.strip_prefix("!quant.uniform<")?.strip_suffix('>')?;
+        let inner: String = inner.chars().filter(|c| !c.is_whitespace()).collect();
+        let (types, scales) = inner.split_once(',')?;
+        // Blocks of several dimensions are kept as they are.
+        if types.contains('{') {
+            return None;
+        }
+        Some(read(types, scales))
+    }
+
+    /// Whether each element of a dimension has a scale of its own.
+    pub fn per_axis(&self) -> bool {
+        self.dimension.is_some()
+    }
+}
+
+fn read(types: &str, scales: &str) -> Result<Quantized, String> {
+    let (storage_text, rest) = match types.find('<') {
+        Some(at) => {
+            let end = types.find('>').ok_or("the range of stored values isn't closed")?;
+            ((&types[..at], Some(&types[at + 1..end])), types[end + 1..].strip_prefix(':').unwrap_or_default())
+        }
+        None => {
+            let (storage, rest) = types.split_once(':').unwrap_or((types, ""));
+            ((storage, None), rest)
+        }
+    };
+    let storage = storage(storage_text.0)?;
+    let range = match storage_text.1 {
+        None => default_range(storage),
+        Some(text) => {
+            let (low, high) = text.split_once(':').ok_or("a range of stored values is lowest:highest")?;
+            let bounds = low.parse().ok().zip(high.parse().ok());
+            let (low, high) = bounds.ok_or_else(|| format!("'{text}' is no range of integers"))?;
+            let most = default_range(storage);
+            if low >= high || low < most.0 || high > most.1 {
+                return Err(format!("the range {low}:{high} doesn't lie in that of {}", storage.text().unwrap_or("?")));
+            }
+            (low, high)
+        }
+    };
+    let (expressed, dimension) = match rest.split_once(':') {
+        None => (rest, None),
+        Some((expressed, dimension)) => {
+            let dimension: i64 = dimension.parse().map_err(|_| format!("'{dimension}' is no dimension"))?;
+            (expressed, Some(dimension))
+        }
+    };
+    let expressed = ElementType::from_text(expressed)
+        .filter(|e| e.is_float())
+        .ok_or_else(|| format!("a quantized type expresses floats, found '{expressed}'"))?;
+    let list = match dimension {
+        None => scales,
+        Some(_) => scales
+            .strip_prefix('{')
+            .and_then(|s| s.strip_suffix('}'))
+            .ok_or("expected the scales of a dimension in braces")?,
+    };
+    let mut quantized = Quantized { storage, expressed, range, dimension, scales: Vec::new(), zero_points: Vec::new() };
+    for item in list.split(',') {
+        let (scale, zero) = item.split_once(':').unwrap_or((item, "0"));
+        let scale: f64 = scale.parse().map_err(|_| format!("'{scale}' is no scale"))?;
+        let zero: i64 = zero.parse().map_err(|_| format!("'{zero}' is no zero point"))?;
+        quantized.scales.push(scale);
+        quantized.zero_points.push(zero);
+    }
+    if dimension.is_none() && quantized.scales.len() != 1 {
+        return Err("several scales need a dimension".to_owned());
+    }
+    Ok(quantized)
+}
+
+/// `i8`, `u8` and `ui8`.
+fn storage(text: &str) -> Result<ElementType, String> {
+    let long = match text.strip_prefix('u') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => format!("ui{rest}"),
+        _ => text.to_owned(),
+    };
+    let known = ElementType::from_text(&long).filter(|e| e.is_integer() && *e != ElementType::Index && e.bits() <= 32);
+    known.ok_or_else(|| format!("a quantized type stores integers of at most 32 bits, found '{text}'"))
+}
+
+fn default_range(storage: ElementType) -> (i64, i64) {
+    let bits = storage.bits();
+    match storage.class() {
+        super::ElementClass::Unsigned => (0, (1 << bits) - 1),
+        _ => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+    }
+}
+
+impl fmt::Display for Quantized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let storage = self.storage.text().unwrap_or("?").replace("ui", "u");
+        write!(f, "!quant.uniform<{storage}")?;
+        if self.range != default_range(self.storage) {
+            write!(f, "<{}:{}>", self.range.0, self.range.1)?;
+        }
+        write!(f, ":{}", self.expressed.text().unwrap_or("?"))?;
+        if let Some(dimension) = self.dimension {
+            write!(f, ":{dimension}")?;
+        }
+        f.write_str(if self.per_axis() { ", {" } else { ", " })?;
+        for (i, (&scale, &zero)) in self.scales.iter().zip(&self.zero_points).enumerate() {
+            f.write_str(if i > 0 { ", " } else { "" })?;
+            f.write_str(&crate::text::float_text(scale))?;
+            if zero != 0 {
+                write!(f, ":{zero}")?;
+            }
+        }
+        f.write_str(if self.per_axis() { "}>" } else { ">" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_type_has_one_text() {
+        let text = |s: &str| Quantized::parse(s).unwrap().unwrap().to_string();
+        assert_eq!(text("!quant.uniform<ui8:f32, 34.0:16>"), "!quant.uniform<u8:f32, 3.400000e+01:16>");
+        assert_eq!(text("!quant.uniform<i8<-128:127>:f32, 2.0:0>"), "!quant.uniform<i8:f32, 2.000000e+00>");
+        assert_eq!(text("!quant.uniform<i8<-127:127>:f32:1,{0.5,0.25:-3}>"), "!quant.uniform<i8<-127:127>:f32:1, {5.000000e-01, 2.500000e-01:-3}>");
+        assert!(Quantized::parse("!quant.any<i8:f32>").is_none());
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let message = |s: &str| Quantized::parse(s).unwrap().unwrap_err();
+        assert_eq!(message("!quant.uniform<f8:f32, 1.0>"), "a quantized type stores integers of at most 32 bits, found 'f8'");
+        assert_eq!(message("!quant.uniform<i8<-200:10>:f32, 1.0>"), "the range -200:10 doesn't lie in that of i8");
+        assert_eq!(message("!quant.uniform<i8:f32, 1.0, 2.0>"), "several scales need a dimension");
+    }
+}

@@ -1,0 +1,98 @@
+//! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops when it is asked how shardings spread.
+
+use rustc_hash::FxHashSet;
+
+use super::Verifier;
+use super::place::Place;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{AttrData, EdgeValue, OpRef, PropagationStep};
+use crate::op::Control;
+use crate::ops::func;
+use crate::sharding::TensorSharding;
+
+const EDGES: &str = "sdy.propagation_edges";
+/// Lists of such notes, one a result or argument.
+const LISTS: [&str; 2] = ["sdy.result_propagation_edges", "sdy.block_arg_propagation_edges"];
+
+impl<'a> Verifier<'a> {
+    /// The notes on an op.
+    pub(super) fn propagation_edges(&mut self, op: OpRef<'a>) {
+        match op.attr(EDGES) {
+            None => {}
+            Some(AttrData::PropagationEdges(steps)) => self.propagation_steps(op, steps),
+            Some(_) => self.edges_fault(op, EDGES, format!("{EDGES} holds no propagation edges"), "write #sdy.propagation_edges<[…]>"),
+        }
+        for list in LISTS {
+            let Some(attr) = op.attr(list) else { continue };
+            let edges = |&a: &crate::ir::Attr| matches!(self.program.attr_data(a), AttrData::PropagationEdges(_));
+            if !matches!(attr, AttrData::Array(items) if items.iter().all(edges)) {
+                self.edges_fault(op, list, format!("{list} is no list of propagation edges"), "write [#sdy.propagation_edges<[…]>]");
+            }
+        }
+    }
+
+    fn propagation_steps(&mut self, op: OpRef<'a>, steps: &[PropagationStep]) {
+        let mut seen = FxHashSet::default();
+        // An edge of a function's argument speaks of the function's calls.
+        let of_calls = op.name() == "sdy.func_data_flow_edge" || op.def().control(op) == Some(Control::Call);
+        let counts = (op.operands().len() as i64, op.result_count() as i64);
+        let mut faults = Vec::new();
+        for step in steps {
+            if step.index < 0 {
+                faults.push(format!("step {} of the propagation edges is negative", step.index));
+            }
+            if !seen.insert(step.index) {
+                faults.push(format!("the propagation edges have step {} twice", step.index));
+            }
+            for (_, source, targets) in &step.axes {
+                if targets.contains(source) {
+                    faults.push(format!("step {} of the propagation edges goes from a value to itself", step.index));
+                }
+                if (1..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
+                    faults.push(format!("step {} of the propagation edges reaches a value twice", step.index));
+                }
+                for value in targets.iter().chain([source]).filter(|_| !of_calls) {
+                    let (what, index, count) = match *value {
+                        EdgeValue::Operand(i) => ("operands", i, counts.0),
+                        EdgeValue::Result(i) => ("results", i, counts.1),
+                    };
+                    if !(0..count).contains(&index) {
+                        faults.push(format!("the propagation edges name number {index} of {count} {what}"));
+                    }
+                }
+            }
+        }
+        let unknown = steps.iter().flat_map(|s| &s.axes).find(|a| !self.is_axis_of_some_mesh(op, a.0));
+        if let Some((axis, ..)) = unknown {
+            faults.push(format!("no mesh has axis \"{}\" of the propagation edges", self.program.name_text(axis.name)));
+        }
+        if !steps.is_empty() && self.all_shardings(op).is_empty() {
+            faults.push("propagation edges on an op of whose values none has a sharding".to_owned());
+        }
+        for message in faults {
+            self.edges_fault(op, EDGES, message, "they note how a sharding spread; leave them out where none did");
+        }
+    }
+
+    fn is_axis_of_some_mesh(&self, op: OpRef<'a>, axis: crate::sharding::AxisRef) -> bool {
+        let shardings = self.all_shardings(op);
+        let inline = shardings.iter().filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh));
+        self.meshes.values().copied().chain(inline).any(|mesh| mesh.axis_size(axis.name).is_some())
+    }
+
+    /// What its operands and results are known to lie as.
+    fn all_shardings(&self, op: OpRef<'a>) -> Vec<&'a TensorSharding> {
+        let own = match op.attr(func::SHARDING) {
+            Some(AttrData::ShardingPerValue(list)) => list.as_slice(),
+            _ => &[],
+        };
+        let stated = crate::ops::sharding::stated_sharding(op);
+        let operands = op.operands().iter().filter_map(|&v| self.sharding_of(v));
+        own.iter().chain(stated).chain(operands).collect()
+    }
+
+    fn edges_fault(&mut self, op: OpRef<'a>, at: &str, message: String, note: &str) {
+        let span = Place::of_op(op).find(self.program, at);
+        self.push(Diagnostic::error("sharding", span, message).note(note));
+    }
+}
