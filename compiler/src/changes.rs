@@ -1,13 +1,17 @@
 //! What would remove a collective: other annotations, tried out by planning again.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use dialect::ir::{AttrData, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, DimSharding, TensorSharding};
 use passes::estimate::{Machine, estimate};
-use passes::{Step, run_passes};
+use passes::{Step, run_unverified};
 
+use crate::cli::STACK;
 use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
 use crate::place::place;
 use crate::source::Source;
@@ -46,10 +50,28 @@ pub(crate) struct Trial<'a> {
 impl Trial<'_> {
     /// The propagated and planned program, and how many ops it had before it was planned; nothing when a pass refuses.
     pub(crate) fn planned(&self, mut program: Program) -> Option<(Program, usize)> {
-        let run = |program: &mut Program, steps: &[Step]| run_passes(program, steps, &mut |_, _| {}).ok();
-        run(&mut program, self.propagate).then_some(())?;
+        run_unverified(&mut program, self.propagate).then_some(())?;
         let ops = program.op_count();
-        run(&mut program, self.plan).then_some((program, ops))
+        run_unverified(&mut program, self.plan).then_some((program, ops))
+    }
+
+    /// What the program gives with each of `changes` alone, on all cores.
+    pub(crate) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
+        let next = AtomicUsize::new(0);
+        let outcomes: Vec<OnceLock<Option<Outcome>>> = changes.iter().map(|_| OnceLock::new()).collect();
+        let work = || {
+            while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&i| i < changes.len()) {
+                let _ = outcomes[i].set(self.changed(&changes[i]));
+            }
+        };
+        let cores = thread::available_parallelism().map_or(1, usize::from).min(changes.len());
+        thread::scope(|scope| {
+            for _ in 1..cores {
+                let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        outcomes.into_iter().map(|o| o.into_inner().flatten()).collect()
     }
 
     /// What the program with one change gives.
@@ -58,7 +80,7 @@ impl Trial<'_> {
         change.apply(&mut program);
         let (mut planned, ops) = self.planned(program)?;
         let keys = causes(&planned, ops).iter().map(Cause::key).collect();
-        run_passes(&mut planned, self.partition, &mut |_, _| {}).ok().then_some(())?;
+        run_unverified(&mut planned, self.partition).then_some(())?;
         Some(Outcome { seconds: estimate(&planned, self.machine).step_seconds, keys })
     }
 }

@@ -21,6 +21,10 @@ pub const USAGE: u8 = 2;
 /// shardc itself is wrong.
 pub const BUG: u8 = 101;
 
+/// Stack of a thread that parses or runs passes: deep programs nest deeply there, and the main thread's is the system's
+/// choice.
+pub(crate) const STACK: usize = 256 << 20;
+
 const EXAMPLES: &str = "\
 Examples:
   # What does my program become on each device?
@@ -110,8 +114,7 @@ pub fn main() -> ExitCode {
         let _ = writeln!(err, "shardc: internal error: {info}");
         let _ = writeln!(err, "this is a bug in shardc, not in your program; please report it with the command and its input");
     }));
-    // Deep programs nest deeply in the parser and in the passes; the main thread's stack is the system's choice.
-    let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(|| {
+    let worker = std::thread::Builder::new().stack_size(STACK).spawn(|| {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
         let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err.lock());

@@ -13,7 +13,7 @@ pub mod propagate;
 mod registry;
 pub mod schedule;
 
-pub use pass::{Pass, Report, Step, run_passes};
+pub use pass::{Pass, Report, Step, run_passes, run_unverified};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.

@@ -99,6 +99,16 @@ pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&
     report
 }
 
+/// Runs `steps` in order on a program known to be valid, without verifying it again: for those who try many variants of
+/// one. Whether every pass ran without an error.
+pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
+    let mut diagnostics = Diagnostics::default();
+    steps.iter().all(|step| {
+        (step.pass.run)(program, &step.options, &mut diagnostics);
+        !diagnostics.has_errors()
+    })
+}
+
 /// What the verifier warns of was said before the first pass.
 fn still_valid(program: &Program, report: &mut Report) -> bool {
     let start = Instant::now();

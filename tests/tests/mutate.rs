@@ -1,7 +1,7 @@
 //! No text makes shardc panic or hang: programs of the corpus and of the lit-tests, damaged at random from fixed seeds.
 //!
 //! What still is a valid program after the damage must print, and what was printed must read and print again the same.
-//! It is compiled too: the passes may refuse it, but what they make of it is valid.
+//! It is compiled too: the passes may refuse it, but what they make of it is valid, reads back, and runs if it is small.
 //! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed; the text of a failure is left in
 //! `target/tmp/mutate/`.
 
@@ -13,11 +13,20 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use dialect::diagnostic::Diagnostics;
+use dialect::eval::Lanes;
+use dialect::ir::{Program, TensorType};
+use dialect::literal::Literal;
+use dialect::op::Control;
+use dialect::ops::func;
+use dialect::scalar::Scalar;
 
 /// Mutations of one run.
 const COUNT: u64 = 100_000;
 /// A text that takes longer than this hangs. The longest takes a hundredth of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that moves and computes at most this many bytes and operations is run.
+const SMALL: f64 = 1e5;
 
 #[test]
 fn damaged_programs_give_diagnostics() {
@@ -113,7 +122,47 @@ fn judge(text: &str) -> Result<bool, String> {
         let messages: Vec<&str> = report.diagnostics.iter().map(|d| d.message.as_str()).collect();
         return Err(format!("{pass} makes an invalid program: {messages:?}"));
     }
+    if report.ok() {
+        per_device(&mut program)?;
+    }
     Ok(true)
+}
+
+/// What each device runs reads back, can be priced, and small ones run.
+fn per_device(program: &mut Program) -> Result<(), String> {
+    let printed = dialect::print(program);
+    let mut diagnostics = Diagnostics::default();
+    let again = dialect::parse(&printed, &mut diagnostics);
+    dialect::verify(&again, &mut diagnostics);
+    if let Some(d) = diagnostics.iter().next() {
+        return Err(format!("the compiled program doesn't read: {}", d.message));
+    }
+    if dialect::print(&again) != printed {
+        return Err("the compiled program prints differently when it was read".to_owned());
+    }
+    let estimate = passes::estimate::estimate(program, &passes::estimate::Machine::flat(Default::default()));
+    if !(estimate.step_seconds >= 0.0 && estimate.peak_bytes >= 0.0) {
+        return Err(format!("a step takes {} s and {} bytes", estimate.step_seconds, estimate.peak_bytes));
+    }
+    let devices = func::num_partitions(program);
+    let looping = program.ops_under(program.body()).iter().any(|&op| {
+        let view = program.view(op);
+        matches!(view.def().control(view), Some(Control::While))
+    });
+    let work = estimate.memory_traffic + estimate.flops + estimate.peak_bytes;
+    if looping || !(1..=16).contains(&devices) || work > SMALL {
+        return Ok(());
+    }
+    let Some(main) = func::function(program, "main") else { return Ok(()) };
+    let Some(block) = func::block(program, main) else { return Ok(()) };
+    let zeros = |ty: &TensorType| -> Lanes {
+        vec![Some(Literal::splat(ty.element, &ty.shape, Scalar::zero(ty.element))); devices as usize]
+    };
+    let types = program.block_args(block).iter().map(|&arg| program.tensor_type(arg));
+    let Some(arguments) = types.map(|ty| ty.map(zeros)).collect::<Option<Vec<Lanes>>>() else { return Ok(()) };
+    // The evaluator may refuse, with a reason.
+    let _ = runtime::reference::evaluate(program, "main", 1, devices as usize, &arguments);
+    Ok(())
 }
 
 fn fail(failures: &Mutex<Vec<String>>, seed: u64, text: &str, why: &str) -> usize {

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::Common;
 use crate::causes::{self, Annotation, Cause, Origins, sharding_of, value_name, written};
-use crate::changes::{self, Change, Outcome as Tried, Trial};
+use crate::changes::{self, Change, Trial};
 use crate::pipeline::{self, Knobs, Stage};
 use crate::place::place;
 use crate::render::render;
@@ -184,20 +184,29 @@ fn find_removals(
     step: f64,
     tries: usize,
 ) {
-    let mut tried: HashMap<Change, Option<Tried>> = HashMap::new();
-    for e in explained.iter_mut().filter(|e| !e.cause.manual) {
-        let key = e.cause.key();
-        for change in changes::candidates(trial.imported, planned, ops, origins, &e.cause) {
-            if !tried.contains_key(&change) {
-                if tried.len() >= tries {
-                    continue;
-                }
-                tried.insert(change.clone(), trial.changed(&change));
+    let wanted: Vec<Vec<Change>> = explained
+        .iter()
+        .map(|e| if e.cause.manual { Vec::new() } else { changes::candidates(trial.imported, planned, ops, origins, &e.cause) })
+        .collect();
+    // The likeliest of each first.
+    let mut numbers: HashMap<&Change, usize> = HashMap::new();
+    let mut list: Vec<Change> = Vec::new();
+    for rank in 0..wanted.iter().map(Vec::len).max().unwrap_or(0) {
+        for change in wanted.iter().filter_map(|w| w.get(rank)) {
+            if list.len() < tries && !numbers.contains_key(change) {
+                numbers.insert(change, list.len());
+                list.push(change.clone());
             }
-            let Some(Some(outcome)) = tried.get(&change) else { continue };
+        }
+    }
+    let outcomes = trial.all(&list);
+    for (e, wanted) in explained.iter_mut().zip(&wanted) {
+        let key = e.cause.key();
+        for change in wanted {
+            let Some(outcome) = numbers.get(change).and_then(|&i| outcomes[i].as_ref()) else { continue };
             let saved = step - outcome.seconds;
             if !outcome.keys.contains(&key) && e.removal.as_ref().is_none_or(|r| r.1 < saved) {
-                e.removal = Some((change, saved));
+                e.removal = Some((change.clone(), saved));
             }
         }
     }

@@ -1,0 +1,127 @@
+//! What `explain` advises is right: the change it names, written into the text by hand, removes the collective and saves
+//! what it says.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The last line of output as JSON.
+fn explained(text: &str, tries: &str) -> Value {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut stdin = text.as_bytes();
+    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let code = shardc::run(["explain", "--json", "--tries", tries, "-"], io);
+    assert_eq!(code, 0, "{}\n{text}", String::from_utf8_lossy(&err));
+    let out = String::from_utf8(out).expect("explain prints text");
+    serde_json::from_str(out.lines().last().expect("a line of JSON")).expect("JSON")
+}
+
+/// The entries of a list whose opening parenthesis is at `open`.
+fn entries(text: &str, open: usize) -> Vec<Range<usize>> {
+    let (mut depth, mut quoted, mut start) = (0, false, open + 1);
+    let mut list = Vec::new();
+    for (i, c) in text[open..].char_indices().map(|(i, c)| (open + i, c)) {
+        match c {
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '(' | '[' | '{' | '<' => depth += 1,
+            ',' if depth == 1 => {
+                list.push(start..i);
+                start = i + 1;
+            }
+            ')' | ']' | '}' | '>' => {
+                depth -= 1;
+                if depth == 0 {
+                    list.push(start..i);
+                    return list;
+                }
+            }
+            _ => {}
+        }
+    }
+    panic!("an open list");
+}
+
+/// The argument or result at `entry` with this sharding.
+fn annotated(text: &str, entry: Range<usize>, sharding: &str) -> String {
+    const KEY: &str = "sdy.sharding = #sdy.sharding";
+    let old = &text[entry.clone()];
+    let new = if let Some(at) = old.find(KEY) {
+        let open = at + KEY.len();
+        let inside = entries(old, open);
+        let end = inside.last().expect("a sharding is not empty").end + 1;
+        format!("{}{sharding}{}", &old[..open], &old[end..])
+    } else if let Some(dict) = old.find(" {") {
+        format!("{} {{{KEY}{sharding}, {}", &old[..dict], &old[dict + 2..])
+    } else {
+        format!("{old} {{{KEY}{sharding}}}")
+    };
+    format!("{}{new}{}", &text[..entry.start], &text[entry.end..])
+}
+
+/// The program with the change that `explain` describes.
+fn changed(text: &str, change: &str) -> String {
+    let main = text.find("@main(").expect("a function @main") + "@main".len();
+    let arguments = entries(text, main);
+    let open = main + text[main..].find(" -> (").expect("several results, or one with attributes") + " -> ".len();
+    if let Some(rest) = change.strip_prefix("annotating result ") {
+        let (number, sharding) = rest.split_once(" as ").expect("annotating result N as S");
+        let number: usize = number.parse().expect("a number");
+        return annotated(text, entries(text, open)[number].clone(), sharding);
+    }
+    let rest = change.strip_prefix("annotating ").unwrap_or_else(|| panic!("another kind of change: {change}"));
+    let (name, sharding) = rest.split_once(" as ").expect("annotating %arg as S");
+    let name = name.split(' ').next().expect("a name");
+    let entry = arguments.into_iter().find(|e| text[e.clone()].trim_start().starts_with(&format!("{name}:")));
+    annotated(text, entry.expect("the argument it names"), sharding)
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    ["kind", "value", "user", "loc"].iter().all(|key| a[*key] == b[*key])
+}
+
+#[test]
+fn the_change_that_is_named_removes_the_collective() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let programs = [
+        "intro_contract",
+        "intro_contract_other_mesh",
+        "spmd_reshard",
+        "tpu_matmul_allgather_auto",
+        "tpu_p2_moe_jit",
+        "tpu_p3_allreduce_auto",
+        "tpu_p3_mlp_block_auto",
+        "tpu_p3_reduce_scatter_auto",
+        "train_2d",
+        "train_fsdp",
+        "train_tensor_parallel",
+    ];
+    let mut applied = 0;
+    for name in programs {
+        let text = std::fs::read_to_string(corpus.join(name).join("program.mlir")).expect("a program");
+        let before = explained(&text, "64");
+        let mut seen: Vec<&str> = Vec::new();
+        for collective in before["collectives"].as_array().expect("a list") {
+            let Some(change) = collective["removal"]["change"].as_str() else { continue };
+            let saved = collective["removal"]["saves_s"].as_f64().expect("seconds");
+            let after = if seen.contains(&change) { continue } else { explained(&changed(&text, change), "0") };
+            seen.push(change);
+            let left = after["collectives"].as_array().expect("a list").iter().any(|c| same(c, collective));
+            assert!(!left, "{name}: {change} doesn't remove {collective}");
+            let (old, new) = (before["step_s"].as_f64().expect("seconds"), after["step_s"].as_f64().expect("seconds"));
+            assert!((old - new - saved).abs() <= 1e-9 * old, "{name}: {change} saves {} s, not {saved} s", old - new);
+            applied += 1;
+        }
+    }
+    assert!(applied >= 15, "only {applied} changes were tried");
+}
+
+#[test]
+fn texts_are_annotated_where_they_should_be() {
+    let text = r#"func.func @main(%a: tensor<4xf32>, %b: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>, tf.a = 1}) -> (tensor<4xf32> {jax.r = "(a"}) {"#;
+    let expected = r#"func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}, %b: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>, tf.a = 1}) -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}]>, jax.r = "(a"}) {"#;
+    let a = changed(text, "annotating %a as <@m, [{}]>");
+    let b = changed(&a, r#"annotating %b ("w") as <@m, [{}, {}]>"#);
+    assert_eq!(changed(&b, r#"annotating result 0 as <@m, [{"y"}]>"#), expected);
+}
