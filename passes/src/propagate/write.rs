@@ -3,10 +3,11 @@
 //! Edges sink into their ops, constraints become reshards, groups go, shardings of arguments, results and manual
 //! computations are made to divide, every sharding is closed. Source: Shardy, `addExportPipeline`.
 
-use dialect::ir::{AttrData, Op, Program};
+use dialect::ir::{AttrData, Op, Program, Value};
 use dialect::op::Registry;
 use dialect::ops::func;
-use dialect::sharding::TensorSharding;
+use dialect::sharding::{Reshard, TensorSharding};
+use rustc_hash::FxHashSet;
 
 use super::axis::{Axes, Axis, size_of};
 use super::engine::Engine;
@@ -168,13 +169,27 @@ fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
     out
 }
 
+/// What the user's own collectives read: their axes follow from the operand's, so it keeps what it has.
+fn read_by_collectives(program: &Program) -> FxHashSet<Value> {
+    let mut values = FxHashSet::default();
+    program.walk(program.body(), &mut |op| {
+        let view = program.view(op);
+        if !matches!(view.def().reshard(view), None | Some(Reshard::Identity)) {
+            values.extend(view.operands());
+        }
+    });
+    values
+}
+
 fn make_divisible(engine: &mut Engine, program: &Program) {
+    let kept = read_by_collectives(program);
     for node in all_nodes(&engine.graph, program) {
         match engine.graph.node(node).role.kind {
             Kind::Function => {
                 let block = engine.graph.op(node).and_then(|op| func::block(program, op));
                 let arguments = block.map(|b| program.block_args(b)).unwrap_or_default();
-                arguments.iter().for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
+                let free = arguments.iter().filter(|a| !kept.contains(a));
+                free.for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
             }
             Kind::Call => engine.graph.results(node).for_each(|r| make_value_divisible(engine, program, r)),
             _ => {}
@@ -201,7 +216,9 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
         };
         let arguments = program.region_block(op, 0).map(|b| program.block_args(b)).unwrap_or_default();
         for (i, &arg) in arguments.iter().enumerate() {
-            if let (Some(tensor), Some(outer)) = (program.tensor_type(arg), manual.inputs.get(i)) {
+            if let (Some(tensor), Some(outer)) = (program.tensor_type(arg), manual.inputs.get(i))
+                && !kept.contains(&arg)
+            {
                 let inner = divisible(&manual.without_manual(outer), &tensor.shape);
                 manual.inputs[i] = manual.with_manual(outer, &inner);
             }
