@@ -47,6 +47,8 @@ pub enum External {
     Cholesky,
     /// `stablehlo.triangular_solve`
     TriangularSolve,
+    /// Nothing of its own: the runtime asks for the op's reference meaning.
+    Reference,
 }
 
 /// A loop nest.

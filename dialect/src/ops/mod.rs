@@ -18,6 +18,8 @@ pub mod func;
 pub mod indexing;
 pub mod interpreter;
 pub mod joining;
+pub mod linalg;
+pub mod random;
 mod reduce_syntax;
 pub mod reduction;
 pub mod reshape;
@@ -187,4 +189,11 @@ pub static OPS: &[&dyn OpDef] = &[
     &window::SelectAndScatter,
     // sort
     &sort::Sort,
+    // linear algebra
+    &linalg::Fft,
+    &linalg::Cholesky,
+    &linalg::TriangularSolve,
+    // random numbers
+    &random::RngBitGenerator,
+    &random::Rng,
 ];

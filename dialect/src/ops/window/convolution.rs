@@ -56,7 +56,7 @@ fn evaluate(op: OpRef<'_>, dims: &ConvolutionDims, operands: &[Literal]) -> Eval
     let (lhs, rhs) = (&operands[0], &operands[1]);
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
     let shape = dims.result_shape(&lhs.shape, &rhs.shape)?;
-    let terms: i64 = dims.windows.iter().map(|w| w.size).product::<i64>() * rhs.shape[dims.feature[1]];
+    let terms = dims.windows.iter().map(|w| w.size).fold(rhs.shape[dims.feature[1]], i64::saturating_mul);
     let products = Products::new(element, terms.max(0) as usize);
     let zero = Scalar::zero(element);
     let values = Indices::of(&shape).map(|at| sum(dims, lhs, rhs, &at, &products, zero));

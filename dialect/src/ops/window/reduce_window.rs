@@ -98,7 +98,7 @@ impl OpDef for ReduceWindow {
         let sizes: Shape = windows.iter().map(|w| w.size).collect();
         let start: Vec<Scalar> =
             (0..n).map(|i| promote(operands[n + i].get(0), operands[n + i].element, types[i])).collect();
-        let long = sizes.iter().product::<i64>() > SHORT_SUM as i64;
+        let long = sizes.iter().copied().fold(1, i64::saturating_mul) > SHORT_SUM as i64;
         let exact = n == 1 && long && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
         let mut values: Vec<Vec<Scalar>> = Vec::new();

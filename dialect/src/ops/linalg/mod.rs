@@ -1,0 +1,46 @@
+//! Linear algebra on the last dimensions of tensors: fft, cholesky, triangular_solve. The dimensions before are
+//! batches. Computed in f64 or complex of f64 and rounded once. Source: the StableHLO specification; sharding rules as
+//! Shardy registers them.
+
+mod cholesky;
+mod fft;
+mod triangular_solve;
+
+pub use cholesky::Cholesky;
+pub use fft::Fft;
+pub use triangular_solve::TriangularSolve;
+
+use crate::ir::ElementType;
+use crate::literal::Literal;
+use crate::scalar::{Scalar, ScalarOp};
+
+/// The type that elements of type `element` are computed in.
+fn wide(element: ElementType) -> ElementType {
+    if element.is_complex() { ElementType::C128 } else { ElementType::F64 }
+}
+
+/// One operation on wide elements.
+fn apply(op: ScalarOp, args: &[Scalar]) -> Scalar {
+    match args.first() {
+        Some(Scalar::Complex(..)) => op.apply(ElementType::C128, ElementType::C128, args),
+        _ => op.apply(ElementType::F64, ElementType::F64, args),
+    }
+}
+
+/// The conjugate of a wide element.
+fn conjugate(value: Scalar) -> Scalar {
+    match value {
+        Scalar::Complex(re, im) => Scalar::Complex(re, -im),
+        real => real,
+    }
+}
+
+/// `sum - a * b`
+fn subtract_product(sum: Scalar, a: Scalar, b: Scalar) -> Scalar {
+    apply(ScalarOp::Sub, &[sum, apply(ScalarOp::Mul, &[a, b])])
+}
+
+/// Reads the element at row-major position `at` as a wide one.
+fn read(literal: &Literal, at: usize) -> Scalar {
+    ScalarOp::Convert.apply(literal.element, wide(literal.element), &[literal.get(at)])
+}
