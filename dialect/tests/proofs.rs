@@ -181,20 +181,24 @@ fn a_wrong_sharding_rule_is_caught() {
 }
 
 #[test]
-fn chlo_expands_to_the_same_computation() {
-    let mut count = 0;
+fn expansions_are_the_same_computation() {
+    let count = std::cell::Cell::new(0);
     each_example(|def, program, op| {
-        if !def.name().starts_with("chlo.") || !runs_alone(def, program, op) {
-            return Ok(());
-        }
-        let operands = inputs(program, op);
-        let want = evaluate(program, op, &operands)?;
         let mut expanded = program.clone();
         let mut ops = Vec::new();
         let mut build = dialect::ir::build::Builder::new(&mut expanded, &mut ops, dialect::ir::Loc::UNKNOWN);
-        let results = def.expand(op, &mut build).ok_or("it has no StableHLO form")?;
-        if let Some(&foreign) = ops.iter().find(|&&op| !expanded.op_name(op).starts_with("stablehlo.")) {
-            return Err(format!("it expands to {}", expanded.op_name(foreign)));
+        let foreign = def.name().starts_with("chlo.");
+        let Some(results) = def.expand(op, &mut build) else {
+            return if foreign { Err("it has no StableHLO form".to_owned()) } else { Ok(()) };
+        };
+        if !runs_alone(def, program, op) {
+            return Ok(());
+        }
+        count.set(count.get() + 1);
+        let operands = inputs(program, op);
+        let want = evaluate(program, op, &operands)?;
+        if let Some(&other) = ops.iter().find(|&&op| !expanded.op_name(op).starts_with("stablehlo.")) {
+            return Err(format!("it expands to {}", expanded.op_name(other)));
         }
         let mut context = Plain::new(&expanded);
         for (&value, literal) in expanded.view(op).operands().iter().zip(&operands) {
@@ -202,10 +206,9 @@ fn chlo_expands_to_the_same_computation() {
         }
         context.run(&ops).map_err(|e| e.message)?;
         let found = context.get(&results).map_err(|e| e.message)?;
-        want.iter().zip(&found).try_for_each(|(w, f)| context::same(w, f, 0.0))
+        // Formulas are the same to the bit; sums may be grouped otherwise.
+        let tolerance = if foreign { 0.0 } else { 1e-5 };
+        want.iter().zip(&found).try_for_each(|(w, f)| context::same(w, f, tolerance))
     });
-    for def in OPS {
-        count += usize::from(def.name().starts_with("chlo."));
-    }
-    assert!(count >= 16, "{count}");
+    assert!(count.get() >= 30, "{}", count.get());
 }

@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod build_collective;
+pub mod build_region;
 pub mod build_shape;
 pub mod check;
 pub mod collective;
@@ -19,6 +20,7 @@ pub mod indexing;
 pub mod interpreter;
 pub mod joining;
 pub mod linalg;
+pub mod normalization;
 pub mod random;
 mod reduce_syntax;
 pub mod reduction;
@@ -29,6 +31,7 @@ pub mod slicing;
 mod slicing_local;
 pub mod sort;
 mod syntax;
+pub mod top_k;
 mod unknown;
 pub mod window;
 
@@ -189,10 +192,15 @@ pub static OPS: &[&dyn OpDef] = &[
     &window::SelectAndScatter,
     // sort
     &sort::Sort,
+    &top_k::TopK,
     // linear algebra
     &linalg::Fft,
     &linalg::Cholesky,
     &linalg::TriangularSolve,
+    // normalization
+    &normalization::BatchNormInference,
+    &normalization::BatchNormTraining,
+    &normalization::BatchNormGrad,
     // random numbers
     &random::RngBitGenerator,
     &random::Rng,

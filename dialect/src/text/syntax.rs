@@ -56,7 +56,7 @@ pub enum TypeForm {
     SameOrFunctional,
     /// `: (A, B) -> C`
     Functional,
-    /// `: A, B -> C`
+    /// `: A, B -> C`, several results in parentheses.
     Arrow,
     /// `: T`, the type of the only result; there are no operands.
     Result,

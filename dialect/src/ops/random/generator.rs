@@ -2,7 +2,7 @@
 
 use super::bits::{philox_bits, split_dim, threefry_bits};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementClass, ElementType, OpRef, TypeData};
+use crate::ir::{ElementType, OpRef, TypeData};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
@@ -158,7 +158,9 @@ impl OpDef for RngBitGenerator {
                 bits
             }
             (Algorithm::Philox, [key, counter @ ..]) => {
-                let whole = counter.iter().rev().fold(0u128, |n, &word| n << 64 | u128::from(word));
+                // In a state of two words the key is the counter's upper half too, which no carry reaches.
+                let high = counter.get(1).copied().unwrap_or(*key);
+                let whole = u128::from(counter.first().copied().unwrap_or(0)) | u128::from(high) << 64;
                 let n = output.elements().unwrap_or(0) as u64;
                 let (bits, next) = philox_bits(*key, whole, output.element, n);
                 for (i, word) in counter.iter_mut().enumerate() {
@@ -168,14 +170,16 @@ impl OpDef for RngBitGenerator {
             }
             _ => return Err(Problem::new("the state has the wrong size (C2)").into()),
         };
-        // Narrow integers keep the low bits; floats are the numbers the bits are as integers, as in XLA.
-        let words = if output.element.bits() == 64 { ElementType::UI64 } else { ElementType::UI32 };
-        let element = |b: u64| match output.element.class() {
-            ElementClass::Float => ScalarOp::Convert.apply(words, output.element, &[Scalar::Int(b.into())]),
-            _ => Scalar::Int(b.into()),
+        // Narrow elements keep the low bits.
+        let width = output.element.bytes();
+        let bytes: Vec<u8> = bits.iter().flat_map(|b| b.to_le_bytes().into_iter().take(width)).collect();
+        let output = if output.element.bits() < 8 {
+            Literal::from_scalars(output.element, &output.shape, bits.iter().map(|&b| Scalar::Int(b.into())))
+        } else {
+            Literal::from_bytes(output.element, &output.shape, bytes)
         };
         let state = Literal::from_scalars(ElementType::UI64, &operands[0].shape, state.into_iter().map(|w| Scalar::Int(w.into())));
-        Ok(vec![state, Literal::from_scalars(output.element, &output.shape, bits.into_iter().map(element))])
+        Ok(vec![state, output])
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -375,7 +375,7 @@ impl<'s> Parser<'s> {
             TypeForm::Arrow => {
                 let types = self.comma_list(Self::ty)?;
                 self.expect("->")?;
-                let results = self.comma_list(Self::ty)?;
+                let results = if self.at("(") { self.list("(", ")", Self::ty)? } else { self.comma_list(Self::ty)? };
                 op.results.extend(results);
                 self.check_operands(op, &types)
             }

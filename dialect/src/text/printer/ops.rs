@@ -143,10 +143,16 @@ impl Printer<'_> {
             TypeForm::SameOrFunctional if !results.is_empty() && operands.iter().all(|&t| t == results[0]) && results.len() == 1 => {
                 self.ty(results[0]);
             }
-            TypeForm::Arrow if !operands.is_empty() && results.len() == 1 => {
+            TypeForm::Arrow if !operands.is_empty() && !results.is_empty() => {
                 self.types(&operands);
                 self.text(" -> ");
-                self.ty(results[0]);
+                if let [only] = results[..] {
+                    self.ty(only);
+                } else {
+                    self.text("(");
+                    self.types(&results);
+                    self.text(")");
+                }
             }
             TypeForm::Result if results.len() == 1 => self.ty(results[0]),
             TypeForm::Select if operands.len() == 3 && results.len() == 1 && operands[1] == results[0] && operands[2] == results[0] => {
