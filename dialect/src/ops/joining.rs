@@ -221,11 +221,42 @@ impl Padding {
             let values = ints(op, name)?;
             length(&values, rank, name, "C2").map(|()| values)
         });
-        let padding = Self { low: low?, high: high?, interior: interior? };
-        match padding.interior.iter().find(|&&i| !(0..i64::MAX).contains(&i)) {
+        Self { low: low?, high: high?, interior: interior? }.checked()
+    }
+
+    /// This padding, if nothing negative stands between elements.
+    pub(crate) fn checked(self) -> Checked<Self> {
+        match self.interior.iter().find(|&&i| !(0..i64::MAX).contains(&i)) {
             Some(i) => Err(Problem::new(format!("expected interior_padding not to be negative, found {i} (C3)"))),
-            None => Ok(padding),
+            None => Ok(self),
         }
+    }
+
+    /// The shape of a padded tensor of `shape`; `None` where a size would be negative.
+    pub(crate) fn result_shape(&self, shape: &[i64]) -> Option<Shape> {
+        let rank = shape.len();
+        let fits = [&self.low, &self.high, &self.interior].iter().all(|list| list.len() == rank);
+        if !fits {
+            return None;
+        }
+        shape.iter().enumerate().map(|(d, &size)| self.padded(d, size)).collect()
+    }
+
+    /// `operand` with `value`, of rank 0, around and between its elements.
+    pub(crate) fn evaluate(&self, operand: &Literal, value: &Literal) -> EvalResult<Literal> {
+        let shape = self.result_shape(&operand.shape).ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?;
+        Ok(rearrange(operand, &shape, |at| {
+            let mut from = Shape::from_slice(at);
+            for d in 0..from.len() {
+                let (step, offset) = (self.interior[d] + 1, i128::from(at[d]) - i128::from(self.low[d]));
+                let element = offset.div_euclid(i128::from(step));
+                if offset.rem_euclid(i128::from(step)) != 0 || !(0..i128::from(operand.shape[d])).contains(&element) {
+                    return (value, 0);
+                }
+                from[d] = element as i64;
+            }
+            (operand, operand.position(&from))
+        }))
     }
 
     /// The size of dimension `d` after padding `size` elements.
@@ -324,22 +355,7 @@ impl OpDef for Pad {
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let padding = Padding::check(op)?;
-        let (operand, value) = (&operands[0], &operands[1]);
-        let shape: Option<Shape> = operand.shape.iter().enumerate().map(|(d, &size)| padding.padded(d, size)).collect();
-        let shape = shape.ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?;
-        Ok(vec![rearrange(operand, &shape, |at| {
-            let mut from = Shape::from_slice(at);
-            for d in 0..from.len() {
-                let (step, offset) = (padding.interior[d] + 1, i128::from(at[d]) - i128::from(padding.low[d]));
-                let element = offset.div_euclid(i128::from(step));
-                if offset.rem_euclid(i128::from(step)) != 0 || !(0..i128::from(operand.shape[d])).contains(&element) {
-                    return (value, 0);
-                }
-                from[d] = element as i64;
-            }
-            (operand, operand.position(&from))
-        })])
+        Ok(vec![Padding::check(op)?.evaluate(&operands[0], &operands[1])?])
     }
 
     fn examples(&self) -> &'static [&'static str] {

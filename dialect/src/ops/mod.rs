@@ -13,6 +13,7 @@ pub mod constant;
 pub(crate) mod constraint;
 pub mod contraction;
 pub mod control;
+pub mod dynamic;
 pub mod elementwise;
 mod example;
 pub mod func;
@@ -185,6 +186,15 @@ pub static OPS: &[&dyn OpDef] = &[
     // indexing
     &indexing::Gather,
     &indexing::Scatter,
+    &indexing::DynamicGather,
+    // shapes as operands
+    &dynamic::DYNAMIC_IOTA,
+    &dynamic::DYNAMIC_BROADCAST_IN_DIM,
+    &dynamic::DYNAMIC_RESHAPE,
+    &dynamic::DYNAMIC_PAD,
+    &dynamic::REAL_DYNAMIC_SLICE,
+    &dynamic::GET_DIMENSION_SIZE,
+    &dynamic::SET_DIMENSION_SIZE,
     // windows
     &window::Convolution,
     &window::DynamicConv,

@@ -47,15 +47,31 @@ impl SliceRanges {
             let values = ints(op, name)?;
             length(&values, shape.len(), name, "C2").map(|()| values)
         });
-        let ranges = Self { start: start?, limit: limit?, stride: stride? };
+        Self { start: start?, limit: limit?, stride: stride? }.within(shape)
+    }
+
+    /// These ranges, one for each dimension of `shape`, if they lie inside it.
+    pub(crate) fn within(self, shape: &[i64]) -> Checked<Self> {
+        for list in [&self.start, &self.limit, &self.stride] {
+            length(list, shape.len(), "start, limit and stride", "C2")?;
+        }
         for (d, &size) in shape.iter().enumerate() {
-            let (start, limit, stride) = (ranges.start[d], ranges.limit[d], ranges.stride[d]);
+            let (start, limit, stride) = (self.start[d], self.limit[d], self.stride[d]);
             require(0 <= start && start <= limit && (limit <= size || size < 0), || {
                 Problem::new(format!("expected 0 <= start <= limit <= {size} in dimension {d}, found {start}:{limit} (C3)"))
             })?;
             require(stride > 0, || Problem::new(format!("expected a positive stride, found {stride} (C4)")))?;
         }
-        Ok(ranges)
+        Ok(self)
+    }
+
+    /// What they take of `operand`.
+    pub(crate) fn evaluate(&self, operand: &Literal) -> Literal {
+        let shape: Shape = (0..self.start.len()).map(|d| self.size(d)).collect();
+        rearrange(operand, &shape, |at| {
+            let from = at.iter().enumerate().map(|(d, &i)| self.start[d] + i * self.stride[d]);
+            (operand, operand.position(&from.collect::<Shape>()))
+        })
     }
 
     /// How many positions dimension `d` keeps.
@@ -119,13 +135,7 @@ impl OpDef for Slice {
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let ranges = SliceRanges::check(op)?;
-        let shape: Shape = (0..ranges.start.len()).map(|d| ranges.size(d)).collect();
-        let operand = &operands[0];
-        Ok(vec![rearrange(operand, &shape, |at| {
-            let from = at.iter().enumerate().map(|(d, &i)| ranges.start[d] + i * ranges.stride[d]);
-            (operand, operand.position(&from.collect::<Shape>()))
-        })])
+        Ok(vec![SliceRanges::check(op)?.evaluate(&operands[0])])
     }
 
     fn constancy(&self, _: OpRef<'_>) -> Constancy {

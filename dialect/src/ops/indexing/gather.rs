@@ -2,8 +2,9 @@
 
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{OpRef, Shape, TensorType};
-use crate::kernel::{Index, Kernel};
+use crate::ir::build::Builder;
+use crate::ir::{Op, OpRef, Shape, TensorType, Value};
+use crate::kernel::{External, Index, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
@@ -13,6 +14,9 @@ use crate::sharding::{ReductionKind, ShardingRule};
 
 /// `gather`: <https://openxla.org/stablehlo/spec#gather>
 pub struct Gather;
+
+/// `dynamic_gather`, with the sizes of slices as an operand: <https://openxla.org/stablehlo/spec#dynamic_gather>
+pub struct DynamicGather;
 
 /// What a `gather` reads. Operand 0 is sliced, operand 1 holds the indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,8 +55,13 @@ impl GatherDims {
             Problem::operand(1, format!("expected integers, found {} (I2)", show(op, indices)))
         })?;
         let dims = SliceDims::check(op, operand, 1, &WORDS)?;
-        let sizes = ints(op, "slice_sizes")?;
-        length(&sizes, operand.rank(), "slice_sizes", "C20")?;
+        Self { dims, sizes: ints(op, "slice_sizes")? }.within(operand)
+    }
+
+    /// These slices, if they fit into an operand of this type.
+    fn within(self, operand: &TensorType) -> Checked<Self> {
+        let Self { dims, sizes } = &self;
+        length(sizes, operand.rank(), "slice_sizes", "C20")?;
         for (d, (&n, &size)) in sizes.iter().zip(&operand.shape).enumerate() {
             require(0 <= n && (n <= size || size < 0), || {
                 Problem::new(format!("expected slice_sizes in 0..={size} in dimension {d}, found {n} (C21)"))
@@ -65,7 +74,19 @@ impl GatherDims {
                 })?;
             }
         }
-        Ok(Self { dims, sizes })
+        Ok(self)
+    }
+
+    /// What they take of `operand`.
+    fn evaluate(&self, operand: &Literal, indices: &Literal) -> Literal {
+        let shape = self.dims.slices_shape(&indices.shape, &self.sizes);
+        rearrange(operand, &shape, |at| {
+            let (offset, start) = self.dims.locate(at, operand.shape.len(), indices);
+            let position: Shape = (0..offset.len())
+                .map(|d| offset[d] + start[d].clamp(0, i128::from(operand.shape[d] - self.sizes[d])) as i64)
+                .collect();
+            (operand, operand.position(&position))
+        })
     }
 }
 
@@ -137,16 +158,7 @@ impl OpDef for Gather {
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let gather = GatherDims::check(op)?;
-        let (operand, indices) = (&operands[0], &operands[1]);
-        let shape = gather.dims.slices_shape(&indices.shape, &gather.sizes);
-        Ok(vec![rearrange(operand, &shape, |at| {
-            let (offset, start) = gather.dims.locate(at, operand.shape.len(), indices);
-            let position: Shape = (0..offset.len())
-                .map(|d| offset[d] + start[d].clamp(0, i128::from(operand.shape[d] - gather.sizes[d])) as i64)
-                .collect();
-            (operand, operand.position(&position))
-        })])
+        Ok(vec![GatherDims::check(op)?.evaluate(&operands[0], &operands[1])])
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -167,5 +179,58 @@ impl OpDef for Gather {
     /// A device that lacks a slice contributes zeros.
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
+    }
+}
+
+impl DynamicGather {
+    fn dims(op: OpRef<'_>) -> Checked<SliceDims> {
+        operand_count(op, 3)?;
+        let (operand, indices, sizes) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
+        for (i, ty) in [(1, indices), (2, sizes)] {
+            require(ty.element.is_integer(), || Problem::operand(i, format!("expected integers, found {} (I{})", show(op, ty), i + 1)))?;
+        }
+        let fits = sizes.rank() == 1 && (sizes.shape[0] < 0 || sizes.shape[0] == operand.rank() as i64);
+        require(fits, || {
+            Problem::operand(2, format!("expected {} slice_sizes, found {} (C11)", operand.rank(), show(op, sizes)))
+        })?;
+        SliceDims::check(op, operand, 1, &WORDS)
+    }
+}
+
+impl OpDef for DynamicGather {
+    fn name(&self) -> &'static str {
+        "stablehlo.dynamic_gather"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let dims = Self::dims(op)?;
+        if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
+            GatherDims { dims, sizes }.within(tensor(op, 0)?)?;
+        }
+        declared(op)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let gather = GatherDims { dims: Self::dims(op)?, sizes: operands[2].to_ints().unwrap_or_default() };
+        Ok(vec![gather.within(&operands[0].ty())?.evaluate(&operands[0], &operands[1])])
+    }
+
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let view = b.program.view(op);
+        let sizes = view.constant_operand(2).and_then(Literal::to_ints).filter(|_| is_static(view))?;
+        let numbers = view.attr_id(WORDS.attr)?;
+        let (operands, result) = (view.operands()[..2].to_vec(), view.result_type_ids());
+        let sizes = b.program.attr_i64s(&sizes);
+        let attrs = [(WORDS.attr, numbers), ("slice_sizes", sizes)];
+        let op = b.op(&Gather, &operands, &result, &attrs);
+        Some(b.program.results(op).collect())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %s = stablehlo.constant dense<[1, 4]> : tensor<2xi64> %r = \"stablehlo.dynamic_gather\"(%a, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>}> : (tensor<8x4xf32>, tensor<2x3xi32>, tensor<2xi64>) -> tensor<2x3x4xf32>"]
     }
 }

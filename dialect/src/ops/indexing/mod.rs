@@ -8,7 +8,7 @@ mod gather;
 mod local;
 mod scatter;
 
-pub use gather::{Gather, GatherDims};
+pub use gather::{DynamicGather, Gather, GatherDims};
 pub use scatter::{Scatter, ScatterDims};
 
 use super::constraint::{Checked, dims, others, require, tensor, unique};
