@@ -1,9 +1,10 @@
 # make setup   installs what building needs (Debian 12); does nothing when all of it is there
 # make test    what continuous integration runs
+# make test-without-llvm   everything but native execution, on a machine without LLVM
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make oracles the Python environment with JAX that judges our programs, under target/
 
-.PHONY: setup test demo oracles
+.PHONY: setup test test-without-llvm demo oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -23,6 +24,10 @@ setup:
 
 test: setup oracles
 	SHARDC_ORACLES=1 cargo test --workspace
+	cargo check --workspace --all-targets --no-default-features
+
+test-without-llvm:
+	cargo test --workspace --no-default-features
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 

@@ -1,6 +1,5 @@
 // RUN: shardc check %s
 // RUN: shardc run --interpret %s
-// RUN: shardc run %s
 // RUN: shardc compile %s
 // Two gathers inside a loop are sent together, and the results are those of each alone.
 sdy.mesh @mesh = <["x"=4]>

@@ -65,6 +65,7 @@ fn greedy_plans_give_what_jax_computed() {
 }
 
 /// A product reduced over one axis and gathered over the other, on `rows * columns` devices: exact in f32.
+#[cfg(feature = "jit")]
 fn grid(rows: usize, columns: usize) -> String {
     let n = rows * columns;
     format!(
@@ -90,4 +91,16 @@ fn many_devices_on_few_cores() {
         let (code, said) = shardc(&["check", "-"], &grid(rows, columns));
         assert_eq!(code, 0, "{rows}x{columns}: {said}");
     }
+}
+
+#[test]
+#[cfg(not(feature = "jit"))]
+fn without_native_execution_run_says_how_to() {
+    let program = "func.func @main(%a: tensor<2xi32>) -> tensor<2xi32> { return %a : tensor<2xi32> }";
+    let (code, said) = shardc(&["run", "-"], program);
+    assert_eq!((code, said.contains("built without native execution; add --interpret")), (2, true), "{said}");
+    let (code, said) = shardc(&["run", "--interpret", "-"], program);
+    assert_eq!((code, said.contains("result 0: tensor<2xi32>")), (0, true), "{said}");
+    let (code, said) = shardc(&["compile", "--emit", "llvm", "-"], program);
+    assert_eq!((code, said.contains("built without native execution")), (1, true), "{said}");
 }

@@ -33,6 +33,7 @@ pub mod read;
 pub mod role;
 pub mod rule;
 pub mod sharding;
+mod trivial;
 pub mod write;
 
 use dialect::diagnostic::Diagnostics;
@@ -142,6 +143,7 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     let Some(copies) = calls::inline(program, diagnostics) else {
         return OriginTable::default();
     };
+    trivial::forget(program);
     let graph = Graph::new(program);
     let mut engine = Engine::new(graph, Meshes::default(), options.strategy, options.conservative);
     if !read::read(&mut engine, program, diagnostics) {
