@@ -1,1 +1,3 @@
-//! The tests of this package live in its tests folder.
+//! The tests of this package live in its tests folder; what several of them share is here.
+
+pub mod oracle;

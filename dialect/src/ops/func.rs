@@ -8,7 +8,7 @@ mod grid;
 mod signature;
 mod text;
 
-pub use grid::{declared_grid, num_partitions, num_replicas, set_grid, states_grid};
+pub use grid::{declared_grid, num_partitions, num_replicas, set_grid};
 pub use signature::{
     ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
     functions_by_name, new_function, remove_arg_attr, remove_result_attr, result_attr, result_sharding, set_arg_attr,

@@ -187,6 +187,11 @@ impl<'s> Parser<'s> {
                 .note("define it before its first use: #alias = …");
             return self.error(d);
         }
+        if name == "sdy"
+            && let Some(data) = self.attempt(Self::sdy_bare_attribute)
+        {
+            return Ok(Err(data));
+        }
         if matches!(name, "stablehlo" | "chlo" | "mhlo" | "vhlo")
             && let Some(data) = self.attempt(|p| p.enum_attribute(name))
         {
@@ -266,7 +271,7 @@ impl<'s> Parser<'s> {
         Ok(fields)
     }
 
-    /// What stands between byte `start` and the current token, aliases written out, comments and line ends as blanks: what is kept
+    /// What stands between byte `start` and the current token, aliases written out, comments as blanks: what is kept
     /// of text that nobody here knows.
     pub(super) fn text_from(&self, start: usize) -> Box<str> {
         let text = self.lexer.text;
@@ -278,7 +283,7 @@ impl<'s> Parser<'s> {
                 break;
             }
             let gap = &text[at..t.start];
-            out.push_str(if gap.contains('\n') { " " } else { gap });
+            out.push_str(if gap.contains("//") { " " } else { gap });
             let whole = &text[t.start..t.end];
             match t.kind {
                 Tok::Hash => match self.attr_aliases.get(&whole[1..]) {

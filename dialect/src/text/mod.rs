@@ -8,6 +8,7 @@ mod location;
 mod number;
 mod parser;
 mod printer;
+mod properties;
 mod resource;
 mod rule;
 mod sharding;

@@ -24,32 +24,14 @@ impl<'s> Parser<'s> {
                 Ok(AttrData::ShardingPerValue(list))
             }
             "mesh" => Ok(AttrData::Mesh(self.mesh()?)),
-            "manual_axes" => {
+            "manual_axes" | "axis_ref_list" | "list_of_axis_ref_lists" | "all_to_all_param_list" => {
                 self.expect("<")?;
-                let axes = self.manual_axes()?;
+                let data = self.bare_attribute(kind)?;
                 self.expect(">")?;
-                Ok(AttrData::ManualAxes(axes))
+                Ok(data)
             }
             "propagation_edges" => Ok(AttrData::PropagationEdges(self.propagation_edges()?)),
             "op_sharding_rule" => Ok(AttrData::ShardingRule(Box::new(self.sharding_rule()?))),
-            "axis_ref_list" => {
-                self.expect("<")?;
-                let axes = self.axes()?;
-                self.expect(">")?;
-                Ok(AttrData::Axes(axes))
-            }
-            "list_of_axis_ref_lists" => {
-                self.expect("<")?;
-                let axes = self.axes_per_dim()?;
-                self.expect(">")?;
-                Ok(AttrData::AxesPerDim(axes))
-            }
-            "all_to_all_param_list" => {
-                self.expect("<")?;
-                let params = self.all_to_all_params()?;
-                self.expect(">")?;
-                Ok(AttrData::AllToAllParams(params))
-            }
             _ => {
                 if self.at("<") {
                     self.skip_balanced()?;
@@ -57,6 +39,25 @@ impl<'s> Parser<'s> {
                 Ok(AttrData::Opaque(self.text_from(start.start)))
             }
         }
+    }
+
+    /// `#sdy<manual_axes{"x"}>`: the attributes that MLIR writes inside the dialect's brackets.
+    pub(super) fn sdy_bare_attribute(&mut self) -> Parse<AttrData> {
+        self.expect("<")?;
+        let kind = self.word()?;
+        let data = self.bare_attribute(kind)?;
+        self.expect(">")?;
+        Ok(data)
+    }
+
+    fn bare_attribute(&mut self, kind: &str) -> Parse<AttrData> {
+        Ok(match kind {
+            "manual_axes" => AttrData::ManualAxes(self.manual_axes()?),
+            "axis_ref_list" => AttrData::Axes(self.axes()?),
+            "list_of_axis_ref_lists" => AttrData::AxesPerDim(self.axes_per_dim()?),
+            "all_to_all_param_list" => AttrData::AllToAllParams(self.all_to_all_params()?),
+            _ => return self.fail_expected("manual_axes, axis_ref_list, list_of_axis_ref_lists or all_to_all_param_list"),
+        })
     }
 
     /// Passes `<["x"=2, "y"=4], device_ids=[…]>`.

@@ -97,7 +97,7 @@ impl Groups {
 
     /// How many devices a group has where the module says how many there are, or the rows alone do.
     pub(super) fn known_size(&self, op: OpRef<'_>) -> Option<i64> {
-        match func::declared_grid(op.program).filter(|_| func::states_grid(op.program)) {
+        match func::declared_grid(op.program) {
             Some((replicas, partitions)) => Some(self.size(replicas, partitions)),
             None if self.rows.is_empty() || self.mode == Mode::CrossReplicaAndPartition => None,
             None => Some(self.width as i64),
@@ -139,10 +139,7 @@ impl Groups {
             }
         }
         // A module that names no devices leaves open who runs it.
-        // Meshes alone say nothing of replicas.
-        let replicas_only = matches!(self.mode, Mode::CrossReplica | Mode::CrossReplicaAndPartition);
-        let grid = func::declared_grid(op.program).filter(|_| !replicas_only || func::states_grid(op.program));
-        let Some((replicas, partitions)) = grid else {
+        let Some((replicas, partitions)) = func::declared_grid(op.program) else {
             let missing = (0..seen.len() as i64).find(|id| !seen.contains(id));
             if let Some(id) = missing.filter(|_| cover && problems.is_empty()) {
                 problems.push(

@@ -24,11 +24,6 @@ pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
     Some((replicas.unwrap_or(1), partitions.or_else(|| mesh_devices(program)).unwrap_or(1)))
 }
 
-/// Whether the module itself says how many replicas or partitions it runs on.
-pub fn states_grid(program: &Program) -> bool {
-    [REPLICAS, PARTITIONS].iter().any(|name| count(program, name).is_some())
-}
-
 /// Declares both numbers, as `i32`.
 pub fn set_grid(program: &mut Program, replicas: i64, partitions: i64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I32));

@@ -83,17 +83,17 @@ impl Printer<'_> {
                 self.sharding_rule(rule);
             }
             AttrData::ManualAxes(axes) => {
-                self.text("#sdy.manual_axes<");
+                self.text("#sdy<manual_axes");
                 self.manual_axes(axes);
                 self.text(">");
             }
             AttrData::Axes(axes) => {
-                self.text("#sdy.axis_ref_list<");
+                self.text("#sdy<axis_ref_list");
                 self.axes(axes);
                 self.text(">");
             }
             AttrData::AxesPerDim(dims) => {
-                self.text("#sdy.list_of_axis_ref_lists<");
+                self.text("#sdy<list_of_axis_ref_lists");
                 self.axes_per_dim(dims);
                 self.text(">");
             }
@@ -102,7 +102,7 @@ impl Printer<'_> {
                 self.propagation_edges(steps);
             }
             AttrData::AllToAllParams(params) => {
-                self.text("#sdy.all_to_all_param_list<");
+                self.text("#sdy<all_to_all_param_list");
                 self.all_to_all_params(params);
                 self.text(">");
             }
@@ -138,6 +138,9 @@ impl Printer<'_> {
             match program.attr_data(attr) {
                 AttrData::DenseArray(ElementType::I64, values) => p.int_list(values),
                 AttrData::Int(v, _) => p.text(&v.to_string()),
+                AttrData::Float(bits, ty) if *p.program.type_data(*ty) == TypeData::Scalar(ElementType::F64) => {
+                    p.text(&crate::text::float_text(f64::from_bits(*bits)));
+                }
                 _ => p.attr(attr),
             }
         });

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::super::properties::is_property;
 use super::super::syntax::{Piece, Syntax, TypeForm};
 use super::{Printer, RegionScope};
 use crate::ir::{AttrData, ElementType, Op, OpRef, Region, Ty, Value};
@@ -188,12 +189,8 @@ impl Printer<'_> {
         self.text("(");
         self.values(op.operands());
         self.text(")");
-        let known = !std::ptr::eq(
-            std::ptr::from_ref(op.def()).cast::<()>(),
-            std::ptr::from_ref::<dyn crate::op::OpDef>(&crate::ops::UNKNOWN).cast::<()>(),
-        );
-        // Names with a dialect are discardable attributes, the others an op's own properties.
-        let properties = if known { self.remaining(op, &[], |n| !n.contains('.')) } else { Vec::new() };
+        let name = op.name();
+        let properties = self.remaining(op, &[], |n| is_property(name, n));
         if !properties.is_empty() {
             self.text(" <");
             self.dict(&properties);
@@ -210,7 +207,7 @@ impl Printer<'_> {
             self.counters = counters;
             self.text(")");
         }
-        let discardable = self.remaining(op, &[], |n| !known || n.contains('.'));
+        let discardable = self.remaining(op, &[], |n| !is_property(name, n));
         if !discardable.is_empty() {
             self.text(" ");
             self.dict(&discardable);

@@ -1,13 +1,14 @@
 //! Runs the test-suites of StableHLO and Shardy from local checkouts: which of their programs are read, printed, checked and
 //! evaluated here as there.
 //!
-//! `suite --stablehlo DIR --shardy DIR [--only TEXT] [--part NAME] [--all]`
+//! `suite --stablehlo DIR --shardy DIR [--python PYTHON] [--only TEXT] [--part NAME] [--all]`
 //!
 //! Prints how many cases of each part pass, then the failures grouped by reason. Nothing of the suites is kept here.
 
 mod diagnostics;
 mod evaluate;
 mod report;
+mod reread;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -24,24 +25,34 @@ struct Part {
     folder: &'static str,
     /// Folders inside too.
     deep: bool,
+    run: Run,
+}
+
+/// How a part goes over its files.
+enum Run {
     /// Outcomes of the cases in a file's text.
-    run: fn(&str) -> Vec<Outcome>,
+    File(fn(&str) -> Vec<Outcome>),
+    /// All files at once, by jaxlib under `--python`.
+    Reread,
 }
 
 #[rustfmt::skip]
 static PARTS: &[Part] = &[
-    Part { name: "testdata-text", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: text::round_trip },
-    Part { name: "testdata-run", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: evaluate::file },
-    Part { name: "dynamic-text", checkout: "--stablehlo", folder: "stablehlo/testdata/dynamic", deep: false, run: text::round_trip },
-    Part { name: "quantized-text", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: text::round_trip },
-    Part { name: "quantized-run", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: evaluate::file },
-    Part { name: "interpret-text", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: text::round_trip },
-    Part { name: "interpret-run", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: evaluate::file },
-    Part { name: "stablehlo-text", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: text::round_trip },
-    Part { name: "transforms-text", checkout: "--stablehlo", folder: "stablehlo/tests/transforms", deep: false, run: text::round_trip },
-    Part { name: "stablehlo-diagnostics", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: diagnostics::same_lines },
-    Part { name: "shardy-text", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: text::round_trip },
-    Part { name: "shardy-diagnostics", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: diagnostics::same_lines },
+    Part { name: "testdata-text", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: Run::File(text::round_trip) },
+    Part { name: "testdata-run", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: Run::File(evaluate::file) },
+    Part { name: "dynamic-text", checkout: "--stablehlo", folder: "stablehlo/testdata/dynamic", deep: false, run: Run::File(text::round_trip) },
+    Part { name: "quantized-text", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: Run::File(text::round_trip) },
+    Part { name: "quantized-run", checkout: "--stablehlo", folder: "stablehlo/testdata/quantized", deep: false, run: Run::File(evaluate::file) },
+    Part { name: "testdata-reread", checkout: "--stablehlo", folder: "stablehlo/testdata", deep: false, run: Run::Reread },
+    Part { name: "stablehlo-reread", checkout: "--stablehlo", folder: "stablehlo/tests", deep: true, run: Run::Reread },
+    Part { name: "shardy-reread", checkout: "--shardy", folder: "shardy/dialect/sdy/ir/test", deep: true, run: Run::Reread },
+    Part { name: "interpret-text", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: Run::File(text::round_trip) },
+    Part { name: "interpret-run", checkout: "--stablehlo", folder: "stablehlo/tests/interpret", deep: true, run: Run::File(evaluate::file) },
+    Part { name: "stablehlo-text", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: Run::File(text::round_trip) },
+    Part { name: "transforms-text", checkout: "--stablehlo", folder: "stablehlo/tests/transforms", deep: false, run: Run::File(text::round_trip) },
+    Part { name: "stablehlo-diagnostics", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: Run::File(diagnostics::same_lines) },
+    Part { name: "shardy-text", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(text::round_trip) },
+    Part { name: "shardy-diagnostics", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(diagnostics::same_lines) },
 ];
 
 fn main() -> std::process::ExitCode {
@@ -62,21 +73,36 @@ fn main() -> std::process::ExitCode {
             eprintln!("no file to run under {}", folder.display());
             return 2.into();
         }
-        let report = run(part, &folder, &files);
+        let report = match part.run {
+            Run::File(judge) => run(judge, &folder, &files),
+            Run::Reread => match value("--python") {
+                Some(python) => reread::files(Path::new(python), &texts(&folder, &files)),
+                None => {
+                    println!("{}: needs --python, the Python of an environment with JAX", part.name);
+                    continue;
+                }
+            },
+        };
         report.print(part.name, files.len(), flag("--all"));
         failed |= report.failures() > 0;
         ran = true;
     }
     if !ran {
-        eprintln!("usage: suite --stablehlo DIR --shardy DIR [--part NAME] [--only TEXT] [--all]\nparts:");
+        eprintln!("usage: suite --stablehlo DIR --shardy DIR [--python PYTHON] [--part NAME] [--only TEXT] [--all]\nparts:");
         PARTS.iter().for_each(|p| eprintln!("  {} ({})", p.name, p.checkout));
         return 2.into();
     }
     u8::from(failed).into()
 }
 
-/// Runs a part over files, two at a time.
-fn run(part: &Part, folder: &Path, files: &[PathBuf]) -> Report {
+/// Files by name, with their text.
+fn texts(folder: &Path, files: &[PathBuf]) -> Vec<(String, String)> {
+    let name = |f: &Path| f.strip_prefix(folder).unwrap_or(f).to_string_lossy().into_owned();
+    files.iter().filter_map(|f| Some((name(f), std::fs::read_to_string(f).ok()?))).collect()
+}
+
+/// Runs `judge` over files, two at a time.
+fn run(judge: fn(&str) -> Vec<Outcome>, folder: &Path, files: &[PathBuf]) -> Report {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut report = Report::default();
@@ -85,7 +111,7 @@ fn run(part: &Part, folder: &Path, files: &[PathBuf]) -> Report {
             match std::fs::read_to_string(file) {
                 Ok(text) => {
                     // A panic is a failure of its file, not the end of the run.
-                    let outcomes = std::panic::catch_unwind(|| (part.run)(&text));
+                    let outcomes = std::panic::catch_unwind(|| judge(&text));
                     report.add(&name, outcomes.unwrap_or_else(|_| vec![Outcome::failed("panic", "")]));
                 }
                 Err(e) => report.add(&name, vec![Outcome::failed("unreadable", e.to_string())]),

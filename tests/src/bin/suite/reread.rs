@@ -1,0 +1,45 @@
+//! Rereading: MLIR, as jaxlib has it, reads what we print as the module we read.
+
+use std::path::Path;
+
+use serde_json::json;
+use shardc_tests::oracle;
+
+use crate::programs;
+use crate::report::{Outcome, Report};
+use crate::text::{GENERIC, load};
+
+/// Asks jaxlib under `python` about the files, all at once.
+pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
+    let (mut cases, mut report) = (Vec::new(), Report::default());
+    for (name, text) in files {
+        for (_, piece) in programs(text).into_iter().filter(|p| !p.1.contains("expected-error")) {
+            match load(piece) {
+                Ok(program) => {
+                    let generic = dialect::print_with(&program, dialect::text::PrintOptions { locations: false, ..GENERIC });
+                    let prints = json!({"short": dialect::print(&program), "generic": generic});
+                    cases.push(json!({"name": name, "original": piece, "prints": prints}));
+                }
+                // Told by the part for text.
+                Err(_) => report.add(name, vec![Outcome::Skipped]),
+            }
+        }
+    }
+    let count = cases.len();
+    let (verdicts, said) = oracle::judge(python, "reread.py", cases.into_iter());
+    for v in &verdicts {
+        let outcome = match v["error"].as_str() {
+            None => Outcome::Passed,
+            Some(e) if e.starts_with("skipped") => Outcome::Skipped,
+            Some(e) => {
+                let (reason, rest) = e.split_once(':').unwrap_or((e, ""));
+                Outcome::failed(reason, rest)
+            }
+        };
+        report.add(v["name"].as_str().unwrap_or("?"), vec![outcome]);
+    }
+    if verdicts.len() < count {
+        report.add("reread.py", vec![Outcome::failed("stopped early", said)]);
+    }
+    report
+}

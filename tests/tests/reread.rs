@@ -1,0 +1,74 @@
+//! MLIR reads what we print as the module that we read, in every form and with its locations: jaxlib prints both alike.
+
+use std::fs;
+use std::path::Path;
+
+use dialect::diagnostic::Diagnostics;
+use dialect::text::PrintOptions;
+use serde_json::{Value, json};
+use shardc_tests::oracle;
+
+/// Texts in forms that JAX prints seldom or never.
+const FORMS: &str = r##"
+module @forms attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=1], device_ids=[1, 0]>
+  func.func private @declared(tensor<?x2xf32, #stablehlo.bounds<4, ?>>) -> !stablehlo.future<tensor<2xf32>>
+  func.func public @main(%arg0: tensor<2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}p1]>} loc("a")) -> (tensor<2xf32> {jax.result_info = "r\22"}) {
+    %c = stablehlo.constant dense<[0x7FC00000, -0.0]> : tensor<2xf32> loc(callsite("f"("a.py":1:2 to 3:4) at unknown))
+    %cst = stablehlo.constant dense<[(1.0, 0x7F800000), (1.0e-9, 123456789.0)]> : tensor<2xcomplex<f32>>
+    %e = stablehlo.exponential %c {attr, result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-5, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<2xf32>
+    %small = stablehlo.constant dense<[1.0, -2.0]> : tensor<2xf8E4M3FN>
+    %tiny = stablehlo.constant dense<[1, -2]> : tensor<2xi4>
+    %0:2 = "other.op"(%c, %arg0) ({
+    ^bb0(%x: tensor<f32>):
+      "other.end"(%x) : (tensor<f32>) -> ()
+    }, {
+    }) {a = array<i64: 1, 2>, b = [@s::@t, unit], c = affine_map<(d0) -> (d0 + 1)>, d = 1.5 : bf16, e} : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, i32) loc(fused<"m">["u", "v":1:2])
+    return %0 : tensor<2xf32>
+  }
+}
+"##;
+
+#[test]
+fn mlir_reads_what_we_print() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
+    let Some(python) = oracle::python(target) else { return };
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let mut texts = vec![("forms".to_owned(), FORMS.to_owned())];
+    for entry in fs::read_dir(&corpus).expect("the corpus").flatten() {
+        if let Ok(text) = fs::read_to_string(entry.path().join("program.mlir")) {
+            texts.push((entry.file_name().to_string_lossy().into_owned(), text));
+        }
+    }
+    texts.sort();
+    assert!(texts.len() > 50, "found only {} programs", texts.len());
+    let cases = texts.iter().filter_map(|(name, text)| case(name, text));
+    let (verdicts, said) = oracle::judge(&python, "reread.py", cases);
+    let wrong: Vec<String> = verdicts
+        .iter()
+        .filter_map(|v| Some(format!("{}: {}", v["name"].as_str()?, v["error"].as_str()?)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(verdicts.len(), texts.len() - LATER.len(), "the judge stopped early:\n{said}");
+}
+
+/// Programs with an op that is not known yet.
+const LATER: &[&str] = &["tpu_p2_moe_topk"];
+
+/// A program's text and what we print of it; `None` when it isn't read.
+fn case(name: &str, text: &str) -> Option<Value> {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    assert_eq!(diagnostics.has_errors(), LATER.contains(&name), "{name}: {diagnostics:?}");
+    if diagnostics.has_errors() {
+        return None;
+    }
+    let print = |locations, generic| dialect::print_with(&program, PrintOptions { locations, generic, causes: true });
+    let mut prints = json!({"short": print(false, false), "generic": print(false, true)});
+    // Where the text says nothing, MLIR says the line of the text.
+    if text.lines().filter(|l| l.contains(" = ")).all(|l| l.contains("loc(")) {
+        prints["short with locations"] = print(true, false).into();
+        prints["generic with locations"] = print(true, true).into();
+    }
+    Some(json!({"name": name, "original": text, "prints": prints}))
+}
