@@ -57,6 +57,15 @@ pub type Lanes = Vec<Option<Literal>>;
 /// Which devices run.
 pub type Mask = Vec<bool>;
 
+/// Where values wait between who sends and who receives them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mail {
+    /// A channel's number and the device it is for; `None` for the host.
+    Channel(i64, Option<i64>),
+    /// What the host feeds.
+    Infeed,
+}
+
 /// The evaluator, as ops see it. Regions read the values around them through it.
 pub trait Context {
     /// Number of replicas.
@@ -85,6 +94,16 @@ pub trait Context {
     /// `args` are theirs likewise.
     fn parallel(&mut self, _programs: &[Vec<&str>], _args: &[Literal]) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("programs can't be run in parallel here"))
+    }
+
+    /// Lets values wait at `address`, behind those that do already.
+    fn post(&mut self, _address: Mail, _values: Vec<Literal>) -> EvalResult<()> {
+        Err(EvalError::new("nothing can be sent here"))
+    }
+
+    /// Takes what has waited longest at `address`.
+    fn collect(&mut self, _address: Mail) -> EvalResult<Vec<Literal>> {
+        Err(EvalError::new("nothing can be received here"))
     }
 
     /// Keeps what a probe saw.

@@ -3,9 +3,11 @@
 //! Devices may disagree about a condition: each runs its own branch or number of trips, in lockstep under a mask; a
 //! collective that then misses some of its devices is an error. Source: the StableHLO specification, "Control flow".
 
+mod composite;
 mod custom_call;
 mod text;
 
+pub use composite::Composite;
 pub use custom_call::CustomCall;
 
 use smallvec::smallvec;

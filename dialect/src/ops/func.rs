@@ -124,9 +124,9 @@ pub struct Call;
 /// `func.call`
 pub static CALL: Call = Call;
 
-/// The function an op calls, if it is a call.
+/// The function an op calls, if it is a call or a composite.
 pub fn callee<'a>(op: OpRef<'a>) -> Option<&'a str> {
-    match op.attr("callee") {
+    match op.attr("callee").or_else(|| op.attr("decomposition")) {
         Some(AttrData::Symbol(name)) => Some(name),
         _ => None,
     }

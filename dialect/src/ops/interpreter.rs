@@ -2,7 +2,7 @@
 //! way. Source: StableHLO's reference documentation, "Testing", and its `InterpreterOps`.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::eval::{Context, EvalError, EvalResult};
+use crate::eval::{Context, EvalError, EvalResult, Mail, Mask};
 use crate::ir::{AttrData, OpRef, TypeData};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
@@ -110,6 +110,13 @@ impl OpDef for RunParallel {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let programs = programs(op).ok_or_else(|| EvalError::new("expected rows of functions"))?;
+        let feeds = op.attr("infeed").and_then(|a| list(op, a)).unwrap_or_default();
+        let lane = cx.lane();
+        let mask: Mask = (0..cx.replicas() * cx.partitions()).map(|l| l == lane).collect();
+        for feed in feeds.into_iter().filter_map(symbol) {
+            let values = cx.call(feed, &[], &mask)?;
+            cx.post(Mail::Infeed, values.into_iter().filter_map(|mut v| v[lane].take()).collect())?;
+        }
         cx.parallel(&programs, operands)
     }
 

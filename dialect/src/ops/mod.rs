@@ -1,6 +1,7 @@
 //! Every op, by family. An op is a unit struct with one `impl OpDef` and one line in [`OPS`]; a new op touches its
 //! family's file alone.
 
+pub mod asynchronous;
 pub mod build;
 pub mod build_collective;
 pub mod build_region;
@@ -33,6 +34,8 @@ mod slicing_local;
 pub mod sort;
 mod syntax;
 pub mod top_k;
+pub mod transfer;
+pub mod tuple;
 mod unknown;
 pub mod window;
 
@@ -54,6 +57,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &control::If,
     &control::OptimizationBarrier,
     &control::CustomCall,
+    &control::Composite,
     &control::Return,
     // check
     &check::ExpectEq,
@@ -75,6 +79,17 @@ pub static OPS: &[&dyn OpDef] = &[
     &collective::CollectiveBroadcast,
     &collective::PartitionId,
     &collective::ReplicaId,
+    // tokens, tuples, futures
+    &transfer::AfterAll,
+    &transfer::CreateToken,
+    &transfer::Send,
+    &transfer::Recv,
+    &transfer::Infeed,
+    &transfer::Outfeed,
+    &tuple::Tuple,
+    &tuple::GetTupleElement,
+    &asynchronous::AsyncStart,
+    &asynchronous::AsyncDone,
     // constant
     &constant::CONSTANT,
     &constant::IOTA,

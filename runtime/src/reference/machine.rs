@@ -2,9 +2,10 @@
 //!
 //! Values are kept by their id: a function runs at most once at a time, so no value needs two places.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
-use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mail, Mask};
 use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
@@ -29,6 +30,8 @@ pub(super) struct Machine<'p> {
     limits: Limits,
     /// What each probe has seen.
     probes: FxHashMap<String, Vec<Literal>>,
+    /// What has been sent and not received.
+    mail: FxHashMap<Mail, VecDeque<Vec<Literal>>>,
 }
 
 impl<'p> Machine<'p> {
@@ -46,6 +49,7 @@ impl<'p> Machine<'p> {
             depth: 0,
             limits,
             probes: FxHashMap::default(),
+            mail: FxHashMap::default(),
         }
     }
 
@@ -218,6 +222,16 @@ impl Context for Machine<'_> {
         let results = self.deeper(|machine| machine.grid(&programs.concat(), args));
         (self.replicas, self.partitions, self.lane) = outer;
         results
+    }
+
+    fn post(&mut self, address: Mail, values: Vec<Literal>) -> EvalResult<()> {
+        self.mail.entry(address).or_default().push_back(values);
+        Ok(())
+    }
+
+    fn collect(&mut self, address: Mail) -> EvalResult<Vec<Literal>> {
+        let waiting = self.mail.get_mut(&address).and_then(VecDeque::pop_front);
+        waiting.ok_or_else(|| EvalError::new("nothing has been sent that could be received"))
     }
 
     fn record(&mut self, probe: &str, value: &Literal) {

@@ -1,0 +1,104 @@
+//! `stablehlo.composite`: an op of somebody else's by name, and the function that says what it computes. Everything
+//! but text treats it as a call of that function.
+
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{AttrData, OpRef};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::{Control, Inferred, OpDef, Problem};
+use crate::ops::func;
+use crate::sharding::ShardingRule;
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
+
+/// `stablehlo.composite`. <https://openxla.org/stablehlo/spec#composite>
+pub struct Composite;
+
+/// `"name" %a, %b {composite_attributes = {…}, decomposition = @f} : (T, U) -> V`
+static SYNTAX: CustomSyntax = CustomSyntax { parse, print };
+
+fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let name = p.string()?;
+    let name = p.program.attr_str(&name);
+    op.set(&mut p.program, "name", name);
+    p.operands(op)?;
+    if p.at("(") {
+        let regions = p.list("(", ")", |p| p.region(&[]))?;
+        op.regions.extend(regions);
+    }
+    p.attr_dict(op)?;
+    p.types(op, TypeForm::Functional)
+}
+
+fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let (Some(AttrData::String(name)), []) = (op.attr("name"), &op.program.op(op.op).regions[..]) else { return false };
+    p.text(" ");
+    p.string(name);
+    if !op.operands().is_empty() {
+        p.text(" ");
+        p.values(op.operands());
+    }
+    p.attr_dict(op, &["name"]);
+    p.type_form(op, TypeForm::Functional);
+    true
+}
+
+impl OpDef for Composite {
+    fn name(&self) -> &'static str {
+        "stablehlo.composite"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&SYNTAX)
+    }
+
+    /// That operands and results are the decomposition's (C3), (C4) is for the module's verifier, as for calls.
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let name = op.attr("name").and_then(AttrData::as_str).unwrap_or_default();
+        let parts: Vec<&str> = name.split('.').collect();
+        let word = |w: &&str| {
+            let mut bytes = w.bytes();
+            bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+                && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
+        };
+        if parts.len() < 2 || !parts.iter().all(word) {
+            return Err(Problem::new(format!("expected a name like \"namespace.op\", found \"{name}\" (C1)")).into());
+        }
+        if func::callee(op).is_none() {
+            return Err(Problem::new("expected the name of a function as decomposition (C2)")
+                .note("write decomposition = @name")
+                .into());
+        }
+        Ok(op.result_types().cloned().collect())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let callee = func::callee(op).ok_or_else(|| EvalError::new("a composite without a decomposition"))?;
+        cx.call(callee, operands, mask)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<i64>) %r = stablehlo.composite \"my.op\" %a {composite_attributes = {n = 2 : i64}, decomposition = @f, version = 1 : i32} : (tensor<i64>) -> tensor<i64>"]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Call)
+    }
+}
