@@ -6,11 +6,13 @@
 mod device;
 mod exchange;
 mod groups;
+mod older;
 mod reduction;
 
 use smallvec::SmallVec;
 
 pub use device::{PartitionId, ReplicaId};
+pub use older::{CollectiveReduce, CrossReplicaSum};
 pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
 pub use reduction::{AllReduce, ReduceScatter};
 

@@ -15,6 +15,7 @@ pub(crate) mod constraint;
 pub mod contraction;
 pub mod control;
 pub mod dynamic;
+pub mod einsum;
 pub mod elementwise;
 mod example;
 pub mod func;
@@ -23,6 +24,7 @@ pub mod interpreter;
 pub mod joining;
 pub mod linalg;
 pub mod normalization;
+pub mod older;
 pub mod random;
 mod reduce_syntax;
 pub mod reduction;
@@ -77,6 +79,8 @@ pub static OPS: &[&dyn OpDef] = &[
     &collective::AllToAll,
     &collective::CollectivePermute,
     &collective::CollectiveBroadcast,
+    &collective::CollectiveReduce,
+    &collective::CrossReplicaSum,
     &collective::PartitionId,
     &collective::ReplicaId,
     // tokens, tuples, futures
@@ -184,6 +188,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::Map,
     // shape
     &shape::BroadcastInDim,
+    &older::Broadcast,
     &shape::Transpose,
     &shape::Reverse,
     &reshape::Reshape,
@@ -196,12 +201,15 @@ pub static OPS: &[&dyn OpDef] = &[
     // contraction
     &contraction::DotGeneral,
     &contraction::Dot,
+    &einsum::Einsum,
+    &einsum::UnaryEinsum,
     // reduction
     &reduction::Reduce,
     // indexing
     &indexing::Gather,
     &indexing::Scatter,
     &indexing::DynamicGather,
+    &older::TorchIndexSelect,
     // shapes as operands
     &dynamic::DYNAMIC_IOTA,
     &dynamic::DYNAMIC_BROADCAST_IN_DIM,

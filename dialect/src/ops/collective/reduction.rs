@@ -180,7 +180,7 @@ impl OpDef for ReduceScatter {
 }
 
 /// The scalar computation of the op's region, if it is one.
-fn computation(op: OpRef<'_>) -> Option<Body> {
+pub(super) fn computation(op: OpRef<'_>) -> Option<Body> {
     body_of_region(op.program, op.region(0)?, &[Arg::Input(0), Arg::Input(1)])
 }
 
@@ -198,7 +198,7 @@ fn is_sum(op: OpRef<'_>) -> bool {
 }
 
 /// The element type `E` of a computation `(tensor<E>, tensor<E>) -> tensor<E>` to which all operands convert.
-fn computation_type(
+pub(super) fn computation_type(
     op: OpRef<'_>,
     operands: &[(usize, &TensorType)],
     label: &str,
@@ -237,7 +237,7 @@ fn leaders(groups: &[Vec<usize>], operands: usize) -> impl Iterator<Item = usize
 }
 
 /// The members' tensors combined from first to last.
-fn combined(
+pub(super) fn combined(
     op: OpRef<'_>,
     body: Option<&Body>,
     members: &[&Literal],

@@ -1,0 +1,170 @@
+//! Collectives with one receiver, and the older form of a sum: collective_reduce and cross-replica-sum.
+
+use super::groups::{self, Groups, Mode};
+use super::reduction::{combined, computation, computation_type};
+use super::{checked_groups, flat_groups, in_groups, pointwise_rule, running_groups, tensors};
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{ElementType, OpRef, TensorType, TypeData};
+use crate::kernel::{Body, External, Kernel};
+use crate::literal::Literal;
+use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::{ReductionKind, ShardingRule};
+
+/// `stablehlo.collective_reduce`: a group's tensors combined, on its first device or that of its root; zeros elsewhere.
+/// <https://openxla.org/stablehlo/spec#collective_reduce>
+pub struct CollectiveReduce;
+/// `stablehlo.cross-replica-sum`: an all_reduce over replicas that adds.
+/// <https://openxla.org/stablehlo/spec#deprecated-operations>
+pub struct CrossReplicaSum;
+
+impl OpDef for CollectiveReduce {
+    fn name(&self) -> &'static str {
+        "stablehlo.collective_reduce"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        match Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op)) {
+            Some(groups) => groups.check(op, ["C1", "C2", "C2"], false, &mut problems),
+            None => problems.push(Problem::new("replica_groups must be a tensor of integers of rank 2 (I2)")),
+        }
+        let mut operands = tensors(op, "I1", &mut problems);
+        if op.flag("has_dynamic_root") {
+            let count = operands.len().saturating_sub(1);
+            let roots = TensorType::new(&[count as i64], ElementType::I32);
+            if count == 0 || operands.last().map(|t| t.1) != Some(&roots) {
+                problems.push(Problem::new(format!("the last operand must hold the roots, tensor<{count}xi32> (C3)")));
+            }
+            operands.pop();
+        }
+        let element = computation_type(op, &operands, "C4", &mut problems);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let wide = |ty: &TensorType| TypeData::Tensor(ty.with_element(element.unwrap_or(ty.element)));
+        Ok(operands.into_iter().map(|(_, ty)| wide(ty)).collect())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Reference)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        Some(pointwise_rule(op))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let groups = Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op));
+        let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;
+        let groups = groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?;
+        let body = computation(op);
+        let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
+        for (i, result) in results.iter_mut().enumerate() {
+            let ty = op.result_tensor(i).ok_or_else(|| EvalError::new("a result is no tensor"))?;
+            for (lane, slot) in result.iter_mut().enumerate().filter(|(lane, _)| mask[*lane]) {
+                let shape = operands[i][lane].as_ref().map_or(&ty.shape, |o| &o.shape);
+                *slot = Some(Literal::splat(ty.element, shape, Scalar::zero(ty.element)));
+            }
+            for group in &groups {
+                let members: Option<Vec<&Literal>> = group.iter().map(|&lane| operands[i][lane].as_ref()).collect();
+                let members = members.ok_or_else(|| EvalError::new("an operand has no value on a running device"))?;
+                let root = match operands.get(op.result_count()).and_then(|roots| roots[group[0]].as_ref()) {
+                    Some(roots) => roots.get(i).as_i64().and_then(|r| usize::try_from(r).ok()),
+                    None => Some(0),
+                };
+                let root = root.and_then(|r| group.get(r)).copied();
+                let root = root.ok_or_else(|| EvalError::new("a root lies outside its group"))?;
+                result[root] = Some(combined(op, body.as_ref(), &members, group.first().copied(), cx)?);
+            }
+        }
+        Ok(results)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.collective_reduce\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({ \
+             ^bb0(%x: tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y : tensor<f32> \
+             stablehlo.return %s : tensor<f32> }) : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    /// It talks to other devices, whoever reads what it gives.
+    fn side_effect(&self, _: OpRef<'_>) -> bool {
+        true
+    }
+}
+
+impl CrossReplicaSum {
+    fn body(op: OpRef<'_>) -> Option<Body> {
+        let element = op.operand_tensor(0)?.element;
+        Some(Body::of(ScalarOp::Add, &[element, element], element))
+    }
+}
+
+impl OpDef for CrossReplicaSum {
+    fn name(&self) -> &'static str {
+        "stablehlo.cross-replica-sum"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        checked_groups(op, Mode::CrossReplica, ["C1", "C2", "C3"], &mut problems);
+        let operands = tensors(op, "I1", &mut problems);
+        if operands.len() > 1 {
+            problems.push(Problem::new(format!("expected one operand, found {}", operands.len())));
+        }
+        if problems.is_empty() { Ok(operands.into_iter().map(|(_, ty)| ty.clone().into()).collect()) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Collective)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        Some(pointwise_rule(op))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let groups = running_groups(op, Mode::CrossReplica, mask, cx)?;
+        let body = Self::body(op).ok_or_else(|| EvalError::new("expected a tensor"))?;
+        in_groups(op, operands, &groups, mask, |members| {
+            Ok(vec![combined(op, Some(&body), members, None, cx)?; members.len()])
+        })
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.cross-replica-sum\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        let groups = flat_groups(op, Mode::CrossReplica)?;
+        Some(Collective { kind: CollectiveKind::AllReduce, groups, dim: 0, concat_dim: 0, computation: Self::body(op) })
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+
+    fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
+        Some(ReductionKind::Sum)
+    }
+}
