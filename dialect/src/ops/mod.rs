@@ -184,7 +184,11 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::CHLO_ERF_INV,
     &elementwise::CHLO_LGAMMA,
     &elementwise::CHLO_DIGAMMA,
+    &elementwise::CHLO_BESSEL_I1E,
     &elementwise::CHLO_NEXT_AFTER,
+    &elementwise::CHLO_ZETA,
+    &elementwise::CHLO_POLYGAMMA,
+    &elementwise::CHLO_MULHI,
     &elementwise::Map,
     // shape
     &shape::BroadcastInDim,

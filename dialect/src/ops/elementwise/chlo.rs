@@ -3,7 +3,8 @@
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
-use super::formula::{Formula, formula, next_after};
+use super::formula::{Formula, formula, formula_of_two, next_after};
+use super::mulhi::mulhi;
 use super::{Classes, Compute, Linear, Pointwise, Typing};
 use crate::scalar::Comparison::Lt;
 use crate::scalar::ScalarOp::{self, *};
@@ -87,6 +88,7 @@ rows! {
     CHLO_ERF_INV "chlo.erf_inv" REAL, Formula::erf_inv, ["f32" "f32", "f64" "f64"];
     CHLO_LGAMMA "chlo.lgamma" REAL, Formula::lgamma, ["f32" "f32"];
     CHLO_DIGAMMA "chlo.digamma" REAL, Formula::digamma, ["f32" "f32"];
+    CHLO_BESSEL_I1E "chlo.bessel_i1e" REAL, Formula::bessel_i1e, ["f32" "f32", "f64" "f64"];
 }
 
 /// `chlo.next_after`
@@ -101,5 +103,44 @@ pub static CHLO_NEXT_AFTER: Pointwise = Pointwise {
     examples: &[
         "(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.next_after %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
         "(%a: tensor<6xbf16>, %b: tensor<6xbf16>) %r = chlo.next_after %a, %b : tensor<6xbf16>, tensor<6xbf16> -> tensor<6xbf16>",
+    ],
+};
+
+/// `chlo.zeta`
+pub static CHLO_ZETA: Pointwise = Pointwise {
+    name: "chlo.zeta",
+    arity: 2,
+    syntax: ARROW,
+    typing: REAL,
+    compute: Compute::Own(|op| formula_of_two(op, Formula::zeta)),
+    linear: Linear::No,
+    expands: true,
+    examples: &["(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.zeta %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>"],
+};
+
+/// `chlo.polygamma`
+pub static CHLO_POLYGAMMA: Pointwise = Pointwise {
+    name: "chlo.polygamma",
+    arity: 2,
+    syntax: ARROW,
+    typing: REAL,
+    compute: Compute::Own(|op| formula_of_two(op, Formula::polygamma)),
+    linear: Linear::No,
+    expands: true,
+    examples: &["(%a: tensor<4xf64>, %b: tensor<4xf64>) %r = chlo.polygamma %a, %b : tensor<4xf64>, tensor<4xf64> -> tensor<4xf64>"],
+};
+
+/// `chlo.mulhi`
+pub static CHLO_MULHI: Pointwise = Pointwise {
+    name: "chlo.mulhi",
+    arity: 2,
+    syntax: ARROW,
+    typing: Typing::Same(Classes::INTEGER),
+    compute: Compute::Own(mulhi),
+    linear: Linear::No,
+    expands: true,
+    examples: &[
+        "(%a: tensor<4xi8>, %b: tensor<4xi8>) %r = chlo.mulhi %a, %b : tensor<4xi8>, tensor<4xi8> -> tensor<4xi8>",
+        "(%a: tensor<4xui64>, %b: tensor<4xui64>) %r = chlo.mulhi %a, %b : tensor<4xui64>, tensor<4xui64> -> tensor<4xui64>",
     ],
 };

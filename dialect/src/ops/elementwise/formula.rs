@@ -13,11 +13,20 @@ pub(crate) struct Formula {
 
 /// The body of `f` over the op's operand: converted to the working type before, back after.
 pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
+    of_operands(op, 1, &|m, args| f(m, args[0]))
+}
+
+/// The same over two operands.
+pub(crate) fn formula_of_two(op: OpRef<'_>, f: fn(&mut Formula, Arg, Arg) -> Arg) -> Option<Body> {
+    of_operands(op, 2, &|m, args| f(m, args[0], args[1]))
+}
+
+fn of_operands(op: OpRef<'_>, count: usize, f: &dyn Fn(&mut Formula, &[Arg]) -> Arg) -> Option<Body> {
     let (from, to) = (op.operand_tensor(0)?.element, op.result_tensor(0)?.element);
     let ty = if from.is_float() && from != ElementType::F64 { ElementType::F32 } else { from };
-    let mut m = Formula { body: Body { inputs: vec![from], ..Body::default() }, ty };
-    let x = m.convert(Arg::Input(0), ty);
-    let result = f(&mut m, x);
+    let mut m = Formula { body: Body { inputs: vec![from; count], ..Body::default() }, ty };
+    let args: Vec<Arg> = (0..count).map(|i| m.convert(Arg::Input(i), ty)).collect();
+    let result = f(&mut m, &args);
     let result = m.convert(result, to);
     m.body.results = vec![result];
     super::known(&m.body).then_some(m.body)

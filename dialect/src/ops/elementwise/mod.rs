@@ -2,6 +2,7 @@
 //! computation ([`Body`]) says it all: kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are
 //! derived from it. Source: the StableHLO and CHLO specifications.
 
+mod bessel;
 mod bitcast;
 mod chlo;
 mod erf;
@@ -10,8 +11,10 @@ mod formula;
 mod gamma;
 mod inverse;
 mod map;
+mod mulhi;
 mod special;
 mod table;
+mod zeta;
 
 pub use bitcast::BitcastConvert;
 pub use chlo::*;
