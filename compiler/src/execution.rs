@@ -41,20 +41,29 @@ pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Ve
     Some((types(&signature.arguments), types(&signature.results)))
 }
 
-/// Runs a per-device program over global inputs, `calls` times.
-pub(crate) fn run(program: Program, inputs: &[Literal], backend: Backend, calls: usize) -> Result<Ran, Diagnostics> {
+/// Runs a per-device program over global inputs, `calls` times, on the devices of these numbers; on the first ones
+/// without any.
+pub(crate) fn run(
+    program: Program,
+    inputs: &[Literal],
+    backend: Backend,
+    calls: usize,
+    devices: &[u32],
+) -> Result<Ran, Diagnostics> {
+    let count = func::num_partitions(&program).max(1) as u32;
+    let ids = if devices.is_empty() { (0..count).collect() } else { devices.to_vec() };
     match backend {
-        Backend::Native => native(program, inputs, calls),
-        Backend::Reference => by_reference(program, inputs, calls),
+        Backend::Native => native(program, inputs, calls, ids),
+        Backend::Reference => by_reference(program, inputs, calls, &ids),
     }
 }
 
 /// A program of global values, on whole tensors.
 pub(crate) fn run_global(program: &Program, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-    reference::evaluate_global(program, inputs).map_err(evaluation_fault)
+    reference::evaluate_global(program, inputs).map_err(|e| evaluation_fault(e, &[]))
 }
 
-fn by_reference(mut program: Program, inputs: &[Literal], calls: usize) -> Result<Ran, Diagnostics> {
+fn by_reference(mut program: Program, inputs: &[Literal], calls: usize, ids: &[u32]) -> Result<Ran, Diagnostics> {
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
     let devices = func::num_partitions(&program).max(1) as usize;
     let cut = |(side, input): (_, &Literal)| -> Lanes {
@@ -65,39 +74,39 @@ fn by_reference(mut program: Program, inputs: &[Literal], calls: usize) -> Resul
     let (mut times, mut lanes) = (Vec::new(), Vec::new());
     for _ in 0..calls.max(1) {
         let start = Instant::now();
-        lanes = reference::evaluate(&program, "main", 1, devices, &arguments).map_err(evaluation_fault)?;
+        lanes = reference::evaluate(&program, "main", 1, devices, &arguments).map_err(|e| evaluation_fault(e, ids))?;
         times.push(start.elapsed());
     }
     let mut results = Vec::with_capacity(lanes.len());
     for (side, lanes) in signature.results.iter().zip(lanes) {
         let pieces: Option<Vec<Literal>> = lanes.into_iter().collect();
-        let missing = || evaluation_fault(EvalError::new("a device gave no value"));
+        let missing = || evaluation_fault(EvalError::new("a device gave no value"), ids);
         results.push(signature.layout(side).assemble(&pieces.ok_or_else(missing)?));
     }
     Ok(Ran { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
 }
 
 #[cfg(feature = "jit")]
-fn native(program: Program, inputs: &[Literal], calls: usize) -> Result<Ran, Diagnostics> {
+fn native(program: Program, inputs: &[Literal], calls: usize, ids: Vec<u32>) -> Result<Ran, Diagnostics> {
     use runtime::execute::Executable;
     let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
     let start = Instant::now();
     let executable = Executable::compile(program).map_err(one)?;
     let compile = start.elapsed();
-    let session = executable.session().map_err(one)?;
+    let session = executable.session_on(ids).map_err(one)?;
     let mut times = Vec::new();
     for _ in 0..calls.max(1) {
         // A program may write into its donated arguments.
         session.set_inputs(inputs).map_err(fault)?;
         let start = Instant::now();
-        session.run().map_err(fault)?;
+        session.run().map_err(one)?;
         times.push(start.elapsed());
     }
     Ok(Ran { results: session.results(), compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Literal], _: usize) -> Result<Ran, Diagnostics> {
+fn native(_: Program, _: &[Literal], _: usize, _: Vec<u32>) -> Result<Ran, Diagnostics> {
     Err(no_native())
 }
 
@@ -124,8 +133,13 @@ pub(crate) fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
     Err(no_native())
 }
 
-fn evaluation_fault(error: EvalError) -> Diagnostics {
-    one(Diagnostic::error("run", error.span, error.message))
+/// What went wrong, and on which device if there are several.
+fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
+    let message = match error.device.and_then(|d| ids.get(d)) {
+        Some(id) if ids.len() > 1 => format!("device {id} failed: {}", error.message),
+        _ => error.message,
+    };
+    one(Diagnostic::error("run", error.span, message))
 }
 
 fn no_signature() -> Diagnostics {

@@ -13,12 +13,14 @@ pub struct EvalError {
     pub op: Option<Box<str>>,
     /// The op, when it stands in a text.
     pub span: Span,
+    /// The device it happened on, by its number in the program, where it was one alone.
+    pub device: Option<usize>,
 }
 
 impl EvalError {
     /// At no particular place; the evaluator adds the op's.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), op: None, span: Span::default() }
+        Self { message: message.into(), op: None, span: Span::default(), device: None }
     }
 
     /// In `op`, unless it is known to have happened in an op inside.
@@ -154,7 +156,8 @@ pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Co
         let args: Option<Vec<Literal>> = operands.iter().map(|o| o[lane].clone()).collect();
         let args = args.ok_or_else(|| EvalError::new("an operand has no value on a running device"))?;
         cx.set_lane(lane);
-        for (r, value) in op.def().evaluate(op, &args, cx)?.into_iter().enumerate() {
+        let values = op.def().evaluate(op, &args, cx).map_err(|e| EvalError { device: e.device.or(Some(lane)), ..e })?;
+        for (r, value) in values.into_iter().enumerate() {
             results[r][lane] = Some(value);
         }
     }

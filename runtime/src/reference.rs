@@ -75,7 +75,7 @@ pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<
 pub fn evaluate_op(program: &Program, op: Op, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let mut machine = Machine::new(program, 1, 1, Limits::default());
     let view = program.view(op);
-    view.def().evaluate(view, operands, &mut machine)
+    view.def().evaluate(view, operands, &mut machine).map_err(|e| e.within(view))
 }
 
 fn no_function(program: &Program, name: &str) -> EvalError {

@@ -41,7 +41,7 @@ fn check(text: &str) {
     let executable = Executable::compile(program).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
     let session = executable.session().expect("memory");
     session.set_inputs(&inputs).expect("inputs fit");
-    session.run().expect("runs");
+    session.run().unwrap_or_else(|d| panic!("{d:?}"));
     for (r, (got, want)) in session.results().iter().zip(&expected).enumerate() {
         assert_eq!(got.ty(), want.ty());
         for i in 0..want.len() {

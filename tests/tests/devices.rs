@@ -65,7 +65,6 @@ fn greedy_plans_give_what_jax_computed() {
 }
 
 /// A product reduced over one axis and gathered over the other, on `rows * columns` devices: exact in f32.
-#[cfg(feature = "jit")]
 fn grid(rows: usize, columns: usize) -> String {
     let n = rows * columns;
     format!(
@@ -103,4 +102,24 @@ fn without_native_execution_run_says_how_to() {
     assert_eq!((code, said.contains("result 0: tensor<2xi32>")), (0, true), "{said}");
     let (code, said) = shardc(&["compile", "--emit", "llvm", "-"], program);
     assert_eq!((code, said.contains("built without native execution")), (1, true), "{said}");
+}
+
+/// Every kind of run names the device that fails by the number `--devices` gives it, and the op.
+#[test]
+fn devices_are_called_by_their_numbers() {
+    let lit = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("lit-tests").join("run/devices.mlir");
+    let lit = lit.to_string_lossy();
+    let ways: &[&[&str]] = if cfg!(feature = "jit") { &[&[], &["--interpret"]] } else { &[&["--interpret"]] };
+    for how in ways {
+        for (list, failed) in [("15,14,13,12", 12), ("7,5,3,9", 9)] {
+            let (code, said) = shardc(&[&["run", "--devices", list, &lit], *how].concat(), "");
+            let line = said.lines().next().unwrap_or_default();
+            assert_eq!((code, line), (1, format!("error[run]: device {failed} failed: element 0 is 3, expected 2 (exactly); 1 of 1 elements differ").as_str()));
+            assert!(said.contains("devices.mlir:"), "{said}");
+        }
+    }
+    // Results don't depend on them.
+    let run = |devices: &str| shardc(&["run", "--interpret", "--devices", devices, "-"], &grid(2, 2));
+    let (a, b) = (run("0,1,2,3"), run("15,14,13,12"));
+    assert_eq!((a.0, &a.1), (0, &b.1));
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let original = pipeline::parse(session, &source)?;
     let backend = if args.interpret || !HAS_NATIVE { Backend::Reference } else { Backend::Native };
     let want = said(session, &source, execution::run_global(&original, &inputs))?;
-    let got = said(session, &source, execution::run(device, &inputs, backend, 1))?.results;
+    let got = said(session, &source, execution::run(device, &inputs, backend, 1, &[]))?.results;
     let mut text = String::new();
     let mismatches: Vec<Option<Mismatch>> =
         got.iter().zip(&want).map(|(g, w)| compare(g, w, Tolerance::default())).collect();
@@ -113,7 +113,7 @@ fn culprit(
     let whole = said(session, source, execution::run_global(&exposed, inputs))?;
     let rest = pipeline::steps_between(session, Some(Stage::Planned), Stage::PerDevice, &args.knobs)?;
     pipeline::run(session, source, &mut exposed, &rest)?;
-    let pieces = said(session, source, execution::run(exposed, inputs, Backend::Reference, 1))?.results;
+    let pieces = said(session, source, execution::run(exposed, inputs, Backend::Reference, 1, &[]))?.results;
     let first = (0..ops.len()).find_map(|i| {
         let at = whole.len() - ops.len() + i;
         compare(&pieces[at], &whole[at], Tolerance::default()).map(|m| (ops[i], m))

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     /// Run by the reference evaluator: slow, and what everything else is judged by
     #[arg(long)]
     interpret: bool,
-    /// The simulated devices to run on, in the order of the mesh's device numbers
+    /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let ran = match execution::run(program.clone(), &inputs, backend, calls) {
+    let ran = match execution::run(program.clone(), &inputs, backend, calls, &args.devices) {
         Ok(ran) => ran,
         Err(diagnostics) => {
             session.report(&source, &diagnostics)?;

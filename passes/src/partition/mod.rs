@@ -158,17 +158,21 @@ impl Partition<'_> {
         let mut ops = Vec::new();
         let mut positions = Positions::default();
         for op in self.program.block_ops(old).to_vec() {
-            let (first, span) = (ops.len(), self.program.op(op).span);
-            self.op(op, &mut ops, &mut positions);
-            // What goes wrong at run time is told where the global op stands.
-            for &local in &ops[first..] {
-                let data = self.program.op_mut(local);
-                if data.span.is_empty() {
-                    data.span = span;
-                }
-            }
+            self.op_with_span(op, &mut ops, &mut positions);
         }
         self.program.set_block_ops(new, ops);
+    }
+
+    /// Partitions an op; what goes wrong at run time is told where it stands.
+    fn op_with_span(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
+        let (first, span) = (ops.len(), self.program.op(op).span);
+        self.op(op, ops, positions);
+        for &local in &ops[first..] {
+            let data = self.program.op_mut(local);
+            if data.span.is_empty() {
+                data.span = span;
+            }
+        }
     }
 
     fn op(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
@@ -305,7 +309,7 @@ impl Partition<'_> {
         let inside = self.program.block_ops(body).to_vec();
         let Some((&last, body_ops)) = inside.split_last() else { return };
         for &inner in body_ops {
-            self.op(inner, ops, positions);
+            self.op_with_span(inner, ops, positions);
         }
         let returned = self.program.op(last).operands.clone();
         for (i, v) in returned.iter().enumerate() {

@@ -32,6 +32,8 @@ struct Group {
 
 #[derive(Default)]
 struct Devices {
+    /// What messages call them.
+    ids: Vec<u32>,
     waiting: usize,
     left: Vec<bool>,
     failure: Option<String>,
@@ -51,6 +53,11 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     /// For `devices` devices and these collectives.
     pub fn new(devices: usize, sites: &[Site]) -> Self {
+        Self::on((0..devices as u32).collect(), sites)
+    }
+
+    /// For devices that messages call by these numbers, and these collectives.
+    pub fn on(ids: Vec<u32>, sites: &[Site]) -> Self {
         let group = |members: &Vec<usize>| Group {
             members: members.clone(),
             meeting: Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() }),
@@ -58,7 +65,7 @@ impl Shared {
         };
         Self {
             sites: sites.iter().map(|s| (s.name.clone(), s.groups.iter().map(group).collect())).collect(),
-            devices: Mutex::new(Devices { left: vec![false; devices], ..Devices::default() }),
+            devices: Mutex::new(Devices { left: vec![false; ids.len()], ids, ..Devices::default() }),
             failed: AtomicBool::new(false),
         }
     }
@@ -93,7 +100,9 @@ impl Shared {
             let gone = devices.left.iter().filter(|l| **l).count();
             let absent = group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
             match absent {
-                Some((_, m)) => Some(format!("device {m} ended before it took part in {}", self.sites[site].0)),
+                Some((_, &m)) => {
+                    Some(format!("device {} ended before it took part in {}", devices.ids[m], self.sites[site].0))
+                }
                 None if devices.waiting + gone == devices.left.len() => {
                     Some(format!("all devices wait for each other, one of them at {}", self.sites[site].0))
                 }
@@ -184,6 +193,7 @@ impl Transport for Shared {
         let message = {
             let mut devices = lock(&self.devices);
             devices.left[device] = true;
+            let device = devices.ids[device];
             let gone = devices.left.iter().filter(|l| **l).count();
             match failure {
                 Some(f) => Some(format!("device {device} failed: {f}")),

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use dialect::diagnostic::Diagnostic;
+use dialect::diagnostic::{Diagnostic, Span};
+use dialect::eval::EvalError;
 use dialect::ir::Program;
 use dialect::kernel::External;
 use dialect::literal::Literal;
@@ -33,6 +34,8 @@ pub struct Executable {
 /// The memory of all devices, and what has been put there.
 pub struct Session<'e> {
     executable: &'e Executable,
+    /// What messages call the devices.
+    ids: Vec<u32>,
     arenas: Vec<Arena>,
 }
 
@@ -87,6 +90,16 @@ impl Executable {
 
     /// The memory of all devices, constants in place.
     pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
+        self.session_on((0..self.devices as u32).collect())
+    }
+
+    /// The memory of the devices of these numbers, one for each of the program's in order; they name threads and stand
+    /// in messages, and the results don't depend on them.
+    pub fn session_on(&self, ids: Vec<u32>) -> Result<Session<'_>, Diagnostic> {
+        if ids.len() != self.devices {
+            let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
+            return Err(Diagnostic::error("run", Default::default(), message));
+        }
         let arenas: Option<Vec<Arena>> = (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect();
         let arenas = arenas.ok_or_else(|| {
             let message = format!("{} devices of {} bytes each don't fit in memory", self.devices, self.arena_bytes);
@@ -96,7 +109,7 @@ impl Executable {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        Ok(Session { executable: self, arenas })
+        Ok(Session { executable: self, ids, arenas })
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
@@ -123,26 +136,33 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs the program once on all devices.
-    pub fn run(&self) -> Result<(), String> {
+    /// Runs the program once on all devices. An error says which device failed first, and at which op.
+    pub fn run(&self) -> Result<(), Diagnostic> {
         let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
-        let transport = Shared::new(self.arenas.len(), &sites);
+        let transport = Shared::on(self.ids.clone(), &sites);
         let transport = &transport;
-        let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let results: Vec<Result<(), Fault>> = std::thread::scope(|scope| {
             let spawn = |device: usize| {
-                let builder = std::thread::Builder::new().name(format!("device {device}")).stack_size(1 << 20);
+                let builder = std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
                 let thread = builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main());
                 // The devices that do run must not wait for one that never will.
                 thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
             };
             let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
-            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), String>>>| match h {
-                Ok(h) => h.join().unwrap_or_else(|_| Err("a device stopped unexpectedly".to_owned())),
-                Err(e) => Err(format!("no thread for a device: {e}")),
+            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), Fault>>>| match h {
+                Ok(h) => h.join().unwrap_or_else(|_| Err("a device stopped unexpectedly".to_owned().into())),
+                Err(e) => Err(format!("no thread for a device: {e}").into()),
             };
             handles.into_iter().map(join).collect()
         });
-        results.into_iter().collect()
+        // The device that failed by itself knows where; the others only heard of it.
+        let faults: Vec<(usize, Fault)> = results.into_iter().enumerate().filter_map(|(d, r)| Some((d, r.err()?))).collect();
+        let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else { return Ok(()) };
+        let message = match fault.span {
+            Some(_) if self.ids.len() > 1 => format!("device {} failed: {}", self.ids[*device], fault.message),
+            _ => fault.message.clone(),
+        };
+        Err(Diagnostic::error("run", fault.span.unwrap_or_default(), message))
     }
 
     /// Puts the devices' results together.
@@ -154,6 +174,19 @@ impl Session<'_> {
             layout.assemble(&self.arenas.iter().map(piece).collect::<Vec<_>>())
         };
         e.results.iter().enumerate().map(result).collect()
+    }
+}
+
+/// Why a device stopped.
+struct Fault {
+    message: String,
+    /// The op, when it happened on this device.
+    span: Option<Span>,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self { message, span: None }
     }
 }
 
@@ -178,11 +211,11 @@ struct Device<'s> {
 }
 
 impl Device<'_> {
-    fn main(&self) -> Result<(), String> {
+    fn main(&self) -> Result<(), Fault> {
         // Whatever ends this thread, the others must not wait for it.
         let mut leaving = Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
         let result = self.steps(&self.session.executable.lowered.steps);
-        leaving.failure = result.as_ref().err().cloned();
+        leaving.failure = result.as_ref().err().map(|fault| fault.message.clone());
         result
     }
 
@@ -194,11 +227,11 @@ impl Device<'_> {
         self.session.executable.slot(slot)
     }
 
-    fn steps(&self, steps: &[Step]) -> Result<(), String> {
+    fn steps(&self, steps: &[Step]) -> Result<(), Fault> {
         steps.iter().try_for_each(|s| self.step(s))
     }
 
-    fn step(&self, step: &Step) -> Result<(), String> {
+    fn step(&self, step: &Step) -> Result<(), Fault> {
         let e = self.session.executable;
         let arena = self.arena();
         match step {
@@ -236,7 +269,8 @@ impl Device<'_> {
                     Literal::from_bytes(slot.element, &slot.shape, arena.read(slot.offset, slot.bytes))
                 };
                 let operands: Vec<Literal> = operands.iter().map(literal).collect();
-                let values = crate::reference::evaluate_op(&e.program, *op, &operands).map_err(|err| err.message)?;
+                let fault = |e: EvalError| Fault { message: e.message, span: Some(e.span) };
+                let values = crate::reference::evaluate_op(&e.program, *op, &operands).map_err(fault)?;
                 for (slot, value) in results.iter().zip(values) {
                     arena.write(self.slot(*slot).offset, &value.dense_bytes());
                 }
