@@ -38,7 +38,7 @@ fn parsed(text: &str) -> Program {
 fn planned(text: &str, search: Search) -> Program {
     let mut program = parsed(text);
     let mut diagnostics = Diagnostics::default();
-    let report = plan(&mut program, &PlanOptions { search, cost: None }, &mut diagnostics);
+    let report = plan(&mut program, &PlanOptions { search, ..PlanOptions::default() }, &mut diagnostics);
     dialect::verify(&program, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
     assert!(report.seconds <= report.greedy_seconds);

@@ -9,19 +9,11 @@ use super::strategy::Strategy;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Rates of the arithmetic between collectives.
+/// Rates of the work between collectives besides arithmetic.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Rates {
-    /// Floating-point operations a second.
-    pub(super) flops: f64,
     /// Bytes of memory a second.
     pub(super) memory: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        Self { flops: 2e14, memory: 1e12 }
-    }
 }
 
 /// Modelled cost of a plan; loops count as often as they are thought to run.
@@ -33,6 +25,13 @@ pub(super) struct Cost {
     pub(super) bytes: f64,
     /// Seconds of arithmetic and of writing results.
     pub(super) work: f64,
+}
+
+impl Cost {
+    /// Seconds of both.
+    pub(super) fn total(&self) -> f64 {
+        self.seconds + self.work
+    }
 }
 
 /// One strategy for every op that has a model, and the places that follow.
@@ -94,7 +93,7 @@ impl Graph {
             let v = &self.values[(*v)? as usize];
             Some(space.local_bytes(v.ty, at))
         });
-        node.flops / rates.flops / ways + written.sum::<f64>() / rates.memory
+        node.seconds / ways + written.sum::<f64>() / rates.memory
     }
 
     /// The cost of a plan.

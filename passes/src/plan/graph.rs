@@ -11,13 +11,12 @@ use dialect::ops::{func, sharding};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
+
 use super::distribution::{Distribution, Grid, Part};
 use super::homes::{self, Homes};
 use super::model::{Model, Models, anywhere};
 use super::space::{Anywhere, Dist, Space, Type};
-
-/// How often a loop runs whose trip count is not known.
-const LOOP_WEIGHT: f64 = 8.0;
 
 /// One op.
 pub(super) struct Node {
@@ -28,8 +27,8 @@ pub(super) struct Node {
     /// Positions among the graph's values; `None` for what is no tensor.
     pub(super) operands: SmallVec<[Option<u32>; 3]>,
     pub(super) results: SmallVec<[Option<u32>; 1]>,
-    /// Floating-point operations of the whole op.
-    pub(super) flops: f64,
+    /// Seconds one device would need for the arithmetic of the whole op.
+    pub(super) seconds: f64,
     /// How often it runs.
     pub(super) weight: f64,
 }
@@ -72,6 +71,7 @@ pub(super) struct Reader<'a, 's> {
     pub(super) models: &'a mut Models,
     pub(super) space: &'a mut Space<'s>,
     pub(super) diagnostics: &'a mut Diagnostics,
+    pub(super) machine: &'a Machine,
     pub(super) graph: Graph,
     pub(super) weight: f64,
 }
@@ -122,10 +122,19 @@ impl Reader<'_, '_> {
         }
         let results: Vec<Value> = self.program.results(op).collect();
         let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((index, i as u32)))).collect();
-        let (model, flops) = model.map_or((None, 0.0), |m| (Some(m.0), m.1));
-        self.graph.ops.push(Node { model, fixed, operands, results, flops, weight: self.weight });
+        let (model, seconds) = model.map_or((None, 0.0), |(m, flops)| (Some(m), self.arithmetic(op, flops)));
+        self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight });
         self.graph.op_at.insert(op, index);
         index
+    }
+
+    fn arithmetic(&self, op: Op, flops: f64) -> f64 {
+        if flops == 0.0 {
+            return 0.0;
+        }
+        let view = self.program.view(op);
+        let element = |i: usize| view.operand_tensor(i).or(view.operand_tensor(0)).map_or("f32", |t| t.element.text().unwrap_or("f32"));
+        flops / self.machine.peak_flops(Precision::of_product(element(0), element(1)))
     }
 
     fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
@@ -183,7 +192,7 @@ impl Reader<'_, '_> {
     fn whole_loop(&mut self, op: Op, carried: &[Distribution]) {
         let view = self.program.view(op);
         let outside = self.weight;
-        self.weight *= LOOP_WEIGHT;
+        self.weight *= trip_count(view).map_or(UNKNOWN_TRIP_COUNT as f64, |n| n as f64);
         if let Some(block) = view.block(0) {
             self.block(block, carried, &[Distribution::replicated(0)]);
         }

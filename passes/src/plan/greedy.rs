@@ -48,7 +48,7 @@ pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, plac
                             .iter()
                             .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v as usize].anywhere))
                             .collect();
-                        let found = choose(models, model, node.flops, &situation, &free, space, placer, rates);
+                        let found = choose(models, model, node.seconds, &situation, &free, space, placer, rates);
                         known.insert(situation, found.clone());
                         found
                     }
@@ -79,7 +79,7 @@ pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, plac
 fn choose(
     models: &Models,
     model: Model,
-    flops: f64,
+    arithmetic: f64,
     situation: &Situation,
     free: &[Anywhere],
     space: &mut Space<'_>,
@@ -93,7 +93,7 @@ fn choose(
     for strategy in candidates(&meaning, tensors, free, space) {
         let places: Places = placer.places(models, space, model, &strategy);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        let mut seconds = flops / rates.flops / meaning.ways(&strategy);
+        let mut seconds = arithmetic / meaning.ways(&strategy);
         for (i, &at) in places.operands.iter().enumerate() {
             let (Some(ty), have) = &tensors[i] else { continue };
             if !space.is_free(free[i], at) {

@@ -9,12 +9,15 @@
 mod choice;
 pub mod cost;
 pub mod distribution;
+mod egraph;
 mod emit;
 mod graph;
 mod greedy;
 mod homes;
 mod linear;
+pub mod machine_cost;
 mod model;
+mod peak;
 pub mod reshard;
 mod search;
 pub mod space;
@@ -32,14 +35,15 @@ use dialect::ops::func::Signature;
 use dialect::ops::{func, sharding};
 use dialect::sharding::MeshRef;
 
+use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use choice::{Placer, Rates};
-use cost::{CollectiveCost, Flat};
 use distribution::{Distribution, Grid, Part};
 use emit::Emit;
 use graph::{Graph, Reader};
 use homes::Homes;
+use machine_cost::MachineCost;
 use model::Models;
 use space::Space;
 
@@ -54,27 +58,24 @@ pub enum Search {
 }
 
 /// What the plan is asked for.
-pub struct PlanOptions<'a> {
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct PlanOptions {
     /// How far it looks.
     pub search: Search,
-    /// What collectives cost; the flat model when `None`.
-    pub cost: Option<&'a dyn CollectiveCost>,
-}
-
-impl Default for PlanOptions<'_> {
-    fn default() -> Self {
-        Self { search: Search::Full, cost: None }
-    }
+    /// What runs it.
+    pub target: Target,
+    /// Bytes a device may hold at once; without it the target's memory, or what the greedy plan needs if that is more.
+    pub memory: Option<u64>,
 }
 
 /// What the plan costs under its model, once through the program: loops count as often as they are thought to run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PlanReport {
-    /// Seconds of communication of the greedy plan.
+    /// Seconds of communication and work of the greedy plan.
     pub greedy_seconds: f64,
     /// Bytes a device moves in it.
     pub greedy_bytes: f64,
-    /// Seconds of communication of the plan chosen.
+    /// Seconds of communication and work of the plan chosen.
     pub seconds: f64,
     /// Bytes a device moves in it.
     pub bytes: f64,
@@ -84,20 +85,40 @@ pub struct PlanReport {
 pub static PASS: Pass = Pass {
     name: "plan",
     doc: "Choose where every value lies and write each change of distribution as an sdy collective.",
-    options: &[OptionDef {
-        name: "plan",
-        ty: OptionType::Choice(&["full", "greedy"]),
-        default: "full",
-        doc: "Choose for the whole program, or for each op alone.",
-    }],
+    options: &[
+        OptionDef {
+            name: "search",
+            ty: OptionType::Choice(&["full", "greedy"]),
+            default: "full",
+            doc: "Choose for the whole program, or for each op alone.",
+        },
+        OptionDef {
+            name: "target",
+            ty: OptionType::Text,
+            default: "flat",
+            doc: "What runs it: flat, or a slice of TPUs like v5e:4x2.",
+        },
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; the target's memory without it.",
+        },
+    ],
     run: |program, options, diagnostics| {
-        let search = if options.text("plan") == "greedy" { Search::Greedy } else { Search::Full };
-        plan(program, &PlanOptions { search, cost: None }, diagnostics);
+        let search = if options.text("search") == "greedy" { Search::Greedy } else { Search::Full };
+        match Target::parse(options.text("target")) {
+            Ok(target) => {
+                let options = PlanOptions { search, target, memory: options.bytes("memory") };
+                plan(program, &options, diagnostics);
+            }
+            Err(fault) => diagnostics.push(Diagnostic::error("plan", Span::default(), fault.to_string())),
+        }
     },
 };
 
 /// Plans `program`.
-pub fn plan(program: &mut Program, options: &PlanOptions<'_>, diagnostics: &mut Diagnostics) -> PlanReport {
+pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diagnostics) -> PlanReport {
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error("plan", Span::default(), "the module has no function @main");
         diagnostics.push(d.note("name the function to plan main"));
@@ -109,10 +130,20 @@ pub fn plan(program: &mut Program, options: &PlanOptions<'_>, diagnostics: &mut 
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
-    let flat = Flat::default();
+    let sizes: Vec<u64> = grid.sizes().map(u64::from).collect();
+    let machine = match Machine::new(options.target, &sizes) {
+        Ok(machine) => machine,
+        Err(fault) => {
+            let d = Diagnostic::error("plan", Span::default(), fault.message);
+            diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
+            return PlanReport::default();
+        }
+    };
+    let cost = MachineCost::new(&machine);
     let (args, wanted) = graph::signature(program, &grid, &homes, main, block, diagnostics);
-    let mut pass = Planner { homes: &homes, models: Models::default(), diagnostics, report: PlanReport::default() };
-    let mut space = Space::new(&grid, options.cost.unwrap_or(&flat));
+    let mut space = Space::new(&grid, &cost);
+    let (models, report) = (Models::default(), PlanReport::default());
+    let mut pass = Planner { homes: &homes, models, diagnostics, report, options, machine: &machine };
     pass.block(program, &mut space, block, &args, &wanted);
     let report = pass.report;
     state_signature(program, &grid, main, &args, &wanted);
@@ -126,6 +157,8 @@ struct Planner<'a> {
     models: Models,
     diagnostics: &'a mut Diagnostics,
     report: PlanReport,
+    options: &'a PlanOptions,
+    machine: &'a Machine,
 }
 
 impl Planner<'_> {
@@ -138,23 +171,35 @@ impl Planner<'_> {
         args: &[Distribution],
         wanted: &[Distribution],
     ) {
-        let (homes, models, diagnostics) = (self.homes, &mut self.models, &mut *self.diagnostics);
-        let mut reader =
-            Reader { program, homes, models, space, diagnostics, graph: Graph::default(), weight: 1.0 };
-        reader.block(block, args, wanted);
-        let graph = reader.graph;
+        let graph = {
+            let (homes, models, diagnostics) = (self.homes, &mut self.models, &mut *self.diagnostics);
+            let (machine, graph) = (self.machine, Graph::default());
+            let mut reader = Reader { program, homes, models, space, diagnostics, machine, graph, weight: 1.0 };
+            reader.block(block, args, wanted);
+            reader.graph
+        };
         if self.diagnostics.has_errors() {
             return;
         }
-        let (mut placer, rates) = (Placer::default(), Rates::default());
-        let greedy = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
-        let cost = graph.cost(space, &self.models, rates, &greedy);
-        self.report.greedy_seconds += cost.seconds;
-        self.report.greedy_bytes += cost.bytes;
-        self.report.seconds += cost.seconds;
-        self.report.bytes += cost.bytes;
+        let rates = Rates { memory: self.machine.memory_bandwidth() };
+        let mut placer = Placer::default();
+        let mut choice = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
+        let greedy = graph.cost(space, &self.models, rates, &choice);
+        let mut best = greedy;
+        if self.options.search == Search::Full {
+            let limit = match self.options.memory {
+                Some(bytes) => bytes as f64,
+                None => graph.peak(space, &choice).max(self.machine.memory_bytes() as f64),
+            };
+            choice = egraph::improve(&graph, space, &self.models, &mut placer, rates, choice, limit);
+            best = graph.cost(space, &self.models, rates, &choice);
+        }
+        self.report.greedy_seconds += greedy.total();
+        self.report.greedy_bytes += greedy.bytes;
+        self.report.seconds += best.total();
+        self.report.bytes += best.bytes;
         let mut partly_manual: Vec<Op> = Vec::new();
-        Emit::new(program, &graph, &greedy.places, space, &mut |_, op| partly_manual.push(op)).block(block);
+        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
         for op in partly_manual {
             self.inside(program, space, op);
         }

@@ -52,6 +52,11 @@ impl<'a> Resharder<'a> {
         self.manual
     }
 
+    /// Seconds of one step.
+    pub fn step_seconds(&self, ty: &TensorType, from: &Distribution, to: &Distribution, kind: &StepKind) -> f64 {
+        Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
+    }
+
     /// The cheapest steps from `from` to `to`, both for values of type `ty`.
     pub fn sequence(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Sequence {
         let steps = self.solve(ty, from, to);

@@ -135,6 +135,11 @@ impl<'a> Space<'a> {
         if from == to { 0.0 } else { self.sequence(ty, from, to).seconds }
     }
 
+    /// Seconds of one step of a value at `from`.
+    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &StepKind) -> f64 {
+        self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
+    }
+
     /// Whether a value that is made like `anywhere` says costs nothing at `to`.
     pub fn is_free(&self, anywhere: Anywhere, to: Dist) -> bool {
         let to = self.distribution(to);

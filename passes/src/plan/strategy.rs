@@ -70,6 +70,33 @@ impl OpModel {
         strategy
     }
 
+    /// The strategy nearest to `strategy` that cuts tensor `tensor` (operands counted before results) as `at` does: other
+    /// factors give up axes that are needed there. `None` when no strategy does.
+    pub fn adopting(&self, strategy: &Strategy, tensor: usize, at: &Distribution) -> Option<Strategy> {
+        let factors = self.tensor(tensor);
+        let mut next = strategy.clone();
+        let mut taken = Parts::new();
+        factors.iter().flatten().for_each(|&f| next.factors[f as usize].clear());
+        for (f, parts) in self.project(factors, at) {
+            if !parts.is_empty() && !self.divisible(f) {
+                return None;
+            }
+            taken.extend(parts.iter().copied());
+            next.factors[f] = parts;
+        }
+        if taken.iter().any(|p| next.through.iter().any(|q| q.overlaps(*p))) {
+            return None;
+        }
+        for f in (0..next.factors.len()).filter(|&f| !factors.iter().flatten().any(|&g| g as usize == f)) {
+            let axes = &mut next.factors[f];
+            let first = axes.iter().position(|p| taken.iter().any(|q| q.overlaps(*p)));
+            axes.truncate(first.unwrap_or(axes.len()));
+        }
+        self.legalize(&mut next);
+        let place = |f: &SmallVec<[u32; 1]>| merge_parts(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
+        (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
+    }
+
     fn tensor(&self, tensor: usize) -> &TensorFactors {
         let operands = self.rule.operands.len();
         if tensor < operands { &self.rule.operands[tensor] } else { &self.rule.results[tensor - operands] }
