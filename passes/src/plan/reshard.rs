@@ -253,7 +253,7 @@ impl Atoms {
 
     fn list(&self, parts: &[Part]) -> List {
         let inside = |p: &Part, a: &Part| p.axis == a.axis && p.pre <= a.pre && a.end() <= p.end();
-        let mut list = List::new();
+        let mut list = List::default();
         for part in parts {
             list.extend((0..self.parts.len()).filter(|&a| inside(part, &self.parts[a])).map(|a| a as u8));
         }

@@ -21,14 +21,65 @@ const MAX_STATES: usize = 400;
 /// Arrangements a permute is tried with.
 const MAX_PERMUTES: usize = 12;
 
-/// Atoms of one dimension, major first.
-pub(super) type List = SmallVec<[u8; 6]>;
+/// Atoms of one dimension, major first: at most [`MAX_ATOMS`], in place, since states are copied all the time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct List {
+    len: u8,
+    /// Zero beyond the length.
+    atoms: [u8; MAX_ATOMS],
+}
+
+impl List {
+    pub(super) fn push(&mut self, atom: u8) {
+        if usize::from(self.len) < MAX_ATOMS {
+            self.atoms[usize::from(self.len)] = atom;
+            self.len += 1;
+        }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        for i in len..usize::from(self.len) {
+            self.atoms[i] = 0;
+        }
+        self.len = self.len.min(len as u8);
+    }
+
+    fn pop(&mut self) {
+        self.truncate(usize::from(self.len).saturating_sub(1));
+    }
+
+    pub(super) fn extend(&mut self, atoms: impl IntoIterator<Item = u8>) {
+        atoms.into_iter().for_each(|a| self.push(a));
+    }
+}
+
+impl std::ops::Deref for List {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.atoms[..usize::from(self.len)]
+    }
+}
+
+impl FromIterator<u8> for List {
+    fn from_iter<I: IntoIterator<Item = u8>>(atoms: I) -> Self {
+        let mut list = Self::default();
+        list.extend(atoms);
+        list
+    }
+}
 
 /// Which atoms cut each dimension, and the set of those that are unreduced.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
     pub(super) dims: SmallVec<[List; 4]>,
     pub(super) unreduced: u16,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { dims: SmallVec::from_slice(&self.dims), unreduced: self.unreduced }
+    }
 }
 
 /// How a state was reached.
@@ -182,7 +233,7 @@ impl Problem<'_> {
     }
 
     fn free(&self, state: &State) -> SmallVec<[u8; 8]> {
-        let used = state.dims.iter().flatten().fold(state.unreduced, |m, &a| m | 1 << a);
+        let used = state.dims.iter().flat_map(|l| l.iter()).fold(state.unreduced, |m, &a| m | 1 << a);
         (0..self.atoms.len() as u8).filter(|a| used & (1 << a) == 0).collect()
     }
 
@@ -220,7 +271,7 @@ impl Problem<'_> {
         }
         let free = self.free(state).iter().fold(0u16, |m, &a| m | 1 << a) & wanted;
         if free != 0 {
-            let next = State { dims: state.dims.clone(), unreduced: state.unreduced | free };
+            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced | free };
             out.push((Edge::ToUnreduced, next, 0.0));
         }
         for d in 0..state.dims.len() {
@@ -240,7 +291,7 @@ impl Problem<'_> {
         let atoms: SmallVec<[u8; 8]> = (0..self.atoms.len() as u8).filter(|a| pending & (1 << a) != 0).collect();
         let mut reduce = |set: &[u8]| {
             let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
-            let next = State { dims: state.dims.clone(), unreduced: state.unreduced & !mask };
+            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
             let price = self.seconds(Collective::AllReduce, state, &next, set);
             out.push((Edge::AllReduce, next, price));
         };
@@ -266,7 +317,7 @@ impl Problem<'_> {
         }
         // All that the target wants next in its dimensions, at once.
         let mut next = state.clone();
-        let mut moved = List::new();
+        let mut moved = List::default();
         for d in 0..state.dims.len() {
             while let Some(&a) = self.wanted(&next, d)
                 && atoms.contains(&a)
@@ -284,7 +335,7 @@ impl Problem<'_> {
     /// The target's next atom in a dimension that agrees with it so far.
     fn wanted<'s>(&'s self, state: &State, d: usize) -> Option<&'s u8> {
         let target = &self.to.dims[d];
-        target.starts_with(&state.dims[d]).then(|| target.get(state.dims[d].len())).flatten()
+        target.starts_with(&state.dims[d]).then(|| target.get(state.dims[d].len()))?
     }
 
     fn gathers(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
@@ -293,10 +344,10 @@ impl Problem<'_> {
             out.push((Edge::Gather, next, price));
         };
         let mut all = state.clone();
-        let (mut moved, mut dims) = (List::new(), 0);
+        let (mut moved, mut dims) = (List::default(), 0);
         for d in 0..state.dims.len() {
             let list = &state.dims[d];
-            let common = list.iter().zip(&self.to.dims[d]).take_while(|(a, b)| a == b).count();
+            let common = list.iter().zip(self.to.dims[d].iter()).take_while(|(a, b)| a == b).count();
             for keep in 0..list.len() {
                 if self.allowed(d, &list[..keep]) && self.aligned(d, list, keep) {
                     let mut next = state.clone();
@@ -306,7 +357,7 @@ impl Problem<'_> {
             }
             if common < list.len() && self.aligned(d, list, common) && self.allowed(d, &list[..common]) {
                 all.dims[d].truncate(common);
-                moved.extend_from_slice(&list[common..]);
+                moved.extend(list[common..].iter().copied());
                 dims += 1;
             }
         }
@@ -328,8 +379,9 @@ impl Problem<'_> {
             for keep in 0..state.dims[d].len() {
                 for e in (0..state.dims.len()).filter(|&e| e != d) {
                     let mut next = state.clone();
-                    let moved: List = next.dims[d].drain(keep..).collect();
-                    next.dims[e].extend_from_slice(&moved);
+                    let moved: List = state.dims[d][keep..].iter().copied().collect();
+                    next.dims[d].truncate(keep);
+                    next.dims[e].extend(moved.iter().copied());
                     exchange(next, &moved);
                 }
             }
@@ -346,7 +398,7 @@ impl Problem<'_> {
         let mut may_leave = u16::MAX;
         loop {
             let mut next = state.clone();
-            let mut moved = List::new();
+            let mut moved = List::default();
             for d in (0..state.dims.len()).filter(|&d| receives[d]) {
                 while let Some(&a) = self.wanted(&next, d) {
                     let movable = may_leave & (1 << a) != 0
@@ -382,12 +434,12 @@ impl Problem<'_> {
         }
         let pool = (0..self.atoms.len() as u8).fold(0u16, |m, a| m | 1 << a) & !state.unreduced;
         let mut found = Vec::new();
-        let mut next = State { dims: smallvec![List::new(); state.dims.len()], unreduced: state.unreduced };
+        let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
         self.fill(state, &mut next, 0, pool, &mut found);
         for next in found.into_iter().filter(|n| n != state) {
-            let mut moved = List::new();
+            let mut moved = List::default();
             for (a, b) in state.dims.iter().zip(&next.dims).filter(|(a, b)| a != b) {
-                for &x in a.iter().chain(b) {
+                for &x in a.iter().chain(b.iter()) {
                     if !moved.contains(&x) {
                         moved.push(x);
                     }

@@ -13,7 +13,7 @@ mod window;
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::choice::{Choice, Placer, Rates};
 use super::graph::{Graph, Places};
@@ -65,20 +65,25 @@ impl Search<'_, '_> {
     fn run(&mut self) {
         let all = 0..self.graph.values.len() as u32;
         let mut queue: VecDeque<u32> = all.filter(|&v| self.is_moved(v)).collect();
+        let mut queued: FxHashSet<u32> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
+        // Values in the middle of a window in which nothing better was found.
+        let mut settled: FxHashSet<u32> = FxHashSet::default();
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
                 return;
             }
             visits -= 1;
-            if !self.is_moved(value) {
+            queued.remove(&value);
+            if settled.contains(&value) || !self.is_moved(value) {
                 continue;
             }
             let window = Window::around(self.graph, value);
             if self.window(&window) {
-                let again = window.values.iter().copied().filter(|v| !queue.contains(v));
-                let again: Vec<u32> = again.collect();
-                queue.extend(again.into_iter().filter(|&v| self.is_moved(v)));
+                window.values.iter().for_each(|v| drop(settled.remove(v)));
+                queue.extend(window.values.iter().copied().filter(|&v| self.is_moved(v) && queued.insert(v)));
+            } else {
+                settled.extend(window.values.iter().copied().filter(|&v| window.is_inside(self.graph, v)));
             }
         }
     }

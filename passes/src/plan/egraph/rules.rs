@@ -62,7 +62,7 @@ pub(super) static ROWS: &[Row] = &[
     },
     Row {
         name: "shortest_reshard",
-        doc: "two steps in a row = the cheapest steps with the same ends",
+        doc: "two collectives in a row = the cheapest steps with the same ends",
         rewrite: shortest,
     },
     Row {
@@ -193,8 +193,8 @@ fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: I
 }
 
 fn shortest(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
-    let Some((_, between, to)) = step(terms, term) else { return Equal::new() };
-    before(terms, between, |_| true).into_iter().map(|from| moved(terms, from, to)).collect()
+    let Some((_, between, to)) = step(terms, term).filter(|s| s.0.collective().is_some()) else { return Equal::new() };
+    before(terms, between, |k| k.collective().is_some()).into_iter().map(|from| moved(terms, from, to)).collect()
 }
 
 fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {

@@ -3,16 +3,15 @@
 //! What enters a window lies where it is made and wherever readers outside have it already; what leaves is wanted
 //! where they want it. Windows that look the same (layers of a model) have the same answer, found once.
 
-use egg::{Applier, Id, PatternAst, Rewrite, Runner, SearchMatches, Searcher, SimpleScheduler, Subst, Symbol, Var};
+use egg::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::time::Duration;
 
 use super::super::choice::{Choice, Rates};
 use super::super::graph::Graph;
 use super::super::space::{Anywhere, Dist};
 use super::extract::extract;
-use super::rules::{ROWS, Row};
+use super::rules::ROWS;
 use super::term::{Facts, Head, Tables, Term, Terms, Way, add, class, moved};
 
 /// Ops of a window at most.
@@ -69,6 +68,11 @@ impl Window {
 
     fn makes(&self, graph: &Graph, value: u32) -> bool {
         graph.values[value as usize].maker.is_some_and(|m| self.ops.contains(&m.0))
+    }
+
+    /// Whether it makes a value, and all the value's readers are in it too.
+    pub(super) fn is_inside(&self, graph: &Graph, value: u32) -> bool {
+        self.makes(graph, value) && graph.values[value as usize].uses.iter().all(|u| self.ops.contains(&u.0))
     }
 
     /// Where readers outside want a value, sorted.
@@ -148,20 +152,10 @@ impl Window {
 
     /// The strategies of the cheapest plan found, op by op, and others worth trying.
     pub(super) fn solve(&self, facts: Facts<'_, '_>, choice: &Choice, rates: Rates) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
-        let mut runner = Runner::<Term, Facts<'_, '_>>::new(facts);
-        let root = self.seed(&mut runner.egraph, choice);
-        runner.egraph.rebuild();
-        let rules: Vec<Rewrite<Term, Facts<'_, '_>>> = ROWS
-            .iter()
-            .filter_map(|row| Rewrite::new(row.name, Everywhere, Apply(row)).ok())
-            .collect();
-        let mut terms = runner
-            .with_scheduler(SimpleScheduler)
-            .with_iter_limit(ROUNDS)
-            .with_node_limit(MAX_NODES)
-            .with_time_limit(Duration::MAX)
-            .run(&rules)
-            .egraph;
+        let mut terms = Terms::new(facts);
+        let root = self.seed(&mut terms, choice);
+        terms.rebuild();
+        saturate(&mut terms);
         let root = terms.find(root);
         let mut prices: FxHashMap<Term, f64> = FxHashMap::default();
         let all: Vec<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
@@ -217,40 +211,34 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     }
 }
 
-/// Matches every class.
-struct Everywhere;
-
-impl Searcher<Term, Facts<'_, '_>> for Everywhere {
-    fn search_eclass_with_limit(&self, _: &Terms<'_, '_>, eclass: Id, _: usize) -> Option<SearchMatches<'_, Term>> {
-        Some(SearchMatches { eclass, substs: vec![Subst::default()], ast: None })
-    }
-
-    fn vars(&self) -> Vec<Var> {
-        Vec::new()
-    }
-}
-
-/// Applies a row to every term of a class.
-struct Apply(&'static Row);
-
-impl Applier<Term, Facts<'_, '_>> for Apply {
-    fn apply_one(
-        &self,
-        terms: &mut Terms<'_, '_>,
-        eclass: Id,
-        _: &Subst,
-        _: Option<&PatternAst<Term>>,
-        rule: Symbol,
-    ) -> Vec<Id> {
-        let id = terms.find(eclass);
-        let mut changed = Vec::new();
-        for term in terms[id].nodes.clone() {
-            for equal in (self.0.rewrite)(terms, &term) {
-                if terms.union_trusted(id, equal, rule) {
-                    changed.push(id);
+/// Applies all rows to all terms until nothing new comes, or a limit is met.
+fn saturate(terms: &mut Terms<'_, '_>) {
+    // Rows look at a term and the terms of its operands: what these were when they last did.
+    let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
+    for _ in 0..ROUNDS {
+        let mut todo: Vec<(Id, Term)> = Vec::new();
+        for class in terms.classes() {
+            for term in &class.nodes {
+                let operands: usize = term.children.iter().map(|&c| terms[c].len()).sum();
+                if seen.insert(term.clone(), operands) != Some(operands) {
+                    todo.push((class.id, term.clone()));
                 }
             }
         }
-        changed
+        if todo.is_empty() {
+            return;
+        }
+        for row in ROWS {
+            for (id, term) in &todo {
+                for equal in (row.rewrite)(terms, term) {
+                    terms.union(*id, equal);
+                }
+            }
+            if terms.total_number_of_nodes() > MAX_NODES {
+                terms.rebuild();
+                return;
+            }
+        }
+        terms.rebuild();
     }
 }
