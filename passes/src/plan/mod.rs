@@ -117,6 +117,11 @@ pub static PASS: Pass = Pass {
     },
 };
 
+/// The rewrites by which plans are searched, by name, and what they say.
+pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    egraph::rules()
+}
+
 /// Plans `program`.
 pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diagnostics) -> PlanReport {
     let Some(main) = func::function(program, "main") else {

@@ -31,6 +31,11 @@ const SWEEPS: usize = 3;
 /// Strategies for the ops of windows that look alike; `None` where nothing better was found.
 type Answers = FxHashMap<Look, Option<Vec<Way>>>;
 
+/// Names of the rewrites and what they say.
+pub(super) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rules::ROWS.iter().map(|row| (row.name, row.doc))
+}
+
 /// A plan at most as dear as `choice`, whose peak memory is at most `limit` bytes, or that of `choice`.
 pub(super) fn improve(
     graph: &Graph,

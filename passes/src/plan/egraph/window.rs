@@ -19,9 +19,9 @@ const MAX_OPS: usize = 8;
 /// A value with more readers than this joins no ops into one window.
 const MAX_READERS: usize = 6;
 /// Rounds of all rules.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 4;
 /// Nodes of an e-graph, about.
-const MAX_NODES: usize = 1_500;
+const MAX_NODES: usize = 1500;
 
 /// Some ops of a graph, in program order.
 pub(super) struct Window {
