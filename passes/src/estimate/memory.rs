@@ -2,7 +2,7 @@
 //!
 //! Arguments stay to the end, as the caller holds them, unless they are donated (`jax.buffer_donor`,
 //! `tf.aliasing_output`). A loop's results take the place of its operands, an elementwise op's result that of an operand
-//! it is the last to read.
+//! of the same size it is the last to read.
 
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::Control;
@@ -62,7 +62,13 @@ fn peak(
         let results: Vec<Value> = view.results().filter(|&v| traffic.in_memory(v)).collect();
         let mut size: f64 = results.iter().map(|&v| bytes_of(program, v)).sum();
         let freed: f64 = dying.iter().map(|&v| bytes_of(program, v)).sum();
-        let in_place = view.def().elementwise() || matches!(view.def().control(view), Some(Control::While | Control::Identity));
+        let taken_over = if matches!(view.def().control(view), Some(Control::While | Control::Identity)) {
+            freed
+        } else if view.def().elementwise() && dying.iter().any(|&v| bytes_of(program, v) == size) {
+            size
+        } else {
+            0.0
+        };
         let literal = view.def().constant(view).map(|l| l.stored_bytes().len() as f64);
         if let Some(stored) = literal {
             size = size.min(stored);
@@ -71,14 +77,9 @@ fn peak(
             peak(program, inner, live, &[], kept, traffic)
         });
         top = inside.fold(top, f64::max);
-        if in_place {
-            live -= freed;
-        }
-        live += size;
+        live += size - taken_over;
         top = top.max(live);
-        if !in_place {
-            live -= freed;
-        }
+        live -= freed - taken_over;
         for v in dying {
             here.remove(&v);
         }

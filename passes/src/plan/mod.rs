@@ -198,6 +198,7 @@ impl Planner<'_> {
             };
             choice = egraph::improve(&graph, space, &self.models, &mut placer, rates, choice, limit);
             best = graph.cost(space, &self.models, rates, &choice);
+            debug_assert!(best.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;

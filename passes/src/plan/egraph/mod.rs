@@ -6,7 +6,7 @@
 
 mod extract;
 #[cfg(test)]
-mod proofs;
+mod rules_tests;
 mod rules;
 mod term;
 mod window;
@@ -85,7 +85,7 @@ impl Search<'_, '_> {
             }
             let window = Window::around(self.graph, value);
             if self.window(&window) {
-                window.values.iter().for_each(|v| drop(settled.remove(v)));
+                settled.retain(|v| !window.values.contains(v));
                 queue.extend(window.values.iter().copied().filter(|&v| self.is_moved(v) && queued.insert(v)));
             } else {
                 settled.extend(window.values.iter().copied().filter(|&v| window.is_inside(self.graph, v)));
@@ -164,7 +164,9 @@ impl Search<'_, '_> {
             let mut changed = false;
             for (i, &op) in window.ops.iter().enumerate() {
                 let node = &self.graph.ops[op as usize];
-                let values: Vec<u32> = node.operands.iter().chain(&node.results).flatten().copied().collect();
+                let mut values: Vec<u32> = node.operands.iter().chain(&node.results).flatten().copied().collect();
+                values.sort_unstable();
+                values.dedup();
                 let mut best = (self.cost(&[op], &values), ways[i]);
                 let now = best.0;
                 for &way in others[i].iter().filter(|&&w| w != ways[i]) {

@@ -1,5 +1,5 @@
 //! The rewrites, one row each. What a row gives is equal to the class it looks at; every row is proved by evaluating
-//! both sides on simulated devices (`proofs.rs`).
+//! both sides on simulated devices (`rules_tests.rs`).
 
 use egg::Id;
 use smallvec::SmallVec;
@@ -86,8 +86,12 @@ pub(super) static ROWS: &[Row] = &[
     },
     Row {
         name: "gather_through",
-        doc: "f(all_gather x, y) = all_gather(f(x, all_slice y)), f working on each element or slice alone",
-        rewrite: |t, n| through(t, n, is_gather, |kind| kind == FactorKind::PassThrough),
+        doc: "f(all_gather x, y) = all_gather(f(x, all_slice y)), both ways, f working on each element or slice alone",
+        rewrite: |t, n| {
+            let mut found = through(t, n, is_gather, |kind| kind == FactorKind::PassThrough);
+            found.extend(result_through(t, n, is_gather));
+            found
+        },
     },
     Row {
         name: "exchange_through",
