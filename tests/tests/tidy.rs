@@ -178,3 +178,11 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
         }
     }
 }
+
+#[test]
+fn every_rewrite_of_the_plan_is_explained() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, says) in passes::plan::rules() {
+        assert!(text.contains(&format!("| `{name}` | {says} |")), "ARCHITECTURE.md lacks the rule {name}: {says}");
+    }
+}
