@@ -49,14 +49,6 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error("mesh", program.op(main).span, message);
         return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
     }
-    if !func::states_grid(program) && has_collectives(program, block) {
-        // From here on there is one replica: collectives of the user's that speak of more are found out at their place.
-        func::set_grid(program, 1, partitions.max(mesh.devices()));
-        dialect::verify(program, diagnostics);
-        if diagnostics.has_errors() {
-            return;
-        }
-    }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
@@ -80,12 +72,6 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
-}
-
-fn has_collectives(program: &Program, block: Block) -> bool {
-    let mut found = false;
-    program.walk(block, &mut |op| found |= program.op(op).def.collective(program.view(op)).is_some());
-    found
 }
 
 /// The sharding of every value under `@main`, by position; `None` is whole on every device.
