@@ -166,7 +166,11 @@ impl<'a> Verifier<'a> {
             let ty = self.program.type_text(self.program.value_type(value));
             d = d.also(self.program.value_span(value), format!("defined here as {ty}"));
         }
-        self.push(if problem.note.is_empty() { d } else { d.note(problem.note) });
+        let note = match op.name().strip_prefix("stablehlo.") {
+            Some(name) if problem.note.is_empty() => format!("the op's rules: https://openxla.org/stablehlo/spec#{name}"),
+            _ => problem.note,
+        };
+        self.push(if note.is_empty() { d } else { d.note(note) });
     }
 }
 

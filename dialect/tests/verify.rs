@@ -168,7 +168,7 @@ fn meshes() {
     let mesh = |text: &str, expected: &[(&str, &str)]| check(&format!("sdy.mesh @m = {text}"), expected);
     mesh("<[\"x\"=0]>", &[("\"x\"", "axis \"x\" has size 0, expected at least 1")]);
     mesh("<[\"x\"=2, \"x\"=2]>", &[("\"x\"", "the mesh has axis \"x\" twice")]);
-    mesh("<[\"x\"=65537]>", &[("sdy.mesh", "the mesh has 65537 devices; at most 65536 are supported")]);
+    mesh("<[\"x\"=65537]>", &[("\"x\"", "the mesh has 65537 devices; at most 65536 are supported")]);
     mesh("<[\"x\"=3], device_ids=[0, 1]>", &[("device_ids", "the mesh has 3 devices, but 2 device ids")]);
     mesh("<[\"x\"=3], device_ids=[0, 1, 3]>", &[("device_ids", "expected the device ids 0 to 2 once each")]);
     mesh("<[], device_ids=[-1]>", &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")]);
@@ -276,7 +276,7 @@ fn manual_computations() {
     );
     check(
         "sdy.mesh @m = <[\"a\"=3]>\nfunc.func @main(%a: tensor<8xf32>) { %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"a\"}]>] out_shardings=[<@m, [{}]>] manual_axes={\"a\"} (%x: tensor<3xf32>) { sdy.return %x : tensor<3xf32> } : (tensor<8xf32>) -> tensor<3xf32> return }",
-        &[(name, "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 pieces")],
+        &[("\"a\"", "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 pieces")],
     );
     let inside = |op: &str| {
         format!("%0 = sdy.manual_computation(%a) in_shardings=[{a}] out_shardings=[{a}] manual_axes={{\"a\"}} (%x: {piece}) {{ {op} sdy.return %x : {piece} }} : ({whole}) -> {whole}")

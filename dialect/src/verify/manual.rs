@@ -111,7 +111,9 @@ impl<'a> Verifier<'a> {
             let pieces = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
             if size % pieces != 0 {
                 let message = format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
-                let d = Diagnostic::error("sharding", place.fallback, message);
+                let first = dim.axes.iter().find(|a| manual.is_manual(a.name));
+                let text = first.map(|a| format!("\"{}\"", self.program.name_text(a.name))).unwrap_or_default();
+                let d = Diagnostic::error("sharding", place.find(self.program, &text), message);
                 self.push(d.note("a manual computation can't pad: pad around it, or cut along fewer devices"));
             }
         }

@@ -61,7 +61,8 @@ impl<'a> Verifier<'a> {
         let devices = mesh.devices();
         if devices > MAX_DEVICES {
             let message = format!("the mesh has {devices} devices; at most {MAX_DEVICES} are supported");
-            fault(place.fallback, message, "make an axis smaller");
+            let largest = mesh.axes.iter().rev().max_by_key(|a| a.1).map(|a| format!("\"{}\"", program.name_text(a.0)));
+            fault(place.find(program, &largest.unwrap_or_default()), message, "make an axis smaller");
             return;
         }
         let Some(ids) = &mesh.device_ids else { return };

@@ -166,7 +166,14 @@ impl OpDef for Manual {
                 );
             }
         }
-        let types = op.region_results(0).iter().zip(manual.out_shardings).map(|(&value, sharding)| {
+        let declared: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
+        let types = op.region_results(0).iter().zip(manual.out_shardings).enumerate().map(|(i, (&value, sharding))| {
+            // What doesn't divide is the sharding's fault, here as well.
+            if let Some(&Some(whole)) = declared.get(i)
+                && manual.local_shape(&whole.shape, sharding).is_none()
+            {
+                return whole.clone().into();
+            }
             let ty = op.program.type_data(op.program.value_type(value)).clone();
             let TypeData::Tensor(mut tensor) = ty else { return ty };
             tensor.shape = manual.global_shape(&tensor.shape, sharding);
