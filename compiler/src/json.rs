@@ -8,14 +8,17 @@ use crate::source::Source;
 /// The number of the schema of every document. It grows when a field changes its meaning or goes away.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// The document as a line: schema first, then the command's fields, then what was diagnosed.
+/// The document as a line: schema first, then the command's fields, then `ok` where the exit code is not 0 or nothing else is
+/// said, then what was diagnosed.
 pub(crate) fn finish(document: Value, ok: bool, diagnostics: Vec<Value>) -> String {
     let mut all = Map::new();
     all.insert("schema".into(), json!(SCHEMA));
     if let Value::Object(fields) = document {
         all.extend(fields.into_iter().filter(|f| f.0 != "schema"));
     }
-    all.insert("ok".into(), json!(ok));
+    if !ok || all.len() == 1 {
+        all.insert("ok".into(), json!(ok));
+    }
     if !diagnostics.is_empty() {
         all.insert("diagnostics".into(), Value::Array(diagnostics));
     }

@@ -174,10 +174,6 @@ fn document(priced: &Priced, source: &Source, knobs: &Knobs) -> Value {
         "peak_bytes": e.peak_bytes as u64,
         "flops": e.flops,
         "collectives": collectives,
-        "memory_traffic_bytes": e.memory_traffic as u64,
-        "memory_bytes": priced.machine.memory_bytes(),
-        "utilization": utilization(priced),
-        "device_order": priced.machine.placement().map(|p| p.device_order()),
     })
 }
 

@@ -1,0 +1,112 @@
+//! The JSON documents of `cost` and `run --repeat` have the fields that scripts count on, and no others.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+fn document(args: &[&str], program: &str) -> Value {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut stdin = program.as_bytes();
+    let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let code = shardc::run(args.iter().copied(), io);
+    assert_eq!(code, 0, "{args:?}: {}", String::from_utf8_lossy(&err));
+    let out = String::from_utf8(out).expect("text");
+    serde_json::from_str(out.lines().last().expect("a last line")).expect("JSON")
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+fn corpus(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name).join("program.mlir");
+    std::fs::read_to_string(path).expect("a program of the corpus")
+}
+
+#[test]
+fn cost_says_what_it_says_it_says() {
+    let program = corpus("train_2d");
+    for target in ["flat", "v5e:4x2"] {
+        let cost = document(&["cost", "--json", "--target", target, "-"], &program);
+        let expected = [
+            "schema",
+            "target",
+            "devices",
+            "compute_s",
+            "communication_s",
+            "exposed_s",
+            "step_s",
+            "peak_bytes",
+            "flops",
+            "collectives",
+        ];
+        assert_eq!(keys(&cost), expected);
+        assert_eq!((&cost["schema"], &cost["target"], &cost["devices"]), (&1.into(), &target.into(), &8.into()));
+        let seconds = |key: &str| cost[key].as_f64().unwrap_or_else(|| panic!("{key} is no number"));
+        assert!(seconds("step_s") > 0.0 && seconds("compute_s") > 0.0 && seconds("flops") > 0.0);
+        assert!(seconds("exposed_s") <= seconds("communication_s") * (1.0 + 1e-9));
+        assert!(cost["peak_bytes"].is_u64());
+        let collectives = cost["collectives"].as_array().expect("a list");
+        assert!(!collectives.is_empty());
+        let mut communication = 0.0;
+        for c in collectives {
+            let expected =
+                ["kind", "axes", "dim", "operand_bytes", "result_bytes", "group", "time_s", "count", "loc"];
+            assert_eq!(keys(c), expected);
+            assert!(c["kind"].is_string() && c["axes"].is_array() && c["operand_bytes"].is_u64(), "{c}");
+            assert!(c["result_bytes"].is_u64() && c["group"].is_u64() && c["count"].is_u64(), "{c}");
+            communication += c["time_s"].as_f64().expect("seconds") * c["count"].as_f64().expect("a number");
+        }
+        assert!((communication - seconds("communication_s")).abs() <= 1e-9 * communication);
+    }
+}
+
+/// By hand: 4 devices gather 4 MiB; three quarters of it come from the others, at 90 GB/s after a microsecond.
+#[test]
+fn a_collective_in_a_loop_counts_as_often_as_it_runs() {
+    let program = r#"
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4x262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x262144xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<4x262144xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %p = sdy.sharding_constraint %x <@mesh, [{}, {}]> : tensor<4x262144xf32>
+    %r = stablehlo.sine %p : tensor<4x262144xf32>
+    %t = sdy.sharding_constraint %r <@mesh, [{"x"}, {}]> : tensor<4x262144xf32>
+    %n = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %n, %t : tensor<i32>, tensor<4x262144xf32>
+  }
+  return %0#1 : tensor<4x262144xf32>
+}"#;
+    let cost = document(&["cost", "--json", "-"], program);
+    let [gather] = &cost["collectives"].as_array().expect("a list")[..] else { panic!("{cost}") };
+    let seconds = 1e-6 + 0.75 * f64::from(4 << 20) / 90e9;
+    assert!((gather["time_s"].as_f64().expect("seconds") - seconds).abs() < 1e-15, "{gather}");
+    assert_eq!((&gather["kind"], &gather["axes"], &gather["dim"]), (&"all_gather".into(), &serde_json::json!(["x"]), &0.into()));
+    assert_eq!((&gather["operand_bytes"], &gather["result_bytes"]), (&(1 << 20).into(), &(4 << 20).into()));
+    assert_eq!((&gather["group"], &gather["count"]), (&4.into(), &5.into()));
+    assert!((cost["communication_s"].as_f64().expect("seconds") - 5.0 * seconds).abs() < 1e-12);
+}
+
+#[test]
+fn run_reports_its_calls() {
+    let program = corpus("tpu_matmul_square");
+    let ways: &[&[&str]] = if cfg!(feature = "jit") { &[&[], &["--interpret"]] } else { &[&["--interpret"]] };
+    for how in ways {
+        let small = corpus("intro_elementwise");
+        let program = if how.is_empty() { &program } else { &small };
+        let run = document(&[&["run", "--repeat", "3", "--json", "-"], *how].concat(), program);
+        assert_eq!(keys(&run), ["schema", "compile_s", "calls", "median_s", "min_s", "peak_bytes"]);
+        assert_eq!((&run["schema"], &run["calls"]), (&1.into(), &3.into()));
+        let seconds = |key: &str| run[key].as_f64().unwrap_or_else(|| panic!("{key} is no number"));
+        assert!(0.0 < seconds("min_s") && seconds("min_s") <= seconds("median_s"), "{run}");
+        if how.is_empty() {
+            assert!(seconds("compile_s") > 0.0 && run["peak_bytes"].as_u64().is_some_and(|b| b > 0), "{run}");
+        }
+    }
+}
