@@ -10,7 +10,7 @@ use dialect::signature::Signature;
 use passes::estimate::{Communication, Machine, estimate};
 use serde_json::{Value as Json, json};
 
-use super::Common;
+use super::{Common, explain_value};
 use crate::causes::{self, Annotation, Cause, Origins, sharding_of, value_name, written};
 use crate::changes::{self, Change, Trial};
 use crate::pipeline::{self, Knobs, Stage};
@@ -25,6 +25,7 @@ Examples:
   shardc explain model.mlir
   shardc explain model.mlir --target v5e:4x4     priced for a slice of TPUs
   shardc explain model.mlir --tries 0            without looking for changes
+  shardc explain model.mlir --value %12          how one value lies, and why
   shardc explain model.mlir --json               one line for a script
 
 For each collective: its bytes and modelled time, the value that moves and the op that needs it, the annotations their axes come
@@ -36,12 +37,15 @@ model: .as_text(debug_info=True).";
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// Try at most this many changed annotations [default: 64, fewer for programs of more than 2000 ops]
     #[arg(long, value_name = "N")]
-    tries: Option<usize>,
+    pub(super) tries: Option<usize>,
+    /// Say instead how this value of the text lies, and which annotations brought it there: %12, %arg0, %0#1
+    #[arg(long, value_name = "NAME")]
+    pub(super) value: Option<String>,
     #[command(flatten)]
-    knobs: Knobs,
+    pub(super) knobs: Knobs,
 }
 
 /// One collective, explained.
@@ -68,6 +72,9 @@ struct Price {
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
+    if let Some(name) = &args.value {
+        return explain_value::run(args, name, session);
+    }
     let source = session.read(&args.common.input)?;
     let target = pipeline::target(&args.knobs)?;
     let mut imported = pipeline::parse(session, &source)?;

@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Print every op in MLIR's generic form
     #[arg(long, visible_alias = "mlir-print-op-generic")]
     generic: bool,
+    /// Leave the annotation each axis comes from as Shardy's sdy.sharding_origins, where the pass propagate runs
+    #[arg(long)]
+    show_origins: bool,
     /// Print why each collective is there
     #[arg(long)]
     causes: bool,
@@ -66,7 +69,12 @@ fn help() -> String {
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let steps = pipeline::steps(session, &args.passes)?;
+    let mut steps = pipeline::steps(session, &args.passes)?;
+    if args.show_origins {
+        for step in steps.iter_mut().filter(|s| s.pass.options.iter().any(|o| o.name == "origins")) {
+            step.options.set(step.pass.options, "origins", "true").map_err(Failure::Usage)?;
+        }
+    }
     let watch = Watch {
         print_after: args.print_after.clone(),
         timing: args.timing,

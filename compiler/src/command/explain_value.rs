@@ -1,0 +1,193 @@
+//! `shardc explain --value %12`: how a value lies and, axis by axis, which annotation put it there through which ops.
+
+use dialect::diagnostic::{Diagnostic, Severity, Span};
+use dialect::ir::{Op, Program, Value, ValueSource};
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, TensorSharding};
+use serde_json::{Value as Json, json};
+
+use super::explain::Args;
+use crate::causes::{Annotation, Origins, sharding_of, value_name, written_name};
+use crate::pipeline::{self, Stage};
+use crate::place::{place, place_of};
+use crate::render::render;
+use crate::session::{Failure, Outcome, Session};
+use crate::source::Source;
+
+/// Runs the command for the value the user calls `name`.
+pub(crate) fn run(args: &Args, name: &str, session: &mut Session<'_>) -> Outcome {
+    let source = session.read(&args.common.input)?;
+    let mut imported = pipeline::parse(session, &source)?;
+    let steps = pipeline::steps_between(session, None, Stage::Propagated, &args.knobs)?;
+    let (import, propagate) = steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
+    pipeline::run(session, &source, &mut imported, import)?;
+    let found = values_called(&imported, name);
+    if found.is_empty() {
+        return Err(Failure::Usage(missing(&imported, name)));
+    }
+    let mut propagated = imported.clone();
+    pipeline::run(session, &source, &mut propagated, propagate)?;
+    let teller = Teller { program: &propagated, imported: &imported, origins: Origins::of(&imported), source: &source };
+    let told: Vec<Told> = found.iter().map(|&value| teller.tell(value)).collect();
+    let diagnostics: Vec<Diagnostic> = told.iter().map(|t| teller.diagnostic(t)).collect();
+    let text = render(&source, diagnostics.iter(), session.io.out_color && args.common.output.is_none());
+    session.set_document(json!({ "values": told.iter().map(|t| teller.json(t)).collect::<Vec<Json>>() }));
+    session.emit(args.common.output.as_deref(), text.trim_end_matches('\n'))?;
+    session.print("\n")
+}
+
+/// The values of the text with this name; an inlined function's stand in it several times. `%0#1` is a second result.
+fn values_called(program: &Program, name: &str) -> Vec<Value> {
+    let (name, result) = match name.split_once('#') {
+        Some((name, i)) => (name, i.parse().ok()),
+        None => (name, None),
+    };
+    let is = |&v: &Value| {
+        let at = match program.value_source(v) {
+            ValueSource::Result(_, i) => i,
+            ValueSource::Arg(..) => 0,
+        };
+        result.is_none_or(|r: u32| r == at) && written_name(program, v).is_some_and(|n| n == name)
+    };
+    named_values(program).into_iter().filter(is).collect()
+}
+
+fn named_values(program: &Program) -> Vec<Value> {
+    let mut values = Vec::new();
+    for (_, block) in program.functions() {
+        values.extend_from_slice(program.block_args(block));
+        for op in program.ops_under(block) {
+            values.extend(program.results(op));
+            for &region in &program.op(op).regions {
+                program.region_blocks(region).iter().for_each(|&b| values.extend_from_slice(program.block_args(b)));
+            }
+        }
+    }
+    values
+}
+
+fn missing(program: &Program, name: &str) -> String {
+    let names: Vec<String> = named_values(program).into_iter().filter_map(|v| written_name(program, v)).collect();
+    let near = dialect::text::nearest(name, names.iter().map(String::as_str));
+    let hint = near.map_or_else(|| "values are written as in the text: %12, %arg0, %0#1".to_owned(), |n| format!("did you mean {n}?"));
+    format!("--value: no value is called '{name}': {hint}")
+}
+
+/// What is known of one value.
+struct Told {
+    value: Value,
+    sharding: Option<TensorSharding>,
+    /// Each axis with the dimension it cuts, the annotation it comes from, and the ops on the way.
+    axes: Vec<(AxisRef, usize, Option<(Annotation, Vec<Op>)>)>,
+}
+
+/// What the texts speak of.
+struct Teller<'a> {
+    program: &'a Program,
+    imported: &'a Program,
+    origins: Origins,
+    source: &'a Source,
+}
+
+impl Teller<'_> {
+    fn tell(&self, value: Value) -> Told {
+        let sharding = sharding_of(self.program, value).cloned();
+        let mut axes = Vec::new();
+        for (d, dim) in sharding.iter().flat_map(|s| s.dims.iter().enumerate()) {
+            axes.extend(dim.axes.iter().map(|&axis| (axis, d, self.origins.find(self.program, value, axis))));
+        }
+        Told { value, sharding, axes }
+    }
+
+    fn axis(&self, axis: AxisRef) -> String {
+        let name = self.program.name_text(axis.name);
+        axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
+    }
+
+    /// Where an annotation stands, and what it is.
+    fn annotation(&self, annotation: Annotation, value: Value) -> (Span, String) {
+        let p = self.imported;
+        let main = func::function(p, "main");
+        match annotation {
+            Annotation::Argument(i) => {
+                let argument = main.and_then(|f| func::block(p, f)).and_then(|b| p.block_args(b).get(i)).copied();
+                let Some(argument) = argument else { return (Span::default(), format!("argument {i}")) };
+                let name = if argument == value { "its own annotation".to_owned() } else { format!("the annotation of {}", value_name(p, argument)) };
+                (p.value_span(argument), self.with_place(name, place_of(p, self.source, p.value_loc(argument), p.value_span(argument))))
+            }
+            Annotation::Result(i) => (Span::default(), format!("the annotation of result {i}")),
+            Annotation::Op(op) => {
+                // Propagation makes reshards of constraints; the user knows what he wrote.
+                let p = if op.index() < p.op_count() { p } else { self.program };
+                let own = p.results(op).any(|v| v == value);
+                let what = if own { "its own annotation".to_owned() } else { format!("the {}", p.op_name(op)) };
+                (p.op(op).span, self.with_place(what, place(p, self.source, op)))
+            }
+        }
+    }
+
+    fn with_place(&self, what: String, place: Option<String>) -> String {
+        match place {
+            Some(place) => format!("{what} ({place})"),
+            None => what,
+        }
+    }
+
+    /// `through dot_general (model.py:12:5), then add (model.py:13:5)`
+    fn path(&self, path: &[Op]) -> String {
+        let step = |&op: &Op| {
+            let name = self.program.op_name(op);
+            let short = name.split_once('.').map_or(name, |n| n.1);
+            self.with_place(short.to_owned(), place(self.program, self.source, op))
+        };
+        let steps: Vec<String> = path.iter().map(step).collect();
+        if steps.is_empty() { String::new() } else { format!(" through {}", steps.join(", then ")) }
+    }
+
+    fn diagnostic(&self, told: &Told) -> Diagnostic {
+        let p = self.program;
+        let lies = told.sharding.as_ref().map_or("whole on every device".to_owned(), |s| p.sharding_text(s));
+        let name = value_name(p, told.value);
+        let (mut labels, mut notes) = (vec![(p.value_span(told.value), String::new())], Vec::new());
+        if told.axes.is_empty() {
+            notes.push("no annotation brings it an axis".to_owned());
+        }
+        for (axis, d, origin) in &told.axes {
+            let axis = self.axis(*axis);
+            let text = match origin {
+                None => format!("{axis} cuts dimension {d}"),
+                Some((annotation, path)) => {
+                    let (span, what) = self.annotation(*annotation, told.value);
+                    if span != Span::default() && span != p.value_span(told.value) {
+                        labels.push((span, format!("{axis} comes from here")));
+                    }
+                    format!("{axis} cuts dimension {d}, from {what}{}", self.path(path))
+                }
+            };
+            notes.push(text);
+        }
+        Diagnostic { severity: Severity::Remark, code: "", message: format!("{name} lies as {lies}"), labels, notes }
+    }
+
+    fn json(&self, told: &Told) -> Json {
+        let p = self.program;
+        let axis = |(axis, d, origin): &(AxisRef, usize, Option<(Annotation, Vec<Op>)>)| {
+            let (from, through) = match origin {
+                Some((annotation, path)) => {
+                    let ops: Vec<Json> = path
+                        .iter()
+                        .map(|&op| json!({ "op": p.op_name(op), "loc": place(p, self.source, op) }))
+                        .collect();
+                    (Some(self.annotation(*annotation, told.value).1), ops)
+                }
+                None => (None, Vec::new()),
+            };
+            json!({ "axis": self.axis(*axis).trim_matches('"'), "dim": d, "from": from, "through": through })
+        };
+        json!({
+            "value": value_name(p, told.value),
+            "sharding": told.sharding.as_ref().map(|s| p.sharding_text(s)),
+            "axes": told.axes.iter().map(axis).collect::<Vec<Json>>(),
+        })
+    }
+}
