@@ -2,6 +2,7 @@
 # make test    what continuous integration runs
 # make test-without-llvm   everything but native execution, on a machine without LLVM
 # make demo    the tutorial's feed-forward block on 8 simulated devices
+# make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 .PHONY: setup test test-without-llvm demo oracles
@@ -50,3 +51,12 @@ demo: setup
 	@echo; echo "== what they cost"; $(SHARDC) cost --target v5e:4x2 $(DEMO)/program.mlir
 	@echo; echo "== on 8 simulated devices, compared with what JAX computed"
 	@$(SHARDC) run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(DEMO)/expected.npz --repeat 5
+
+FILES ?= tests/corpus/train_2d/program.mlir
+
+bench-parse: oracles
+	cargo build --release --quiet -p shardc-dialect --example parse_speed
+	@for file in $(FILES); do \
+		$(TARGET)/release/examples/parse_speed $$file; \
+		$(TARGET)/oracles/bin/python tests/oracles/parse_speed.py $$file; \
+	done

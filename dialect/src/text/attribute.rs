@@ -1,9 +1,22 @@
 //! Attributes' text: builtin ones, StableHLO's enums and parameter structs, and whatever else as opaque text.
 
 use super::lexer::{Lexer, Tok};
-use super::parser::{Parse, Parser, unescape};
+use super::parser::{Parse, Parser};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{Attr, AttrData, ConvDims, ElementType, Name, TypeData};
+
+/// The value of each hex digit; 255 for any other byte.
+const HEX: [u8; 256] = {
+    let mut table = [255; 256];
+    let digits = b"0123456789abcdef";
+    let mut i = 0;
+    while i < 16 {
+        table[digits[i] as usize] = i as u8;
+        table[digits[i].to_ascii_uppercase() as usize] = i as u8;
+        i += 1;
+    }
+    table
+};
 
 /// StableHLO's parameter structs with their keys.
 const STRUCTS: [(&str, &[&str]); 4] = [
@@ -390,13 +403,16 @@ impl<'s> Parser<'s> {
         if !digits.len().is_multiple_of(2) {
             return None;
         }
-        let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
-        digits.as_bytes().chunks(2).map(|c| Some(digit(c[0])? << 4 | digit(c[1])?)).collect()
-    }
-
-    /// The content of the current string token, without passing it.
-    pub(super) fn string_content(&self) -> String {
-        let text = self.token_text();
-        unescape(&text[1..text.len() - 1])
+        let mut bad = 0;
+        let bytes = digits
+            .as_bytes()
+            .chunks_exact(2)
+            .map(|c| {
+                let (high, low) = (HEX[usize::from(c[0])], HEX[usize::from(c[1])]);
+                bad |= high | low;
+                high << 4 | low
+            })
+            .collect();
+        (bad < 16).then_some(bytes)
     }
 }

@@ -14,8 +14,9 @@ use crate::scalar::Scalar;
 struct Element {
     kind: Tok,
     negative: bool,
-    start: usize,
-    end: usize,
+    // Half the size of usize: there may be millions.
+    start: u32,
+    end: u32,
 }
 
 impl Parser<'_> {
@@ -30,9 +31,9 @@ impl Parser<'_> {
         let is_list = self.at("[");
         if self.tok.kind == Tok::Str {
             let span = self.tok.span();
-            let content = self.string_content();
+            let text = self.token_text();
+            blob = Some((Self::hex_bytes(&text[1..text.len() - 1]), span));
             self.advance();
-            blob = Some((Self::hex_bytes(&content), span));
         } else if is_list {
             self.dense_list(&mut elements, &mut shape, 0)?;
         } else if !self.at(">") {
@@ -78,7 +79,7 @@ impl Parser<'_> {
                 Some(value) => value.encode(element, &mut bytes),
                 None => {
                     let message = format!("not a value of {}", self.program.element_text(element));
-                    return self.fail(Span::new(e[0].start, e[per - 1].end), message);
+                    return self.fail(Span { start: e[0].start, end: e[per - 1].end }, message);
                 }
             }
         }
@@ -129,12 +130,13 @@ impl Parser<'_> {
             return self.fail_expected("a number, true or false");
         }
         let t = self.advance();
-        elements.push(Element { kind: t.kind, negative, start: if negative { start } else { t.start }, end: t.end });
+        let start = if negative { start } else { t.start };
+        elements.push(Element { kind: t.kind, negative, start: start as u32, end: t.end as u32 });
         Ok(())
     }
 
     fn element_value(&self, e: &[Element], element: ElementType) -> Option<Scalar> {
-        let text = |e: &Element| self.lexer.text[e.start..e.end].trim_start_matches(['-', ' ', '\n', '\t']);
+        let text = |e: &Element| self.lexer.text[e.start as usize..e.end as usize].trim_start_matches(['-', ' ', '\n', '\t']);
         let first = e.first()?;
         match element.class() {
             ElementClass::Complex => {
