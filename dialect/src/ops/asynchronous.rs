@@ -34,8 +34,9 @@ impl OpDef for AsyncStart {
         require(may, || Problem::new(format!("expected a collective or a slice in the region, found {} (C2)", inner.name())))?;
         require(end.def().terminator(), || Problem::new("expected one op and a return in the region (C1)"))?;
         let given = op.type_ids(op.operands());
-        require(inner.type_ids(inner.operands()) == given, || {
-            Problem::new(format!("expected the operands of {} (C3)", inner.name()))
+        let passed = inner.operands() == op.region_args(0) && inner.type_ids(inner.operands()) == given;
+        require(passed, || {
+            Problem::new(format!("expected operands for {} alone, passed on by the region's arguments (C3)", inner.name()))
         })?;
         // (C4)
         Ok(vec![TypeData::Opaque(future(op, &op.type_ids(op.region_results(0))).into())])
@@ -52,8 +53,7 @@ impl OpDef for AsyncStart {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let args = if op.region_args(0).is_empty() { &[] } else { operands };
-        let results = cx.region(region(op, 0)?, args, mask)?;
+        let results = cx.region(region(op, 0)?, operands, mask)?;
         if results.len() != 1 {
             return Err(EvalError::new("a future of several values can't be evaluated"));
         }
@@ -62,9 +62,14 @@ impl OpDef for AsyncStart {
 
     fn examples(&self) -> &'static [&'static str] {
         &["(%a: tensor<8x2xf32>) %r = \"stablehlo.async_start\"(%a) ({
-              %s = \"stablehlo.slice\"(%a) <{limit_indices = array<i64: 4, 2>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<8x2xf32>) -> tensor<4x2xf32>
+            ^bb0(%b: tensor<8x2xf32>):
+              %s = \"stablehlo.slice\"(%b) <{limit_indices = array<i64: 4, 2>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<8x2xf32>) -> tensor<4x2xf32>
               stablehlo.return %s : tensor<4x2xf32>
             }) : (tensor<8x2xf32>) -> !stablehlo.future<tensor<4x2xf32>>"]
+    }
+
+    fn isolated(&self) -> bool {
+        true
     }
 }
 

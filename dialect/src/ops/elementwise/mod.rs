@@ -4,7 +4,9 @@
 
 mod bessel;
 mod bitcast;
+mod broadcasting;
 mod chlo;
+mod constant_like;
 mod erf;
 mod erf_inv;
 mod formula;
@@ -12,13 +14,17 @@ mod gamma;
 mod inverse;
 mod map;
 mod mulhi;
+mod quantize;
 mod special;
 mod table;
 mod zeta;
 
 pub use bitcast::BitcastConvert;
+pub use broadcasting::*;
 pub use chlo::*;
+pub use constant_like::{ChloConstant, ConstantLike};
 pub use map::Map;
+pub use quantize::{UNIFORM_DEQUANTIZE, UNIFORM_QUANTIZE};
 pub use special::{CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
 pub use table::*;
 
