@@ -1,4 +1,5 @@
-//! No text makes shardc panic or hang: programs of the corpus and of the lit-tests, damaged at random from fixed seeds.
+//! No text makes shardc panic or hang: programs of the corpus, of the lit-tests and of the ops' examples, damaged at
+//! random from fixed seeds.
 //!
 //! What still is a valid program after the damage must print, and what was printed must read and print again the same.
 //! It is compiled too: the passes may refuse it, but what they make of it is valid, reads back, and runs if it is small.
@@ -196,7 +197,23 @@ fn corpus() -> Vec<String> {
     }
     files.sort();
     assert!(files.len() >= 50, "found only {} programs", files.len());
-    files.iter().map(|f| fs::read_to_string(f).unwrap()).collect()
+    let mut texts: Vec<String> = files.iter().map(|f| fs::read_to_string(f).unwrap()).collect();
+    texts.extend(dialect::ops::OPS.iter().flat_map(|def| def.examples()).map(|text| example(text)));
+    texts
+}
+
+/// A program of an op's example, whose first argument is cut where its rank is known.
+fn example(text: &str) -> String {
+    let (args, ops) = text[1..].split_once(')').unwrap();
+    let (first, rest) = args.split_once(", %").map_or((args, String::new()), |(a, b)| (a, format!(", %{b}")));
+    let rank = first.split_once("tensor<").map_or(0, |(_, ty)| ty.split('x').filter(|d| d.parse::<i64>().is_ok()).count());
+    let dims = vec!["{}"; rank.saturating_sub(1)].join(", ");
+    let sharding = match rank {
+        0 => String::new(),
+        1 => " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}".to_owned(),
+        _ => format!(" {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}, {dims}]>}}"),
+    };
+    format!("sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main({first}{sharding}{rest}) {{\n  {}\n  return\n}}\n", ops.trim())
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
