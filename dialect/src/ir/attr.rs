@@ -115,6 +115,26 @@ pub struct ConvDims {
     pub output_spatial: Vec<i64>,
 }
 
+impl ConvDims {
+    /// The input's dimensions, the kernel's and the output's: the two with letters, then the spatial ones.
+    pub fn lists(&self) -> [Vec<i64>; 3] {
+        let list = |a: i64, b: i64, spatial: &[i64]| [a, b].into_iter().chain(spatial.iter().copied()).collect();
+        [
+            list(self.input_batch, self.input_feature, &self.input_spatial),
+            list(self.kernel_input_feature, self.kernel_output_feature, &self.kernel_spatial),
+            list(self.output_batch, self.output_feature, &self.output_spatial),
+        ]
+    }
+
+    /// Whether every list names each of its dimensions once, which the short text can say.
+    pub fn is_whole(&self) -> bool {
+        self.lists().into_iter().all(|mut list| {
+            list.sort_unstable();
+            list.iter().copied().eq(0..list.len() as i64)
+        })
+    }
+}
+
 impl AttrData {
     /// The integer, if it is one.
     pub fn as_int(&self) -> Option<i64> {

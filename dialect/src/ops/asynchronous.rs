@@ -24,6 +24,8 @@ impl OpDef for AsyncStart {
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let regions = op.program.op(op.op).regions.len();
+        require(regions == 1, || Problem::new(format!("expected one region, found {regions}")))?;
         let ops = op.block(0).map(|b| op.program.block_ops(b)).unwrap_or_default();
         let &[inner, end] = ops else {
             return Err(Problem::new(format!("expected one op and a return in the region, found {} (C1)", ops.len())).into());

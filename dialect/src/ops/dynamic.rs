@@ -62,6 +62,7 @@ pub static DYNAMIC_IOTA: Dynamic = Dynamic {
     syntax: IOTA_SYNTAX,
     check: |op| {
         sizes(op, 0, result(op, 0)?.rank(), "C2")?;
+        sizes_of_result(op, 0, "C2")?;
         dimension(op, "iota_dimension", result(op, 0)?.rank()).map(drop)
     },
     evaluate: |op, operands| {
@@ -99,6 +100,13 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
             })?;
         }
         sizes(op, 1, ty.rank(), "C7")?;
+        sizes_of_result(op, 1, "C7")?;
+        for ((&from, &d), sizes) in operand.shape.iter().zip(&to).zip(std::iter::repeat(known(op, 1))) {
+            let Some(size) = sizes.map(|s| s[d]) else { break };
+            require(from == 1 || from == size || from < 0, || {
+                Problem::operand(0, format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"))
+            })?;
+        }
         let mut known = op.ints("known_expanding_dimensions").unwrap_or_default();
         known.extend(op.ints("known_nonexpanding_dimensions").unwrap_or_default());
         let known = dims(&known, operand.rank(), "dimensions known to expand or not", "C9")?;
@@ -133,8 +141,11 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
     check: |op| {
         same_result_element(op, "C1")?;
         sizes(op, 1, result(op, 0)?.rank(), "C4")?;
+        sizes_of_result(op, 1, "C4")?;
         let (from, to) = (tensor(op, 0)?.elements(), result(op, 0)?.elements());
-        require(from.is_none() || to.is_none() || from == to, || {
+        let asked = known(op, 1).and_then(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?)));
+        let same = |a: Option<usize>, b: Option<usize>| a.is_none() || b.is_none() || a == b;
+        require(same(from, to) && same(from, asked), || {
             Problem::new("expected as many elements in the result as in the operand (C2)")
         })
     },
@@ -165,7 +176,18 @@ pub static DYNAMIC_PAD: Dynamic = Dynamic {
         same_result_element(op, "C1")?;
         scalar(op, 1, "I2")?;
         let rank = tensor(op, 0)?.rank();
-        (2..5).try_for_each(|i| sizes(op, i, rank, "C2"))
+        (2..5).try_for_each(|i| sizes(op, i, rank, "C2"))?;
+        if let Some(between) = known(op, 4).and_then(|k| k.into_iter().find(|&k| k < 0)) {
+            return Err(Problem::operand(4, format!("expected interior_padding not to be negative, found {between} (C3)")));
+        }
+        let [low, high, interior] = [2, 3, 4].map(|i| known(op, i));
+        let (Some(low), Some(high), Some(interior)) = (low, high, interior) else { return Ok(()) };
+        let operand = tensor(op, 0)?;
+        if !operand.is_static() {
+            return Ok(());
+        }
+        let shape = Padding { low, high, interior }.checked()?.result_shape(&operand.shape);
+        result_is(op, &shape.ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?, "C4")
     },
     evaluate: |_, operands| {
         let [low, high, interior] = [2, 3, 4].map(|i| operands[i].to_ints().unwrap_or_default());
@@ -272,11 +294,28 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     examples: &["(%a: tensor<4x6xf32>) %s = stablehlo.constant dense<5> : tensor<i32> %r = stablehlo.set_dimension_size %a, %s, dim = 1 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x5xf32>"],
 };
 
+/// What operand `i` holds, if a constant makes it.
+fn known(op: OpRef<'_>, i: usize) -> Option<Vec<i64>> {
+    op.constant_operand(i).and_then(Literal::to_ints)
+}
+
+/// The result has the sizes of operand `i`, where both are known.
+fn sizes_of_result(op: OpRef<'_>, i: usize, label: &str) -> Checked<()> {
+    let Some(sizes) = known(op, i) else { return Ok(()) };
+    result_is(op, &sizes, label)
+}
+
+fn result_is(op: OpRef<'_>, sizes: &[i64], label: &str) -> Checked<()> {
+    let ty = result(op, 0)?;
+    let fits = sizes.len() == ty.rank() && sizes.iter().zip(&ty.shape).all(|(&a, &b)| a >= 0 && (a == b || b < 0));
+    require(fits, || Problem::new(format!("expected a result of sizes {sizes:?}, found {} ({label})", show(op, ty))))
+}
+
 /// Operand `i` holds `n` integers.
 fn sizes(op: OpRef<'_>, i: usize, n: usize, label: &str) -> Checked<()> {
     let ty = tensor(op, i)?;
     let integers = ty.element.is_integer() && ty.element.class() != ElementClass::Other;
-    require(integers && ty.rank() == 1 && (ty.shape[0] < 0 || ty.shape[0] == n as i64), || {
+    require(integers && ty.rank() == 1 && ty.shape[0] == n as i64, || {
         Problem::operand(i, format!("expected {n} integers, found {} ({label})", show(op, ty)))
     })
 }

@@ -94,6 +94,19 @@ fn address(op: OpRef<'_>, target: Option<i64>) -> Mail {
     Mail::Channel(op.field("channel_handle", "handle").and_then(AttrData::as_int).unwrap_or(0), target)
 }
 
+/// `layout`: a list of dimensions for each result but the token.
+fn check_layouts(op: OpRef<'_>) -> Checked<()> {
+    let Some(AttrData::Array(layouts)) = op.attr("layout") else { return Ok(()) };
+    let (want, found) = (op.result_count() - 1, layouts.len());
+    require(found == want, || Problem::new(format!("expected a layout for each of {want} results, found {found}")))?;
+    let integers = |attr: &AttrData| match attr {
+        AttrData::Array(dims) => dims.iter().all(|&d| matches!(op.program.attr_data(d), AttrData::Int(..))),
+        _ => false,
+    };
+    let fits = layouts.iter().all(|&l| integers(op.program.attr_data(l)));
+    require(fits, || Problem::new("expected layouts as lists of integers"))
+}
+
 impl OpDef for AfterAll {
     fn name(&self) -> &'static str {
         "stablehlo.after_all"
@@ -215,6 +228,7 @@ impl OpDef for Infeed {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         ends_with_token(op, "I1")?;
         require(op.result_count() > 0, || Problem::new("expected at least one result (C1)"))?;
+        check_layouts(op)?;
         tensors_and_token(op, ["C2", "C3"])
     }
 

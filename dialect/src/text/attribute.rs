@@ -210,14 +210,10 @@ impl<'s> Parser<'s> {
         {
             return Ok(Err(data));
         }
-        if name == "stablehlo.conv"
-            && let Some(dims) = self.attempt(|p| {
-                p.expect("<")?;
-                let dims = p.conv_dims()?;
-                p.expect(">")?;
-                Ok(dims)
-            })
-        {
+        if name == "stablehlo.conv" {
+            self.expect("<")?;
+            let dims = if self.eat("raw") { self.raw_conv_dims()? } else { self.conv_dims()? };
+            self.expect(">")?;
             return Ok(Err(AttrData::ConvDims(dims)));
         }
         if name == "stablehlo.bounds"
@@ -355,6 +351,35 @@ impl<'s> Parser<'s> {
             _ => self.attribute()?,
         };
         Ok((self.program.name(key), attr))
+    }
+
+    /// `input_batch_dimension = 0, …`: every field by its name, once.
+    fn raw_conv_dims(&mut self) -> Parse<ConvDims> {
+        let (start, mut seen) = (self.tok.span(), Vec::new());
+        let mut dims = ConvDims::default();
+        self.comma_list(|p| {
+            let span = p.tok.span();
+            let word = p.word()?;
+            if seen.contains(&word) {
+                return p.fail(span, format!("'{word}' stands twice"));
+            }
+            seen.push(word);
+            p.expect("=")?;
+            match word {
+                "input_batch_dimension" => dims.input_batch = p.integer()?,
+                "input_feature_dimension" => dims.input_feature = p.integer()?,
+                "input_spatial_dimensions" => dims.input_spatial = p.int_list()?,
+                "kernel_input_feature_dimension" => dims.kernel_input_feature = p.integer()?,
+                "kernel_output_feature_dimension" => dims.kernel_output_feature = p.integer()?,
+                "kernel_spatial_dimensions" => dims.kernel_spatial = p.int_list()?,
+                "output_batch_dimension" => dims.output_batch = p.integer()?,
+                "output_feature_dimension" => dims.output_feature = p.integer()?,
+                "output_spatial_dimensions" => dims.output_spatial = p.int_list()?,
+                _ => return p.fail(span, format!("'{word}' is no dimension of a convolution")),
+            }
+            Ok(())
+        })?;
+        if seen.len() == 9 { Ok(dims) } else { self.fail(start, format!("expected all 9 kinds of dimensions, found {}", seen.len())) }
     }
 
     /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`

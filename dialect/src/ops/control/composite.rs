@@ -55,12 +55,9 @@ impl OpDef for Composite {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let name = op.attr("name").and_then(AttrData::as_str).unwrap_or_default();
         let parts: Vec<&str> = name.split('.').collect();
-        let word = |w: &&str| {
-            let mut bytes = w.bytes();
-            bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-                && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$'))
-        };
-        if parts.len() < 2 || !parts.iter().all(word) {
+        let word = |w: &&str, sign: &[u8]| !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || sign.contains(&b));
+        let space = parts.first().filter(|w| word(w, b"_") && w.as_bytes()[0].is_ascii_alphabetic());
+        if parts.len() < 2 || space.is_none() || !parts[1..].iter().all(|w| word(w, b"_$")) {
             return Err(Problem::new(format!("expected a name like \"namespace.op\", found \"{name}\" (C1)")).into());
         }
         if func::callee(op).is_none() {

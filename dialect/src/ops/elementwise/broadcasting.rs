@@ -8,7 +8,7 @@ use super::table::{ADD, AND, ATAN2, COMPLEX, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY,
 use super::table::{SHIFT_LEFT, SHIFT_RIGHT_ARITHMETIC, SHIFT_RIGHT_LOGICAL, SUBTRACT, XOR};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{Op, OpRef, Shape, TensorType, Value};
+use crate::ir::{ElementClass, Op, OpRef, Shape, TensorType, Value};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -143,7 +143,8 @@ impl OpDef for Broadcasting {
         let first = tensor(op, self.inner.arity - 2)?;
         for i in self.inner.arity - 2..self.inner.arity {
             let ty = tensor(op, i)?;
-            require(ty.element == first.element, || {
+            let quantized = [ty, first].iter().any(|t| t.element.class() == ElementClass::Other);
+            require(quantized || ty.element == first.element, || {
                 Problem::operand(i, format!("expected the elements of {}, found {}", show(op, first), show(op, ty)))
             })?;
         }
@@ -154,7 +155,8 @@ impl OpDef for Broadcasting {
         let ty = result(op, 0)?;
         let want = TensorType::new(&shape, ty.element);
         require(*ty == want, || Problem::new(format!("expected a result of type {}, found {}", show(op, &want), show(op, ty))))?;
-        require(self.inner.body(op).is_some(), || {
+        let quantized = types.iter().any(|t| t.element.class() == ElementClass::Other);
+        require(quantized || self.inner.body(op).is_some(), || {
             Problem::new(format!("expected elements that {} is defined for", self.inner.name))
         })?;
         Ok(vec![want.into()])

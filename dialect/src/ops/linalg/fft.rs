@@ -43,9 +43,12 @@ impl Fft {
         require((1..=3).contains(&n), || Problem::new(format!("expected 1 to 3 values of fft_length, found {n} (C3)")))?;
         require(n <= rank, || Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand))))?;
         let real = kind == Kind::Real;
-        let fits = if real { operand.element.is_float() } else { operand.element.is_complex() };
+        let fits = match real {
+            true => matches!(operand.element, ElementType::F32 | ElementType::F64),
+            false => operand.element.is_complex(),
+        };
         require(fits, || {
-            let want = if real { "real" } else { "complex" };
+            let want = if real { "f32 or f64" } else { "complex" };
             Problem::operand(0, format!("expected {want} elements, found {} (C2)", show(op, operand)))
         })?;
         for (i, (&length, &size)) in lengths.iter().zip(&operand.shape[rank - n..]).enumerate() {

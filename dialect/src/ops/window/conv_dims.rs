@@ -1,8 +1,8 @@
 //! What the dimensions of a convolution's operands and result are for.
 
-use super::{Words, WindowDim, counts, windows};
+use super::{DynamicConv, Words, WindowDim, counts, windows};
 use crate::ir::{AttrData, ConvDims, OpRef, Shape, TensorType};
-use crate::op::Problem;
+use crate::op::{OpDef, Problem};
 use crate::ops::constraint::{Checked, require, tensor};
 
 /// A convolution, read off its attributes and checked. `S` spatial dimensions follow each other in the lists.
@@ -37,6 +37,7 @@ const WORDS: Words = Words {
     window_dilations: ("rhs_dilation", "C7", "C8"),
     reversal: ("window_reversal", "C9"),
     padding: "C4",
+    loose: false,
 };
 
 impl ConvolutionDims {
@@ -66,7 +67,7 @@ impl ConvolutionDims {
             Problem::new("expected feature_group_count or batch_group_count to be 1 (C23)")
         })?;
         let sizes: Vec<i64> = dims.spatial[1].iter().map(|&d| rhs.shape[d]).collect();
-        let windows = windows(op, &sizes, &WORDS)?;
+        let windows = windows(op, &sizes, &Words { loose: op.name() == DynamicConv.name(), ..WORDS })?;
         let whole = Self { windows, feature_groups, batch_groups, ..dims };
         whole.check_sizes(lhs, rhs)?;
         Ok(whole)

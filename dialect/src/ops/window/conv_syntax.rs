@@ -74,7 +74,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
 
 fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let Some(AttrData::ConvDims(dims)) = op.attr(DIMS) else { return false };
-    if op.operands().len() != 2 || !WINDOW.into_iter().all(|(_, name)| printable(op, name)) {
+    if op.operands().len() != 2 || !dims.is_whole() || !WINDOW.into_iter().all(|(_, name)| printable(op, name)) {
         return false;
     }
     p.text("(");

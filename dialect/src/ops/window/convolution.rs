@@ -63,13 +63,18 @@ fn evaluate(op: OpRef<'_>, dims: &ConvolutionDims, operands: &[Literal]) -> Eval
     Ok(vec![Literal::from_scalars(element, &shape, values)])
 }
 
-fn infer(op: OpRef<'_>, dims: &ConvolutionDims) -> Inferred {
+fn check_elements(op: OpRef<'_>) -> Checked<()> {
     let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
     let quantized = [lhs, rhs].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
     require(quantized || lhs.element == rhs.element, || {
         let (want, found) = (show(op, lhs), show(op, rhs));
         Problem::operand(1, format!("expected the element type of {want}, found {found} (C27)"))
-    })?;
+    })
+}
+
+fn infer(op: OpRef<'_>, dims: &ConvolutionDims) -> Inferred {
+    let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
+    check_elements(op)?;
     check_precision(op, "C24")?;
     let shape = dims.result_shape(&lhs.shape, &rhs.shape)?;
     let Some(given) = op.result_tensor(0) else { return one(TensorType::new(&shape, lhs.element)) };
@@ -248,6 +253,7 @@ impl OpDef for DynamicConv {
         operand_count(op, 3)?;
         check_padding(op)?;
         let dims = ConvolutionDims::check(op)?;
+        check_elements(op)?;
         check_precision(op, "C24")?;
         // The padding isn't known, so neither are the spatial sizes.
         let shape = dims.result_shape(&tensor(op, 0)?.shape, &tensor(op, 1)?.shape)?;

@@ -103,13 +103,18 @@ pub(crate) struct Words {
     pub reversal: (&'static str, &'static str),
     /// The label of `padding`.
     pub padding: &'static str,
+    /// Whether values past the last dimension are ignored: JAX gives dynamic_conv more than it has.
+    pub loose: bool,
 }
 
 /// The windows of these sizes that `op`'s attributes describe; what is left out is 1, without padding.
 pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Vec<WindowDim>> {
     let rank = sizes.len();
     let list = |(name, count, positive): (&str, &str, &str)| -> Checked<Vec<i64>> {
-        let Some(values) = op.ints(name).filter(|_| !name.is_empty()) else { return Ok(vec![1; rank]) };
+        let Some(mut values) = op.ints(name).filter(|_| !name.is_empty()) else { return Ok(vec![1; rank]) };
+        if words.loose {
+            values.truncate(rank);
+        }
         length(&values, rank, name, count)?;
         match values.iter().find(|&&v| v <= 0) {
             Some(v) => Err(Problem::new(format!("expected {name} to be positive, found {v} ({positive})"))),

@@ -22,6 +22,7 @@ const WORDS: Words = Words {
     window_dilations: ("window_dilations", "C10", "C11"),
     reversal: ("", ""),
     padding: "C12",
+    loose: false,
 };
 
 impl ReduceWindow {

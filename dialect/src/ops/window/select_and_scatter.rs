@@ -22,6 +22,7 @@ const WORDS: Words = Words {
     window_dilations: ("", "", ""),
     reversal: ("", ""),
     padding: "C8",
+    loose: false,
 };
 
 impl SelectAndScatter {
@@ -31,7 +32,7 @@ impl SelectAndScatter {
         same_element(op, 1, 0, "C1")?;
         scalar(op, 2, "I3")?;
         same_element(op, 2, 0, "C3")?;
-        let sizes = op.ints("window_dimensions").unwrap_or_else(|| vec![1; operand.rank()]);
+        let sizes = op.ints("window_dimensions").unwrap_or_default();
         crate::ops::constraint::length(&sizes, operand.rank(), "window_dimensions", "C4")?;
         if let Some(size) = sizes.iter().find(|&&s| s <= 0) {
             return Err(Problem::new(format!("expected window_dimensions to be positive, found {size} (C5)")));

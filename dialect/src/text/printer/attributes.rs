@@ -61,7 +61,7 @@ impl Printer<'_> {
             }
             AttrData::ConvDims(dims) => {
                 self.text("#stablehlo.conv<");
-                self.conv_dims(dims);
+                if dims.is_whole() { self.conv_dims(dims) } else { self.raw_conv_dims(dims) }
                 self.text(">");
             }
             AttrData::Opaque(text) => self.text(text),
@@ -145,6 +145,24 @@ impl Printer<'_> {
             }
         });
         self.text(">");
+    }
+
+    /// `raw input_batch_dimension = 0, …`
+    fn raw_conv_dims(&mut self, dims: &crate::ir::ConvDims) {
+        let int = |name: &str, value: i64| format!("{name} = {value}");
+        let list = |name: &str, values: &[i64]| format!("{name} = {values:?}");
+        let fields = [
+            int("input_batch_dimension", dims.input_batch),
+            int("input_feature_dimension", dims.input_feature),
+            list("input_spatial_dimensions", &dims.input_spatial),
+            int("kernel_input_feature_dimension", dims.kernel_input_feature),
+            int("kernel_output_feature_dimension", dims.kernel_output_feature),
+            list("kernel_spatial_dimensions", &dims.kernel_spatial),
+            int("output_batch_dimension", dims.output_batch),
+            int("output_feature_dimension", dims.output_feature),
+            list("output_spatial_dimensions", &dims.output_spatial),
+        ];
+        self.text(&format!("raw {}", fields.join(", ")));
     }
 
     /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`
