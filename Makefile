@@ -3,9 +3,10 @@
 # make test-without-llvm   everything but native execution, on a machine without LLVM
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
+# make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make oracles the Python environment with JAX that judges our programs, under target/
 
-.PHONY: setup test test-without-llvm demo oracles
+.PHONY: setup test test-without-llvm demo bench bench-parse oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -60,3 +61,10 @@ bench-parse: oracles
 		$(TARGET)/release/examples/parse_speed $$file; \
 		$(TARGET)/oracles/bin/python tests/oracles/parse_speed.py $$file; \
 	done
+
+REPEAT := 5
+PROGRAMS := gpt_l4_m2x4,gpt_l24_m2x4,gpt_l24_m16x16,gpt_l96_m2x4,mlp_tp
+
+bench: setup oracles
+	cargo build --release -p shardc
+	$(TARGET)/oracles/bin/python tests/bench/bench.py $(TARGET)/release/shardc $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)

@@ -1,6 +1,6 @@
 //! From text to program through passes: what every command starts with.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -59,9 +59,10 @@ pub(crate) fn load(
     watch: &Watch,
 ) -> Result<(Option<Program>, Diagnostics), Failure> {
     let mut diagnostics = Diagnostics::default();
+    let start = Instant::now();
     let mut program = dialect::parse_with(&source.text, &session.registry.ops, &mut diagnostics);
     if !diagnostics.has_errors() {
-        diagnostics.append(run_steps(session, &mut program, steps, watch)?);
+        diagnostics.append(run_steps(session, &mut program, steps, watch, start.elapsed())?);
     }
     let valid = !diagnostics.has_errors();
     Ok((valid.then_some(program), diagnostics))
@@ -76,7 +77,7 @@ pub(crate) fn parse(session: &mut Session<'_>, source: &Source) -> Result<Progra
 
 /// Runs `steps` and says what they find.
 pub(crate) fn run(session: &mut Session<'_>, source: &Source, program: &mut Program, steps: &[Step]) -> Outcome {
-    let diagnostics = run_steps(session, program, steps, &Watch::default())?;
+    let diagnostics = run_steps(session, program, steps, &Watch::default(), Duration::ZERO)?;
     session.report(source, &diagnostics)
 }
 
@@ -85,6 +86,7 @@ fn run_steps(
     program: &mut Program,
     steps: &[Step],
     watch: &Watch,
+    parse: Duration,
 ) -> Result<Diagnostics, Failure> {
     let mut shown = String::new();
     let report = passes::run_passes(program, steps, &mut |program, step| {
@@ -95,14 +97,14 @@ fn run_steps(
     });
     session.say(&shown)?;
     if watch.timing {
-        session.say(&timing_table(&report.timings, report.verify_time))?;
+        session.say(&timing_table(&report.timings, report.verify_time, parse))?;
     }
     Ok(report.diagnostics)
 }
 
-fn timing_table(timings: &[(&'static str, Duration)], verify: Duration) -> String {
-    let total: Duration = timings.iter().map(|t| t.1).sum::<Duration>() + verify;
-    let rows = timings.iter().copied().chain([("verify", verify), ("total", total)]);
+fn timing_table(timings: &[(&'static str, Duration)], verify: Duration, parse: Duration) -> String {
+    let total: Duration = timings.iter().map(|t| t.1).sum::<Duration>() + verify + parse;
+    let rows = [("parse", parse)].into_iter().chain(timings.iter().copied()).chain([("verify", verify), ("total", total)]);
     rows.map(|(name, time)| {
         let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(1e-9);
         format!("{:>10.6} s {share:>5.1} %  {name}\n", time.as_secs_f64())
