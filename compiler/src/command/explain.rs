@@ -38,7 +38,7 @@ model: .as_text(debug_info=True).";
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) common: Common,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 2000 ops]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 600 ops]
     #[arg(long, value_name = "N")]
     pub(super) tries: Option<usize>,
     /// Say instead how this value of the text lies, and which annotations brought it there: %12, %arg0, %0#1
@@ -54,6 +54,8 @@ struct Explained {
     price: Price,
     /// The change that removes it, and the seconds a step saves by it.
     removal: Option<(Change, f64)>,
+    /// Whether there are changes that were not tried.
+    untried: bool,
 }
 
 /// What a collective costs: all that it became in the per-device program together.
@@ -93,9 +95,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let found = causes::causes(&planned, ops);
     let (prices, machine, step) = price(session, &source, &planned, &found, &partition, target)?;
     let mut explained: Vec<Explained> =
-        found.into_iter().zip(prices).map(|(cause, price)| Explained { cause, price, removal: None }).collect();
+        found.into_iter().zip(prices).map(|(cause, price)| Explained { cause, price, removal: None, untried: false }).collect();
     let trial = Trial { imported: &imported, propagate, plan: &plan, partition: &partition, machine: &machine };
-    let tries = args.tries.unwrap_or_else(|| (128_000 / imported.op_count().max(2_000)).max(1));
+    let tries = args.tries.unwrap_or_else(|| (40_000 / imported.op_count().max(625)).max(2));
     find_removals(&trial, &planned, ops, &origins, &mut explained, step, tries);
 
     let report = Report { tried: tries > 0, imported: &imported, planned: &planned, ops, origins: &origins, source: &source };
@@ -195,11 +197,13 @@ fn find_removals(
         .iter()
         .map(|e| if e.cause.manual { Vec::new() } else { changes::candidates(trial.imported, planned, ops, origins, &e.cause) })
         .collect();
-    // The likeliest of each first.
+    // The likeliest of each first, those of what costs most before others.
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|&a, &b| explained[b].price.seconds.total_cmp(&explained[a].price.seconds));
     let mut numbers: HashMap<&Change, usize> = HashMap::new();
     let mut list: Vec<Change> = Vec::new();
     for rank in 0..wanted.iter().map(Vec::len).max().unwrap_or(0) {
-        for change in wanted.iter().filter_map(|w| w.get(rank)) {
+        for change in order.iter().filter_map(|&i| wanted[i].get(rank)) {
             if list.len() < tries && !numbers.contains_key(change) {
                 numbers.insert(change, list.len());
                 list.push(change.clone());
@@ -210,7 +214,11 @@ fn find_removals(
     for (e, wanted) in explained.iter_mut().zip(&wanted) {
         let key = e.cause.key();
         for change in wanted {
-            let Some(outcome) = numbers.get(change).and_then(|&i| outcomes[i].as_ref()) else { continue };
+            let Some(&number) = numbers.get(change) else {
+                e.untried = true;
+                continue;
+            };
+            let Some(outcome) = outcomes[number].as_ref() else { continue };
             let saved = step - outcome.seconds;
             if !outcome.keys.contains(&key) && e.removal.as_ref().is_none_or(|r| r.1 < saved) {
                 e.removal = Some((change.clone(), saved));
@@ -261,7 +269,8 @@ impl Report<'_> {
             self.reasons(cause, &mut notes);
         }
         if e.removal.is_none() && !cause.manual && self.tried {
-            notes.push("no change of one annotation removes it".to_owned());
+            let far = if e.untried { ", as far as --tries goes" } else { "" };
+            notes.push(format!("no change of one annotation removes it{far}"));
         }
         if let Some((change, saved)) = &e.removal {
             let what = change.text(self.imported, self.source);

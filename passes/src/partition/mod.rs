@@ -49,6 +49,13 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error("mesh", program.op(main).span, message);
         return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
     }
+    if func::declared_grid(program).is_none()
+        && let Some(op) = names_devices(program, block)
+    {
+        let message = "the program doesn't say on how many devices it runs";
+        let d = Diagnostic::error("partition", program.op(op).span, message);
+        return diagnostics.push(d.note("add mhlo.num_partitions to the module, or a mesh"));
+    }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
@@ -72,6 +79,14 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
+}
+
+/// The first collective of the user's that names other devices than the first.
+fn names_devices(program: &Program, block: Block) -> Option<Op> {
+    program.ops_under(block).into_iter().find(|&op| {
+        let view = program.view(op);
+        view.def().collective(view).is_some_and(|c| c.groups.iter().flatten().any(|&id| id > 0))
+    })
 }
 
 /// The sharding of every value under `@main`, by position; `None` is whole on every device.
