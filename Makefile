@@ -4,9 +4,10 @@
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
+# make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
 # make oracles the Python environment with JAX that judges our programs, under target/
 
-.PHONY: setup test test-without-llvm demo bench bench-parse oracles
+.PHONY: setup test test-without-llvm demo bench bench-parse fuzz oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -68,3 +69,16 @@ PROGRAMS := gpt_l4_m2x4,gpt_l24_m2x4,gpt_l24_m16x16,gpt_l96_m2x4,mlp_tp
 bench: setup oracles
 	cargo build --release -p shardc
 	$(TARGET)/oracles/bin/python tests/bench/bench.py $(TARGET)/release/shardc $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)
+
+SECONDS ?= 60
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+COVERAGE := -Ccodegen-units=1 -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+
+# What it finds stays in target/fuzz/found, what it learned in target/fuzz/corpus.
+fuzz:
+	RUSTFLAGS="$(COVERAGE)" cargo build --release --quiet --manifest-path tests/fuzz/Cargo.toml --target $(HOST) --target-dir $(TARGET)/fuzz
+	@mkdir -p $(TARGET)/fuzz/corpus $(TARGET)/fuzz/found $(TARGET)/fuzz/seeds
+	@for file in lit-tests/*/*.mlir tests/corpus/*/program.mlir; do cp $$file $(TARGET)/fuzz/seeds/$$(echo $$file | tr / _); done
+	$(TARGET)/fuzz/$(HOST)/release/shardc-fuzz $(TARGET)/fuzz/corpus $(TARGET)/fuzz/seeds -artifact_prefix=$(TARGET)/fuzz/found/ \
+		-max_total_time=$(SECONDS) -max_len=20000 -timeout=10 -rss_limit_mb=4096

@@ -1,0 +1,30 @@
+//! No text makes the reader, the verifier or the printer panic or hang, and what is valid is printed so that it reads as the same
+//! program: coverage-guided, with libFuzzer. `make fuzz` starts from the corpus and the lit-tests.
+
+#![no_main]
+
+use dialect::diagnostic::Diagnostics;
+use dialect::text::PrintOptions;
+
+/// Everything the program says.
+const FULL: PrintOptions = PrintOptions { locations: true, generic: false, causes: true };
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    // A program that could only be read in part is checked and printed too, but promises nothing.
+    let whole = !diagnostics.has_errors();
+    dialect::verify(&program, &mut diagnostics);
+    let printed = dialect::print_with(&program, FULL);
+    if !whole || diagnostics.has_errors() {
+        return;
+    }
+    for form in [FULL, PrintOptions { generic: true, ..FULL }] {
+        let text = dialect::print_with(&program, form);
+        let mut diagnostics = Diagnostics::default();
+        let again = dialect::parse(&text, &mut diagnostics);
+        dialect::verify(&again, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "the print isn't valid: {diagnostics:#?}\n{text}");
+        assert_eq!(dialect::print_with(&again, FULL), printed, "the print reads as another program:\n{text}");
+    }
+});
