@@ -19,6 +19,7 @@ mod place;
 mod render;
 mod session;
 mod source;
+mod svg;
 mod units;
 
 pub use cli::{main, run, run_with};

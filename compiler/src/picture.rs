@@ -1,4 +1,4 @@
-//! Shardings as pictures in a terminal: one box per piece of the tensor, with the devices that hold it.
+//! Shardings as pictures, drawn here for a terminal and in `svg.rs` for a browser: one box per piece of the tensor, with the devices that hold it.
 //!
 //! Two dimensions are drawn, those that are cut; the pieces along further cut dimensions become panels of their own.
 //! Devices of one box separated by spaces hold the same elements; joined by `+` (or `max`, `min`) they hold parts
@@ -32,25 +32,51 @@ impl Default for Style {
     }
 }
 
+/// A part of a picture, one below the other.
+pub(crate) enum Part {
+    /// A line in the first column.
+    Title(String),
+    /// An indented line.
+    Line(String),
+    /// Boxes.
+    Grid(Grid),
+    /// Room before the next title.
+    Gap,
+}
+
 /// A grid of labelled boxes.
-struct Grid {
-    row_heads: Vec<String>,
-    column_heads: Vec<String>,
+pub(crate) struct Grid {
+    pub(crate) row_heads: Vec<String>,
+    pub(crate) column_heads: Vec<String>,
     /// Row-major; the number picks a color.
-    boxes: Vec<(String, usize)>,
+    pub(crate) boxes: Vec<(String, usize)>,
+}
+
+/// The picture as text.
+pub(crate) fn text(parts: &[Part], style: &Style) -> String {
+    let mut out = String::new();
+    for part in parts {
+        match part {
+            Part::Title(line) => out.push_str(&format!("{line}\n")),
+            Part::Line(line) => out.push_str(&format!("  {line}\n")),
+            Part::Grid(grid) => grid.draw(style, &mut out),
+            Part::Gap => out.push('\n'),
+        }
+    }
+    out
 }
 
 /// The mesh: device numbers at their coordinates.
-pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> String {
+pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Part> {
     let axes: Vec<(&str, i64)> = mesh.axes.iter().map(|&(n, size)| (program.name_text(n), size)).collect();
     let (down, across) = match axes.as_slice() {
-        [] => return String::new(),
+        [] => return Vec::new(),
         [one] => (("", 1), *one),
         [.., a, b] => (*a, *b),
     };
     let outer = &axes[..axes.len().saturating_sub(2)];
     let panels: i64 = outer.iter().map(|a| a.1).product();
-    let mut out = String::new();
+    let mut out = Vec::new();
     for panel in 0..panels.min(style.panels as i64) {
         if !outer.is_empty() {
             let mut rest = panel;
@@ -60,7 +86,7 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> String
                 rest /= size;
             }
             at.reverse();
-            let _ = writeln!(out, "  {}", at.join(", "));
+            out.push(Part::Line(at.join(", ")));
         }
         let device = |r: i64, c: i64| mesh.device_at(((panel * down.1 + r) * across.1 + c) as usize);
         let boxes = (0..down.1 * across.1).map(|i| {
@@ -71,17 +97,16 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> String
             (0..size).map(|i| if i == 0 && !name.is_empty() { format!("{name} {i}") } else { i.to_string() }).collect()
         };
         let row_heads = if down.0.is_empty() { vec![String::new()] } else { heads(down.0, down.1) };
-        let grid = Grid { row_heads, column_heads: heads(across.0, across.1), boxes: boxes.collect() };
-        grid.draw(style, &mut out);
+        out.push(Part::Grid(Grid { row_heads, column_heads: heads(across.0, across.1), boxes: boxes.collect() }));
     }
     if panels > style.panels as i64 {
-        let _ = writeln!(out, "  … {} more of {panels} such planes", panels - style.panels as i64);
+        out.push(Part::Line(format!("… {} more of {panels} such planes", panels - style.panels as i64)));
     }
     out
 }
 
 /// The tensor: who holds which piece.
-pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> String {
+pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
     let rank = cells.shape.len();
     let cut: Vec<usize> = (0..rank).filter(|&d| cells.pieces[d] > 1).collect();
     let (down, across) = match style.dims {
@@ -98,7 +123,7 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> String {
     };
     let rest: Vec<usize> = cut.iter().copied().filter(|&d| Some(d) != down && Some(d) != across).collect();
     let panels: i64 = rest.iter().map(|&d| cells.pieces[d]).product();
-    let mut out = String::new();
+    let mut out = Vec::new();
     for panel in 0..panels.min(style.panels as i64) {
         let mut index = vec![0; rank];
         let mut left = panel;
@@ -108,14 +133,14 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> String {
         }
         if !rest.is_empty() {
             let at: Vec<String> = rest.iter().map(|&d| format!("dimension {d}: {}", range(cells, d, index[d]))).collect();
-            let _ = writeln!(out, "  {}", at.join(", "));
+            out.push(Part::Line(at.join(", ")));
         }
-        panel_grid(cells, down, across, &mut index).draw(style, &mut out);
+        out.push(Part::Grid(panel_grid(cells, down, across, &mut index)));
     }
     if panels > style.panels as i64 {
         let dims: Vec<String> = rest.iter().map(usize::to_string).collect();
         let more = panels - style.panels as i64;
-        let _ = writeln!(out, "  … {more} more of {panels} pieces along dimension {}", dims.join(" and "));
+        out.push(Part::Line(format!("… {more} more of {panels} pieces along dimension {}", dims.join(" and "))));
     }
     out
 }
@@ -207,7 +232,7 @@ impl Grid {
 }
 
 /// All of `0..count`, or the first ones, a gap and the last.
-fn elide(count: usize, fit: usize) -> Vec<Option<usize>> {
+pub(crate) fn elide(count: usize, fit: usize) -> Vec<Option<usize>> {
     if count <= fit {
         return (0..count).map(Some).collect();
     }
@@ -221,6 +246,14 @@ fn center(text: &str, width: usize) -> String {
 
 /// Backgrounds that black text reads well on, far apart in hue.
 const COLORS: [u8; 16] = [117, 222, 150, 217, 183, 123, 229, 156, 211, 147, 80, 215, 114, 175, 153, 187];
+
+/// The color of box number `color` as `#rrggbb`.
+pub(crate) fn hex(color: usize) -> String {
+    // The terminal's color cube: six levels of each of red, green and blue, from 16 on.
+    let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
+    let code = COLORS[color % COLORS.len()] - 16;
+    format!("#{:02x}{:02x}{:02x}", level(code / 36), level(code / 6 % 6), level(code % 6))
+}
 
 fn paint(text: &str, color: usize, on: bool) -> String {
     if on { format!("\x1b[30;48;5;{}m{text}\x1b[0m", COLORS[color % COLORS.len()]) } else { text.to_owned() }

@@ -10,9 +10,10 @@ use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 use super::Common;
 use crate::causes::written_name;
 use crate::cells::Cells;
-use crate::picture::{Style, draw_cells, draw_mesh};
+use crate::picture::{self, Part, Style, draw_cells, draw_mesh};
 use crate::pipeline::{self, Knobs, Stage, Watch};
 use crate::session::{Failure, Outcome, Session};
+use crate::svg;
 use crate::units;
 
 const EXAMPLES: &str = "\
@@ -21,6 +22,7 @@ Examples:
   shardc show model.mlir --value %4         one value inside
   shardc show model.mlir --all              every value
   shardc show model.mlir --after none       as annotated, before propagation
+  shardc show model.mlir --html -o a.html   for a browser; --svg for a document
 
 Each box is a piece of the tensor with the devices that hold it: '0-3' hold the same elements, '0+4' hold parts whose
 sum is the piece (unreduced).";
@@ -46,6 +48,12 @@ pub(crate) struct Args {
     /// The function to look into
     #[arg(long, default_value = "main")]
     function: String,
+    /// Draw as a page for a browser
+    #[arg(long, conflicts_with = "svg")]
+    html: bool,
+    /// Draw as an SVG picture
+    #[arg(long)]
+    svg: bool,
     /// Columns to fit the pictures in
     #[arg(long, default_value_t = 100)]
     width: usize,
@@ -86,9 +94,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         return Err(Failure::Usage(format!("{} has no function @{}", source.name, args.function)));
     };
     let style = Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
-    let mut out = String::new();
+    let mut parts = Vec::new();
     for op in program.top_level("sdy.mesh") {
-        show_mesh(&program, op, &style, &mut out);
+        show_mesh(&program, op, &style, &mut parts);
     }
     let items = items(&program, function, args);
     for name in &args.value {
@@ -98,19 +106,24 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         }
     }
     for item in &items {
-        show_item(&program, item, &style, &mut out);
+        show_item(&program, item, &style, &mut parts);
     }
+    let out = match (args.html, args.svg) {
+        (true, _) => svg::page(&source.name, &parts, &style),
+        (_, true) => svg::svg(&parts, &style),
+        _ => picture::text(&parts, &style),
+    };
     session.emit(args.common.output.as_deref(), &out)
 }
 
-fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut String) {
+fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<Part>) {
     let (Some(name), Some(mesh)) = (func::symbol(program, op), program.view(op).attr("mesh").and_then(AttrData::as_mesh))
     else {
         return;
     };
-    let _ = writeln!(out, "mesh @{name}: {}, {} devices", axes_text(program, mesh), mesh.devices());
-    out.push_str(&draw_mesh(program, mesh, style));
-    out.push('\n');
+    out.push(Part::Title(format!("mesh @{name}: {}, {} devices", axes_text(program, mesh), mesh.devices())));
+    out.extend(draw_mesh(program, mesh, style));
+    out.push(Part::Gap);
 }
 
 fn axes_text(program: &Program, mesh: &Mesh) -> String {
@@ -164,23 +177,22 @@ fn op_sharding(program: &Program, op: Op, i: usize) -> Option<&TensorSharding> {
     }
 }
 
-fn show_item(program: &Program, item: &Item, style: &Style, out: &mut String) {
+fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>) {
     let ty = program.type_data_text(&item.ty.clone().into());
-    let _ = write!(out, "{}: {ty}", item.title);
+    let title = format!("{}: {ty}", item.title);
     let Some(sharding) = &item.sharding else {
-        out.push_str("  no sharding: the compiler's choice, whole on every device until then\n\n");
-        return;
+        let none = "no sharding: the compiler's choice, whole on every device until then";
+        return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
     };
-    let _ = writeln!(out, "  {}", program.sharding_text(sharding));
+    out.push(Part::Title(format!("{title}  {}", program.sharding_text(sharding))));
     let (Some(mesh), true) = (mesh_of(program, &sharding.mesh), item.ty.is_static()) else {
-        out.push_str("  sizes known only at run time can't be drawn\n\n");
-        return;
+        return out.extend([Part::Line("sizes known only at run time can't be drawn".to_owned()), Part::Gap]);
     };
     let cells = Cells::new(&item.ty.shape, sharding, mesh);
     let dims = style.dims.filter(|&(r, c)| r.max(c) < cells.shape.len());
-    out.push_str(&summary(item, &cells));
-    out.push_str(&draw_cells(&cells, &Style { dims, ..style.clone() }));
-    out.push('\n');
+    out.push(Part::Line(summary(item, &cells)));
+    out.extend(draw_cells(&cells, &Style { dims, ..style.clone() }));
+    out.push(Part::Gap);
 }
 
 /// The mesh a sharding speaks of.
@@ -201,9 +213,9 @@ fn summary(item: &Item, cells: &Cells) -> String {
     let mut text = String::new();
     let part = if cells.unreduced.is_some() { " a part of" } else { "" };
     if cells.cells.len() == 1 {
-        let _ = write!(text, "  every device holds{part} all of it");
+        let _ = write!(text, "every device holds{part} all of it");
     } else {
-        let _ = write!(text, "  each device holds{part} {} of {}", times(&cells.piece), times(&cells.shape));
+        let _ = write!(text, "each device holds{part} {} of {}", times(&cells.piece), times(&cells.shape));
     }
     if let Some(whole) = item.ty.bytes() {
         let elements = cells.piece.iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
@@ -222,5 +234,5 @@ fn summary(item: &Item, cells: &Cells) -> String {
     if let Some(kind) = cells.unreduced {
         let _ = write!(text, "; the value is the {} of the parts", kind.text());
     }
-    text + "\n"
+    text
 }
