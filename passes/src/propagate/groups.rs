@@ -77,6 +77,9 @@ fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64
     }
 }
 
+/// More members of a group than this are not pointed at.
+const MAX_SHOWN: usize = 8;
+
 fn same_shape(engine: &Engine, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
     let shape = |value: Val| program.tensor_type(engine.graph.program_value(value)).map(|t| t.shape.clone());
     let Some(&(first, _)) = values.first() else {
@@ -85,7 +88,11 @@ fn same_shape(engine: &Engine, program: &Program, values: &[(Val, Node)], diagno
     for &(value, node) in values {
         if shape(value) != shape(first) {
             let span = engine.graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
-            diagnostics.push(Diagnostic::error("propagate", span, "values of one sharding group must have one shape"));
+            let text = |v: Val| program.type_text(program.value_type(engine.graph.program_value(v)));
+            let d = Diagnostic::error("propagate", span, "values of one sharding group must have one shape");
+            let first_span = program.value_span(engine.graph.program_value(first));
+            let d = d.label(format!("a {}", text(value))).also(first_span, format!("a {}", text(first)));
+            diagnostics.push(d.note("group only values that are cut alike"));
             return false;
         }
     }
@@ -120,7 +127,14 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
     }
     let first = engine.graph.program_value(list[0]);
     let message = "values of one sharding group start with different shardings; an open constraint is put on each";
-    diagnostics.push(Diagnostic::warning("propagate", program.value_span(first), message));
+    let mut warning = Diagnostic::warning("propagate", program.value_span(first), message);
+    for (i, &member) in list.iter().enumerate().take(MAX_SHOWN) {
+        let own = engine.shardings.get(engine.graph.sharding(member)).map(|s| engine.meshes.write(s));
+        let text = own.map_or("says nothing".to_owned(), |s| format!("starts as {}", program.sharding_text(&s)));
+        let span = program.value_span(engine.graph.program_value(member));
+        warning = if i == 0 { warning.label(text) } else { warning.also(span, text) };
+    }
+    diagnostics.push(warning.note("annotate all of them alike, or only one"));
     let open = engine.shardings.intern(Sharding::whole(sharding.mesh, sharding.dims.len(), true));
     for (i, member) in list.into_iter().enumerate() {
         let place = engine.graph.after(member);
