@@ -38,7 +38,7 @@ model: .as_text(debug_info=True).";
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) common: Common,
-    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 600 ops]
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
     #[arg(long, value_name = "N")]
     pub(super) tries: Option<usize>,
     /// Say instead how this value of the text lies, and which annotations brought it there: %12, %arg0, %0#1
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let mut explained: Vec<Explained> =
         found.into_iter().zip(prices).map(|(cause, price)| Explained { cause, price, removal: None, untried: false }).collect();
     let trial = Trial { imported: &imported, propagate, plan: &plan, partition: &partition, machine: &machine };
-    let tries = args.tries.unwrap_or_else(|| (40_000 / imported.op_count().max(625)).max(2));
+    let tries = args.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
     find_removals(&trial, &planned, ops, &origins, &mut explained, step, tries);
 
     let report = Report { tried: tries > 0, imported: &imported, planned: &planned, ops, origins: &origins, source: &source };
