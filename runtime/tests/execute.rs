@@ -19,6 +19,7 @@ fn input(ty: &TensorType, salt: u64) -> Literal {
         let v = (seed % 17) as i64 - 8;
         match ty.element {
             e if e.is_float() => Scalar::Float(v as f64 / 4.0),
+            e if e.is_complex() => Scalar::Complex(v as f64 / 4.0, (seed % 5) as f64 / 2.0 - 1.0),
             ElementType::I1 => Scalar::Int((v & 1).into()),
             _ => Scalar::Int(v.into()).round(ty.element),
         }
@@ -46,11 +47,11 @@ fn check(text: &str) {
         assert_eq!(got.ty(), want.ty());
         for i in 0..want.len() {
             let (g, w) = (got.get(i), want.get(i));
+            let eps = if want.element.bits() < 32 { 2e-2 } else { 1e-5 };
+            let near = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= eps + eps * b.abs();
             let close = match (g, w) {
-                (Scalar::Float(a), Scalar::Float(b)) => {
-                    let eps = if want.element.bits() < 32 { 2e-2 } else { 1e-5 };
-                    a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= eps + eps * b.abs()
-                }
+                (Scalar::Float(a), Scalar::Float(b)) => near(a, b),
+                (Scalar::Complex(a, b), Scalar::Complex(c, d)) => near(a, c) && near(b, d),
                 _ => g == w,
             };
             assert!(close, "result {r} element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
@@ -172,4 +173,53 @@ fn products() {
           return %0 : tensor<3x4xf32>
         }",
     );
+}
+
+/// A program that gives what the op of an example gives; `None` for ops that don't compute tensors from tensors.
+fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
+    use dialect::kernel::{External, Kernel};
+    let program = dialect::ops::example_program(text);
+    let ops = program.block_ops(dialect::ops::example_block(&program));
+    let op = program.view(*ops.iter().rev().find(|&&op| program.op_name(op) == def.name())?);
+    let computes = match def.kernel(op) {
+        Kernel::Nest(_) => true,
+        Kernel::External(kind) => !matches!(kind, External::Collective | External::PartitionId | External::ReplicaId),
+        Kernel::Control | Kernel::None => false,
+    };
+    let tensors = op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_some());
+    if !computes || !tensors || def.side_effect(op) {
+        return None;
+    }
+    let (args, body) = text[1..].split_once(')')?;
+    // The names before the op's: `%r =`, `%r:2 =` or `%v, %i =`.
+    let before = text[..text.rfind(def.name())?].trim_end_matches('"').trim_end().strip_suffix('=')?;
+    let mut names: Vec<&str> = before.split_whitespace().rev().take_while(|w| w.starts_with('%')).collect();
+    names.reverse();
+    let values: Vec<String> = match names[..] {
+        [one] => match one.split_once(':') {
+            Some((name, _)) => (0..op.result_count()).map(|i| format!("{name}#{i}")).collect(),
+            None => vec![one.to_owned()],
+        },
+        _ => names.iter().map(|n| n.trim_end_matches(',').to_owned()).collect(),
+    };
+    let types: Vec<String> = op.result_type_ids().iter().map(|&ty| program.type_text(ty)).collect();
+    let types = types.join(", ");
+    Some(format!("func.func @main({args}) -> ({types}) {{\n{body}\nreturn {} : {types}\n}}\n", values.join(", ")))
+}
+
+#[test]
+fn every_op_runs_as_it_is_evaluated() {
+    let mut count = 0;
+    let mut failures = Vec::new();
+    for &def in dialect::ops::OPS {
+        for text in def.examples() {
+            let Some(program) = of_example(def, text) else { continue };
+            if std::panic::catch_unwind(|| check(&program)).is_err() {
+                failures.push(program);
+            }
+            count += 1;
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count}: {}", failures.len(), failures.join("\n"));
+    assert!(count >= 220, "only {count} examples run");
 }
