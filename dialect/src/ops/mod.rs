@@ -25,10 +25,12 @@ pub mod joining;
 pub mod linalg;
 pub mod normalization;
 pub mod older;
+pub mod ragged_dot;
 pub mod random;
 mod reduce_syntax;
 pub mod reduction;
 pub mod reshape;
+pub mod scan;
 pub mod shape;
 pub mod sharding;
 pub mod slicing;
@@ -230,6 +232,7 @@ pub static OPS: &[&dyn OpDef] = &[
     // contraction
     &contraction::DotGeneral,
     &contraction::Dot,
+    &ragged_dot::RaggedDot,
     &einsum::Einsum,
     &einsum::UnaryEinsum,
     // reduction
@@ -255,6 +258,7 @@ pub static OPS: &[&dyn OpDef] = &[
     // sort
     &sort::Sort,
     &top_k::TopK,
+    &scan::Scan,
     // linear algebra
     &linalg::Fft,
     &linalg::Cholesky,
