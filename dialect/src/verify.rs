@@ -37,6 +37,7 @@ mod edges;
 mod manual;
 mod mesh;
 mod place;
+mod quantized;
 mod rule;
 mod sharding;
 mod structure;
@@ -125,6 +126,7 @@ impl<'a> Verifier<'a> {
     fn op(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         self.structure(op, owner);
         self.types(op);
+        self.quantized(op);
         self.shardings(op);
         op.def().verify(op, self.diagnostics);
 

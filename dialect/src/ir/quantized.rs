@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::program::Program;
 use super::ty::ElementType;
 
 /// What a quantized element type says.
@@ -35,6 +36,14 @@ impl Quantized {
             return None;
         }
         Some(read(types, scales))
+    }
+
+    /// What an element type says, if it is a quantized one.
+    pub fn of(program: &Program, element: ElementType) -> Option<Self> {
+        match element {
+            ElementType::Other(name) => Self::parse(program.name_text(name))?.ok(),
+            _ => None,
+        }
     }
 
     /// Whether each element of a dimension has a scale of its own.
@@ -71,7 +80,8 @@ fn read(types: &str, scales: &str) -> Result<Quantized, String> {
     let (expressed, dimension) = match rest.split_once(':') {
         None => (rest, None),
         Some((expressed, dimension)) => {
-            let dimension: i64 = dimension.parse().map_err(|_| format!("'{dimension}' is no dimension"))?;
+            let number = dimension.parse().ok().filter(|&d: &i64| d >= 0);
+            let dimension = number.ok_or_else(|| format!("'{dimension}' is no dimension"))?;
             (expressed, Some(dimension))
         }
     };
@@ -88,7 +98,12 @@ fn read(types: &str, scales: &str) -> Result<Quantized, String> {
     let mut quantized = Quantized { storage, expressed, range, dimension, scales: Vec::new(), zero_points: Vec::new() };
     for item in list.split(',') {
         let (scale, zero) = item.split_once(':').unwrap_or((item, "0"));
-        let scale: f64 = scale.parse().map_err(|_| format!("'{scale}' is no scale"))?;
+        let text = scale;
+        let scale: f64 = text.parse().map_err(|_| format!("'{text}' is no scale"))?;
+        let (least, most) = scales_of(expressed);
+        if !(least..=most).contains(&scale) {
+            return Err(format!("scale {text} isn't a positive value of {}", expressed.text().unwrap_or("?")));
+        }
         let zero: i64 = zero.parse().map_err(|_| format!("'{zero}' is no zero point"))?;
         quantized.scales.push(scale);
         quantized.zero_points.push(zero);
@@ -107,6 +122,16 @@ fn storage(text: &str) -> Result<ElementType, String> {
     };
     let known = ElementType::from_text(&long).filter(|e| e.is_integer() && *e != ElementType::Index && e.bits() <= 32);
     known.ok_or_else(|| format!("a quantized type stores integers of at most 32 bits, found '{text}'"))
+}
+
+/// The smallest and largest positive values of a float type; those of `f32` for types narrower than `f16`.
+fn scales_of(expressed: ElementType) -> (f64, f64) {
+    match expressed {
+        ElementType::F64 => (f64::from_bits(1), f64::MAX),
+        ElementType::F16 => (f64::powi(2.0, -24), 65504.0),
+        ElementType::BF16 => (f64::powi(2.0, -133), f64::from(f32::from_bits(0x7F7F_0000))),
+        _ => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
+    }
 }
 
 fn default_range(storage: ElementType) -> (i64, i64) {
@@ -159,5 +184,8 @@ mod tests {
         assert_eq!(message("!quant.uniform<f8:f32, 1.0>"), "a quantized type stores integers of at most 32 bits, found 'f8'");
         assert_eq!(message("!quant.uniform<i8<-200:10>:f32, 1.0>"), "the range -200:10 doesn't lie in that of i8");
         assert_eq!(message("!quant.uniform<i8:f32, 1.0, 2.0>"), "several scales need a dimension");
+        assert_eq!(message("!quant.uniform<i8:f32:-1, {1.0}>"), "'-1' is no dimension");
+        assert_eq!(message("!quant.uniform<i4:f16, 1.0551e5>"), "scale 1.0551e5 isn't a positive value of f16");
+        assert_eq!(message("!quant.uniform<i8:f32, -1.0>"), "scale -1.0 isn't a positive value of f32");
     }
 }

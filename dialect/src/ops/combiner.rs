@@ -7,7 +7,7 @@ use smallvec::smallvec;
 
 use super::constraint::{Checked, require};
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
-use crate::ir::{Block, ElementClass, ElementType, OpRef, TensorType};
+use crate::ir::{Block, ElementClass, ElementType, OpRef, Program, Quantized, TensorType};
 use crate::kernel::{Arg, Body, Inst, Kernel};
 use crate::kernel_eval::body_of_region;
 use crate::literal::Literal;
@@ -206,7 +206,7 @@ pub(crate) fn check_region(op: OpRef<'_>, region: usize, inputs: &[ElementType],
         Problem::new(format!("expected the region to return what it takes, first {n} and last {n} alike ({label})"))
     })?;
     for (i, (&from, &to)) in inputs.iter().zip(&types).enumerate() {
-        require(promotable(from, to), || {
+        require(promotable(program, from, to), || {
             Problem::new(format!("expected the region to take elements like input {i}'s or wider ones ({label})"))
         })?;
     }
@@ -222,7 +222,14 @@ fn terminator_types(op: OpRef<'_>, block: Block) -> Option<Vec<ElementType>> {
     end.operands().iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
 }
 
-/// Whether every value of `from` is one of `to`, of the same kind.
-pub(crate) fn promotable(from: ElementType, to: ElementType) -> bool {
-    from == to || from.class() == to.class() && from.bits() <= to.bits()
+/// Whether every value of `from` is one of `to`, of the same kind: the specification's `is_promotable`.
+pub(crate) fn promotable(program: &Program, from: ElementType, to: ElementType) -> bool {
+    if from == to {
+        return true;
+    }
+    match (Quantized::of(program, from), Quantized::of(program, to)) {
+        (Some(from), Some(to)) => from.expressed == to.expressed && from.storage.bits() <= to.storage.bits(),
+        (None, None) => from.class() == to.class() && from.class() != ElementClass::Other && from.bits() <= to.bits(),
+        _ => false,
+    }
 }

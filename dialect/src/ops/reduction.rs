@@ -88,7 +88,7 @@ impl OpDef for Reduce {
         let accumulators = check_region(op, 0, &inputs, "C6")?;
         for i in 0..n {
             let init = scalar(op, n + i, "I2")?;
-            require(promotable(init.element, accumulators[i]), || {
+            require(promotable(op.program, init.element, accumulators[i]), || {
                 let (want, found) = (show(op, &init.with_element(inputs[i])), show(op, init));
                 Problem::operand(n + i, format!("expected {want} like the elements of input {i}, found {found} (C2)"))
             })?;

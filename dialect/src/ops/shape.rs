@@ -38,7 +38,10 @@ impl BroadcastInDim {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         operand_count(op, 1)?;
         let (operand, result) = (tensor(op, 0)?, result(op, 0)?);
-        require(operand.element == result.element, || {
+        // The scales of quantized elements may move with a dimension; the verifier compares them.
+        let base = |ty: &TensorType| crate::ir::Quantized::of(op.program, ty.element).map(|q| (q.storage, q.expressed));
+        let same = operand.element == result.element || base(operand).is_some() && base(operand) == base(result);
+        require(same, || {
             Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result)))
         })?;
         let dims = Self::dims(op, result.rank())?;

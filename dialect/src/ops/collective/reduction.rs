@@ -14,6 +14,7 @@ use crate::kernel::{Arg, Body, External, Kernel};
 use crate::kernel_eval::body_of_region;
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
+use crate::ops::combiner::promotable;
 use crate::ops::control::region;
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{ReductionKind, ShardingRule};
@@ -217,17 +218,12 @@ pub(super) fn computation_type(
         return None;
     };
     for &(i, ty) in operands {
-        if !promotes(ty.element, scalar.element) {
+        if !promotable(op.program, ty.element, scalar.element) {
             let (from, to) = (op.program.element_text(ty.element), op.program.element_text(scalar.element));
             problems.push(Problem::operand(i, format!("elements {from} don't promote to the computation's {to} ({label})")));
         }
     }
     Some(scalar.element)
-}
-
-/// The specification's `is_promotable`.
-fn promotes(from: ElementType, to: ElementType) -> bool {
-    from == to || from.class() == to.class() && from.bits() <= to.bits() && from.bits() > 0
 }
 
 /// The first device of the group each call of [`in_groups`]' closure is for.

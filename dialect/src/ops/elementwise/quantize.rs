@@ -1,7 +1,7 @@
 //! Changes between real numbers and quantized ones. They are read, checked and printed; nobody computes with quantized
 //! elements here.
 
-use super::{Classes, Compute, FUNCTIONAL, Linear, Pointwise, Typing, element, merge};
+use super::{Classes, Compute, Linear, PLAIN, Pointwise, Typing, element, merge};
 use crate::ir::{ElementClass, OpRef, TensorType};
 use crate::op::Problem;
 use crate::ops::constraint::{Checked, require, result, show, tensor};
@@ -19,7 +19,7 @@ fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
 pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
     name: "stablehlo.uniform_quantize",
     arity: 1,
-    syntax: FUNCTIONAL,
+    syntax: PLAIN,
     typing: Typing::Own(|op| {
         element(op, 0, Classes::REAL, "I1")?;
         let ty = declared(op, "C1")?;
@@ -38,7 +38,7 @@ pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
 pub static UNIFORM_DEQUANTIZE: Pointwise = Pointwise {
     name: "stablehlo.uniform_dequantize",
     arity: 1,
-    syntax: FUNCTIONAL,
+    syntax: PLAIN,
     typing: Typing::Own(|op| {
         let operand = tensor(op, 0)?;
         require(operand.element.class() == ElementClass::Other, || {
