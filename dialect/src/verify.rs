@@ -47,7 +47,7 @@ mod unreduced;
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{Block, ElementType, Name, Op, OpRef, Program, TypeData};
+use crate::ir::{AttrData, Block, ElementType, Name, Op, OpRef, Program, TypeData};
 use crate::op::Problem;
 use crate::ops::func;
 use crate::sharding::Mesh;
@@ -72,6 +72,8 @@ pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     verifier.module_arguments(program.body());
     verifier.block(program.body(), None);
 }
+
+const ACCURACY: &str = "result_accuracy";
 
 /// The op around each block.
 fn owners(program: &Program) -> FxHashMap<Block, Op> {
@@ -127,6 +129,7 @@ impl<'a> Verifier<'a> {
         self.structure(op, owner);
         self.types(op);
         self.quantized(op);
+        self.accuracy(op);
         self.shardings(op);
         op.def().verify(op, self.diagnostics);
 
@@ -158,6 +161,20 @@ impl<'a> Verifier<'a> {
                 let message = format!("expected {which} of '{}' to be {expected}, found {found}", op.name());
                 self.error("type", op, message, &format!("its operands and attributes give {expected}: declare that"));
             }
+        }
+    }
+
+    /// How exact an elementary function is to be: tolerances go with the mode TOLERANCE alone.
+    fn accuracy(&mut self, op: OpRef<'a>) {
+        let Some(AttrData::Opaque(mode)) = op.field(ACCURACY, "mode") else { return };
+        let stated = |name: &str| match op.field(ACCURACY, name) {
+            Some(AttrData::Float(bits, _)) => f64::from_bits(*bits) != 0.0,
+            other => other.and_then(AttrData::as_int).is_some_and(|v| v != 0),
+        };
+        if !mode.contains("TOLERANCE") && ["atol", "rtol", "ulps"].into_iter().any(stated) {
+            let span = place::Place::of_op(op).fallback;
+            let d = Diagnostic::error("type", span, format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()));
+            self.push(d.note("tolerances go with #stablehlo.result_accuracy_mode<TOLERANCE>"));
         }
     }
 

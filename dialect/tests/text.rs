@@ -103,6 +103,7 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
         ),
         (sharding("[{\"x\"}p01]"), "expected a priority like p1, found 'p01'"),
         (sharding("[], replicated={\"x\"}, replicated={\"y\"}"), "expected replicated={…} or unreduced={…}, each once, found 'replicated'"),
+        ("\"x.a\"() {d = #stablehlo<precision HIGHER>} : () -> ()".to_owned(), "'HIGHER' is no precision"),
         ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no 'foo'"),
         (
             "\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
@@ -115,6 +116,20 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
         let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(messages, [message], "{text}");
     }
+}
+
+#[test]
+fn locations_are_one_however_aliases_lead_to_them() {
+    let text = "\"x.a\"() : () -> () loc(#a)\n\"x.b\"() : () -> () loc(#b)\n\"x.c\"() : () -> () loc(#circle)
+#a = loc(\"f\"(#c))\n#b = loc(\"f\"(#d))\n#c = loc(\"g\":1:2)\n#d = loc(#c)\n#circle = loc(\"h\"(#circle))";
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    let printed = dialect::print_with(&program, dialect::text::PrintOptions { locations: true, ..Default::default() });
+    assert_eq!(
+        printed,
+        "module {\n  \"x.a\"() : () -> () loc(#loc1)\n  \"x.b\"() : () -> () loc(#loc1)\n  \"x.c\"() : () -> () loc(#loc2)\n} loc(unknown)\n\
+         #loc1 = loc(\"f\"(#loc3))\n#loc2 = loc(\"h\")\n#loc3 = loc(\"g\":1:2)\n"
+    );
 }
 
 #[test]

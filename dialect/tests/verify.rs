@@ -436,6 +436,90 @@ fn parallel_programs() {
     run("programs = [[@f]], infeed = []", "%r = ", &["infeed must name at least one function, or be left out"]);
 }
 
+/// A function of one op over arguments of these types gives exactly these errors about the op or its operands.
+fn check_op(types: &[&str], op: &str, expected: &[&str]) {
+    let args: Vec<String> = types.iter().enumerate().map(|(i, t)| format!("%a{i}: {t}")).collect();
+    let text = format!("func.func @main({}) {{\n{op}\nreturn\n}}", args.join(", "));
+    let messages: Vec<String> = found(&text).into_iter().map(|f| f.2).collect();
+    assert_eq!(messages, expected, "\n{text}");
+}
+
+#[test]
+fn quantized_types() {
+    let add = |lhs: &str, rhs: &str, result: &str, expected: &[&str]| {
+        let [lhs, rhs, result] = [lhs, rhs, result].map(|e| format!("tensor<2x3x{e}>"));
+        let op = format!("%r = stablehlo.add %a0, %a1 : ({lhs}, {rhs}) -> {result}");
+        check_op(&[&lhs, &rhs], &op, expected);
+    };
+    let (plain, axis0, axis1) =
+        ("!quant.uniform<i8:f32, 0.5>", "!quant.uniform<i8:f32:0, {0.5, 0.25}>", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>");
+    add(plain, plain, plain, &[]);
+    add(axis0, plain, axis0, &[]);
+    let say = |m: &str| format!("'stablehlo.add': {m}");
+    add(plain, plain, "!quant.uniform<i4:f32, 0.5>", &[&say("operands and result store other types (C3)")]);
+    add(plain, plain, "!quant.uniform<i8:f16, 0.5>", &[&say("operands and result express other types (C4)")]);
+    add(axis0, plain, plain, &[&say("an operand has a scale for each element of a dimension, the result one for all (C5)")]);
+    add(axis0, plain, axis1, &[&say("an operand's scales are along another dimension than the result's (C6)")]);
+    let wide = "!quant.uniform<i8:f32, 0.5:200>";
+    let one = say("zero point 200 isn't among the stored values -128 to 127 (C8)");
+    let result = say("result 0: zero point 200 isn't among the stored values -128 to 127 (C8)");
+    add(wide, wide, wide, &[&one, &one, &result]);
+    check_op(
+        &["tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>"],
+        "%r = stablehlo.uniform_dequantize %a0 : (tensor<2x3x!quant.uniform<i8:f32:1, {0.5, 0.25}>>) -> tensor<2x3xf32>",
+        &["'stablehlo.uniform_dequantize': 2 scales for dimension 1 of size 3 (C13)"],
+    );
+    check_op(
+        &["tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>"],
+        "%r = stablehlo.negate %a0 : tensor<2x!quant.uniform<i8:f32:0, {0.5, 0.25}>>",
+        &["'stablehlo.negate': expected one scale for all elements, found one for each of a dimension"],
+    );
+    check_op(
+        &["tensor<2x3x!quant.uniform<i8:f32, 0.5>>"],
+        "%r = stablehlo.transpose %a0, dims = [1, 0] : (tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<3x2x!quant.uniform<i8:f32, 0.25>>",
+        &["'stablehlo.transpose': operand and result have other scales or zero points (C1)"],
+    );
+    check_op(
+        &["tensor<2x!quant.uniform<i8:f32, 0.5>>", "tensor<2x!quant.uniform<i8:f32, 0.5:3>>"],
+        "%r = stablehlo.dot_general %a0, %a1, contracting_dims = [0] x [0] : (tensor<2x!quant.uniform<i8:f32, 0.5>>, tensor<2x!quant.uniform<i8:f32, 0.5:3>>) -> tensor<!quant.uniform<i8:f32, 0.5>>",
+        &["'stablehlo.dot_general': the right operand's zero points must be 0 (C15)"],
+    );
+    check_op(
+        &["tensor<2xf32>"],
+        "%r = stablehlo.uniform_quantize %a0 : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f64, 0.5>>",
+        &["'stablehlo.uniform_quantize': the result expresses another type than the operand has (C2)"],
+    );
+}
+
+#[test]
+fn custom_calls() {
+    let call = |attrs: &str, expected: &[&str]| {
+        let op = format!("%r = stablehlo.custom_call @f(%a0) {{{attrs}}} : (tensor<2x3xf32>) -> tuple<tensor<2x3xf32>>");
+        let expected: Vec<String> = expected.iter().map(|m| format!("'stablehlo.custom_call': {m}")).collect();
+        check_op(&["tensor<2x3xf32>"], &op, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    let layouts = |operand: &str| format!("operand_layouts = [dense<{operand}> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]");
+    call(&layouts("[1, 0]"), &[]);
+    call(&layouts("[1, 2]"), &["expected the layout of operand 0 to order the 2 dimensions of tensor<2x3xf32>, found [1, 2]"]);
+    call("operand_layouts = []", &["expected both operand_layouts and result_layouts, or neither"]);
+    call("operand_layouts = [], result_layouts = []", &["expected 1 operand_layouts, one a value, found 0"]);
+    let alias = |fields: &str| format!("output_operand_aliases = [#stablehlo.output_operand_alias<{fields}>]");
+    call(&alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []"), &[]);
+    call(&alias("output_tuple_indices = [0], operand_index = 1"), &["expected operand_index in 0..1, found 1"]);
+    call(&alias("output_tuple_indices = [1], operand_index = 0"), &["output_tuple_indices name no part of the result"]);
+    call(&alias("operand_index = 0"), &["a result of tuple<tensor<2x3xf32>> can't share the memory of tensor<2x3xf32>"]);
+    call("api_version = 4 : i32, backend_config = \"a\"", &["expected backend_config to be a dictionary, as api_version is 4"]);
+    call("backend_config = {}", &["expected backend_config to be a text, as api_version isn't 4"]);
+}
+
+#[test]
+fn accuracy_of_elementary_functions() {
+    let mode = |m: &str| format!("%r = stablehlo.exponential %a0 {{result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<{m}>>}} : tensor<2xf32>");
+    check_op(&["tensor<2xf32>"], &mode("TOLERANCE"), &[]);
+    let message = "'stablehlo.exponential': result_accuracy states tolerances beside #stablehlo.result_accuracy_mode<HIGHEST>";
+    check_op(&["tensor<2xf32>"], &mode("HIGHEST"), &[message]);
+}
+
 #[test]
 fn unreduced_axes() {
     let from = |sharding: &str, op: &str| {

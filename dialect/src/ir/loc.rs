@@ -1,6 +1,9 @@
 //! Source locations: what JAX's `loc(…)` says about where an op came from, kept through every pass.
 
+use rustc_hash::FxHashMap;
+
 use super::entity::{Attr, Loc, Name};
+use super::program::Program;
 
 /// A source location, as MLIR writes them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,4 +25,78 @@ pub enum LocData {
     CallSite(Loc, Loc),
     /// `loc(fused<metadata>[…])`
     Fused(Option<Attr>, Vec<Loc>),
+}
+
+impl LocData {
+    /// The locations inside.
+    fn children(&self) -> Vec<Loc> {
+        match self {
+            LocData::Unknown | LocData::File { .. } => Vec::new(),
+            &LocData::Name(_, child) => vec![child],
+            &LocData::CallSite(callee, caller) => vec![callee, caller],
+            LocData::Fused(_, parts) => parts.clone(),
+        }
+    }
+
+    /// The same with other locations inside.
+    fn with_children(&self, children: &[Loc]) -> Self {
+        match (self, children) {
+            (&LocData::Name(name, _), &[child]) => LocData::Name(name, child),
+            (LocData::CallSite(..), &[callee, caller]) => LocData::CallSite(callee, caller),
+            (LocData::Fused(metadata, _), parts) => LocData::Fused(*metadata, parts.to_vec()),
+            _ => self.clone(),
+        }
+    }
+}
+
+impl Program {
+    /// Puts what aliases stand for in their place, so that equal locations have equal ids; called when the text ends. What goes in
+    /// circles is unknown where the circle closes.
+    pub(crate) fn settle_locations(&mut self) {
+        if self.loc_aliases.is_empty() {
+            return;
+        }
+        // What each location has become; unknown as long as it is open.
+        let mut settled: FxHashMap<Loc, Loc> = FxHashMap::default();
+        settled.insert(Loc::UNKNOWN, Loc::UNKNOWN);
+        for op in 0..self.ops.len() {
+            self.ops[op].loc = self.settled(self.ops[op].loc, &mut settled);
+        }
+        for value in 0..self.values.len() {
+            self.values[value].loc = self.settled(self.values[value].loc, &mut settled);
+        }
+        self.loc_aliases.clear();
+    }
+
+    /// Depth first, without recursion of our own: aliases may nest as deep as the text is long.
+    fn settled(&mut self, loc: Loc, settled: &mut FxHashMap<Loc, Loc>) -> Loc {
+        let mut open: Vec<(Loc, Vec<Loc>, usize)> = Vec::new();
+        let mut next = Some(loc);
+        loop {
+            if let Some(loc) = next.take().filter(|l| !settled.contains_key(l)) {
+                settled.insert(loc, Loc::UNKNOWN);
+                let children = match self.alias_target(loc) {
+                    Some(target) => vec![target],
+                    None => self.loc_data(loc).children(),
+                };
+                open.push((loc, children, 0));
+            }
+            let Some((top, children, at)) = open.last_mut() else { return settled[&loc] };
+            if let Some(&child) = children.get(*at) {
+                *at += 1;
+                next = Some(child);
+                continue;
+            }
+            let (top, children): (Loc, Vec<Loc>) = (*top, children.iter().map(|c| settled[c]).collect());
+            open.pop();
+            let result = match self.alias_target(top) {
+                Some(_) => children[0],
+                None => {
+                    let data = self.loc_data(top).with_children(&children);
+                    self.intern_loc(data)
+                }
+            };
+            settled.insert(top, result);
+        }
+    }
 }

@@ -184,6 +184,12 @@ impl Program {
         &self.locs[self.canonical_loc(loc).index()]
     }
 
+    /// What an alias stands for; `None` for any other location.
+    pub(super) fn alias_target(&self, loc: Loc) -> Option<Loc> {
+        let slot = loc.0.checked_sub(LOC_ALIAS)?;
+        Some(self.loc_aliases.get(slot as usize).copied().unwrap_or(Loc::UNKNOWN))
+    }
+
     /// The id behind an alias.
     pub fn canonical_loc(&self, mut loc: Loc) -> Loc {
         // An alias may name an alias; a cycle among them ends as unknown.

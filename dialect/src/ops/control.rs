@@ -5,6 +5,7 @@
 
 mod composite;
 mod custom_call;
+mod custom_call_attributes;
 mod text;
 
 pub use composite::Composite;

@@ -95,7 +95,7 @@ fn parse_dot(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
             p.expect("precision")?;
             p.expect("=")?;
             let items = p.list("[", "]", |p| {
-                let word = p.word()?;
+                let word = p.enum_value("precision")?;
                 Ok(p.program.attr_enum("precision", word))
             })?;
             let precision = p.program.intern_attr(AttrData::Array(items));

@@ -18,6 +18,18 @@ const HEX: [u8; 256] = {
     table
 };
 
+/// StableHLO's enums with their values.
+const ENUMS: [(&str, &[&str]); 8] = [
+    ("comparison_direction", &["EQ", "NE", "GE", "GT", "LE", "LT"]),
+    ("comparison_type", &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"]),
+    ("precision", &["DEFAULT", "HIGH", "HIGHEST"]),
+    ("fft_type", &["FFT", "IFFT", "RFFT", "IRFFT"]),
+    ("transpose", &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]),
+    ("rng_distribution", &["UNIFORM", "NORMAL"]),
+    ("rng_algorithm", &["DEFAULT", "THREE_FRY", "PHILOX"]),
+    ("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"]),
+];
+
 /// StableHLO's parameter structs with their keys.
 const STRUCTS: [(&str, &[&str]); 4] = [
     (
@@ -205,10 +217,15 @@ impl<'s> Parser<'s> {
         {
             return Ok(Err(data));
         }
-        if matches!(name, "stablehlo" | "chlo" | "mhlo" | "vhlo")
-            && let Some(data) = self.attempt(|p| p.enum_attribute(name))
-        {
-            return Ok(Err(data));
+        if matches!(name, "stablehlo" | "chlo" | "mhlo" | "vhlo") {
+            let span = self.tok.span();
+            if let Some(data) = self.attempt(|p| p.enum_attribute(name)) {
+                if let AttrData::Enum(_, kind, value) = &data {
+                    let place = span.to(Span::new(self.prev_end, self.prev_end));
+                    self.known_value(kind, value, place)?;
+                }
+                return Ok(Err(data));
+            }
         }
         if name == "stablehlo.conv" {
             self.expect("<")?;
@@ -308,6 +325,20 @@ impl<'s> Parser<'s> {
             at = t.end;
         }
         out.into()
+    }
+
+    /// Passes a value of an enum of StableHLO's.
+    pub fn enum_value(&mut self, kind: &str) -> Parse<&'s str> {
+        let span = self.tok.span();
+        let word = self.word()?;
+        self.known_value(kind, word, span)?;
+        Ok(word)
+    }
+
+    fn known_value(&mut self, kind: &str, value: &str, span: Span) -> Parse<()> {
+        let Some((_, values)) = ENUMS.iter().find(|e| e.0 == kind).filter(|e| !e.1.contains(&value)) else { return Ok(()) };
+        let d = Diagnostic::error("parse", span, format!("'{}' is no {}", super::parser::short(value), kind.replace('_', " ")));
+        self.error(d.note(format!("known are {}", values.join(", "))))
     }
 
     fn enum_attribute(&mut self, dialect: &str) -> Parse<AttrData> {

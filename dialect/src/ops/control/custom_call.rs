@@ -86,6 +86,7 @@ impl OpDef for CustomCall {
             let found = op.operands().len();
             return Err(Problem::new(format!("{} compares two values, found {found}", target(op))).into());
         }
+        super::custom_call_attributes::check(op)?;
         Ok(op.result_types().cloned().collect())
     }
 

@@ -35,6 +35,7 @@ impl<'s> Parser<'s> {
                 }
             }
         }
+        self.program.settle_locations();
         // One module in the text is the program itself; several top-level ops stand in an implicit one.
         let modules: Vec<_> = self.program.block_ops(body).to_vec();
         if let [only] = modules[..]
@@ -324,14 +325,14 @@ impl<'s> Parser<'s> {
                 Ok(())
             }
             Piece::Enum(name, kind) => {
-                let word = self.word()?;
+                let word = self.enum_value(kind)?;
                 let attr = self.program.attr_enum(kind, word);
                 op.set(&mut self.program, name, attr);
                 Ok(())
             }
             Piece::Enums(name, kind) => {
                 let items = self.list("[", "]", |p| {
-                    let word = p.word()?;
+                    let word = p.enum_value(kind)?;
                     Ok(p.program.attr_enum(kind, word))
                 })?;
                 let attr = self.program.intern_attr(AttrData::Array(items));
