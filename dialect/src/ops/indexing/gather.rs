@@ -205,7 +205,12 @@ impl OpDef for DynamicGather {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let dims = Self::dims(op)?;
         if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
-            GatherDims { dims, sizes }.within(tensor(op, 0)?)?;
+            let gather = GatherDims { dims, sizes }.within(tensor(op, 0)?)?;
+            if is_static(op) {
+                // (C12), (C13)
+                let shape = gather.dims.slices_shape(&tensor(op, 1)?.shape, &gather.sizes);
+                return one(TensorType::new(&shape, tensor(op, 0)?.element));
+            }
         }
         declared(op)
     }
