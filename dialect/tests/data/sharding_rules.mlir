@@ -754,4 +754,187 @@ module {
     %0 = stablehlo.concatenate %arg0, %arg1, %arg2, dim = 0 {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j], [i, j])->([i, j]) {i=17, j=1} need_replication={i}>} : (tensor<8x1xf32>, tensor<1x1xf32>, tensor<8x1xf32>) -> tensor<17x1xf32>
     return %0 : tensor<17x1xf32>
   }
+  func.func @f170(%arg0: tensor<2x3xf32>) {
+    %0 = "stablehlo.cross-replica-sum"(%arg0) <{replica_groups = dense<0> : tensor<1x1xi64>}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=2, j=3}>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    return
+  }
+  func.func @f172(%arg0: tensor<2x4x6x4xf32>, %arg1: tensor<3x3x4x6xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision HIGHEST>], sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k, l], [n, o, l, m])->([i, j, k, m]) {i=2, j=4, k=6, l=4, m=6, n=1, o=1} reduction={l} permutation={j, k}>} : (tensor<2x4x6x4xf32>, tensor<3x3x4x6xf32>) -> tensor<2x4x6x6xf32>
+    return
+  }
+  func.func @f173(%arg0: tensor<5x2x6x3xi32>, %arg1: tensor<4x3x2x2xi32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [0, f, b, 1]x[o, 0, 1, i]->[f, 1, b, 0], window = {stride = [2, 1], pad = [[-1, 3], [2, 0]], lhs_dilate = [2, 3], rhs_dilate = [1, 2], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([j, l, i, k], [m, n, o, l])->([m, k, i, j]) {i=6, j=5, k=3, l=2, m=4, n=1, o=1} reduction={l} permutation={j, k}>} : (tensor<5x2x6x3xi32>, tensor<4x3x2x2xi32>) -> tensor<4x7x6x5xi32>
+    return
+  }
+  func.func @f174(%arg0: tensor<2x4x8xf32>, %arg1: tensor<2x2x8xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 4 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, kl], [n, l, km])->([i, j, km]) {i=2, j=3, k=4, l=2, m=2, n=1} reduction={l} permutation={j}>} : (tensor<2x4x8xf32>, tensor<2x2x8xf32>) -> tensor<2x3x8xf32>
+    return
+  }
+  func.func @f175(%arg0: tensor<4x4x2xi8>, %arg1: tensor<2x2x4xi8>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2]} {batch_group_count = 2 : i64, feature_group_count = 1 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([ij, kl, m], [l, m, in])->([j, k, in]) {i=2, j=2, k=2, l=2, m=2, n=2} reduction={l, m} permutation={k}>} : (tensor<4x4x2xi8>, tensor<2x2x4xi8>) -> tensor<2x2x4xi32>
+    return
+  }
+  func.func @f176(%arg0: tensor<4x2xf32>, %arg1: tensor<2x6xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [j, k])->([i, k]) {i=4, j=2, k=6} reduction={j}>} : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @f177(%arg0: tensor<4x6xf32>) {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%arg0, %cst) <{padding = dense<[[0, 0], [1, 2]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.add %arg1, %arg2 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [])->([i, j]) {i=4, j=4} permutation={j}>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x4xf32>
+    return
+  }
+  func.func @f178(%arg0: tensor<4x6xi32>) {
+    %c = stablehlo.constant dense<2> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%arg0, %c) <{base_dilations = array<i64: 2, 1>, padding = dense<[[1, 1], [-1, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 3, 1>, window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 1, 2>}> ({
+    ^bb0(%arg1: tensor<i32>, %arg2: tensor<i32>):
+      %1 = stablehlo.multiply %arg1, %arg2 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [])->([i, j]) {i=6, j=2} permutation={i, j}>} : (tensor<4x6xi32>, tensor<i32>) -> tensor<6x2xi32>
+    return
+  }
+  func.func @f179(%arg0: tensor<4x2xi32>) {
+    %c = stablehlo.constant dense<3> : tensor<i32>
+    %0 = "stablehlo.reduce_window"(%arg0, %c) <{window_dimensions = array<i64: 1, 1>}> ({
+    ^bb0(%arg1: tensor<i32>, %arg2: tensor<i32>):
+      %1 = stablehlo.maximum %arg1, %arg2 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [])->([i, j]) {i=4, j=2}>} : (tensor<4x2xi32>, tensor<i32>) -> tensor<4x2xi32>
+    return
+  }
+  func.func @f180(%arg0: tensor<2x6xf32>, %arg1: tensor<2x6xi32>) {
+    %cst = stablehlo.constant dense<-8.000000e+00> : tensor<f32>
+    %c = stablehlo.constant dense<-1> : tensor<i32>
+    %0:2 = "stablehlo.reduce_window"(%arg0, %arg1, %cst, %c) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<i32>, %arg4: tensor<f32>, %arg5: tensor<i32>):
+      %1 = stablehlo.compare GE, %arg2, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.select %1, %arg2, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [], [])->([])>} : tensor<i1>, tensor<f32>
+      %3 = stablehlo.select %1, %arg3, %arg5 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [], [])->([])>} : tensor<i1>, tensor<i32>
+      stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j], [], [])->([i, j], [i, j]) {i=2, j=3} permutation={j}>} : (tensor<2x6xf32>, tensor<2x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+    return
+  }
+  func.func @f181(%arg0: tensor<4x6xf32>, %arg1: tensor<4x3xf32>, %arg2: tensor<f32>) {
+    %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.compare GE, %arg3, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.add %arg3, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [i, j], [])->([i, k]) {i=4, j=3, k=6} need_replication={j} permutation={k}>} : (tensor<4x6xf32>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @f182(%arg0: tensor<4x2xi64>, %arg1: tensor<2x2xi64>, %arg2: tensor<i64>) {
+    %0 = "stablehlo.select_and_scatter"(%arg0, %arg1, %arg2) <{padding = dense<[[0, 1], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 3, 1>, window_strides = array<i64: 2, 1>}> ({
+    ^bb0(%arg3: tensor<i64>, %arg4: tensor<i64>):
+      %1 = stablehlo.compare LT, %arg3, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }, {
+    ^bb0(%arg3: tensor<i64>, %arg4: tensor<i64>):
+      %1 = stablehlo.maximum %arg3, %arg4 {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : tensor<i64>
+      stablehlo.return %1 : tensor<i64>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([j, k], [i, k], [])->([j, k]) {i=2, j=4, k=2} need_replication={i} permutation={j}>} : (tensor<4x2xi64>, tensor<2x2xi64>, tensor<i64>) -> tensor<4x2xi64>
+    return
+  }
+  func.func @f183(%arg0: tensor<4x6xf32>) {
+    %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.compare LT, %arg1, %arg2, TOTALORDER {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=6} need_replication={j}>} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return
+  }
+  func.func @f185(%arg0: tensor<2x4x6xcomplex<f32>>) {
+    %0 = stablehlo.fft %arg0, type = FFT, length = [4, 6] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, j, k]) {i=2, j=4, k=6} need_replication={j, k}>} : (tensor<2x4x6xcomplex<f32>>) -> tensor<2x4x6xcomplex<f32>>
+    return
+  }
+  func.func @f186(%arg0: tensor<2x5xcomplex<f64>>) {
+    %0 = stablehlo.fft %arg0, type = IFFT, length = [5] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=2, j=5} need_replication={j}>} : (tensor<2x5xcomplex<f64>>) -> tensor<2x5xcomplex<f64>>
+    return
+  }
+  func.func @f187(%arg0: tensor<2x7xf32>) {
+    %0 = stablehlo.fft %arg0, type = RFFT, length = [7] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=2, j=7} need_replication={j} blocked_propagation={j}>} : (tensor<2x7xf32>) -> tensor<2x4xcomplex<f32>>
+    return
+  }
+  func.func @f188(%arg0: tensor<2x4x4xcomplex<f32>>) {
+    %0 = stablehlo.fft %arg0, type = IRFFT, length = [4, 6] {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, j, k]) {i=2, j=4, k=4} need_replication={j, k} blocked_propagation={k}>} : (tensor<2x4x4xcomplex<f32>>) -> tensor<2x4x6xf32>
+    return
+  }
+  func.func @f189() {
+    %cst = stablehlo.constant dense<[[[1.000000e+00, 2.000000e+00, 3.000000e+00], [2.000000e+00, 2.000000e+01, 2.600000e+01], [3.000000e+00, 2.600000e+01, 7.000000e+01]], [[4.000000e+00, 0.000000e+00, 0.000000e+00], [0.000000e+00, 9.000000e+00, 0.000000e+00], [0.000000e+00, 0.000000e+00, 1.000000e+00]]]> : tensor<2x3x3xf32>
+    %0 = stablehlo.cholesky %cst, lower = true {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, j, k]) {i=2, j=3, k=3} need_replication={j, k}>} : tensor<2x3x3xf32>
+    return
+  }
+  func.func @f190() {
+    %cst = stablehlo.constant dense<[[(4.000000e+00,0.000000e+00), (0.000000e+00,2.000000e+00)], [(0.000000e+00,-2.000000e+00), (5.000000e+00,0.000000e+00)]]> : tensor<2x2xcomplex<f32>>
+    %0 = stablehlo.cholesky %cst {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=2, j=2} need_replication={i, j}>} : tensor<2x2xcomplex<f32>>
+    return
+  }
+  func.func @f191(%arg0: tensor<2x2x3xf32>) {
+    %cst = stablehlo.constant dense<[[[2.000000e+00, 9.000000e+00], [4.000000e+00, 1.000000e+00]], [[1.000000e+00, 9.000000e+00], [3.000000e+00, 2.000000e+00]]]> : tensor<2x2x2xf32>
+    %0 = "stablehlo.triangular_solve"(%cst, %arg0) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, l], [i, j, k])->([i, l, k]) {i=2, j=2, k=3, l=2} need_replication={j, k, l}>} : (tensor<2x2x2xf32>, tensor<2x2x3xf32>) -> tensor<2x2x3xf32>
+    return
+  }
+  func.func @f192(%arg0: tensor<3x2xcomplex<f64>>) {
+    %cst = stablehlo.constant dense<[[(9.000000e+00,0.000000e+00), (1.000000e+00,-2.000000e+00)], [(9.000000e+00,9.000000e+00), (9.000000e+00,0.000000e+00)]]> : tensor<2x2xcomplex<f64>>
+    %0 = "stablehlo.triangular_solve"(%cst, %arg0) <{left_side = false, lower = false, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = true}> {sdy.sharding_rule = #sdy.op_sharding_rule<([j, k], [i, j])->([i, k]) {i=3, j=2, k=2} need_replication={i, j, k}>} : (tensor<2x2xcomplex<f64>>, tensor<3x2xcomplex<f64>>) -> tensor<3x2xcomplex<f64>>
+    return
+  }
+  func.func @f193(%arg0: tensor<4x2x6xf32>, %arg1: tensor<6xf32>, %arg2: tensor<6xf32>, %arg3: tensor<6xf32>) {
+    %cst = stablehlo.constant dense<[1.000000e+00, 4.000000e+00, 9.000000e+00, 2.500000e-01, 1.000000e+00, 1.600000e+01]> : tensor<6xf32>
+    %0 = "stablehlo.batch_norm_inference"(%arg0, %arg1, %arg2, %arg3, %cst) <{epsilon = 0.000000e+00 : f32, feature_index = 2 : i64}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k], [k], [k], [k], [k])->([i, j, k]) {i=4, j=2, k=6}>} : (tensor<4x2x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x2x6xf32>
+    return
+  }
+  func.func @f194(%arg0: tensor<2xui64>) {
+    %0:2 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i], [j, k]) {i=2, j=4, k=3} need_replication={i} blocked_propagation={i}>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x3xui64>)
+    return
+  }
+  func.func @f195(%arg0: tensor<2xui64>) {
+    %0:2 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i], [j, k]) {i=2, j=4, k=6} need_replication={i} blocked_propagation={i}>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x6xui32>)
+    return
+  }
+  func.func @f196(%arg0: tensor<2xui64>) {
+    %0:2 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i], [j, k]) {i=2, j=3, k=5} need_replication={i} blocked_propagation={i}>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xi8>)
+    return
+  }
+  func.func @f197(%arg0: tensor<3xui64>) {
+    %0:2 = stablehlo.rng_bit_generator %arg0, algorithm = PHILOX {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i], [j, k]) {i=3, j=4, k=4} need_replication={i} blocked_propagation={i}>} : (tensor<3xui64>) -> (tensor<3xui64>, tensor<4x4xi32>)
+    return
+  }
+  func.func @f198(%arg0: tensor<2xui64>) {
+    %0:2 = stablehlo.rng_bit_generator %arg0, algorithm = DEFAULT {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i], [j, k, l]) {i=2, j=4, k=2, l=3} need_replication={i} blocked_propagation={i}>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x2x3xui64>)
+    return
+  }
+  func.func @f199(%arg0: tensor<8x64x64x16xf32>, %arg1: tensor<4x4x16x32xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [4, 4]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([i, jk, lm, n], [k, m, n, o])->([i, j, l, o]) {i=8, j=16, k=4, l=16, m=4, n=16, o=32} reduction={k, m, n} permutation={j, l}>} : (tensor<8x64x64x16xf32>, tensor<4x4x16x32xf32>) -> tensor<8x16x16x32xf32>
+    return
+  }
+  func.func @f200(%arg0: tensor<8x224x224x192xf32>, %arg1: tensor<3x3x64x192xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k, lm], [o, p, m, ln])->([i, j, k, ln]) {i=8, j=224, k=224, l=3, m=64, n=64, o=1, p=1} reduction={m} permutation={j, k}>} : (tensor<8x224x224x192xf32>, tensor<3x3x64x192xf32>) -> tensor<8x224x224x192xf32>
+    return
+  }
+  func.func @f201(%arg0: tensor<8x16x16x4xf32>, %arg1: tensor<15x9x4x32xf32>) {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 4 : i64, feature_group_count = 1 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([ij, k, l, m], [k, l, m, in])->([j, o, p, in]) {i=4, j=2, k=15, l=9, m=4, n=8, o=1, p=1} reduction={k, l, m}>} : (tensor<8x16x16x4xf32>, tensor<15x9x4x32xf32>) -> tensor<2x2x8x32xf32>
+    return
+  }
+  func.func @f202(%arg0: tensor<1x16xf32>) {
+    %0 = "stablehlo.sort"(%arg0) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.compare LT, %arg1, %arg2, TOTALORDER {sdy.sharding_rule = #sdy.op_sharding_rule<([], [])->([])>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=1, j=16} need_replication={j} blocked_propagation={j}>} : (tensor<1x16xf32>) -> tensor<1x16xf32>
+    return
+  }
+  func.func @f203(%arg0: tensor<8x4x4xf32>, %arg1: tensor<8x4x5xf32>, %arg2: tensor<8x5x4xf32>) {
+    %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, l], [i, j, k])->([i, l, k]) {i=8, j=4, k=5, l=4} need_replication={j, k, l}>} : (tensor<8x4x4xf32>, tensor<8x4x5xf32>) -> tensor<8x4x5xf32>
+    %1 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = false}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, l, j], [i, j, k])->([i, l, k]) {i=8, j=4, k=5, l=4} need_replication={j, k, l}>} : (tensor<8x4x4xf32>, tensor<8x4x5xf32>) -> tensor<8x4x5xf32>
+    %2 = "stablehlo.triangular_solve"(%arg0, %arg2) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, l, k], [i, j, k])->([i, j, l]) {i=8, j=5, k=4, l=4} need_replication={j, k, l}>} : (tensor<8x4x4xf32>, tensor<8x5x4xf32>) -> tensor<8x5x4xf32>
+    %3 = "stablehlo.triangular_solve"(%arg0, %arg2) <{left_side = false, lower = true, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = false}> {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k, l], [i, j, k])->([i, j, l]) {i=8, j=5, k=4, l=4} need_replication={j, k, l}>} : (tensor<8x4x4xf32>, tensor<8x5x4xf32>) -> tensor<8x5x4xf32>
+    return
+  }
 }

@@ -167,7 +167,7 @@ fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
     if features > 1 {
         rule.add(features, through, &[(1, kernel_out)], &[(0, output_feature)]);
     }
-    Some(rule)
+    Some(rule.complete())
 }
 
 impl OpDef for Convolution {
