@@ -96,9 +96,10 @@ pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
             bits = lo + 1;
         }
     } else if a > below {
-        // Past the largest finite value: half a step further still rounds down.
-        let step = below - decode(max - 1, element);
-        if a - below >= step / 2.0 {
+        // Past the largest finite value: rounded as if there were one more step, ties to the even pattern; that step is no number.
+        let half = (below - decode(max - 1, element)) / 2.0;
+        let even = max & 1 == 0 && element != ElementType::F8E8M0FNU;
+        if a - below > half || a - below == half && !even {
             match f.top {
                 Top::Ieee if element != ElementType::F8E8M0FNU => bits = max + 1,
                 Top::Finite => {}
@@ -147,5 +148,9 @@ mod tests {
         assert!(decode(encode(1e9, ElementType::F8E5M2), ElementType::F8E5M2).is_infinite());
         assert!(decode(encode(1e9, ElementType::F8E4M3FN), ElementType::F8E4M3FN).is_nan());
         assert_eq!(decode(encode(448.0, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 448.0);
+        // Half a step above the largest value: its pattern is even here, odd in the other types.
+        assert_eq!(decode(encode(464.0, ElementType::F8E4M3FN), ElementType::F8E4M3FN), 448.0);
+        assert!(decode(encode(464.1, ElementType::F8E4M3FN), ElementType::F8E4M3FN).is_nan());
+        assert!(decode(encode(248.0, ElementType::F8E4M3FNUZ), ElementType::F8E4M3FNUZ).is_nan());
     }
 }
