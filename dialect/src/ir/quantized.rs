@@ -55,8 +55,8 @@ impl Quantized {
 fn read(types: &str, scales: &str) -> Result<Quantized, String> {
     let (storage_text, rest) = match types.find('<') {
         Some(at) => {
-            let end = types.find('>').ok_or("the range of stored values isn't closed")?;
-            ((&types[..at], Some(&types[at + 1..end])), types[end + 1..].strip_prefix(':').unwrap_or_default())
+            let (range, rest) = types[at + 1..].split_once('>').ok_or("the range of stored values isn't closed")?;
+            ((&types[..at], Some(range)), rest.strip_prefix(':').unwrap_or_default())
         }
         None => {
             let (storage, rest) = types.split_once(':').unwrap_or((types, ""));
@@ -184,6 +184,7 @@ mod tests {
         assert_eq!(message("!quant.uniform<f8:f32, 1.0>"), "a quantized type stores integers of at most 32 bits, found 'f8'");
         assert_eq!(message("!quant.uniform<i8<-200:10>:f32, 1.0>"), "the range -200:10 doesn't lie in that of i8");
         assert_eq!(message("!quant.uniform<i8:f32, 1.0, 2.0>"), "several scales need a dimension");
+        assert_eq!(message("!quant.uniform<i8:f32->x<1!q<i8:f32, 1.0>"), "the range of stored values isn't closed");
         assert_eq!(message("!quant.uniform<i8:f32:-1, {1.0}>"), "'-1' is no dimension");
         assert_eq!(message("!quant.uniform<i4:f16, 1.0551e5>"), "scale 1.0551e5 isn't a positive value of f16");
         assert_eq!(message("!quant.uniform<i8:f32, -1.0>"), "scale -1.0 isn't a positive value of f32");

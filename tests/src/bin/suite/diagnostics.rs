@@ -55,15 +55,18 @@ fn one(first: usize, text: &str) -> Vec<Outcome> {
 /// The lines, from 0, that comments with `word` expect a diagnostic on, and its text.
 fn wanted(text: &str, word: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let mut rest = line;
+    let lines: Vec<&str> = text.lines().collect();
+    let plain = |n: usize| !lines[n].contains("expected-");
+    for (number, line) in lines.iter().enumerate() {
+        let mut rest = *line;
         while let Some(at) = rest.find(word) {
             rest = &rest[at + word.len()..];
             let Some((place, message)) = rest.split_once("{{") else { break };
             let place = place.trim().trim_end_matches("-re").trim_start_matches("-re").trim();
             let target = match place.strip_prefix('@') {
-                Some("above") => number.checked_sub(1),
-                Some("below") => Some(number + 1),
+                // The nearest line that expects nothing.
+                Some("above") => (0..number).rev().find(|&n| plain(n)),
+                Some("below") => (number + 1..lines.len()).find(|&n| plain(n)),
                 Some(by) => by.trim().parse::<isize>().ok().and_then(|by| number.checked_add_signed(by)),
                 None => Some(number),
             };
