@@ -100,6 +100,19 @@ pub(crate) fn declared(op: OpRef<'_>) -> Inferred {
     Ok(op.result_types().cloned().collect())
 }
 
+/// The declared result types, where they don't contradict the inferred ones, whose sizes aren't all known.
+pub(crate) fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
+    for (i, want) in inferred.iter().enumerate() {
+        let Some(found) = op.result_tensor(i) else { continue };
+        let quantized = [want, found].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
+        let shape = want.rank() == found.rank() && want.shape.iter().zip(&found.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+        require(shape && (quantized || want.element == found.element), || {
+            Problem::new(format!("expected a result of type {}, found {} ({label})", show(op, want), show(op, found)))
+        })?;
+    }
+    declared(op)
+}
+
 /// The declared type of result `i`, where operands and attributes don't decide it.
 pub(crate) fn result(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     op.result_tensor(i).ok_or_else(|| Problem::new(format!("expected a tensor type for result {i}")))

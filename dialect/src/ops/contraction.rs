@@ -6,7 +6,7 @@
 use smallvec::smallvec;
 
 use super::combiner::{SHORT_SUM, promote};
-use super::constraint::{Checked, declared, dims, is_static, one, operand_count, others, require, tensor, unique};
+use super::constraint::{Checked, agreeing, dims, is_static, one, operand_count, others, require, tensor, unique};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
@@ -136,18 +136,19 @@ pub(crate) fn product_type(lhs: ElementType, rhs: ElementType, result: ElementTy
 fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     let dims = dims?;
     check_precision(op, "C11")?;
-    if !is_static(op) {
-        return declared(op);
-    }
     let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
     // (C13) is relaxed: operands may differ, and what is declared decides the result's element type.
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
-    one(TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element))
+    let ty = TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element);
+    if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C12") }
 }
 
 /// Checks `precision_config`, and `algorithm` if there is one; `count` is the label of their number.
 pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
-    let Some(AttrData::Array(precision)) = op.attr("precision_config") else { return Ok(()) };
+    let precision = match op.attr("precision_config") {
+        Some(AttrData::Array(precision)) => &precision[..],
+        _ => &[],
+    };
     // An empty list is how an absent one is printed now and then.
     require(precision.len() <= 2, || {
         Problem::new(format!("expected at most 2 values of precision_config, found {} ({count})", precision.len()))

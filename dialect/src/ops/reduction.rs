@@ -5,7 +5,7 @@
 
 use super::build;
 use super::combiner::{Combine, check_region, combiner, combining_body, identity, promotable, promote, region_reduction};
-use super::constraint::{Checked, declared, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique};
+use super::constraint::{Checked, agreeing, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Init, Input, Kernel, Nest};
@@ -93,12 +93,13 @@ impl OpDef for Reduce {
                 Problem::operand(n + i, format!("expected {want} like the elements of input {i}, found {found} (C2)"))
             })?;
         }
-        if !is_static(op) {
-            return declared(op);
-        }
         // (C8)
         let shape = dims.result_shape(&tensor(op, 0)?.shape);
-        Ok(accumulators.iter().map(|&e| TypeData::Tensor(TensorType::new(&shape, e))).collect())
+        let types: Vec<TensorType> = accumulators.iter().map(|&e| TensorType::new(&shape, e)).collect();
+        if !is_static(op) {
+            return agreeing(op, &types, "C8");
+        }
+        Ok(types.into_iter().map(TypeData::Tensor).collect())
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {

@@ -3,7 +3,7 @@
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
-use super::constraint::{Checked, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor, unique};
+use super::constraint::{Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor, unique};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
@@ -186,10 +186,8 @@ impl OpDef for Transpose {
         let operand = tensor(op, 0)?;
         // (C1), (C3)
         let shape: Shape = Self::permutation(op)?.iter().map(|&d| operand.shape[d]).collect();
-        if !is_static(op) {
-            return declared(op);
-        }
-        one(TensorType::new(&shape, operand.element))
+        let ty = TensorType::new(&shape, operand.element);
+        if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C3") }
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {

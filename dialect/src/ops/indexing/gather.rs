@@ -3,12 +3,12 @@
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{Op, OpRef, Shape, TensorType, Value};
+use crate::ir::{DYNAMIC, Op, OpRef, Shape, TensorType, Value};
 use crate::kernel::{External, Index, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::constraint::{Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, show, tensor};
+use crate::ops::constraint::{Checked, agreeing, ints, is_static, length, one, operand_count, rearrange, require, show, tensor};
 use crate::ops::shape::copy_nest;
 use crate::sharding::{ReductionKind, ShardingRule};
 
@@ -97,12 +97,10 @@ impl OpDef for Gather {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let gather = GatherDims::check(op)?;
-        if !is_static(op) {
-            return declared(op);
-        }
         // (C22), (C23)
         let shape = gather.dims.slices_shape(&tensor(op, 1)?.shape, &gather.sizes);
-        one(TensorType::new(&shape, tensor(op, 0)?.element))
+        let ty = TensorType::new(&shape, tensor(op, 0)?.element);
+        if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C22") }
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
@@ -203,16 +201,16 @@ impl OpDef for DynamicGather {
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
-        let dims = Self::dims(op)?;
-        if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
-            let gather = GatherDims { dims, sizes }.within(tensor(op, 0)?)?;
-            if is_static(op) {
-                // (C12), (C13)
-                let shape = gather.dims.slices_shape(&tensor(op, 1)?.shape, &gather.sizes);
-                return one(TensorType::new(&shape, tensor(op, 0)?.element));
-            }
-        }
-        declared(op)
+        let (dims, operand) = (Self::dims(op)?, tensor(op, 0)?);
+        let known = op.constant_operand(2).and_then(Literal::to_ints);
+        let decided = known.is_some() && is_static(op);
+        let sizes = match known {
+            Some(sizes) => GatherDims { dims: dims.clone(), sizes }.within(operand)?.sizes,
+            None => vec![DYNAMIC; operand.rank()],
+        };
+        // (C12), (C13)
+        let ty = TensorType::new(&dims.slices_shape(&tensor(op, 1)?.shape, &sizes), operand.element);
+        if decided { one(ty) } else { agreeing(op, &[ty], "C13") }
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {

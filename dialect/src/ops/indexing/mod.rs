@@ -80,6 +80,7 @@ impl SliceDims {
         ascending(&collapsed, name, order)?;
         let (name, range) = words.operand_batching;
         let operand_batching = list(name, operand.rank(), range)?;
+        ascending(&operand_batching, name, range)?;
         let one_position = [&collapsed[..], &operand_batching].concat();
         unique(&one_position, "collapsed and batching dimensions", words.taken)?;
         let operand_window = others(operand.rank(), &one_position);

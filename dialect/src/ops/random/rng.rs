@@ -38,6 +38,10 @@ impl Rng {
         require(output.element == a.element, || {
             Problem::new(format!("expected the elements of {}, found {} (C1)", show(op, a), show(op, output)))
         })?;
+        let count = shape.shape[0];
+        require(count < 0 || count == output.rank() as i64, || {
+            Problem::new(format!("expected a result of rank {count}, found {} (C3)", show(op, output)))
+        })?;
         if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
             let fits = sizes.len() == output.rank() && sizes.iter().zip(&output.shape).all(|(&a, &b)| a == b || b < 0);
             require(fits, || Problem::new(format!("expected a result of sizes {sizes:?}, found {} (C3)", show(op, output))))?;

@@ -67,6 +67,9 @@ impl ConvolutionDims {
             Problem::new("expected feature_group_count or batch_group_count to be 1 (C23)")
         })?;
         let sizes: Vec<i64> = dims.spatial[1].iter().map(|&d| rhs.shape[d]).collect();
+        if sizes.contains(&0) {
+            return Err(Problem::operand(1, "expected a window with at least one position"));
+        }
         let windows = windows(op, &sizes, &Words { loose: op.name() == DynamicConv.name(), ..WORDS })?;
         let whole = Self { windows, feature_groups, batch_groups, ..dims };
         whole.check_sizes(lhs, rhs)?;
