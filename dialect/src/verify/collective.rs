@@ -1,5 +1,7 @@
 //! Shardy's collectives: `out_sharding` is what the axes make of the operand's sharding.
 
+use std::borrow::Cow;
+
 use super::Verifier;
 use super::place::Place;
 use super::sharding::{AxisFaults, in_mesh_order};
@@ -11,17 +13,24 @@ use crate::sharding::{AxisList, AxisRef, Mesh, ReductionKind, Reshard, TensorSha
 
 impl<'a> Verifier<'a> {
     /// The sharding a value is known to have: stated by the op that makes it, or of an argument of a function.
-    pub(super) fn sharding_of(&self, value: Value) -> Option<&'a TensorSharding> {
+    pub(super) fn sharding_of(&self, value: Value) -> Option<Cow<'a, TensorSharding>> {
         match self.program.value_source(value) {
             ValueSource::Result(op, i) => {
                 let op = self.program.view(op);
-                sdy::stated_sharding(op).or_else(|| sdy::result_shardings(op)?.get(i as usize))
+                let stated = sdy::stated_sharding(op).or_else(|| sdy::result_shardings(op)?.get(i as usize));
+                stated.map(Cow::Borrowed)
             }
             ValueSource::Arg(block, i) => match self.function_of.get(&block) {
-                Some(&function) => func::arg_sharding(self.program, function, i as usize),
+                Some(&function) => func::arg_sharding(self.program, function, i as usize).map(Cow::Borrowed),
                 // In a loop or branch, what goes round or comes in lies as what it is one with.
                 None => {
                     let owner = self.program.view(*self.owners.get(&block)?);
+                    if let Some(manual) = sdy::ManualComputation::of(owner) {
+                        let mut inside = manual.in_shardings.get(i as usize)?.clone();
+                        inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !manual.is_manual(a.name)));
+                        inside.unreduced.retain(|a| !manual.is_manual(a.name));
+                        return Some(Cow::Owned(inside));
+                    }
                     let flow = owner.def().data_flow(owner).into_iter().find(|f| f.targets.contains(&value))?;
                     if flow.owner == value { None } else { self.sharding_of(flow.owner) }
                 }
@@ -39,9 +48,12 @@ impl<'a> Verifier<'a> {
             return;
         }
         let rank = out.rank();
-        let whole;
+        let (whole, known);
         let from = match self.sharding_of(operand) {
-            Some(from) => from,
+            Some(from) => {
+                known = from;
+                known.as_ref()
+            }
             // What cuts or combines may start from a value nobody has placed.
             None if matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..)) => {
                 whole = TensorSharding::replicated(out.mesh.clone(), rank);

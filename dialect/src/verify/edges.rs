@@ -1,5 +1,7 @@
 //! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops when it is asked how shardings spread.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet;
 
 use super::Verifier;
@@ -81,14 +83,14 @@ impl<'a> Verifier<'a> {
     }
 
     /// What its operands and results are known to lie as.
-    fn all_shardings(&self, op: OpRef<'a>) -> Vec<&'a TensorSharding> {
+    fn all_shardings(&self, op: OpRef<'a>) -> Vec<Cow<'a, TensorSharding>> {
         let own = match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => list.as_slice(),
             _ => &[],
         };
         let stated = crate::ops::sharding::stated_sharding(op);
         let operands = op.operands().iter().filter_map(|&v| self.sharding_of(v));
-        own.iter().chain(stated).chain(operands).collect()
+        own.iter().chain(stated).map(Cow::Borrowed).chain(operands).collect()
     }
 
     fn edges_fault(&mut self, op: OpRef<'a>, at: &str, message: String, note: &str) {

@@ -20,9 +20,12 @@ impl<'a> Verifier<'a> {
             _ => return,
         };
         let (Some(to), Some(&operand)) = (sdy::stated_sharding(op), op.operands().first()) else { return };
-        let whole;
+        let (whole, known);
         let from = match self.sharding_of(self.past_barriers(operand)) {
-            Some(from) => from,
+            Some(from) => {
+                known = from;
+                known.as_ref()
+            }
             None if made.is_none() => {
                 whole = TensorSharding::replicated(to.mesh.clone(), to.rank());
                 &whole

@@ -218,6 +218,9 @@ impl Partition<'_> {
             }
             Some(Control::While | Control::Case | Control::If) => return self.with_regions(op, &operands, ops),
             Some(Control::Identity) if self.program.result_count(op) == 0 => return,
+            Some(Control::Identity) if sharding::stated_sharding(self.program.view(op)).is_some() => {
+                return self.constraint(op, operands.first().copied());
+            }
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
@@ -313,6 +316,20 @@ impl Partition<'_> {
             }
         }
         self.values.insert(result, local);
+    }
+
+    /// A constraint that the plan left, in a manual computation of all axes: it asks for nothing.
+    fn constraint(&mut self, op: Op, operand: Option<Value>) {
+        let result = self.program.result(op, 0);
+        match operand {
+            Some(local) if self.program.value_type(local) == self.local_type(result) => {
+                self.values.insert(result, local);
+            }
+            _ => {
+                let d = Diagnostic::error("partition", self.program.op(op).span, "a constraint is left in the program");
+                self.diagnostics.push(d.note("run the pass plan before: it moves values to where they are wanted"));
+            }
+        }
     }
 
     /// The body of a manual or named computation in place of the op.

@@ -119,8 +119,9 @@ impl Lowering<'_> {
         let groups = groups(self.mesh, axes);
         let gathered = build_collective::all_gather(b, value, dim, &groups, channel);
         // The piece of the coarser sharding may be shorter than the pieces put together.
-        let kept = &self.from.dims[dim].axes[..self.from.dims[dim].axes.len().saturating_sub(axes.len())];
-        let local = self.shape[dim].unsigned_abs().div_ceil(axes_size(kept, self.mesh).max(1) as u64) as i64;
+        // Parts of axes may leave: what stays is told by sizes.
+        let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
+        let local = self.shape[dim].unsigned_abs().div_ceil(kept.max(1) as u64) as i64;
         let mut shape = b.tensor(gathered).shape.clone();
         shape[dim] = local;
         self.cut(b, gathered, &shape)

@@ -26,9 +26,12 @@ impl Part {
         self.pre * self.size
     }
 
-    /// Whether both share coordinates of one axis.
+    /// Whether one value can't be cut along both: they share coordinates of one axis, or cut it at places that don't
+    /// divide each other (of 6 devices the first 2 and the last 2).
     pub fn overlaps(self, other: Part) -> bool {
-        self.axis == other.axis && self.pre < other.end() && other.pre < self.end()
+        let (first, last) = if self.pre <= other.pre { (self, other) } else { (other, self) };
+        self.axis == other.axis && !last.pre.is_multiple_of(first.end())
+            || self.axis == other.axis && last.pre < first.end()
     }
 }
 
@@ -291,6 +294,7 @@ mod tests {
         assert_eq!(merged[..], [part(0, 1, 8), part(1, 1, 2), part(0, 8, 2)]);
         assert_eq!(minus(&[part(0, 1, 8)], &[part(0, 4, 2), part(0, 1, 2)])[..], [part(0, 2, 2)]);
         assert_eq!(part_set([part(1, 1, 2), part(0, 4, 2), part(0, 1, 4)])[..], [part(0, 1, 8), part(1, 1, 2)]);
+        assert!(part(0, 1, 2).overlaps(part(0, 3, 2)) && !part(0, 1, 3).overlaps(part(0, 3, 2)));
         assert!(part(0, 2, 4).overlaps(part(0, 4, 4)) && !part(0, 2, 2).overlaps(part(0, 4, 2)));
     }
 

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, Ty};
-use dialect::kernel::{External, Init, Kernel};
+use dialect::kernel::{External, Index, Init, Kernel};
 use dialect::ops::func;
 use dialect::scalar::Scalar;
+use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -82,7 +83,7 @@ fn describe(
 
 fn model(op: OpRef<'_>) -> Option<OpModel> {
     let def = op.def();
-    let rule = match op.attr("sdy.sharding_rule") {
+    let mut rule = match op.attr("sdy.sharding_rule") {
         Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
         _ => def.sharding_rule(op)?,
     };
@@ -93,7 +94,9 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
     if !fits {
         return None;
     }
-    let accumulated = match def.kernel(op) {
+    let kernel = def.kernel(op);
+    hold(&mut rule, &kernel);
+    let accumulated = match kernel {
         Kernel::Nest(nest) => {
             let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
             nest.init.iter().filter_map(operand).collect()
@@ -102,6 +105,40 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
         _ => Default::default(),
     };
     Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op) })
+}
+
+/// Keeps whole what a device could not compute its piece of: propagation spreads axes along factors that only operands
+/// have, or only results, where a reshape's sizes share no more than a divisor.
+fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
+    let has = |tensor: &TensorFactors, f: usize| tensor.iter().flatten().any(|&g| g as usize == f);
+    for f in 0..rule.factors.len() {
+        if rule.factors[f].kind != FactorKind::PassThrough {
+            continue;
+        }
+        let read = rule.operands.iter().any(|t| has(t, f));
+        let lost = read && !rule.results.iter().all(|t| has(t, f));
+        let made = !read && rule.results.iter().any(|t| is_read_along(t, f, kernel));
+        if lost || made {
+            rule.factors[f].kind = FactorKind::NeedReplication;
+        }
+    }
+}
+
+/// Whether operands are read at positions that depend on the dimensions of result `tensor` with factor `f`.
+fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
+    fn mentions(index: &Index, d: usize) -> bool {
+        match index {
+            Index::Loop(i) => *i == d,
+            Index::Const(_) => false,
+            Index::Add(a, b) => mentions(a, d) || mentions(b, d),
+            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, ..) => mentions(a, d),
+            Index::Load { index, .. } => index.iter().any(|i| mentions(i, d)),
+        }
+    }
+    let Kernel::Nest(nest) = kernel else { return false };
+    let dims = tensor.iter().enumerate().filter(|(_, factors)| factors.iter().any(|&g| g as usize == f));
+    let mut dims = dims.map(|(d, _)| d);
+    dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| mentions(i, d)))
 }
 
 /// Where an op without operands can be computed just for the pieces wanted there: constants and iota.

@@ -77,6 +77,9 @@ impl<'a> Resharder<'a> {
         }
         let Some(atoms) = Atoms::of(self.grid, self.manual, from, to) else {
             let between = agreeing_part(from, to);
+            if between == *from {
+                return plain(ty, from, to);
+            }
             let mut steps = self.solve(ty, from, &between);
             steps.extend(self.solve(ty, &between, to));
             return steps;
