@@ -215,8 +215,9 @@ pub trait OpDef: Sync {
         cx.same_op();
     }
 
-    /// The same computation in StableHLO, for ops of other dialects: builds it and gives the values that replace the
-    /// op's results. `None`: it stays as it is.
+    /// The same computation in plain StableHLO, for ops of other dialects and those that sums and products say better
+    /// (batch normalization, einsum, constant shapes): builds it and gives the values that replace the op's results.
+    /// `None`: it stays as it is.
     fn expand(&self, _op: Op, _build: &mut Builder<'_>) -> Option<Vec<Value>> {
         None
     }

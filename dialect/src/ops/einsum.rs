@@ -2,9 +2,11 @@
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
 use super::constraint::{Checked, declared, is_static, one, operand_count, require, show, tensor};
-use super::contraction::{flops, linear_in, product_body};
+use super::contraction::{flops, linear_in, product_body, product_type};
+use super::{build, build_region, build_shape};
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{AttrData, OpRef, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, Value};
 use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -97,7 +99,7 @@ fn nest(op: OpRef<'_>, operands: usize, types: &[TensorType]) -> Checked<Nest> {
 }
 
 /// The input, added to the accumulator if there is one.
-fn sum_body(from: &TensorType, element: crate::ir::ElementType, reduced: bool) -> Body {
+fn sum_body(from: &TensorType, element: ElementType, reduced: bool) -> Body {
     let mut body = Body { inputs: vec![from.element], ..Body::default() };
     let mut value = Arg::Input(0);
     if from.element != element {
@@ -142,6 +144,38 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     Ok(nest(op, operands.len(), &types)?.eval(operands))
 }
 
+/// `value` of `letters` without the letters `keep` refuses, which are summed in type `wide`; gives it with its letters.
+/// `None` for diagonals.
+fn summed(
+    b: &mut Builder<'_>,
+    value: Value,
+    letters: &[char],
+    wide: ElementType,
+    keep: impl Fn(char) -> bool,
+) -> Option<(Value, Vec<char>)> {
+    if (1..letters.len()).any(|i| letters[..i].contains(&letters[i])) {
+        return None;
+    }
+    let dims: Vec<i64> = (0..letters.len()).filter(|&d| !keep(letters[d])).map(|d| d as i64).collect();
+    let value = if dims.is_empty() {
+        value
+    } else {
+        let value = build::convert(b, value, wide);
+        build_region::sum(b, value, &dims)
+    };
+    Some((value, letters.iter().copied().filter(|&c| keep(c)).collect()))
+}
+
+/// `value` of `letters` with its dimensions in the order of `wanted`.
+fn ordered(b: &mut Builder<'_>, value: Value, letters: &[char], wanted: &[char]) -> Option<Value> {
+    if letters == wanted {
+        return Some(value);
+    }
+    let place = |c: &char| letters.iter().position(|l| l == c).map(|d| d as i64);
+    let permutation: Vec<i64> = wanted.iter().map(place).collect::<Option<_>>()?;
+    Some(build_shape::transpose(b, value, &permutation))
+}
+
 impl OpDef for Einsum {
     fn name(&self) -> &'static str {
         "stablehlo.einsum"
@@ -163,8 +197,38 @@ impl OpDef for Einsum {
         evaluate(op, operands)
     }
 
+    /// A product, with sums of what only one side has before.
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let view = b.program.view(op);
+        let (inputs, wanted) = letters(view, 2).ok().filter(|_| is_static(view))?;
+        let (operands, element) = (view.operands().to_vec(), view.result_tensor(0)?.element);
+        let elements = (view.operand_tensor(0)?.element, view.operand_tensor(1)?.element);
+        let wide = product_type(elements.0, elements.1, element);
+        let kept = |other: &[char], c: char| wanted.contains(&c) || other.contains(&c);
+        let (lhs, left) = summed(b, operands[0], &inputs[0], wide, |c| kept(&inputs[1], c))?;
+        let (rhs, right) = summed(b, operands[1], &inputs[1], wide, |c| kept(&left, c))?;
+        let both = left.iter().copied().filter(|c| right.contains(c));
+        let (batch, contract): (Vec<char>, Vec<char>) = both.partition(|c| wanted.contains(c));
+        let dims = |side: &[char], list: &[char]| -> Vec<i64> {
+            list.iter().filter_map(|c| side.iter().position(|s| s == c)).map(|d| d as i64).collect()
+        };
+        let pair = |list: &[char]| (dims(&left, list), dims(&right, list));
+        let ((lb, rb), (lc, rc)) = (pair(&batch), pair(&contract));
+        let product = build_shape::dot_general(b, (lhs, rhs), (&lb, &rb), (&lc, &rc), element, &[]);
+        let free = |side: &[char]| -> Vec<char> {
+            side.iter().copied().filter(|c| !batch.contains(c) && !contract.contains(c)).collect()
+        };
+        let order = [batch.clone(), free(&left), free(&right)].concat();
+        ordered(b, product, &order, &wanted).map(|v| vec![v])
+    }
+
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<4x2x6xf32>, %b: tensor<6x4xf32>) %r = stablehlo.einsum %a, %b, config = \"bij,jb->bi\" : (tensor<4x2x6xf32>, tensor<6x4xf32>) -> tensor<4x2xf32>"]
+        &[
+            "(%a: tensor<4x2x6xf32>, %b: tensor<6x4xf32>) %r = stablehlo.einsum %a, %b, config = \"bij,jb->bi\" : (tensor<4x2x6xf32>, tensor<6x4xf32>) -> tensor<4x2xf32>",
+            // A sum on one side, and another order.
+            "(%a: tensor<4x2x6xi8>, %b: tensor<6x3xi8>) %r = stablehlo.einsum %a, %b, config = \"aij,jk->kia\" : (tensor<4x2x6xi8>, tensor<6x3xi8>) -> tensor<3x2x4xi32>",
+            "(%a: tensor<4x2x6xf32>, %b: tensor<3x6xf32>) %r = stablehlo.einsum %a, %b, config = \"aij,kj->ai\" : (tensor<4x2x6xf32>, tensor<3x6xf32>) -> tensor<4x2xf32>",
+        ]
     }
 
     fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
@@ -199,6 +263,16 @@ impl OpDef for UnaryEinsum {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         evaluate(op, operands)
+    }
+
+    /// A sum and a transposition.
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let view = b.program.view(op);
+        let (inputs, wanted) = letters(view, 1).ok().filter(|_| is_static(view))?;
+        let (operand, element) = (view.operands()[0], view.result_tensor(0)?.element);
+        let operand = build::convert(b, operand, element);
+        let (value, left) = summed(b, operand, &inputs[0], element, |c| wanted.contains(&c))?;
+        ordered(b, value, &left, &wanted).map(|v| vec![v])
     }
 
     fn examples(&self) -> &'static [&'static str] {
