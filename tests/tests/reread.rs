@@ -19,6 +19,7 @@ module @forms attributes {mhlo.num_partitions = 2 : i32} {
     %e = stablehlo.exponential %c {attr, result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-5, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<2xf32>
     %small = stablehlo.constant dense<[1.0, -2.0]> : tensor<2xf8E4M3FN>
     %tiny = stablehlo.constant dense<[1, -2]> : tensor<2xi4>
+    %none = stablehlo.constant dense<2> : tensor<0x3xi32>
     %0:2 = "other.op"(%c, %arg0) ({
     ^bb0(%x: tensor<f32>):
       "other.end"(%x) : (tensor<f32>) -> ()

@@ -83,8 +83,6 @@ impl Parser<'_> {
                 }
             }
         }
-        // One value for a tensor without elements says nothing.
-        let bytes = if count == 0 { Vec::new() } else { bytes };
         let literal = Literal::from_bytes(element, &tensor.shape, bytes);
         Ok(self.program.intern_attr(AttrData::Dense(ty, literal)))
     }
@@ -191,8 +189,8 @@ impl Printer<'_> {
     pub fn dense_value(&mut self, literal: &Literal) {
         self.text("dense<");
         let n = literal.len();
-        if n == 0 {
-            // An empty literal has no element to show.
+        if literal.stored_bytes().is_empty() {
+            // An empty literal has no element to show; an empty splat has one, which MLIR keeps too.
         } else if all_equal(literal) {
             self.dense_item(literal, 0);
         } else if n > MAX_ELEMENTS_AS_TEXT && literal.element.bits() >= 8 {
