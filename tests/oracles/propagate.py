@@ -4,6 +4,10 @@
     python propagate.py corpus DIR PROGRAM...    writes DIR/<name>.txt for each corpus program <name>/program.mlir
     python propagate.py programs DIR FILE...     writes each program with its listing behind it into DIR
     python propagate.py random DIR FIRST LAST    the same for the random programs of these seeds
+    python propagate.py                          verdicts on the cases on stdin, one JSON object a line
+
+A case has a "name" and either a "seed" or a "text" and perhaps "passes", an MLIR pipeline. Its verdict has the name,
+the program and its "listing", or an "error".
 
 Needs `pip install jax==0.10.2` (CPU is enough). Run by hand when programs are added; the tests of `passes` read what
 it writes (`passes/tests/propagate`).
@@ -12,21 +16,29 @@ A listing has one line for each function, argument, result and op in the order o
 indentation by depth, then what it is, then the number of its sharding in the table at the top (`-` for none). Ops
 with several results have several numbers. A manual computation has those of its operands before a `|`.
 """
+import json
 import os
 import sys
 
 import random_programs
 
 
-def propagate(text):
-    """Runs sdy-propagation-pipeline; gives the module and its context."""
+PIPELINE = "sdy-propagation-pipeline"
+
+
+def propagate(text, passes=PIPELINE):
+    """Runs `passes`, Shardy's whole propagation if not told; gives the module."""
     from jax._src.interpreters import mlir
     from jaxlib.mlir import ir, passmanager
 
     context = mlir.make_ir_context()
     with context:
         module = ir.Module.parse(text)
-        passmanager.PassManager.parse("builtin.module(sdy-propagation-pipeline)").run(module.operation)
+        if passes == PIPELINE and "sdy.named_computation" in text:
+            # The edges that calls get go to named computations a second time, which Shardy then refuses.
+            passes = str(passmanager.PassManager.parse(f"builtin.module({PIPELINE})"))[len("builtin.module("):-1]
+            passes = passes.replace("sdy-save-module,", "").replace("named-computations=true", "named-computations=false")
+        passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
     return module
 
 
@@ -96,8 +108,8 @@ class Listing:
         name = op.name
         if name == "func.call":
             name += " " + str(attributes["callee"])
-        if name == "sdy.manual_computation":
-            ins, outs = per_value(attributes["in_shardings"]), per_value(attributes["out_shardings"])
+        if name in ("sdy.manual_computation", "sdy.named_computation"):
+            ins, outs = (per_value(attributes[n]) if n in attributes else [] for n in ("in_shardings", "out_shardings"))
             self.lines.append(" ".join(["  " * depth + name, *map(self.number, ins), "|", *map(self.number, outs)]))
         elif "sharding" in attributes and name.startswith("sdy."):
             self.add(depth, name, [str(attributes["sharding"])[len("#sdy.sharding<"):-1]])
@@ -112,8 +124,47 @@ class Listing:
                 self.block(block, depth + 1)
 
 
-def listing(text):
-    return Listing().module(propagate(text))
+def listing(text, passes=PIPELINE):
+    return Listing().module(propagate(text, passes))
+
+
+def verdict(case):
+    """What Shardy says of one case."""
+    text = case["text"] if "text" in case else random_programs.program(case["seed"])
+    said = {"name": case["name"], "program": text}
+    try:
+        said["listing"] = listing(text, case.get("passes", PIPELINE))
+    except Exception as error:
+        said["error"] = str(error)[:1000]
+    return said
+
+
+def judge(cases):
+    """Prints a verdict on every case. Shardy ends the process on some programs it doesn't like, so a child judges
+    until it dies and another goes on behind the case that killed it."""
+    from jax._src.interpreters import mlir  # noqa: F401, loaded once for all children
+
+    at = 0
+    while at < len(cases):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reading)
+            with os.fdopen(writing, "w", buffering=1) as out:
+                for case in cases[at:]:
+                    out.write(json.dumps(verdict(case)) + "\n")
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as lines:
+            for line in lines:
+                sys.stdout.write(line)
+                at += 1
+        os.waitpid(child, 0)
+        if at < len(cases):
+            case = cases[at]
+            text = case["text"] if "text" in case else random_programs.program(case["seed"])
+            print(json.dumps({"name": case["name"], "program": text, "error": "Shardy crashed"}))
+            at += 1
 
 
 def write(path, program):
@@ -136,6 +187,8 @@ def write_random(directory, seed):
 
 
 def main():
+    if len(sys.argv) == 1:
+        return judge([json.loads(line) for line in sys.stdin])
     command, *arguments = sys.argv[1:]
     if command == "list":
         print(listing(open(arguments[0]).read()), end="")

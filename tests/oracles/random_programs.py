@@ -1,11 +1,14 @@
 """Random small programs with random shardings, for comparing propagation.
 
-Every seed gives one program: a mesh of one to three axes, arguments with and without shardings, a chain of ops of all
+Every seed gives one program: a mesh of one to four axes, arguments with and without shardings, a chain of ops of all
 kinds over them (also in loops, branches, manual computations, called functions), constraints, priorities, sub-axes.
 """
+import math
 import random
 
-NAMES = "xyz"
+from random_ops import Ops, array, ty
+
+NAMES = "xyzw"
 
 
 class Scope:
@@ -18,16 +21,19 @@ class Scope:
         self.lines.append("  " * self.depth + line)
 
 
-class Program:
+class Program(Ops):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.count = 0
         self.functions = []
-        axes = self.r.randint(1, 3)
-        sizes = [self.r.choice([2, 2, 3, 4, 4, 6, 8]) for _ in range(axes)]
+        axes = self.r.choice([1, 2, 2, 3, 3, 4])
+        sizes = [self.r.choice([2, 2, 3, 4, 4, 6, 8] + [1] * (self.r.random() < 0.1)) for _ in range(axes)]
         self.mesh = {NAMES[i]: n for i, n in enumerate(sizes)}
         self.priorities = self.r.random() < 0.25
         self.sub_axes = self.r.random() < 0.4
+        # Shardy has no answer for programs with both named computations and calls.
+        self.named = self.r.random() < 0.15
+        self.unreduced = self.r.random() < 0.1
         self.manual = []
 
     # Shardings -------------------------------------------------------------------------------------------------
@@ -64,6 +70,9 @@ class Program:
         whole = sorted((a for a in axes if ":" not in a), key=lambda a: list(self.mesh).index(a[1:-1]))
         kept = [a for a in whole if self.r.random() < 0.15]
         tail = f", replicated={{{', '.join(kept)}}}" if kept else ""
+        if self.unreduced and not self.manual:
+            summed = [a for a in whole if a not in kept and self.r.random() < 0.2]
+            tail += f", unreduced={{{', '.join(summed)}}}" if summed else ""
         return f"<@mesh, [{', '.join(dims)}]{tail}>"
 
     def maybe_sharding(self, shape, chance):
@@ -111,11 +120,24 @@ class Program:
             (self.constant_use, 2), (self.dynamic_slice, 1), (self.dynamic_update_slice, 1), (self.select, 1),
             (self.reverse, 1), (self.barrier, 1), (self.gather, 1), (self.iota, 1), (self.sort, 1), (self.scalar, 1),
             (self.group, 1), (self.expand, 1),
+            (self.more_unary, 2), (self.more_binary, 2), (self.integers, 1), (self.predicates, 1), (self.clamp, 1),
+            (self.complexes, 1), (self.real_fft, 0.5), (self.bitcast, 1), (self.narrow, 1), (self.plain_dot, 1),
+            (self.double_contraction, 1), (self.convolution, 2), (self.reduce_window, 1), (self.select_and_scatter, 0.5),
+            (self.variadic_reduce, 1), (self.variadic_sort, 0.5), (self.map, 0.3), (self.strided_slice, 1),
+            (self.any_pad, 1), (self.halves, 0.5), (self.any_gather, 2), (self.scatter, 2), (self.cholesky, 1),
+            (self.triangular_solve, 0.7), (self.random_bits, 0.7), (self.random_numbers, 0.3), (self.batch_norm, 0.7),
+            (self.top_k, 0.7), (self.chlo, 0.4), (self.custom_call, 2), (self.unknown, 0.3), (self.partition, 0.3),
+            (self.reshard, 0.7),
         ]
+        if self.manual:
+            kinds += [(self.collective, 4)]
         if s.depth <= 2:
-            kinds += [(self.loop, 1), (self.case, 1), (self.call, 1), (self.optimization_barrier, 1)]
+            kinds += [(self.loop, 1.5), (self.case, 1), (self.optimization_barrier, 1), (self.condition, 1),
+                      (self.named_computation, 1.5) if self.named else (self.call, 1)]
         if s.depth == 2 and not self.manual:
-            kinds += [(self.manual_computation, 1)]
+            kinds += [(self.manual_computation, 1), (self.wide_manual, 2)]
+        if s.depth == 3 and self.manual:
+            kinds += [(self.wide_manual, 1)]
         [chosen] = self.r.choices([k for k, _ in kinds], [w for _, w in kinds])
         chosen(s)
 
@@ -491,6 +513,11 @@ class Program:
         results = [self.pick(main)] + [self.r.choice(main.values) for _ in range(self.r.randint(0, 2))]
         heads = ", ".join(ty(v[1]) + self.maybe_sharding(v[1], 0.3) for v in results)
         axes = ", ".join(f'"{name}"={size}' for name, size in self.mesh.items())
+        if self.r.random() < 0.1:
+            devices = list(range(math.prod(self.mesh.values())))
+            self.r.shuffle(devices)
+            if devices != sorted(devices):
+                axes += f"], device_ids=[{', '.join(map(str, devices))}"
         lines = ["module {", f"  sdy.mesh @mesh = <[{axes}]>", f"  func.func public @main({', '.join(arguments)}) -> ({heads}) {{"]
         lines += main.lines
         lines.append(f"    return {', '.join(v[0] for v in results)} : {', '.join(ty(v[1]) for v in results)}")
@@ -498,15 +525,6 @@ class Program:
         for function in self.functions:
             lines += function[3]
         return "\n".join(lines + ["}", ""])
-
-
-def ty(shape, kind="f32"):
-    return "tensor<" + "x".join([*map(str, shape), kind]) + ">"
-
-
-def array(values):
-    values = list(values)
-    return f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>"
 
 
 def program(seed):

@@ -3,6 +3,7 @@
 use dialect::ir::{Name, Op, Program};
 use dialect::op::{Constancy, OpDef, Spread};
 use dialect::ops::{UNKNOWN, sharding};
+use dialect::sharding::Reshard;
 use rustc_hash::FxHashMap;
 
 use super::factor::Direction;
@@ -106,6 +107,9 @@ impl Roles {
         }
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
         let unknown = data.def.name() == UNKNOWN.name();
+        // Shardy keeps collectives over shardings, read or not.
+        let collective = data.def.collective(view).is_some()
+            || !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
         let spread = if annotation { Spread::Elementwise } else { data.def.spread(view) };
         Role {
             kind,
@@ -119,7 +123,7 @@ impl Roles {
             removable: !unknown
                 && !matches!(kind, Kind::Constraint | Kind::Group | Kind::Function)
                 && !data.def.terminator()
-                && data.def.collective(view).is_none()
+                && !collective
                 && (kind == Kind::Manual || kind == Kind::Named || !data.def.side_effect(view)),
             terminator: data.def.terminator(),
         }

@@ -221,6 +221,8 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
             {
                 let inner = divisible(&manual.without_manual(outer), &tensor.shape);
                 manual.inputs[i] = manual.with_manual(outer, &inner);
+                let slot = engine.graph.slot(Val(arg.index() as u32));
+                engine.graph.slots[slot.index()] = engine.shardings.intern(inner);
             }
         }
         for (i, result) in program.results(op).enumerate() {

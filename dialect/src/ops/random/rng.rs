@@ -67,6 +67,10 @@ impl OpDef for Rng {
         ])
     }
 
+    fn side_effect(&self, _: OpRef<'_>) -> bool {
+        true
+    }
+
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         Self::check(op)?;
         let output = result(op, 0)?;

@@ -1,0 +1,73 @@
+//! Compares our propagation with Shardy's on many random programs.
+//!
+//! `propagation --python PYTHON --from SEED --to SEED [--jobs N] [--keep DIR]`
+//!
+//! Prints how many programs have the same shardings, the first line that differs of those that don't, why Shardy refuses
+//! the others, and how often each op was met. `--keep` writes the programs that differ, each with Shardy's answer and ours.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use shardc_tests::propagation::{self, Comparison};
+
+/// Seeds that one process of the oracle takes at a time.
+const CHUNK: u64 = 250;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).map(String::as_str);
+    let number = |name: &str| value(name).and_then(|v| v.parse::<u64>().ok());
+    let (Some(python), Some(from), Some(to)) = (value("--python"), number("--from"), number("--to")) else {
+        eprintln!("usage: propagation --python PYTHON --from SEED --to SEED [--jobs N] [--keep DIR]");
+        return 2.into();
+    };
+    let all = random(Path::new(python), from, to, number("--jobs").unwrap_or(1));
+    for difference in &all.different {
+        println!("{}: {}", difference.name, difference.what);
+        if let Some(folder) = value("--keep") {
+            let path = Path::new(folder).join(&difference.name);
+            let write = |end: &str, text: &str| std::fs::write(path.with_extension(end), text).expect("the folder is there");
+            write("mlir", &difference.program);
+            write("expected", &difference.expected);
+            write("found", &difference.found);
+        }
+    }
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, reason) in &all.refused {
+        let without_places = reason.chars().filter(|c| !c.is_ascii_digit() && *c != '\n').collect();
+        reasons.entry(without_places).or_default().push(name);
+    }
+    for (reason, names) in &reasons {
+        println!("refused by Shardy: {} ({}, …): {reason}", names.len(), names[0]);
+    }
+    println!("{} kinds of ops:", all.ops.len());
+    for (name, count) in &all.ops {
+        println!("  {count:8} {name}");
+    }
+    println!("{} of {} programs as Shardy has them, {} refused by Shardy", all.equal, all.compared(), all.refused.len());
+    u8::from(!all.different.is_empty()).into()
+}
+
+fn random(python: &Path, from: u64, to: u64, jobs: u64) -> Comparison {
+    let next = AtomicU64::new(from);
+    let work = || {
+        let mut all = Comparison::default();
+        loop {
+            let first = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if first >= to {
+                return all;
+            }
+            all.append(propagation::random(python, first..to.min(first + CHUNK)));
+        }
+    };
+    let mut all = Comparison::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            all.append(thread.join().expect("a job ends"));
+        }
+    });
+    all
+}
