@@ -202,10 +202,15 @@ pub trait OpDef: Sync {
         }
     }
 
+    /// The rule that sharding propagation spreads by: Shardy's, where that says more than is true.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        self.sharding_rule(op)
+    }
+
     /// The rule for conservative propagation, which doesn't spread along dimensions whose pieces need data from their
     /// neighbors.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let mut rule = self.sharding_rule(op)?;
+        let mut rule = self.spreading_rule(op)?;
         rule.block_where(|kind| kind == FactorKind::Permutation);
         Some(rule)
     }

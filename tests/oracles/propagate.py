@@ -6,8 +6,9 @@
     python propagate.py random DIR FIRST LAST    the same for the random programs of these seeds
     python propagate.py                          verdicts on the cases on stdin, one JSON object a line
 
-A case has a "name" and either a "seed" or a "text" and perhaps "passes", an MLIR pipeline. Its verdict has the name,
-the program and its "listing", or an "error".
+A case has a "name" and either a "seed" or a "text" and perhaps "options", which are those of Shardy's propagation pass.
+Its verdict has the name, the program and its "listing", or an "error". With "rules", the listing has the sharding rule
+of every op instead.
 
 Needs `pip install jax==0.10.2` (CPU is enough). Run by hand when programs are added; the tests of `passes` read what
 it writes (`passes/tests/propagate`).
@@ -18,6 +19,7 @@ with several results have several numbers. A manual computation has those of its
 """
 import json
 import os
+import re
 import sys
 
 import random_programs
@@ -26,20 +28,44 @@ import random_programs
 PIPELINE = "sdy-propagation-pipeline"
 
 
-def propagate(text, passes=PIPELINE):
-    """Runs `passes`, Shardy's whole propagation if not told; gives the module."""
+def pipeline(text, options):
+    """The passes of Shardy's propagation, with other options for the one that propagates."""
+    from jaxlib.mlir import passmanager
+
+    named = "sdy.named_computation" in text
+    if not options and not named:
+        return PIPELINE
+    passes = str(passmanager.PassManager.parse(f"builtin.module({PIPELINE})"))[len("builtin.module("):-1]
+    # This one stands in the text but can't be read.
+    passes = passes.replace("sdy-save-module,", "")
+    if named:
+        # The edges that calls get go to named computations a second time, which Shardy then refuses.
+        passes = passes.replace("named-computations=true", "named-computations=false")
+    for name, value in options.items():
+        passes, count = re.subn(f"\\b{name}=\\w+", f"{name}={value}", passes)
+        assert count > 0, f"no pass has the option {name}"
+    return passes
+
+
+def run(text, passes):
+    """The module after `passes`."""
     from jax._src.interpreters import mlir
     from jaxlib.mlir import ir, passmanager
 
     context = mlir.make_ir_context()
     with context:
         module = ir.Module.parse(text)
-        if passes == PIPELINE and "sdy.named_computation" in text:
-            # The edges that calls get go to named computations a second time, which Shardy then refuses.
-            passes = str(passmanager.PassManager.parse(f"builtin.module({PIPELINE})"))[len("builtin.module("):-1]
-            passes = passes.replace("sdy-save-module,", "").replace("named-computations=true", "named-computations=false")
         passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
     return module
+
+
+def propagate(text, options={}):
+    """Runs Shardy's propagation pipeline; gives the module."""
+    from jax._src.interpreters import mlir
+
+    with mlir.make_ir_context():
+        passes = pipeline(text, options)
+    return run(text, passes)
 
 
 def split(text):
@@ -124,8 +150,47 @@ class Listing:
                 self.block(block, depth + 1)
 
 
-def listing(text, passes=PIPELINE):
-    return Listing().module(propagate(text, passes))
+def listing(text, options={}):
+    return Listing().module(propagate(text, options))
+
+
+def rules(text, options):
+    """The sharding rule of every op that has one, function by function."""
+    chosen = " ".join(f"{name}={value}" for name, value in options.items())
+    module = run(text, f"func.func(sdy-populate-op-sharding-rules{{{chosen}}})")
+    lines = []
+
+    def visit(op):
+        if "sdy.sharding_rule" in op.attributes:
+            lines.append(f"  {op.name} {op.attributes['sdy.sharding_rule']}")
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    visit(inner.operation)
+
+    for op in module.body.operations:
+        if op.operation.name == "func.func":
+            lines.append(f"func {op.name.value}")
+            visit(op.operation)
+    return "\n".join(["", *lines, ""])
+
+
+def without_edges(text):
+    """A program without data-flow edges, which the pipeline adds itself: their shardings sink where Shardy lets them."""
+    if not re.search(r"sdy\.(func_)?data_flow_edge", text):
+        return text
+    try:
+        if "sdy.func_data_flow_edge" not in text:
+            return str(run(text, "func.func(sdy-sink-data-flow-edges)"))
+    except Exception:
+        pass
+    edge = re.compile(r"(%\w+) = sdy\.(?:func_)?data_flow_edge (%[\w#]+).*")
+    out = []
+    for function in re.split(r"(?=^ *func\.func)", text, flags=re.M):
+        for name, source in edge.findall(function):
+            function = re.sub(rf"{name}(?![\w#])(?! = )", source, function)
+        out.append(edge.sub("", function))
+    return "".join(out)
 
 
 def verdict(case):
@@ -133,7 +198,9 @@ def verdict(case):
     text = case["text"] if "text" in case else random_programs.program(case["seed"])
     said = {"name": case["name"], "program": text}
     try:
-        said["listing"] = listing(text, case.get("passes", PIPELINE))
+        said["program"] = text = without_edges(text)
+        options = case.get("options", {})
+        said["listing"] = rules(text, options) if case.get("rules") else listing(text, options)
     except Exception as error:
         said["error"] = str(error)[:1000]
     return said

@@ -514,12 +514,15 @@ class Ops:
         if found is None:
             return
         v, shape = found
-        if shape[-1] < 2:
-            return
-        # Shardy lets all of a dimension pass through, which would sort each piece by itself.
-        k = self.r.randint(1, shape[-1] - 1)
+        k = self.r.randint(1, shape[-1])
         out = (*shape[:-1], k)
-        if self.r.random() < 0.5:
+        if self.r.random() < 0.3:
+            # Of several values all are kept apart from their places.
+            iota = self.emit(s, "stablehlo.iota", [], [ty(shape, "i32")], f"<{{iota_dimension = {len(shape) - 1} : i64}}>", own=False)[0]
+            scalars = [(self.constant(s, ()), ty(())), (self.constant(s, (), "i32"), ty((), "i32"))]
+            names = self.emit(s, "stablehlo.custom_call", [(v, ty(shape)), (iota, ty(shape, "i32")), *scalars], [ty(out), ty(out, "i32")],
+                              f'<{{call_target_name = "{self.r.choice(["ApproxTopK", "PartialReduce"])}"}}>')
+        elif self.r.random() < 0.5:
             letters = "ijklmnop"[:len(shape)]
             factors = f"[{', '.join(letters)}]"
             sizes = ", ".join(f"{f}={n}" for f, n in zip(letters, shape))

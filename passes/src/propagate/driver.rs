@@ -70,7 +70,7 @@ fn directions(graph: &Graph, node: Node, round: usize) -> Directions {
 impl Engine {
     /// Propagates round by round.
     pub fn run_rounds(&mut self, program: &Program) {
-        for round in 0..ROUNDS {
+        for round in self.first_round..ROUNDS {
             self.tie_results();
             self.run_worklist(program, round);
             self.tie_results();

@@ -82,6 +82,8 @@ pub struct Engine {
     pub strategy: Strategy,
     /// Whether the user asked for conservative propagation.
     pub conservative: bool,
+    /// The round of op priorities to begin with.
+    pub first_round: usize,
     /// Where axes come from, if that is recorded.
     pub origins: Option<Origins>,
     /// All nodes from top to bottom, once known.
@@ -118,6 +120,7 @@ impl Engine {
             group_of: FxHashMap::default(),
             strategy,
             conservative,
+            first_round: 0,
             origins: None,
             order: Vec::new(),
             memo: FxHashMap::default(),

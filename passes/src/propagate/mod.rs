@@ -69,6 +69,12 @@ pub static PASS: Pass = Pass {
             doc: "whether every tensor of an op takes what it can, or only what all can",
         },
         OptionDef {
+            name: "run-op-priority-propagation",
+            ty: OptionType::Bool,
+            default: "true",
+            doc: "visit ops in rounds, those that let all dimensions pass first",
+        },
+        OptionDef {
             name: "keep-sharding-rules",
             ty: OptionType::Bool,
             default: "false",
@@ -97,6 +103,7 @@ pub static PASS: Pass = Pass {
                 "basic" => Strategy::Basic,
                 _ => Strategy::Aggressive,
             },
+            op_priorities: options.flag("run-op-priority-propagation"),
         };
         propagate(program, &options, diagnostics);
         if let Some(annotated) = annotated {
@@ -116,11 +123,19 @@ pub struct PropagateOptions {
     pub origins: bool,
     /// How conflicts between the tensors of an op are settled.
     pub strategy: Strategy,
+    /// Whether ops are visited in rounds, those that let everything pass first.
+    pub op_priorities: bool,
 }
 
 impl Default for PropagateOptions {
     fn default() -> Self {
-        Self { conservative: false, keep_sharding_rules: false, origins: false, strategy: Strategy::Aggressive }
+        Self {
+            conservative: false,
+            keep_sharding_rules: false,
+            origins: false,
+            strategy: Strategy::Aggressive,
+            op_priorities: true,
+        }
     }
 }
 
@@ -149,6 +164,7 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     if !read::read(&mut engine, program, diagnostics) {
         return OriginTable::default();
     }
+    engine.first_round = if options.op_priorities { 0 } else { driver::ROUNDS - 1 };
     engine.origins = origins.then(Origins::default);
     constants::split(&mut engine.graph, program);
     edges::add(&mut engine, program, &copies);
@@ -179,7 +195,7 @@ fn write_rules(program: &mut Program, keep: bool) {
         match view.attr("sdy.sharding_rule") {
             Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, "sdy.sharding_rule"),
             None if keep && func::callee(view).is_none() => {
-                if let Some(rule) = program.op(op).def.sharding_rule(view) {
+                if let Some(rule) = program.op(op).def.spreading_rule(view) {
                     let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));
                     program.set_attr(op, "sdy.sharding_rule", attr);
                 }

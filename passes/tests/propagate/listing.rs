@@ -1,6 +1,6 @@
 //! What propagation makes of a program, in lines: see `tests/oracles/propagate.py`, which writes Shardy's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use dialect::diagnostic::{Diagnostics, Severity};
@@ -30,7 +30,9 @@ impl Listing {
     }
 
     fn number(&mut self, program: &Program, sharding: Option<&TensorSharding>) -> String {
-        let Some(sharding) = sharding else { return "-".to_owned() };
+        let Some(sharding) = sharding else {
+            return "-".to_owned();
+        };
         let text = sharding_text(program, sharding);
         if let Some(i) = self.table.get(&text) {
             return i.to_string();
@@ -142,6 +144,57 @@ pub fn listing_of(text: &str, options: &PropagateOptions) -> Result<String, Stri
     dialect::verify(&program, &mut diagnostics);
     errors("not valid after propagation", &diagnostics)?;
     Ok(Listing::of(&program))
+}
+
+/// The sharding rule of every op that has one, function by function.
+pub fn rules_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
+    let mut diagnostics = Diagnostics::default();
+    let mut program = dialect::parse(text, &mut diagnostics);
+    if let Some(error) = diagnostics.iter().find(|d| d.severity == Severity::Error) {
+        return Err(format!("not read: {}", error.message));
+    }
+    let mut lines = String::from("\n");
+    for function in program.top_level("func.func").collect::<Vec<_>>() {
+        writeln!(lines, "func {}", func::symbol(&program, function).unwrap_or_default()).unwrap();
+        let Some(block) = func::block(&program, function) else {
+            continue;
+        };
+        for op in program.ops_under(block) {
+            let view = program.view(op);
+            let rule = match view.attr("sdy.sharding_rule") {
+                Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
+                _ if options.conservative => view.def().conservative_rule(view),
+                _ => view.def().spreading_rule(view),
+            };
+            let Some(rule) = rule else { continue };
+            let name = view.name().to_owned();
+            let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));
+            writeln!(lines, "  {name} {}", program.attr_text(attr)).unwrap();
+        }
+    }
+    Ok(lines)
+}
+
+/// The listing of each function with its shardings written out.
+pub fn by_function(listing: &str) -> BTreeMap<String, String> {
+    let (table, lines) = listing.split_once("\n\n").unwrap_or(("", listing.trim_start_matches('\n')));
+    let table: HashMap<&str, &str> = table.lines().filter_map(|l| l.split_once(' ')).collect();
+    let (mut functions, mut name) = (BTreeMap::new(), String::new());
+    for line in lines.lines() {
+        if let Some(function) = line.strip_prefix("func ") {
+            name = function.to_owned();
+        }
+        let what =
+            if line.trim_start().starts_with("arg ") || line.trim_start().starts_with("result ") { 2 } else { 1 };
+        let text: &mut String = functions.entry(name.clone()).or_default();
+        text.push_str(&line[..line.len() - line.trim_start().len()]);
+        for (i, word) in line.split_whitespace().enumerate() {
+            text.push_str(if i < what { word } else { table.get(word).copied().unwrap_or(word) });
+            text.push(' ');
+        }
+        text.push('\n');
+    }
+    functions
 }
 
 /// The first line that differs.

@@ -105,6 +105,29 @@ impl OpDef for CustomCall {
         known_rule(target(op), &operands, &results)
     }
 
+    /// Shardy lets dimensions through that these targets need whole.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let mut rule = self.sharding_rule(op)?;
+        if rule.custom {
+            return Some(rule);
+        }
+        let last = rule.operands.first()?.last().and_then(|dim| dim.first().copied());
+        match target(op) {
+            "Eigh" => {
+                rule.factors.iter_mut().for_each(|f| f.kind = FactorKind::PassThrough);
+                // Eigenvalues are cut as the vectors are counted.
+                *rule.results.get_mut(1)?.last_mut()? = last.into_iter().collect();
+            }
+            "mhlo.topk" if op.operand_tensor(0)?.shape.last() != op.result_tensor(0)?.shape.last() => {}
+            "mhlo.topk" | "ApproxTopK" | "PartialReduce" => {
+                let factor = rule.factors.get_mut(last? as usize)?;
+                (factor.kind, factor.blocked) = (FactorKind::PassThrough, false);
+            }
+            _ => {}
+        }
+        Some(rule)
+    }
+
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         if is_identity(op) {
             return Ok(operands[..op.result_count()].to_vec());

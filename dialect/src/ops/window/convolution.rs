@@ -140,7 +140,9 @@ fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
         rule.add(dims.batch_groups, through, &[(0, dims.batch.input), (1, kernel_out)], &[(0, output_feature)]);
     }
     let batch = result.shape[dims.batch.output];
-    rule.add(batch, through, &[(0, dims.batch.input)], &[(0, dims.batch.output)]);
+    // Groups of one element each are all there is of their dimension.
+    let inputs: &[_] = if dims.batch_groups > 1 && batch == 1 { &[] } else { &[(0, dims.batch.input)] };
+    rule.add(batch, through, inputs, &[(0, dims.batch.output)]);
     for (i, window) in dims.windows.iter().enumerate().filter(|_| spatial) {
         let [input, kernel, output] = [0, 1, 2].map(|t| dims.spatial[t][i]);
         let mut rest = lhs.shape[input];
@@ -162,7 +164,9 @@ fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
     if dims.feature_groups > 1 {
         rule.add(dims.feature_groups, through, &[(0, input_feature), (1, kernel_out)], &[(0, output_feature)]);
     }
-    rule.add(rhs.shape[kernel_in], FactorKind::Reduction, &[(0, input_feature), (1, kernel_in)], &[]);
+    let both = [(1, kernel_in), (0, input_feature)];
+    let inputs = if dims.feature_groups > 1 && rhs.shape[kernel_in] == 1 { &both[..1] } else { &both };
+    rule.add(rhs.shape[kernel_in], FactorKind::Reduction, inputs, &[]);
     let features = result.shape[output_feature] / (dims.batch_groups * dims.feature_groups);
     if features > 1 {
         rule.add(features, through, &[(1, kernel_out)], &[(0, output_feature)]);

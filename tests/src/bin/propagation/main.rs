@@ -1,6 +1,8 @@
-//! Compares our propagation with Shardy's on many random programs.
+//! Compares our propagation with Shardy's, on many random programs, on those of a folder or on Shardy's own tests.
 //!
 //! `propagation --python PYTHON --from SEED --to SEED [--jobs N] [--keep DIR]`
+//! `propagation --python PYTHON --programs DIR [--keep DIR]`
+//! `propagation --python PYTHON --shardy CHECKOUT`
 //!
 //! Prints how many programs have the same shardings, the first line that differs of those that don't, why Shardy refuses
 //! the others, and how often each op was met. `--keep` writes the programs that differ, each with Shardy's answer and ours.
@@ -19,16 +21,21 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).map(String::as_str);
     let number = |name: &str| value(name).and_then(|v| v.parse::<u64>().ok());
-    let (Some(python), Some(from), Some(to)) = (value("--python"), number("--from"), number("--to")) else {
-        eprintln!("usage: propagation --python PYTHON --from SEED --to SEED [--jobs N] [--keep DIR]");
-        return 2.into();
+    if let (Some(python), Some(checkout)) = (value("--python"), value("--shardy")) {
+        return shardy_tests(Path::new(python), Path::new(checkout));
+    }
+    let Some(python) = value("--python").map(Path::new) else { return usage() };
+    let all = match (value("--programs"), number("--from"), number("--to")) {
+        (Some(folder), ..) => propagation::programs(python, Path::new(folder)),
+        (_, Some(from), Some(to)) => random(python, from, to, number("--jobs").unwrap_or(1)),
+        _ => return usage(),
     };
-    let all = random(Path::new(python), from, to, number("--jobs").unwrap_or(1));
     for difference in &all.different {
         println!("{}: {}", difference.name, difference.what);
         if let Some(folder) = value("--keep") {
             let path = Path::new(folder).join(&difference.name);
-            let write = |end: &str, text: &str| std::fs::write(path.with_extension(end), text).expect("the folder is there");
+            let write =
+                |end: &str, text: &str| std::fs::write(path.with_extension(end), text).expect("the folder is there");
             write("mlir", &difference.program);
             write("expected", &difference.expected);
             write("found", &difference.found);
@@ -48,6 +55,30 @@ fn main() -> ExitCode {
     }
     println!("{} of {} programs as Shardy has them, {} refused by Shardy", all.equal, all.compared(), all.refused.len());
     u8::from(!all.different.is_empty()).into()
+}
+
+fn usage() -> ExitCode {
+    eprintln!(
+        "usage: propagation --python PYTHON (--shardy CHECKOUT | --programs DIR | --from SEED --to SEED [--jobs N]) [--keep DIR]"
+    );
+    2.into()
+}
+
+/// The functions of Shardy's tests, those that differ by name.
+fn shardy_tests(python: &Path, checkout: &Path) -> ExitCode {
+    let functions = match propagation::shardy_tests(python, checkout) {
+        Ok(functions) => functions,
+        Err(error) => {
+            eprintln!("{}: {error}", checkout.display());
+            return 2.into();
+        }
+    };
+    let differ: Vec<_> = functions.iter().filter_map(|f| Some((&f.name, f.difference.as_ref()?))).collect();
+    for (name, what) in &differ {
+        println!("{name}: {what}");
+    }
+    println!("{} of {} functions as Shardy has them", functions.len() - differ.len(), functions.len());
+    u8::from(!differ.is_empty()).into()
 }
 
 fn random(python: &Path, from: u64, to: u64, jobs: u64) -> Comparison {
