@@ -1,9 +1,13 @@
-//! import: calls inlined, composite ops expanded, so that what follows sees one function of plain ops.
+//! import: calls inlined, composite ops expanded, annotations from before Shardy read, so that what follows sees one
+//! function of plain ops with Shardy's shardings.
 //!
 //! Assumes a verified module: callees exist and don't call themselves. Leaves no call in any public function, and no
 //! private function. An inlined op's location says where it was called from.
 
+mod annotations;
+mod hlo_sharding;
 mod meshes;
+mod shard_map;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
@@ -17,8 +21,9 @@ pub use meshes::unify_meshes;
 /// Inlining makes no more ops than this.
 pub const MAX_OPS: usize = 8_000_000;
 
-/// Inlines every call and expands every composite op.
+/// Reads old annotations, inlines every call and expands every composite op.
 pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
+    annotations::read(program, diagnostics);
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
     let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default() };
@@ -132,7 +137,7 @@ impl Import<'_> {
 /// The pass.
 pub static PASS: crate::Pass = crate::Pass {
     name: "import",
-    doc: "Inlines calls and expands composite ops, so that one function of plain ops is left.",
+    doc: "Inlines calls, expands composite ops and reads mhlo.sharding, so that one function of plain ops is left.",
     options: &[],
     run: |program, _, diagnostics| import(program, diagnostics),
 };

@@ -5,7 +5,7 @@
 
 use dialect::ir::{AttrData, Program};
 use dialect::op::{Registry, Settles};
-use dialect::sharding::FactorKind;
+use dialect::sharding::{AxisRef, FactorKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -61,6 +61,48 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
     }
     if any_unreduced {
         settle_returns(engine, program);
+        combine_what_was_parted(engine, program);
+    }
+}
+
+/// All-reduces of what was made unreduced before along the same axes: whole values are what they were, and pieces are
+/// gathered. Source: Shardy, `canonicalization`.
+fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
+    for node in engine.graph.postorder(program, program.body()) {
+        let Some(op) = engine.graph.op(node) else { continue };
+        let view = program.view(op);
+        let Some(Reshard::AllReduce(axes, _)) = view.def().reshard(view) else { continue };
+        let Some(parts) = engine.graph.operands(node).next() else { continue };
+        let parting = engine.graph.def(parts);
+        let Some(made) = Some(parting).filter(|n| n.is_some()).and_then(|n| engine.graph.op(n)) else { continue };
+        let Some(source) = engine.graph.operands(parting).next() else { continue };
+        let made = program.view(made);
+        let result = engine.graph.result(node, 0);
+        match made.def().reshard(made) {
+            Some(Reshard::ReplicatedToUnreduced(same, _)) if same == axes => {
+                engine.graph.replace_uses(result, source, |_, _| true);
+            }
+            Some(Reshard::ShardedToUnreduced(per_dim, _)) => {
+                let Some(out) = engine.sharding(result).cloned() else { continue };
+                let mesh = engine.meshes.get(out.mesh);
+                let compact = |axes: &[AxisRef]| {
+                    let mut axes: Axes = axes.iter().filter_map(|&a| mesh.axis(a)).collect();
+                    sort_and_merge(&mut axes);
+                    axes
+                };
+                if compact(&per_dim.concat()) != compact(&axes) {
+                    continue;
+                }
+                let per_dim = per_dim.iter().map(|axes| axes.iter().copied().collect()).collect();
+                let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
+                let made = new_op(engine, program, "sdy.all_gather", source, attr, out, Place::Before(node));
+                let Some(gather) = made else { continue };
+                let gathered = engine.graph.result(gather, 0);
+                engine.graph.replace_uses(result, gathered, |_, _| true);
+            }
+            _ => continue,
+        }
+        engine.graph.erase(program, node);
     }
 }
 
@@ -464,6 +506,7 @@ fn new_op(
     let def = Registry::standard().get(name)?;
     let key = match name {
         "sdy.all_reduce" => "reduction_axes",
+        "sdy.all_gather" => "gathering_axes",
         _ => "axes",
     };
     let written = program.intern_attr(AttrData::Sharding(engine.meshes.write(&out)));

@@ -118,10 +118,15 @@ impl OpDef for CustomCall {
                 // Eigenvalues are cut as the vectors are counted.
                 *rule.results.get_mut(1)?.last_mut()? = last.into_iter().collect();
             }
-            "mhlo.topk" if op.operand_tensor(0)?.shape.last() != op.result_tensor(0)?.shape.last() => {}
             "mhlo.topk" | "ApproxTopK" | "PartialReduce" => {
-                let factor = rule.factors.get_mut(last? as usize)?;
-                (factor.kind, factor.blocked) = (FactorKind::PassThrough, false);
+                let all = op.operand_tensor(0)?.shape.last() == op.result_tensor(0)?.shape.last();
+                if all || target(op) != "mhlo.topk" {
+                    let factor = rule.factors.get_mut(last? as usize)?;
+                    (factor.kind, factor.blocked) = (FactorKind::PassThrough, false);
+                }
+                for dim in rule.results.iter_mut().filter_map(|r| r.last_mut()).filter(|_| all) {
+                    *dim = last.into_iter().collect();
+                }
             }
             _ => {}
         }

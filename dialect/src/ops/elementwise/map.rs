@@ -7,7 +7,7 @@ use crate::ir::{OpRef, TensorType};
 use crate::kernel::{Arg, Body, Kernel};
 use crate::kernel_eval::{body_of_region, map};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::ops::constraint::{Checked, declared, ints, is_static, one, require, show, tensor};
 use crate::sharding::ShardingRule;
 
@@ -100,5 +100,14 @@ impl OpDef for Map {
 
     fn elementwise(&self) -> bool {
         true
+    }
+
+    /// Shardy doesn't know what its region does.
+    fn spread(&self, _: OpRef<'_>) -> Spread {
+        Spread::Late
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::No
     }
 }

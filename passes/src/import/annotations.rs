@@ -1,0 +1,327 @@
+//! Annotations from before Shardy: `mhlo.sharding` on arguments, results and calls of `@Sharding` becomes a mesh and
+//! shardings on it, a call between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` a manual computation
+//! ([`super::shard_map`]).
+//!
+//! All annotations share one mesh: device numbers are cut wherever an annotation cuts them, and each piece is an axis.
+//! A value that has a sharding of Shardy's keeps that. Source: XLA, `import_shardings`.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::{AttrData, Loc, Op, Program};
+use dialect::op::Registry;
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, TensorSharding};
+
+use super::hlo_sharding::{self, HloSharding, Run, Tiles};
+
+/// The attribute of the annotations.
+pub(super) const ANNOTATION: &str = "mhlo.sharding";
+
+/// Where an annotation stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Argument(Op, usize),
+    Result(Op, usize),
+    /// On an op, for all of its results.
+    Op(Op),
+}
+
+struct Annotation {
+    place: Place,
+    span: Span,
+    shardings: Vec<HloSharding>,
+}
+
+/// The one mesh of all annotations.
+pub(super) struct Grid {
+    /// Its symbol.
+    name: String,
+    /// The stride and size of each axis in device numbers, major first.
+    axes: Vec<Run>,
+    mesh: Mesh,
+    /// Where no tiles say how many devices there are.
+    empty: bool,
+}
+
+/// Reads all annotations of a program into meshes and shardings.
+pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let annotations = find(program, diagnostics);
+    if annotations.is_empty() {
+        return;
+    }
+    let Some(grid) = Grid::of(program, &annotations, diagnostics) else { return };
+    grid.declare(program, &annotations);
+    super::shard_map::read(program, &grid, diagnostics);
+    for annotation in &annotations {
+        let span = annotation.span;
+        if let Err(message) = apply(program, &grid, annotation) {
+            diagnostics.push(problem(span, message));
+        }
+    }
+}
+
+fn problem(span: Span, message: String) -> Diagnostic {
+    Diagnostic::error("import", span, message).note("give it a sharding of Shardy's: #sdy.sharding<@mesh, […]>")
+}
+
+fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
+    let mut found: Vec<(Place, Span, String)> = Vec::new();
+    let text = |attr| match program.attr_data(attr) {
+        AttrData::String(text) => Some(text.to_string()),
+        _ => None,
+    };
+    for function in program.top_level("func.func") {
+        let signature = func::signature(program, function);
+        let arguments = func::block(program, function).map(|b| program.block_args(b)).unwrap_or_default();
+        for i in 0..signature.inputs.len() {
+            let span = arguments.get(i).map_or(program.op(function).span, |&a| program.value_span(a));
+            let attr = func::arg_attr(program, function, i, ANNOTATION);
+            found.extend(attr.and_then(text).map(|t| (Place::Argument(function, i), span, t)));
+        }
+        for i in 0..signature.results.len() {
+            let attr = func::result_attr(program, function, i, ANNOTATION);
+            found.extend(attr.and_then(text).map(|t| (Place::Result(function, i), program.op(function).span, t)));
+        }
+    }
+    program.walk(program.body(), &mut |op| {
+        let attr = program.attr(op, ANNOTATION);
+        found.extend(attr.and_then(text).map(|t| (Place::Op(op), program.op(op).span, t)));
+    });
+    let mut annotations = Vec::new();
+    for (place, span, text) in found {
+        match hlo_sharding::read(&text) {
+            Ok(shardings) => annotations.push(Annotation { place, span, shardings }),
+            Err(message) => diagnostics.push(problem(program.find_in_source(span, &text), message)),
+        }
+    }
+    annotations
+}
+
+impl Grid {
+    /// The mesh cut wherever an annotation cuts.
+    fn of(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) -> Option<Self> {
+        let declared = func::declared_grid(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
+        let mut first: Option<(Span, &Tiles)> = None;
+        let mut cuts: Vec<i64> = Vec::new();
+        for annotation in annotations {
+            for sharding in &annotation.shardings {
+                let HloSharding::Tiled(tiles) = sharding else { continue };
+                let (span, known) = *first.get_or_insert((annotation.span, tiles));
+                if known.devices != tiles.devices || known.order != tiles.order {
+                    let message = match known.devices == tiles.devices {
+                        true => "its order of devices is not that of the other annotations".to_owned(),
+                        false => format!("{} devices, where another annotation has {}", tiles.devices, known.devices),
+                    };
+                    diagnostics.push(problem(annotation.span, message).also(span, "the other annotation"));
+                    return None;
+                }
+                let mut with: Vec<i64> = cuts.clone();
+                with.extend([1, tiles.devices]);
+                for run in tiles.dims.iter().flatten().chain(&tiles.manual) {
+                    with.extend([run.stride, run.stride * run.size]);
+                }
+                with.sort_unstable();
+                with.dedup();
+                if with.windows(2).any(|pair| pair[1] % pair[0] != 0) {
+                    let message = "it cuts the devices in a way unrelated to how the other annotations do".to_owned();
+                    diagnostics.push(problem(annotation.span, message).also(span, "another annotation"));
+                    return None;
+                }
+                cuts = with;
+            }
+        }
+        let empty = cuts.is_empty();
+        if empty && declared > 1 {
+            cuts = vec![1, declared];
+        }
+        let axes: Vec<Run> =
+            cuts.windows(2).rev().map(|pair| Run { stride: pair[0], size: pair[1] / pair[0] }).collect();
+        let named = axes.iter().enumerate().map(|(i, run)| (program.name(&format!("_axis_{i}")), run.size)).collect();
+        let device_ids = first.and_then(|(_, tiles)| tiles.order.clone());
+        let taken = |name: &str| {
+            let top = program.block_ops(program.body());
+            top.iter().any(|&op| func::symbol(program, op) == Some(name))
+        };
+        let numbered = (0..).map(|i| format!("mesh_{i}"));
+        let name = std::iter::once("mesh".to_owned()).chain(numbered).find(|name| !taken(name))?;
+        Some(Self { name, empty: axes.is_empty(), axes, mesh: Mesh { axes: named, device_ids } })
+    }
+
+    /// Writes the meshes that the annotations need at the front of the module.
+    fn declare(&self, program: &mut Program, annotations: &[Annotation]) {
+        let mut meshes = Vec::new();
+        if !self.empty {
+            meshes.push((self.name.clone(), self.mesh.clone()));
+        }
+        for sharding in annotations.iter().flat_map(|a| &a.shardings) {
+            if let HloSharding::Maximal(device) = sharding {
+                let maximal = (maximal_name(*device), Mesh { device_ids: Some(vec![*device]), ..Mesh::default() });
+                if !meshes.contains(&maximal) {
+                    meshes.push(maximal);
+                }
+            }
+        }
+        let Some(def) = Registry::standard().get("sdy.mesh") else { return };
+        let mut ops = Vec::new();
+        for (name, mesh) in meshes {
+            let attrs = [("sym_name", program.attr_str(&name)), ("mesh", program.intern_attr(AttrData::Mesh(mesh)))];
+            let attrs = attrs.map(|(name, attr)| (program.name(name), attr));
+            ops.push(program.new_op(def, def.name(), &[], &[], &attrs, &[], Loc::UNKNOWN));
+        }
+        let body = program.body();
+        ops.extend_from_slice(program.block_ops(body));
+        program.set_block_ops(body, ops);
+    }
+
+    /// The axes of a run, major first.
+    fn axes_of(&self, run: Run) -> impl Iterator<Item = AxisRef> + '_ {
+        let inside = move |axis: &Run| (run.stride..run.stride * run.size).contains(&axis.stride);
+        let axes = self.axes.iter().zip(&self.mesh.axes).filter(move |(axis, _)| inside(axis));
+        axes.map(|(_, &(name, _))| AxisRef::full(name))
+    }
+
+    /// The manual axes that an annotation inside a manual region names, in the order of the mesh.
+    pub(super) fn manual_axes(&self, sharding: &HloSharding) -> Vec<AxisRef> {
+        let manual: Vec<AxisRef> = match sharding {
+            HloSharding::Manual => return self.mesh.axes.iter().map(|a| AxisRef::full(a.0)).collect(),
+            HloSharding::Tiled(tiles) => tiles.manual.iter().flat_map(|&run| self.axes_of(run)).collect(),
+            _ => Vec::new(),
+        };
+        self.mesh.axes.iter().map(|a| AxisRef::full(a.0)).filter(|a| manual.contains(a)).collect()
+    }
+
+    /// The sharding of a tensor of `rank` dimensions. `None` when there is nothing to say.
+    ///
+    /// # Errors
+    /// What cannot be expressed.
+    pub(super) fn sharding(
+        &self,
+        program: &mut Program,
+        sharding: &HloSharding,
+        rank: usize,
+    ) -> Result<Option<TensorSharding>, String> {
+        let mesh = MeshRef::Symbol(program.name(&self.name));
+        match sharding {
+            HloSharding::Replicated if self.empty => Ok(None),
+            HloSharding::Replicated => Ok(Some(TensorSharding::replicated(mesh, rank))),
+            HloSharding::Manual => Err("a manual sharding outside of a manual region".to_owned()),
+            HloSharding::Maximal(device) => {
+                let mesh = MeshRef::Symbol(program.name(&maximal_name(*device)));
+                Ok(Some(TensorSharding::replicated(mesh, 0)))
+            }
+            HloSharding::Tiled(tiles) if tiles.dims.len() != rank => {
+                Err(format!("tiles of {} dimensions on a tensor of {rank}", tiles.dims.len()))
+            }
+            HloSharding::Tiled(tiles) if !tiles.manual.is_empty() => {
+                Err("partly manual tiles outside of a manual region".to_owned())
+            }
+            HloSharding::Tiled(tiles) => {
+                let axes = |runs: &Vec<Run>| runs.iter().flat_map(|&run| self.axes_of(run)).collect::<Vec<_>>();
+                Ok(Some(TensorSharding {
+                    mesh,
+                    dims: tiles.dims.iter().map(|runs| DimSharding::closed(&axes(runs))).collect(),
+                    replicated: Default::default(),
+                    unreduced: Default::default(),
+                    kind: ReductionKind::Sum,
+                }))
+            }
+        }
+    }
+}
+
+fn maximal_name(device: i64) -> String {
+    format!("maximal_mesh_{device}")
+}
+
+/// Puts what an annotation says where it stands.
+fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<(), String> {
+    match annotation.place {
+        Place::Argument(function, i) => {
+            func::remove_arg_attr(program, function, i, ANNOTATION);
+            let ty = func::signature(program, function).inputs[i];
+            let rank = program.type_data(ty).tensor().map_or(0, |t| t.rank());
+            if func::arg_sharding(program, function, i).is_none()
+                && let Some(sharding) = grid.sharding(program, only(annotation)?, rank)?
+            {
+                let attr = program.intern_attr(AttrData::Sharding(sharding));
+                func::set_arg_attr(program, function, i, func::SHARDING, attr);
+            }
+        }
+        Place::Result(function, i) => {
+            func::remove_result_attr(program, function, i, ANNOTATION);
+            let ty = func::signature(program, function).results[i];
+            let rank = program.type_data(ty).tensor().map_or(0, |t| t.rank());
+            if func::result_sharding(program, function, i).is_none()
+                && let Some(sharding) = grid.sharding(program, only(annotation)?, rank)?
+            {
+                let attr = program.intern_attr(AttrData::Sharding(sharding));
+                func::set_result_attr(program, function, i, func::SHARDING, attr);
+            }
+        }
+        // Those of manual regions are gone with them.
+        Place::Op(op) if program.attr(op, ANNOTATION).is_none() => {}
+        Place::Op(op) => apply_to_op(program, grid, annotation, op)?,
+    }
+    Ok(())
+}
+
+fn only(annotation: &Annotation) -> Result<&HloSharding, String> {
+    match annotation.shardings.as_slice() {
+        [one] => Ok(one),
+        list => Err(format!("{} shardings for one tensor", list.len())),
+    }
+}
+
+/// `@Sharding` becomes a constraint, with the dimensions its `backend_config` leaves unspecified open; any other op
+/// gets the shardings of its results.
+fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: Op) -> Result<(), String> {
+    program.remove_attr(op, ANNOTATION);
+    let target = target(program, op).map(str::to_owned);
+    if matches!(target.as_deref(), Some(super::shard_map::ENTER | super::shard_map::LEAVE)) {
+        return Err(format!("@{} outside of the pattern that makes a manual computation", target.unwrap_or_default()));
+    }
+    let ranks: Vec<usize> =
+        program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
+    let open = unspecified(program, op)?;
+    let mut list = Vec::new();
+    for (i, &rank) in ranks.iter().enumerate() {
+        let given = match annotation.shardings.as_slice() {
+            [one] => one,
+            list => list.get(i).ok_or_else(|| format!("{} shardings for {} results", list.len(), ranks.len()))?,
+        };
+        let Some(mut sharding) = grid.sharding(program, given, rank)? else { return Ok(()) };
+        for (d, dim) in sharding.dims.iter_mut().enumerate() {
+            dim.open = open.contains(&d);
+        }
+        list.push(sharding);
+    }
+    match (target.as_deref(), list.as_slice(), Registry::standard().get("sdy.sharding_constraint")) {
+        (Some("Sharding"), [sharding], Some(def)) => {
+            let attr = program.intern_attr(AttrData::Sharding(sharding.clone()));
+            let name = program.name(def.name());
+            let data = program.op_mut(op);
+            (data.def, data.name) = (def, name);
+            data.attrs.clear();
+            program.set_attr(op, "sharding", attr);
+        }
+        _ if program.attr(op, func::SHARDING).is_none() && !list.is_empty() => {
+            let attr = program.intern_attr(AttrData::ShardingPerValue(list));
+            program.set_attr(op, func::SHARDING, attr);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The target of a custom call.
+pub(super) fn target(program: &Program, op: Op) -> Option<&str> {
+    program.view(op).attr("call_target_name").and_then(AttrData::as_str)
+}
+
+/// `unspecified_dims=[0,1]`
+fn unspecified(program: &Program, op: Op) -> Result<Vec<usize>, String> {
+    let config = program.view(op).attr("backend_config").and_then(AttrData::as_str).unwrap_or_default();
+    let Some((_, rest)) = config.split_once("unspecified_dims=[") else { return Ok(Vec::new()) };
+    let inner = rest.split(']').next().unwrap_or_default();
+    let dims: Option<Vec<usize>> = inner.split(',').map(|d| d.trim().parse().ok()).collect();
+    dims.ok_or_else(|| format!("'{config}' doesn't say which dimensions are unspecified"))
+}

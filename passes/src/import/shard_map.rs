@@ -1,0 +1,170 @@
+//! What `shard_map` left before Shardy: a call whose operands come out of `@SPMDFullToShardShape` and whose results go
+//! into `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
+use dialect::op::{Control, Registry};
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, TensorSharding};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::annotations::{ANNOTATION, Grid, target};
+use super::hlo_sharding::{self, HloSharding};
+
+/// From whole tensors to parts.
+pub(super) const ENTER: &str = "SPMDFullToShardShape";
+/// From parts to whole tensors.
+pub(super) const LEAVE: &str = "SPMDShardToFullShape";
+
+/// Makes manual computations of all such calls.
+pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnostics) {
+    for (_, block) in program.functions() {
+        let mut users: FxHashMap<Value, Vec<Op>> = FxHashMap::default();
+        for &op in program.block_ops(block) {
+            for &operand in &program.op(op).operands {
+                users.entry(operand).or_default().push(op);
+            }
+        }
+        for op in program.block_ops(block).to_vec() {
+            let view = program.view(op);
+            if view.def().control(view) != Some(Control::Call) {
+                continue;
+            }
+            let Some(borders) = Borders::of(program, op, &users) else { continue };
+            if let Err(message) = replace(program, grid, block, op, &borders) {
+                let span = program.op(op).span;
+                diagnostics.push(Diagnostic::error("import", span, message).note("write it as sdy.manual_computation"));
+            }
+        }
+    }
+}
+
+/// The custom calls around a call.
+struct Borders {
+    enter: Vec<Op>,
+    leave: Vec<Op>,
+    /// Annotations of parts on the way out.
+    between: Vec<Op>,
+}
+
+impl Borders {
+    fn of(program: &Program, call: Op, users: &FxHashMap<Value, Vec<Op>>) -> Option<Self> {
+        let def = |v: Value| match program.value_source(v) {
+            ValueSource::Result(op, _) => Some(op),
+            ValueSource::Arg(..) => None,
+        };
+        let enter: Option<Vec<Op>> = program.op(call).operands.iter().map(|&v| def(v)).collect();
+        let enter = enter.filter(|ops| ops.iter().all(|&op| target(program, op) == Some(ENTER)))?;
+        let (mut leave, mut between) = (Vec::new(), Vec::new());
+        for result in program.results(call) {
+            let only_user = |value: Value| match users.get(&value)?[..] {
+                [user] => Some(user),
+                _ => None,
+            };
+            let mut user = only_user(result)?;
+            if target(program, user) == Some("Sharding") {
+                between.push(user);
+                user = only_user(program.result(user, 0))?;
+            }
+            leave.push(Some(user).filter(|&op| target(program, op) == Some(LEAVE))?);
+        }
+        Some(Self { enter, leave, between })
+    }
+}
+
+/// The annotation of an op.
+fn annotation(program: &Program, op: Op) -> Result<HloSharding, String> {
+    let text = program.attr(op, ANNOTATION).and_then(|a| program.attr_data(a).as_str());
+    let mut list = hlo_sharding::read(text.ok_or("a border of a manual region without mhlo.sharding")?)?;
+    list.pop().ok_or_else(|| "an empty sharding".to_owned())
+}
+
+fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: &Borders) -> Result<(), String> {
+    let mut manual: Vec<AxisRef> = Vec::new();
+    let (mut ins, mut outs, mut operands) = (Vec::new(), Vec::new(), Vec::new());
+    for &op in &borders.enter {
+        let axes = grid.manual_axes(&annotation(program, op)?);
+        if manual.is_empty() {
+            manual = axes;
+        } else if manual != axes {
+            return Err("the operands enter with different manual axes".to_owned());
+        }
+        let whole = program.op(op).operands.first().copied().ok_or("a border without operand")?;
+        let given = match program.value_source(whole) {
+            ValueSource::Result(outer, _) if target(program, outer) == Some("Sharding") => annotation(program, outer)?,
+            _ => return Err(format!("the operand of @{ENTER} has no @Sharding before it")),
+        };
+        ins.push((given, whole));
+        operands.push(whole);
+    }
+    for &op in &borders.leave {
+        outs.push((annotation(program, op)?, program.result(op, 0)));
+    }
+    let mut shardings = |list: Vec<(HloSharding, Value)>| -> Result<Vec<TensorSharding>, String> {
+        let each = list.into_iter().map(|(given, value)| {
+            let rank = program.tensor_type(value).map_or(0, |t| t.rank());
+            let mut sharding = grid.sharding(program, &given, rank)?.ok_or("a manual region over no devices")?;
+            let used: Vec<AxisRef> = sharding.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
+            sharding.replicated = manual.iter().copied().filter(|a| !used.contains(a)).collect();
+            Ok(sharding)
+        });
+        each.collect()
+    };
+    let (ins, outs) = (shardings(ins)?, shardings(outs)?);
+    let callee = func::callee(program.view(call)).map(str::to_owned).ok_or("a call of nothing")?;
+    let body = func::function(program, &callee).and_then(|f| func::block(program, f));
+    let body = body.ok_or_else(|| format!("the called function @{callee} has no body"))?;
+    let find = |name| Registry::standard().get(name).ok_or("an op is missing");
+    let (computation, end) = (find("sdy.manual_computation")?, find("sdy.return")?);
+    let loc = program.op(call).loc;
+
+    let inner = program.new_block();
+    let mut renaming = Renaming { call_site: Some(loc), ..Renaming::default() };
+    for argument in program.block_args(body).to_vec() {
+        let (ty, span) = (program.value_type(argument), program.value_span(argument));
+        let copy = program.add_block_arg(inner, ty, program.value_loc(argument), span);
+        renaming.values.insert(argument, copy);
+    }
+    let inside = program.block_ops(body).to_vec();
+    let (&last, rest) = inside.split_last().ok_or("an empty body")?;
+    let mut ops: Vec<Op> = rest.iter().map(|&op| program.clone_op(op, &mut renaming)).collect();
+    let returned: Vec<Value> = program.op(last).operands.iter().map(|&v| renaming.value(v)).collect();
+    ops.push(program.new_op(end, end.name(), &returned, &[], &[], &[], loc));
+    program.set_block_ops(inner, ops);
+    let region = program.new_region(&[inner]);
+
+    let names = manual.iter().map(|a| a.name).collect();
+    let attrs = [
+        ("in_shardings", AttrData::ShardingPerValue(ins)),
+        ("out_shardings", AttrData::ShardingPerValue(outs)),
+        ("manual_axes", AttrData::ManualAxes(names)),
+    ];
+    let attrs = attrs.map(|(name, data)| (program.name(name), program.intern_attr(data)));
+    let types: Vec<Ty> = borders.leave.iter().map(|&op| program.value_type(program.result(op, 0))).collect();
+    let made = program.new_op(computation, computation.name(), &operands, &types, &attrs, &[region], loc);
+
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    for (i, &op) in borders.leave.iter().enumerate() {
+        renamed.insert(program.result(op, 0), program.result(made, i));
+    }
+    // What entered may be read by others too: it stays where it is not the last.
+    let gone: FxHashSet<Op> = borders.enter.iter().chain(&borders.leave).chain(&borders.between).copied().collect();
+    for &op in &gone {
+        program.remove_attr(op, ANNOTATION);
+    }
+    let mut kept = Vec::new();
+    for op in program.block_ops(block).to_vec() {
+        if op == call {
+            kept.push(made);
+        } else if !gone.contains(&op) {
+            kept.push(op);
+        }
+    }
+    for &op in &kept {
+        for operand in &mut program.op_mut(op).operands {
+            *operand = renamed.get(operand).copied().unwrap_or(*operand);
+        }
+    }
+    program.set_block_ops(block, kept);
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Shardy's propagation agrees with ours on random programs; `cargo run -p shardc-tests --bin propagation` compares more.
+
+use std::path::Path;
+
+use shardc_tests::{oracle, propagation};
+
+/// Ops of Shardy's and of functions count too.
+const KINDS: usize = 100;
+
+#[test]
+fn random_programs_are_propagated_as_shardy_does() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
+    let Some(python) = oracle::python(target) else { return };
+    let all = propagation::random(&python, 0..300);
+    let differ: Vec<String> = all.different.iter().map(|d| format!("seed {}: {}", d.name, d.what)).collect();
+    assert!(differ.is_empty(), "{} of {} programs as Shardy has them; not:\n{}", all.equal, all.compared(), differ.join("\n"));
+    assert!(all.compared() > 250, "Shardy refuses {}: {:?}", all.refused.len(), all.refused.first());
+    assert!(all.ops.len() >= KINDS, "only {} kinds of ops", all.ops.len());
+}
