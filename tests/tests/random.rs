@@ -3,6 +3,7 @@
 //!
 //! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script (`oracles/random_programs.py`).
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,14 +14,33 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// What `shardc check` says of a program that it doesn't find equal.
-fn fault(program: &Path, plan: &str) -> Option<String> {
+/// Exit code and what was said.
+fn shardc(args: &[&OsStr]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args: [&std::ffi::OsStr; 5] = ["check".as_ref(), "--interpret".as_ref(), "--plan".as_ref(), plan.as_ref(), program.as_os_str()];
     let io = shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(args, io);
-    let said = || [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat();
-    (code != 0).then(|| said().lines().take(3).collect::<Vec<_>>().join(" "))
+    let code = shardc::run(args.iter().copied(), io);
+    (code, [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat())
+}
+
+/// What `shardc check` says of a program that it doesn't find equal. One that calls what only other compilers have can
+/// be compiled at least.
+fn fault(program: &Path, plan: &str, evaluated: &mut u64) -> Option<String> {
+    let plan: [&OsStr; 3] = ["--plan".as_ref(), plan.as_ref(), program.as_os_str()];
+    let (mut code, mut said) = shardc(&[&["check".as_ref(), "--interpret".as_ref()], &plan[..]].concat());
+    if code == 1 && said.contains("is not known here, so it can't be evaluated") {
+        (code, said) = shardc(&[&["compile".as_ref()], &plan[..]].concat());
+    } else {
+        *evaluated += 1;
+    }
+    (code != 0).then(|| said.lines().take(3).collect::<Vec<_>>().join(" "))
+}
+
+/// Whether all manual computations put results together as they cut operands. The generator makes others too, for
+/// propagation alone: their bodies give values that differ between devices which are said to hold one.
+fn keeps_promises(text: &str) -> bool {
+    let between = |line: &str, a: &str, b: &str| Some(line.split_once(a)?.1.split_once(b)?.0.trim().to_owned());
+    let mut lines = text.lines().filter(|l| l.contains("sdy.manual_computation"));
+    lines.all(|l| between(l, "in_shardings=", "out_shardings=") == between(l, "out_shardings=", "manual_axes="))
 }
 
 #[test]
@@ -36,12 +56,16 @@ fn random_programs_mean_the_same_in_pieces() {
         Err(_) if !oracles => return eprintln!("skipped: no python3"),
         Err(error) => panic!("python3: {error}"),
     }
-    let mut faults = Vec::new();
+    let (mut faults, mut evaluated) = (Vec::new(), 0);
     for seed in from..to {
         let program = folder.join(format!("{seed}.mlir"));
+        if !std::fs::read_to_string(&program).is_ok_and(|text| keeps_promises(&text)) {
+            continue;
+        }
         for plan in ["full", "greedy"] {
-            faults.extend(fault(&program, plan).map(|f| format!("{} --plan {plan}: {f}", program.display())));
+            faults.extend(fault(&program, plan, &mut evaluated).map(|f| format!("{} --plan {plan}: {f}", program.display())));
         }
     }
     assert!(faults.is_empty(), "{} of {count} programs: {}", faults.len(), faults.join("\n"));
+    assert!(evaluated >= count, "only {evaluated} of {count} programs could be evaluated under both plans");
 }

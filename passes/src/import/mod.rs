@@ -1,5 +1,5 @@
-//! import: calls inlined, composite ops expanded, annotations from before Shardy read, so that what follows sees one
-//! function of plain ops with Shardy's shardings.
+//! import: calls and named computations inlined, composite ops expanded, annotations from before Shardy read, so that
+//! what follows sees one function of plain ops with Shardy's shardings.
 //!
 //! Assumes a verified module: callees exist and don't call themselves. Leaves no call in any public function, and no
 //! private function. An inlined op's location says where it was called from.
@@ -13,7 +13,7 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value};
 use dialect::op::Control;
-use dialect::ops::func;
+use dialect::ops::{func, sharding};
 use rustc_hash::FxHashMap;
 
 pub use meshes::unify_meshes;
@@ -76,6 +76,10 @@ impl Import<'_> {
             for operand in &mut self.program.op_mut(op).operands {
                 *operand = renaming.value(*operand);
             }
+            if self.program.op(op).def.control(self.program.view(op)) == Some(Control::Inline) {
+                self.in_place(op, &mut ops, renaming);
+                continue;
+            }
             for region in self.program.op(op).regions.clone() {
                 for inner in self.program.region_blocks(region).to_vec() {
                     self.block(inner, renaming);
@@ -94,6 +98,43 @@ impl Import<'_> {
             }
         }
         self.program.set_block_ops(block, ops);
+    }
+
+    /// The body of a named computation in `ops`; the shardings it states become constraints.
+    fn in_place(&mut self, op: Op, ops: &mut Vec<Op>, renaming: &mut Renaming) {
+        let Some(body) = self.program.region_block(op, 0) else { return };
+        let operands = self.program.op(op).operands.to_vec();
+        let arguments = self.program.block_args(body).to_vec();
+        let inside = self.constrained(op, "in_shardings", operands, ops);
+        renaming.values.extend(arguments.into_iter().zip(inside));
+        self.block(body, renaming);
+        let mut inner = self.program.block_ops(body).to_vec();
+        let Some(last) = inner.pop() else { return };
+        ops.extend(inner);
+        let returned = self.program.op(last).operands.to_vec();
+        let outside = self.constrained(op, "out_shardings", returned, ops);
+        renaming.values.extend(self.program.results(op).zip(outside));
+    }
+
+    /// `values`, each read through a constraint where the attribute `name` of `op` states shardings.
+    fn constrained(&mut self, op: Op, name: &str, values: Vec<Value>, ops: &mut Vec<Op>) -> Vec<Value> {
+        let Some(AttrData::ShardingPerValue(list)) = self.program.attr(op, name).map(|a| self.program.attr_data(a)) else {
+            return values;
+        };
+        let (list, loc) = (list.clone(), self.program.op(op).loc);
+        let mut read = Vec::new();
+        for (i, value) in values.into_iter().enumerate() {
+            let Some(sharding) = list.get(i).filter(|_| self.program.tensor_type(value).is_some()) else {
+                read.push(value);
+                continue;
+            };
+            let (ty, span) = (self.program.value_type(value), self.program.op(op).span);
+            let attr = self.program.intern_attr(AttrData::Sharding(sharding.clone()));
+            let made = Builder::new(self.program, ops, loc).op(&sharding::ShardingConstraint, &[value], &[ty], &[("sharding", attr)]);
+            self.program.op_mut(made).span = span;
+            read.push(self.program.result(made, 0));
+        }
+        read
     }
 
     /// The body of the called function in `ops`; gives what it returns.

@@ -74,8 +74,8 @@ impl Lowering<'_> {
     /// devices: it is cut by other axes too and doesn't divide.
     pub(super) fn misaligned(&self, reshard: &Reshard) -> Option<usize> {
         let coarse = |s: &TensorSharding, dim: usize, axes: &[AxisRef]| {
-            let kept = s.dims[dim].axes.len().saturating_sub(axes.len());
-            axes_size(&s.dims[dim].axes[..kept], self.mesh).max(1)
+            // Parts of axes may leave: what stays is told by sizes.
+            (axes_size(&s.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1)).max(1)
         };
         let aligned = |dim: usize, outer: i64, axes: &[AxisRef]| {
             let (size, n) = (self.shape[dim].unsigned_abs(), axes_size(axes, self.mesh).max(1) as u64);
