@@ -6,7 +6,7 @@ use super::Verifier;
 use super::place::Place;
 use super::sharding::{AxisFaults, in_mesh_order};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{OpRef, Program, Value, ValueSource};
+use crate::ir::{AttrData, OpRef, Program, Value, ValueSource};
 use crate::ops::func;
 use crate::ops::sharding as sdy;
 use crate::sharding::{AxisList, AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, merge_axes};
@@ -17,7 +17,13 @@ impl<'a> Verifier<'a> {
         match self.program.value_source(value) {
             ValueSource::Result(op, i) => {
                 let op = self.program.view(op);
-                let stated = sdy::stated_sharding(op).or_else(|| sdy::result_shardings(op)?.get(i as usize));
+                let stated = sdy::stated_sharding(op)
+                    .or_else(|| sdy::result_shardings(op)?.get(i as usize))
+                    // Of manual and named computations.
+                    .or_else(|| match op.attr("out_shardings")? {
+                        AttrData::ShardingPerValue(list) => list.get(i as usize),
+                        _ => None,
+                    });
                 stated.map(Cow::Borrowed)
             }
             ValueSource::Arg(block, i) => match self.function_of.get(&block) {

@@ -3,7 +3,7 @@
 //! ([`super::shard_map`]).
 //!
 //! All annotations share one mesh: device numbers are cut wherever an annotation cuts them, and each piece is an axis.
-//! A value that has a sharding of Shardy's keeps that. Source: XLA, `import_shardings`.
+//! A value that has a sharding of Shardy's, or one in [`super::frontend`], keeps that. Source: XLA, `import_shardings`.
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Loc, Op, Program};
@@ -44,6 +44,7 @@ pub(super) struct Grid {
 
 /// Reads all annotations of a program into meshes and shardings.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
+    super::frontend::read(program, diagnostics);
     let annotations = find(program, diagnostics);
     if annotations.is_empty() {
         return;
@@ -294,15 +295,8 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
         }
         list.push(sharding);
     }
-    match (target.as_deref(), list.as_slice(), Registry::standard().get("sdy.sharding_constraint")) {
-        (Some("Sharding"), [sharding], Some(def)) => {
-            let attr = program.intern_attr(AttrData::Sharding(sharding.clone()));
-            let name = program.name(def.name());
-            let data = program.op_mut(op);
-            (data.def, data.name) = (def, name);
-            data.attrs.clear();
-            program.set_attr(op, "sharding", attr);
-        }
+    match (target.as_deref(), list.as_slice()) {
+        (Some("Sharding"), [sharding]) => constrain(program, op, sharding.clone()),
         _ if program.attr(op, func::SHARDING).is_none() && !list.is_empty() => {
             let attr = program.intern_attr(AttrData::ShardingPerValue(list));
             program.set_attr(op, func::SHARDING, attr);
@@ -310,6 +304,17 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
         _ => {}
     }
     Ok(())
+}
+
+/// Makes a call of `@Sharding` a constraint.
+pub(super) fn constrain(program: &mut Program, op: Op, sharding: TensorSharding) {
+    let Some(def) = Registry::standard().get("sdy.sharding_constraint") else { return };
+    let attr = program.intern_attr(AttrData::Sharding(sharding));
+    let name = program.name(def.name());
+    let data = program.op_mut(op);
+    (data.def, data.name) = (def, name);
+    data.attrs.clear();
+    program.set_attr(op, "sharding", attr);
 }
 
 /// The target of a custom call.

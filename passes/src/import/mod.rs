@@ -5,6 +5,7 @@
 //! private function. An inlined op's location says where it was called from.
 
 mod annotations;
+mod frontend;
 mod hlo_sharding;
 mod meshes;
 mod shard_map;
