@@ -39,6 +39,9 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
             settle_flow(engine, program, node, edges);
             continue;
         }
+        // Of operands still unreduced too: Shardy looks before it combines them.
+        let first = engine.graph.results(node).next().map(|r| engine.graph.sharding(r));
+        let differ = engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
         if any_unreduced {
             settle_unreduced(engine, program, node);
         }
@@ -50,12 +53,8 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
         let tensors = tensors(engine, node);
         let Some(mesh) = most_common_mesh(engine, &tensors) else { continue };
         match settles {
-            Settles::Operands => {
-                let result = engine.graph.sharding(engine.graph.result(node, 0));
-                if engine.graph.operands(node).any(|v| engine.graph.sharding(v) != result) {
-                    settle_all(engine, program, node, &rule, mesh);
-                }
-            }
+            Settles::Operands if differ => settle_all(engine, program, node, &rule, mesh),
+            Settles::Operands => {}
             _ => settle_result(engine, program, node, &rule, mesh),
         }
     }
