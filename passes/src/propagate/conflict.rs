@@ -3,9 +3,9 @@
 //! the collectives of unreduced values. All other conflicts are left to whoever plans communication.
 //! Source: Shardy, `insert-explicit-reshards`.
 
-use dialect::ir::{AttrData, Program};
+use dialect::ir::{AttrData, ElementType, Program, TypeData};
 use dialect::op::{Registry, Settles};
-use dialect::sharding::{AxisRef, FactorKind, Reshard};
+use dialect::sharding::{AxisRef, FactorKind, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -499,17 +499,26 @@ fn new_op(
     name: &'static str,
     input: Val,
     axes: dialect::ir::Attr,
-    out: Sharding,
+    mut out: Sharding,
     place: Place,
 ) -> Option<Node> {
     let def = Registry::standard().get(name)?;
+    let kind = engine.sharding(input).filter(|s| !s.unreduced.is_empty()).map_or(out.kind, |s| s.kind);
+    if out.unreduced.is_empty() {
+        out.kind = ReductionKind::Sum;
+    }
     let key = match name {
         "sdy.all_reduce" => "reduction_axes",
         "sdy.all_gather" => "gathering_axes",
         _ => "axes",
     };
     let written = program.intern_attr(AttrData::Sharding(engine.meshes.write(&out)));
-    let attrs = [(key, axes), ("out_sharding", written)].map(|(k, a)| (program.name(k), a));
+    let mut attrs = vec![(program.name(key), axes), (program.name("out_sharding"), written)];
+    if kind != ReductionKind::Sum && name != "sdy.all_gather" {
+        let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
+        let number = program.intern_attr(AttrData::Int(kind as i64, ty));
+        attrs.push((program.name("reduction_op"), number));
+    }
     let value = engine.graph.program_value(input);
     let (ty, loc) = (program.value_type(value), program.value_loc(value));
     let op = program.new_op(def, name, &[value], &[ty], &attrs, &[], loc);
