@@ -4,6 +4,7 @@
 //! programs of `tests/corpus` they stand in `propagate/corpus`, for others behind the program in one file.
 
 #[path = "propagate/listing.rs"]
+#[allow(dead_code, reason = "the comparison with Shardy's own tests, in another package, reads more of it")]
 mod listing;
 
 use std::fs;
