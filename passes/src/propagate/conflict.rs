@@ -41,7 +41,8 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
         }
         // Of operands still unreduced too: Shardy looks before it combines them.
         let first = engine.graph.results(node).next().map(|r| engine.graph.sharding(r));
-        let differ = engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
+        let differ = program.op(op).def.settles() == Settles::Operands
+            && engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
         if any_unreduced {
             settle_unreduced(engine, program, node);
         }

@@ -109,7 +109,7 @@ impl Roles {
         let unknown = data.def.name() == UNKNOWN.name();
         // Shardy keeps collectives over shardings, read or not.
         let collective = data.def.collective(view).is_some()
-            || !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
+            || kind == Kind::Reshard && !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
         let spread = if annotation { Spread::Elementwise } else { data.def.spread(view) };
         Role {
             kind,
