@@ -59,7 +59,9 @@ fn random_programs_mean_the_same_in_pieces() {
     let (mut faults, mut evaluated) = (Vec::new(), 0);
     for seed in from..to {
         let program = folder.join(format!("{seed}.mlir"));
-        if !std::fs::read_to_string(&program).is_ok_and(|text| keeps_promises(&text)) {
+        let text = std::fs::read_to_string(&program).unwrap();
+        // The number of a device is another on each.
+        if !keeps_promises(&text) || text.contains("partition_id") || text.contains("replica_id") {
             continue;
         }
         for plan in ["full", "greedy"] {

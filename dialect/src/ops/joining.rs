@@ -344,14 +344,15 @@ impl OpDef for Pad {
         })
     }
 
+    /// Elements that are shifted come from other pieces, though the size may stay.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
-        let mut rule = ShardingRule::of_op(op);
-        for (d, (&size, &padded)) in operand.shape.iter().zip(&result.shape).enumerate() {
-            let kind = if size == padded { FactorKind::PassThrough } else { FactorKind::Permutation };
-            rule.add_all(size, kind, d);
-        }
-        Some(rule)
+        let padding = Padding::check(op).ok()?;
+        padding_rule(op, |d| padding.low[d] == 0 && padding.high[d] == 0)
+    }
+
+    /// Shardy's looks at sizes alone.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        padding_rule(op, |_| true)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -371,4 +372,14 @@ impl OpDef for Pad {
         let zero = |t: &TensorType| splat_operand(op, 1) == Some(Scalar::zero(t.element));
         operand == 0 && op.operand_tensor(1).is_some_and(zero)
     }
+}
+/// Dimensions of one size pass through where `stays` holds, others are permuted.
+fn padding_rule(op: OpRef<'_>, stays: impl Fn(usize) -> bool) -> Option<ShardingRule> {
+    let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
+    let mut rule = ShardingRule::of_op(op);
+    for (d, (&size, &padded)) in operand.shape.iter().zip(&result.shape).enumerate() {
+        let kind = if size == padded && stays(d) { FactorKind::PassThrough } else { FactorKind::Permutation };
+        rule.add_all(size, kind, d);
+    }
+    Some(rule)
 }

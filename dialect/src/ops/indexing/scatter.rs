@@ -121,28 +121,14 @@ impl OpDef for Scatter {
         if is_static(op) { Kernel::External(External::Scatter) } else { Kernel::None }
     }
 
+    /// A window as large as its dimension may still begin elsewhere than at 0, where indices say where it begins.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
-        let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);
-        let updates = op.operand_tensor(inputs + 1)?;
-        let kind = match combiner(op, 0, inputs) {
-            Some(ScalarOp::Add | ScalarOp::Mul | ScalarOp::Max | ScalarOp::Min) => FactorKind::Reduction,
-            Some(ScalarOp::And | ScalarOp::Or) if input.element == ElementType::I1 => FactorKind::Reduction,
-            _ => FactorKind::NeedReplication,
-        };
-        let mut rule = ShardingRule::of_op(op);
-        for f in factors(&dims, &input.shape, &indices.shape, &updates.shape, Some(kind)) {
-            let mut operands = Vec::new();
-            let mut results = Vec::new();
-            for i in 0..inputs {
-                operands.extend(f.operand.map(|d| (i, d)));
-                results.extend(f.operand.map(|d| (i, d)));
-                operands.extend(f.slices.map(|d| (inputs + 1 + i, d)));
-            }
-            operands.extend(f.indices.map(|d| (inputs, d)));
-            rule.add(f.size, f.kind, &operands, &results);
-        }
-        Some(rule)
+        rule(op, |dims, d| !dims.index_map.contains(&d))
+    }
+
+    /// Shardy's looks at sizes alone.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, |_, _| true)
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
@@ -215,4 +201,31 @@ impl OpDef for Scatter {
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
         region_reduction(op, 0, op.operands().len() / 2)
     }
+}
+
+/// The rule; whole windows pass through where `stays` holds for the dimension they fill.
+fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<ShardingRule> {
+    let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
+    let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);
+    let updates = op.operand_tensor(inputs + 1)?;
+    let kind = match combiner(op, 0, inputs) {
+        Some(ScalarOp::Add | ScalarOp::Mul | ScalarOp::Max | ScalarOp::Min) => FactorKind::Reduction,
+        Some(ScalarOp::And | ScalarOp::Or) if input.element == ElementType::I1 => FactorKind::Reduction,
+        _ => FactorKind::NeedReplication,
+    };
+    let mut rule = ShardingRule::of_op(op);
+    for f in factors(&dims, &input.shape, &indices.shape, &updates.shape, Some(kind)) {
+        let mut operands = Vec::new();
+        let mut results = Vec::new();
+        for i in 0..inputs {
+            operands.extend(f.operand.map(|d| (i, d)));
+            results.extend(f.operand.map(|d| (i, d)));
+            operands.extend(f.slices.map(|d| (inputs + 1 + i, d)));
+        }
+        operands.extend(f.indices.map(|d| (inputs, d)));
+        let window = f.kind == FactorKind::PassThrough && f.slices.is_some() && f.indices.is_none();
+        let shifted = window && f.operand.is_some_and(|d| !stays(&dims, d));
+        rule.add(f.size, if shifted { FactorKind::NeedReplication } else { f.kind }, &operands, &results);
+    }
+    Some(rule)
 }
