@@ -1,24 +1,41 @@
 //! Refusing: an error on every line that the suite expects one on, and on no other.
+//!
+//! Where a file's `RUN` lines name a pass of Shardy's that one of ours answers to, ours runs.
 
 use std::collections::BTreeSet;
 
 use dialect::diagnostic::{Diagnostics, Severity};
+use passes::{Registry, Step};
 
 use crate::programs;
 use crate::report::Outcome;
 
+/// Shardy's passes, and ours that would find the same faults.
+static PASSES: &[(&str, &str)] = &[
+    ("-sdy-import-func-calls", "import"),
+    ("-sdy-sharding-group-import", "propagate"),
+    ("-sdy-populate-op-sharding-rules", "propagate"),
+    ("-sdy-basic-propagate", "propagate{propagation-strategy=basic run-op-priority-propagation=false}"),
+    ("-sdy-convert-global-to-local", "partition"),
+];
+
 /// One outcome for each expected line, and a failure for each program with an error elsewhere.
 pub(crate) fn same_lines(text: &str) -> Vec<Outcome> {
-    programs(text).into_iter().filter(|p| p.1.contains("expected-")).flat_map(|(first, piece)| one(first, piece)).collect()
+    let run: String = text.lines().filter(|l| l.contains("RUN:")).collect();
+    let ours = PASSES.iter().find(|p| run.contains(p.0)).map_or("", |p| p.1);
+    let Ok(steps) = Registry::standard().parse(ours) else { return vec![Outcome::failed("no such passes", ours)] };
+    let pieces = programs(text).into_iter().filter(|p| p.1.contains("expected-"));
+    let named = |piece: &str| if ours == "partition" { with_main(piece) } else { piece.to_owned() };
+    pieces.flat_map(|(first, piece)| one(first, &named(piece), &steps)).collect()
 }
 
-fn one(first: usize, text: &str) -> Vec<Outcome> {
+fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
     let wanted = [(Severity::Error, wanted(text, "expected-error")), (Severity::Warning, wanted(text, "expected-warning"))];
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let mut program = dialect::parse(text, &mut diagnostics);
     // Both MLIR's reader and ours check a program only when it could be read.
     if !diagnostics.has_errors() {
-        dialect::verify(&program, &mut diagnostics);
+        diagnostics.append(passes::run_passes(&mut program, steps, &mut |_, _| {}).diagnostics);
     }
     // Code that nobody knows here is refused for that reason alone.
     if let Some(d) = diagnostics.iter().find(|d| d.code == "op" && d.severity == Severity::Error) {
@@ -50,6 +67,19 @@ fn one(first: usize, text: &str) -> Vec<Outcome> {
         }
     }
     outcomes
+}
+
+/// A program's only function under the name that passes which look at one function know it by.
+fn with_main(text: &str) -> String {
+    const FUNCTION: &str = "func.func @";
+    let mut names = text.match_indices(FUNCTION).map(|(at, _)| at + FUNCTION.len());
+    match (names.next(), names.next()) {
+        (Some(at), None) => {
+            let end = text[at..].find('(').map_or(at, |n| at + n);
+            format!("{}main{}", &text[..at], &text[end..])
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// The lines, from 0, that comments with `word` expect a diagnostic on, and its text.
