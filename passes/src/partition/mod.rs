@@ -12,6 +12,7 @@ mod position;
 mod reshard;
 mod signature;
 mod uneven;
+mod whole;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
@@ -224,6 +225,9 @@ impl Partition<'_> {
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
+        if let Err(d) = whole::check(self.program, op, &self.shardings, self.mesh) {
+            return self.diagnostics.push(d);
+        }
         let operands = match uneven::mask(self.program, ops, op, &operands, &self.shardings, self.mesh, positions) {
             Ok(operands) => operands,
             Err(d) => return self.diagnostics.push(d),

@@ -1,0 +1,44 @@
+//! Dimensions that an op needs whole on every device, such as the one it concatenates along.
+//!
+//! The planner never leaves one cut; a program that was sharded by hand may.
+
+use std::rc::Rc;
+
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::{Op, Program, Value};
+use dialect::sharding::{FactorKind, Mesh, TensorSharding};
+
+/// An error if `op` can't compute its results' pieces from its operands' pieces, since a dimension it needs whole is cut.
+pub(super) fn check(
+    program: &Program,
+    op: Op,
+    shardings: &[Option<Rc<TensorSharding>>],
+    mesh: &Mesh,
+) -> Result<(), Diagnostic> {
+    let operands = program.op(op).operands.iter().copied();
+    let values: Vec<Value> = operands.chain(program.results(op)).collect();
+    let cut = |v: &Value| shardings.get(v.index()).and_then(Option::as_ref).filter(|s| (0..s.rank()).any(|d| s.shards(d, mesh) > 1));
+    if !values.iter().any(|v| cut(v).is_some()) {
+        return Ok(());
+    }
+    let view = program.view(op);
+    let Some(rule) = view.def().sharding_rule(view) else { return Ok(()) };
+    for (value, dims) in values.iter().zip(rule.tensors()) {
+        let Some(sharding) = cut(value) else { continue };
+        for (d, factors) in dims.iter().enumerate().take(sharding.rank()) {
+            // Axes cut the major factors first.
+            let mut pieces = sharding.shards(d, mesh);
+            for factor in factors.iter().filter_map(|&f| rule.factors.get(f as usize)) {
+                if pieces > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {
+                    let message = format!("'{}' needs dimension {d} whole, but it is cut", program.op_name(op));
+                    let text = program.sharding_text(sharding);
+                    let d = Diagnostic::error("partition", program.op(op).span, message);
+                    let d = d.also(program.value_span(*value), format!("sharded {text}"));
+                    return Err(d.note("run the pass plan before: it moves values to where ops can read them"));
+                }
+                pieces = pieces / factor.size.max(1) + i64::from(pieces % factor.size.max(1) != 0);
+            }
+        }
+    }
+    Ok(())
+}
