@@ -86,6 +86,7 @@ impl Import<'_> {
                     self.block(inner, renaming);
                 }
             }
+            self.axes_of_a_mesh(op);
             let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
             let values = if def.control(self.program.view(op)) == Some(Control::Call) {
                 self.call(op, &mut ops)
@@ -169,6 +170,18 @@ impl Import<'_> {
             ops.push(copy);
         }
         Some(self.program.op(last).operands.iter().map(|&v| renaming.value(v)).collect())
+    }
+
+    /// Manual axes are of some mesh: the one that the shardings name, or without shardings any of the module. A body that does
+    /// nothing runs on any.
+    fn axes_of_a_mesh(&mut self, op: Op) {
+        let view = self.program.view(op);
+        let Some(manual) = sharding::ManualComputation::of(view) else { return };
+        let works = view.block(0).is_some_and(|body| self.program.block_ops(body).len() > 1);
+        if works && manual.mesh.is_none() && !manual.manual_axes.is_empty() {
+            let span = view.span();
+            self.fail(span, "no mesh has the manual axes".to_owned(), "define one, or leave manual_axes empty");
+        }
     }
 
     fn fail(&mut self, span: Span, message: String, note: &str) {

@@ -13,6 +13,7 @@ use crate::report::Outcome;
 /// Shardy's passes, and ours that would find the same faults.
 static PASSES: &[(&str, &str)] = &[
     ("-sdy-import-func-calls", "import"),
+    ("-sdy-manual-axes-cleanup", "import"),
     ("-sdy-sharding-group-import", "propagate"),
     ("-sdy-populate-op-sharding-rules", "propagate"),
     ("-sdy-basic-propagate", "propagate{propagation-strategy=basic run-op-priority-propagation=false}"),
