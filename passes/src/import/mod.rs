@@ -172,8 +172,8 @@ impl Import<'_> {
         Some(self.program.op(last).operands.iter().map(|&v| renaming.value(v)).collect())
     }
 
-    /// Manual axes are of some mesh: the one that the shardings name, or without shardings any of the module. A body that does
-    /// nothing runs on any.
+    /// Manual axes are of some mesh: the one that the shardings name, or without shardings any of the module. A body
+    /// that does nothing runs on any.
     fn axes_of_a_mesh(&mut self, op: Op) {
         let view = self.program.view(op);
         let Some(manual) = sharding::ManualComputation::of(view) else { return };

@@ -17,7 +17,8 @@ pub(super) fn check(
 ) -> Result<(), Diagnostic> {
     let operands = program.op(op).operands.iter().copied();
     let values: Vec<Value> = operands.chain(program.results(op)).collect();
-    let cut = |v: &Value| shardings.get(v.index()).and_then(Option::as_ref).filter(|s| (0..s.rank()).any(|d| s.shards(d, mesh) > 1));
+    let is_cut = |s: &&Rc<TensorSharding>| (0..s.rank()).any(|d| s.shards(d, mesh) > 1);
+    let cut = |v: &Value| shardings.get(v.index()).and_then(Option::as_ref).filter(is_cut);
     if !values.iter().any(|v| cut(v).is_some()) {
         return Ok(());
     }
