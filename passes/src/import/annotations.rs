@@ -42,17 +42,25 @@ pub(super) struct Grid {
     empty: bool,
 }
 
-/// Reads all annotations of a program into meshes and shardings.
+/// Reads all annotations of a program into meshes and shardings. They were text till now: what is wrong with them is
+/// said here.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
+    let attributes = super::frontend::is_present(program);
     super::frontend::read(program, diagnostics);
     let annotations = find(program, diagnostics);
-    if annotations.is_empty() {
-        return;
+    if !annotations.is_empty() {
+        apply_all(program, &annotations, diagnostics);
     }
-    let Some(grid) = Grid::of(program, &annotations, diagnostics) else { return };
-    grid.declare(program, &annotations);
+    if (attributes || !annotations.is_empty()) && !diagnostics.has_errors() {
+        dialect::verify(program, diagnostics);
+    }
+}
+
+fn apply_all(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) {
+    let Some(grid) = Grid::of(program, annotations, diagnostics) else { return };
+    grid.declare(program, annotations);
     super::shard_map::read(program, &grid, diagnostics);
-    for annotation in &annotations {
+    for annotation in annotations {
         let span = annotation.span;
         if let Err(message) = apply(program, &grid, annotation) {
             diagnostics.push(problem(span, message));

@@ -16,6 +16,17 @@ const MESHES: &str = "xla.sdy.meshes";
 const SHARDING: &str = "xla.sdy.sharding";
 const RESULT: &str = "xla.sdy.FuncResultSharding";
 
+/// Whether any op or argument has such attributes.
+pub(super) fn is_present(program: &Program) -> bool {
+    let argument = |f: Op| {
+        let count = func::signature(program, f).inputs.len().max(func::signature(program, f).results.len());
+        (0..count).any(|i| func::arg_attr(program, f, i, FRONTEND).is_some() || func::result_attr(program, f, i, FRONTEND).is_some())
+    };
+    program.attr(program.module, FRONTEND).is_some()
+        || program.top_level("func.func").any(argument)
+        || program.ops_under(program.body()).into_iter().any(|op| program.attr(op, FRONTEND).is_some())
+}
+
 /// Reads all of them.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     read_meshes(program, diagnostics);
