@@ -32,10 +32,7 @@ impl<'a> Verifier<'a> {
                 None => {
                     let owner = self.program.view(*self.owners.get(&block)?);
                     if let Some(manual) = sdy::ManualComputation::of(owner) {
-                        let mut inside = manual.in_shardings.get(i as usize)?.clone();
-                        inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !manual.is_manual(a.name)));
-                        inside.unreduced.retain(|a| !manual.is_manual(a.name));
-                        return Some(Cow::Owned(inside));
+                        return manual.in_shardings.get(i as usize).map(|s| Cow::Owned(manual.inside(s)));
                     }
                     let flow = owner.def().data_flow(owner).into_iter().find(|f| f.targets.contains(&value))?;
                     if flow.owner == value { None } else { self.sharding_of(flow.owner) }

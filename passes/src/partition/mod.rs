@@ -108,7 +108,7 @@ fn shardings(program: &Program, main: Op, block: Block) -> Vec<Option<Rc<TensorS
                 table[value.index()] = Some(Rc::new(s.clone()));
             }
             for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
-                table[arg.index()] = Some(Rc::new(without_axes(s, manual.manual_axes)));
+                table[arg.index()] = Some(Rc::new(manual.inside(s)));
             }
             return;
         }
@@ -120,15 +120,6 @@ fn shardings(program: &Program, main: Op, block: Block) -> Vec<Option<Rc<TensorS
         }
     });
     table
-}
-
-fn without_axes(s: &TensorSharding, manual: &[dialect::ir::Name]) -> TensorSharding {
-    let mut s = s.clone();
-    for d in &mut s.dims {
-        d.axes.retain(|a| !manual.contains(&a.name));
-    }
-    s.unreduced.retain(|a| !manual.contains(&a.name));
-    s
 }
 
 struct Partition<'a> {

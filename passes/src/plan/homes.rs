@@ -55,11 +55,7 @@ impl Homes {
                 self.table[value.index()] = fixed(program, grid, s, value, diagnostics);
             }
             for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
-                let mut s = s.clone();
-                let free = |a: &dialect::sharding::AxisRef| !manual.is_manual(a.name);
-                s.dims.iter_mut().for_each(|d| d.axes.retain(|a| free(a)));
-                s.unreduced.retain(|a| free(a));
-                self.table[arg.index()] = between(program, grid, &s, arg);
+                self.table[arg.index()] = between(program, grid, &manual.inside(s), arg);
             }
             return;
         }

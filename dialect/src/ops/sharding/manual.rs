@@ -54,6 +54,14 @@ impl<'a> ManualComputation<'a> {
         Some(Self { in_shardings, out_shardings, manual_axes, mesh })
     }
 
+    /// How a value cut by `sharding` outside lies inside, along the axes that are not manual.
+    pub fn inside(&self, sharding: &TensorSharding) -> TensorSharding {
+        let mut inside = sharding.clone();
+        inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !self.is_manual(a.name)));
+        inside.unreduced.retain(|a| !self.is_manual(a.name));
+        inside
+    }
+
     /// Whether the body is one device's program along the axis.
     pub fn is_manual(&self, axis: Name) -> bool {
         self.manual_axes.contains(&axis)
