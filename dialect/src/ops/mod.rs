@@ -179,6 +179,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::CHLO_ASINH,
     &elementwise::CHLO_ACOSH,
     &elementwise::CHLO_ATANH,
+    &elementwise::CHLO_ASIN_ACOS_KERNEL,
     &elementwise::CHLO_CONJ,
     &elementwise::CHLO_IS_INF,
     &elementwise::CHLO_IS_POS_INF,

@@ -310,3 +310,26 @@ fn a_failed_check_stops_the_run() {
     let message = error(text, &[ints(&[2], &[1, 3])], Limits::default()).to_string();
     assert_eq!(message, "check.expect_eq_const: element 1 is 3, expected 2 (exactly); 1 of 2 elements differ");
 }
+
+#[test]
+fn the_kernel_of_the_inverse_functions_has_chlos_values() {
+    let text = "func.func @main(%x: tensor<5xcomplex<f64>>) -> tensor<5xcomplex<f64>> {
+      %r = chlo._asin_acos_kernel %x : tensor<5xcomplex<f64>> -> tensor<5xcomplex<f64>>
+      return %r : tensor<5xcomplex<f64>>
+    }";
+    // sqrt(a² - x²) and log(a + sqrt(a² - 1)) of a = (|z + 1| + |z - 1|) / 2, by numpy.
+    let cases = [
+        ((0.5, 0.25), (0.9117543273261621, 0.28139605624529274)),
+        ((-2.0, -3.0), (3.1157990841033647, 1.9833870299165355)),
+        ((0.0, 0.0), (1.0, 0.0)),
+        ((1000.0, -1.0), (1.0000005000411167, 7.600902709542488)),
+        ((2.0, 0.0), (0.0, 1.3169578969248166)),
+    ];
+    let inputs = cases.map(|((re, im), _)| Scalar::Complex(re, im));
+    let x = Literal::from_scalars(ElementType::C128, &[5], inputs);
+    let found = evaluate_global(&program(text), &[x]).unwrap();
+    for (i, (z, (re, im))) in cases.into_iter().enumerate() {
+        let Scalar::Complex(a, b) = found[0].get(i) else { panic!("not complex") };
+        assert!((a - re).abs() < 1e-10 && (b - im).abs() < 1e-12, "{z:?} gives ({a}, {b})");
+    }
+}

@@ -45,6 +45,8 @@ rows! {
     CHLO_ACOS "chlo.acos" FLOATING, Formula::acos, ["f32" "f32"];
     CHLO_ASINH "chlo.asinh" FLOATING, Formula::asinh, ["f32" "f32"];
     CHLO_ACOSH "chlo.acosh" FLOATING, Formula::acosh, ["f32" "f32"];
+    CHLO_ASIN_ACOS_KERNEL "chlo._asin_acos_kernel" Typing::Same(Classes::COMPLEX_NUMBER), Formula::asin_acos_kernel,
+        ["complex<f32>" "complex<f32>", "complex<f64>" "complex<f64>"];
     CHLO_ATANH "chlo.atanh" FLOATING, Formula::atanh, ["f32" "f32"];
     // (e + e / (e + 1)) / 2 of e = e^x - 1, and e^(x - log 2) - e^(-x - log 2) for |x| >= 1
     CHLO_SINH "chlo.sinh" FLOATING, |m, x| {

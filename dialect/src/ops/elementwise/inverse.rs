@@ -145,14 +145,28 @@ impl Formula {
         (self.parts(a), self.parts(b))
     }
 
+    /// CHLO's `(Re sqrt(1 - z²), |Im asin z|)`, of which it makes the four inverse functions.
+    pub(crate) fn asin_acos_kernel(&mut self, x: Arg) -> Arg {
+        let z = self.parts(x);
+        let (leg, height) = self.leg_and_height(z);
+        let height = self.in_parts(|m| m.op(Abs, &[height]));
+        self.whole((leg, height))
+    }
+
     fn asin_of_parts(&mut self, z: Parts) -> Parts {
+        let (leg, height) = self.leg_and_height(z);
+        (self.in_parts(|m| m.op(Atan2, &[z.0, leg])), height)
+    }
+
+    /// `(Re sqrt(1 - z²), Im asin z)`
+    fn leg_and_height(&mut self, z: Parts) -> Parts {
         let ((ar, ai), (br, bi)) = self.roots_around_one(z);
         self.in_parts(|m| {
             let (p, q) = (m.mul(ar, br), m.op(Mul, &[ai, bi]));
-            let below = m.sub(p, q);
+            let leg = m.sub(p, q);
             let (p, q) = (m.mul(ar, bi), m.mul(ai, br));
             let skew = m.sub(p, q);
-            (m.op(Atan2, &[z.0, below]), m.asinh(skew))
+            (leg, m.asinh(skew))
         })
     }
 

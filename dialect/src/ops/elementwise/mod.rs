@@ -58,6 +58,7 @@ impl Classes {
     pub(crate) const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
     pub(crate) const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
     pub(crate) const REAL: Classes = Classes(Self::FLOAT);
+    pub(crate) const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
 
     /// Whether `element` is one of them. Types nobody knows (quantized) always are.
     pub(crate) fn has(self, element: ElementType) -> bool {
