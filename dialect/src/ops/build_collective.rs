@@ -97,7 +97,7 @@ fn global(
 }
 
 /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`; rows shorter than the longest are padded with -1.
-fn rows(b: &mut Builder<'_>, rows: &[Vec<i64>]) -> Attr {
+pub(crate) fn rows(b: &mut Builder<'_>, rows: &[Vec<i64>]) -> Attr {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let shape = [rows.len() as i64, width as i64];
     let ids = rows.iter().flat_map(|row| (0..width).map(move |i| row.get(i).copied().unwrap_or(-1)));

@@ -6,6 +6,7 @@
 mod device;
 mod exchange;
 mod groups;
+mod mesh_axes;
 mod older;
 mod reduction;
 
@@ -17,7 +18,8 @@ pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
 pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::{AttrData, OpRef, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
@@ -60,6 +62,10 @@ impl OpDef for AllGather {
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -105,7 +111,7 @@ fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut V
     match &groups {
         Some(groups) => groups.check(op, labels, true, problems),
         // By axes of a mesh: one that isn't Shardy's is taken at its word.
-        None if groups::is_mesh_groups(op, GROUPS) => {
+        None if mesh_axes::is_mesh_groups(op, GROUPS) => {
             if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh")
                 && !op.program.block_ops(op.program.body()).iter().any(|&o| func::symbol(op.program, o) == Some(mesh))
             {
@@ -142,7 +148,7 @@ fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shri
     if let Some(size) = groups.and_then(|g| g.known_size(op)) {
         return size;
     }
-    if groups.is_none() && !groups::is_mesh_groups(op, GROUPS) {
+    if groups.is_none() && !mesh_axes::is_mesh_groups(op, GROUPS) {
         return 1;
     }
     let size = |ty: Option<&TensorType>| ty.and_then(|t| t.shape.get(dim).copied()).filter(|&n| n > 0);

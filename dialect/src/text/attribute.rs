@@ -375,6 +375,14 @@ impl<'s> Parser<'s> {
                 Some(ints) => self.program.attr_i64s(&ints),
                 None => self.attribute()?,
             },
+            // `(1)2`: a part of an axis.
+            Tok::Punct if self.at("(") => {
+                self.expect("(")?;
+                let pre = self.integer()?;
+                self.expect(")")?;
+                let part = format!("({pre}){}", self.integer()?);
+                self.program.intern_attr(AttrData::Opaque(part.into()))
+            }
             Tok::Word if !matches!(self.token_text(), "dense" | "array" | "true" | "false") => {
                 let word = self.word()?;
                 self.program.intern_attr(AttrData::Opaque(word.into()))

@@ -1,12 +1,14 @@
 //! Collectives that only move: all_to_all, collective_permute, collective_broadcast.
 
 use super::groups::{self, Groups};
+use super::mesh_axes;
 use super::{
     check_even, checked_groups, dimension, evaluated_dim, flat_groups, in_groups, pointwise_rule,
     replicated_dims_rule, running_groups, tensors,
 };
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::{ElementType, OpRef, TensorType, TypeData};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Op, OpRef, TensorType, TypeData, Value};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
@@ -73,6 +75,10 @@ impl OpDef for AllToAll {
         let concat = usize::try_from(op.int("concat_dimension")?).ok()?;
         let whole: &[usize] = if split == concat { &[split] } else { &[split, concat] };
         Some(replicated_dims_rule(op, whole))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -259,6 +265,10 @@ impl OpDef for CollectiveBroadcast {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -5,10 +5,12 @@
 use std::collections::HashSet;
 
 use crate::eval::{EvalError, EvalResult, Mask};
-use crate::ir::{Attr, AttrData, OpRef};
+use crate::ir::{AttrData, OpRef};
 use crate::op::Problem;
 use crate::ops::func;
-use crate::sharding::{AxisRef, MAX_DEVICES, SubAxis};
+use crate::sharding::MAX_DEVICES;
+
+use super::mesh_axes::mesh_groups;
 
 /// How ids in `replica_groups` name devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,41 +174,6 @@ impl Groups {
         };
         format!("{ids}; the module has {replicas} replicas and {partitions} partitions")
     }
-}
-
-/// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as rows of devices; `None` for any
-/// other attribute, and for a mesh or axis that isn't there.
-fn mesh_groups(op: OpRef<'_>, name: &str) -> Option<Vec<Vec<i64>>> {
-    let program = op.program;
-    if !is_mesh_groups(op, name) {
-        return None;
-    }
-    let Some(AttrData::Symbol(mesh)) = op.field(name, "mesh") else { return None };
-    let Some(AttrData::Array(axes)) = op.field(name, "axes") else { return None };
-    let mesh = crate::ops::sharding::mesh_named(program, mesh)?;
-    if mesh.devices() > MAX_DEVICES || mesh.axes.iter().any(|a| a.1 < 1) {
-        return None;
-    }
-    let field = |attr, key: &str| match program.attr_data(attr) {
-        AttrData::Struct(_, fields) => fields.iter().find(|f| program.name_text(f.0) == key).map(|f| f.1),
-        _ => None,
-    };
-    let axis = |&attr: &Attr| -> Option<AxisRef> {
-        let text = program.attr_data(field(attr, "name")?).as_str()?;
-        let name = mesh.axes.iter().map(|a| a.0).find(|&n| program.name_text(n) == text)?;
-        let Some(part) = field(attr, "sub_axis_info") else { return Some(AxisRef::full(name)) };
-        let int = |key| program.attr_data(field(part, key)?).as_int().filter(|&v| v > 0);
-        let sub = SubAxis { pre: int("pre_size")?, size: int("size")? };
-        let fits = sub.pre.checked_mul(sub.size).is_some_and(|end| mesh.axis_size(name).is_some_and(|full| full % end == 0));
-        fits.then_some(AxisRef { name, sub: Some(sub) })
-    };
-    let axes: Option<Vec<AxisRef>> = axes.iter().map(axis).collect();
-    Some(crate::sharding::groups(mesh, &axes?))
-}
-
-/// Whether the groups are given by axes of a mesh.
-pub(super) fn is_mesh_groups(op: OpRef<'_>, name: &str) -> bool {
-    matches!(op.attr(name), Some(AttrData::Struct(kind, _)) if &**kind == "stablehlo.replica_group_mesh_axes")
 }
 
 fn unpadded(row: &[i64]) -> Vec<i64> {

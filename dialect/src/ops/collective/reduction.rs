@@ -3,13 +3,14 @@
 //! Elements combine in the order of the group, as the op's region says; a region of scalar arithmetic is evaluated as
 //! a kernel body, any other through the context.
 
-use super::groups;
+use super::{groups, mesh_axes};
 use super::{
     check_channel, check_even, checked_groups, dimension, evaluated_dim, flat_groups, group_size, in_groups,
     pointwise_rule, replicated_dims_rule, running_groups, tensors,
 };
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, region_on_lane};
-use crate::ir::{ElementType, OpRef, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Op, OpRef, TensorType, Value};
 use crate::kernel::{Arg, Body, External, Kernel};
 use crate::kernel_eval::body_of_region;
 use crate::literal::Literal;
@@ -46,6 +47,10 @@ impl OpDef for AllReduce {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -133,6 +138,10 @@ impl OpDef for ReduceScatter {
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("scatter_dimension")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
