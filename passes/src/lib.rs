@@ -12,6 +12,7 @@ pub mod plan;
 pub mod propagate;
 mod registry;
 pub mod schedule;
+mod symbols;
 
 pub use pass::{Pass, Report, Step, run_passes, run_unverified};
 pub use registry::{Pipeline, Registry};

@@ -1,8 +1,8 @@
 //! import: calls and named computations inlined, composite ops expanded, annotations from before Shardy read, so that
 //! what follows sees one function of plain ops with Shardy's shardings.
 //!
-//! Assumes a verified module: callees exist and don't call themselves. Leaves no call in any public function, and no
-//! private function. An inlined op's location says where it was called from.
+//! Assumes a verified module: callees exist and don't call themselves. Leaves no call, and of private
+//! functions those that custom calls name. An inlined op's location says where it was called from.
 
 mod annotations;
 mod frontend;
@@ -16,6 +16,8 @@ use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value};
 use dialect::op::Control;
 use dialect::ops::{func, sharding};
 use rustc_hash::FxHashMap;
+
+use crate::symbols::remove_unused_functions;
 
 pub use meshes::unify_meshes;
 
@@ -34,14 +36,7 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     if pass.diagnostics.has_errors() {
         return;
     }
-    let body = program.body();
-    let kept = program.block_ops(body).iter().copied().filter(|&op| !is_private(program, op)).collect();
-    program.set_block_ops(body, kept);
-}
-
-fn is_private(program: &Program, op: Op) -> bool {
-    program.op_name(op) == "func.func"
-        && matches!(program.attr(op, "sym_visibility").map(|a| program.attr_data(a)), Some(AttrData::String(s)) if &**s == "private")
+    remove_unused_functions(program);
 }
 
 #[derive(Clone, Copy, PartialEq)]

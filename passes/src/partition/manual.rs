@@ -87,8 +87,8 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let sym = program.attr_str(&mesh_name);
     let mut top = Vec::new();
     Builder::new(program, &mut top, loc).op(&sharding::MESH, &[], &[], &[("mesh", mesh_attr), ("sym_name", sym)]);
-    top.push(main);
     let body = program.body();
+    top.extend(program.block_ops(body).iter().copied());
     program.set_block_ops(body, top);
 }
 

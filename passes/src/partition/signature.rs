@@ -5,6 +5,8 @@ use dialect::ops::func;
 use dialect::sharding::Mesh;
 use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING};
 
+use crate::symbols::led_to;
+
 /// Replaces the body of `main` and writes down what it was.
 pub(super) fn finish(
     program: &mut Program,
@@ -46,7 +48,9 @@ pub(super) fn finish(
     });
     func::set_signature(program, main, &inputs, &results);
     let body = program.body();
-    program.set_block_ops(body, vec![main]);
+    let kept = led_to(program, &[main]);
+    let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
+    program.set_block_ops(body, ops);
     let partitions = func::num_partitions(program).max(mesh.devices());
     func::set_grid(program, 1, partitions);
     if let Some(name) = mesh_name {

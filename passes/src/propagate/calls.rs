@@ -13,6 +13,8 @@ use dialect::ops::sharding::{NAMED_COMPUTATION, resolve};
 use dialect::sharding::TensorSharding;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::symbols::{is_private, remove_unused_functions};
+
 /// More ops than this after all calls have their own body are refused.
 const MAX_OPS: usize = 8_000_000;
 
@@ -148,49 +150,6 @@ fn filled(
     let mesh = own.iter().flatten().copied().find(many)?.mesh.clone();
     let open = |i: usize| TensorSharding::open(mesh.clone(), rank(i));
     Some(own.iter().enumerate().map(|(i, s)| s.cloned().unwrap_or_else(|| open(i))).collect())
-}
-
-/// Removes private functions that no public one leads to.
-pub fn remove_unused_functions(program: &mut Program) {
-    let names: FxHashMap<String, Op> =
-        func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
-    let top = program.block_ops(program.body()).to_vec();
-    let private = |op: Op| names.values().any(|&f| f == op) && is_private(program, op);
-    let mut live: FxHashSet<Op> = top.iter().copied().filter(|&op| !private(op)).collect();
-    let mut stack: Vec<Op> = top.iter().copied().filter(|op| live.contains(op)).collect();
-    while let Some(op) = stack.pop() {
-        let mut symbols = Vec::new();
-        let mut see = |op: Op| program.op(op).attrs.iter().for_each(|a| symbols_in(program, a.1, &mut symbols));
-        see(op);
-        for &region in &program.op(op).regions {
-            for &block in program.region_blocks(region) {
-                program.walk(block, &mut see);
-            }
-        }
-        for name in symbols {
-            if let Some(&function) = names.get(&name)
-                && live.insert(function)
-            {
-                stack.push(function);
-            }
-        }
-    }
-    program.set_block_ops(program.body(), top.into_iter().filter(|op| live.contains(op)).collect());
-}
-
-fn is_private(program: &Program, op: Op) -> bool {
-    program.view(op).attr("sym_visibility").and_then(AttrData::as_str) == Some("private")
-}
-
-fn symbols_in(program: &Program, attr: Attr, out: &mut Vec<String>) {
-    match program.attr_data(attr) {
-        AttrData::Symbol(name) => out.push(name.to_string()),
-        AttrData::Array(items) => items.iter().for_each(|&a| symbols_in(program, a, out)),
-        AttrData::Dict(entries) | AttrData::Struct(_, entries) => {
-            entries.iter().for_each(|e| symbols_in(program, e.1, out));
-        }
-        _ => {}
-    }
 }
 
 /// All functions, callees before callers; `None` when they call each other in a circle.

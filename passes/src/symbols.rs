@@ -1,0 +1,51 @@
+//! Functions by who speaks of them: calls, compositions, custom calls.
+
+use dialect::ir::{Attr, AttrData, Op, Program};
+use dialect::op::OpDef;
+use dialect::ops::func;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Removes private functions that nothing else at the top of the module leads to.
+pub(crate) fn remove_unused_functions(program: &mut Program) {
+    let top = program.block_ops(program.body()).to_vec();
+    let public: Vec<Op> = top.iter().copied().filter(|&op| !is_private(program, op)).collect();
+    let kept = led_to(program, &public);
+    program.set_block_ops(program.body(), top.into_iter().filter(|op| kept.contains(op)).collect());
+}
+
+/// `roots` and the functions they lead to.
+pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
+    let names: FxHashMap<&str, Op> = func::functions_by_name(program);
+    let mut live: FxHashSet<Op> = roots.iter().copied().collect();
+    let mut stack = roots.to_vec();
+    while let Some(op) = stack.pop() {
+        let mut symbols = Vec::new();
+        let mut see = |op: Op| program.op(op).attrs.iter().for_each(|a| symbols_in(program, a.1, &mut symbols));
+        see(op);
+        for &region in &program.op(op).regions {
+            for &block in program.region_blocks(region) {
+                program.walk(block, &mut see);
+            }
+        }
+        let functions = symbols.iter().filter_map(|name| names.get(name.as_str()).copied());
+        stack.extend(functions.filter(|&function| live.insert(function)));
+    }
+    live
+}
+
+/// Whether it is a private function.
+pub(crate) fn is_private(program: &Program, op: Op) -> bool {
+    program.op_name(op) == func::FUNC.name()
+        && program.view(op).attr("sym_visibility").and_then(AttrData::as_str) == Some("private")
+}
+
+fn symbols_in(program: &Program, attr: Attr, out: &mut Vec<String>) {
+    match program.attr_data(attr) {
+        AttrData::Symbol(name) => out.push(name.to_string()),
+        AttrData::Array(items) => items.iter().for_each(|&a| symbols_in(program, a, out)),
+        AttrData::Dict(entries) | AttrData::Struct(_, entries) => {
+            entries.iter().for_each(|e| symbols_in(program, e.1, out));
+        }
+        _ => {}
+    }
+}
