@@ -7,26 +7,46 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
 
 use super::engine::Engine;
-use super::graph::{Node, Val};
+use super::graph::{Graph, Node, Val};
 use super::role::Kind;
 use super::sharding::{Sharding, ShardingId};
 
+/// Whether all members of every group have one shape; says where they don't. Before constants are copied for their uses,
+/// since one that only groups read is gone after.
+pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) -> bool {
+    united(graph, program).iter().fold(true, |fine, members| same_shape(graph, program, members, diagnostics) && fine)
+}
+
 /// Reads the groups, unites those that share a value, and gives the members of each what they agree on.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) {
-    if !engine.graph.has(Kind::Group) {
-        return;
+    for members in united(&engine.graph, program) {
+        let group = engine.groups.len() as u32;
+        let mut list = Vec::new();
+        for (value, _) in members {
+            if engine.group_of.insert(value, group).is_none() {
+                list.push(value);
+            }
+        }
+        engine.groups.push(list);
+    }
+    for group in 0..engine.groups.len() {
+        synchronize(engine, program, group, diagnostics);
+    }
+}
+
+/// The members of each group, in the order of the text; groups that share a value are one.
+fn united(graph: &Graph, program: &Program) -> Vec<Vec<(Val, Node)>> {
+    if !graph.has(Kind::Group) {
+        return Vec::new();
     }
     let mut members: BTreeMap<i64, Vec<(Val, Node)>> = BTreeMap::new();
-    for node in engine.graph.postorder(program, program.body()) {
-        if engine.graph.node(node).role.kind == Kind::Group
-            && let Some(op) = engine.graph.op(node)
-            && let Some(value) = engine.graph.operands(node).next()
+    for node in graph.postorder(program, program.body()) {
+        if graph.node(node).role.kind == Kind::Group
+            && let Some(op) = graph.op(node)
+            && let Some(value) = graph.operands(node).next()
         {
             members.entry(program.view(op).int("group_id").unwrap_or(0)).or_default().push((value, node));
         }
-    }
-    if members.is_empty() {
-        return;
     }
     let mut leader_of: BTreeMap<i64, i64> = members.keys().map(|&id| (id, id)).collect();
     unite(&members, &mut leader_of);
@@ -34,25 +54,8 @@ pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagno
     for (id, values) in members {
         united.entry(leader_of[&id]).or_default().extend(values);
     }
-    for values in united.into_values() {
-        let group = engine.groups.len() as u32;
-        // Members in the order of the text.
-        let mut values = values;
-        values.sort_by_key(|&(_, node)| node);
-        let mut list = Vec::new();
-        for &(value, _) in &values {
-            if engine.group_of.insert(value, group).is_none() {
-                list.push(value);
-            }
-        }
-        if !same_shape(engine, program, &values, diagnostics) {
-            list.clear();
-        }
-        engine.groups.push(list);
-    }
-    for group in 0..engine.groups.len() {
-        synchronize(engine, program, group, diagnostics);
-    }
+    united.values_mut().for_each(|values| values.sort_by_key(|&(_, node)| node));
+    united.into_values().collect()
 }
 
 /// Groups that share a value are one; the smallest id stands for all.
@@ -80,17 +83,17 @@ fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64
 /// More members of a group than this are not pointed at.
 const MAX_SHOWN: usize = 8;
 
-fn same_shape(engine: &Engine, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
-    let shape = |value: Val| program.tensor_type(engine.graph.program_value(value)).map(|t| t.shape.clone());
+fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
+    let shape = |value: Val| program.tensor_type(graph.program_value(value)).map(|t| t.shape.clone());
     let Some(&(first, _)) = values.first() else {
         return true;
     };
     for &(value, node) in values {
         if shape(value) != shape(first) {
-            let span = engine.graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
-            let text = |v: Val| program.type_text(program.value_type(engine.graph.program_value(v)));
+            let span = graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
+            let text = |v: Val| program.type_text(program.value_type(graph.program_value(v)));
             let d = Diagnostic::error("propagate", span, "values of one sharding group must have one shape");
-            let first_span = program.value_span(engine.graph.program_value(first));
+            let first_span = program.value_span(graph.program_value(first));
             let d = d.label(format!("a {}", text(value))).also(first_span, format!("a {}", text(first)));
             diagnostics.push(d.note("group only values that are cut alike"));
             return false;

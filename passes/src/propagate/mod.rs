@@ -166,6 +166,9 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     }
     engine.first_round = if options.op_priorities { 0 } else { driver::ROUNDS - 1 };
     engine.origins = origins.then(Origins::default);
+    if !groups::check(&engine.graph, program, diagnostics) {
+        return OriginTable::default();
+    }
     constants::split(&mut engine.graph, program);
     edges::add(&mut engine, program, &copies);
     constraints::apply(&mut engine, program);
