@@ -12,9 +12,10 @@ mod shard_map;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value};
+use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{func, sharding};
+use dialect::sharding::{Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 
 use crate::symbols::remove_unused_functions;
@@ -69,8 +70,14 @@ impl Import<'_> {
     fn block(&mut self, block: Block, renaming: &mut Renaming) {
         let mut ops = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
+            let known = self.read_by_collective(op, renaming);
             for operand in &mut self.program.op_mut(op).operands {
                 *operand = renaming.value(*operand);
+            }
+            if let Some(known) = known {
+                let operands = self.program.op(op).operands.to_vec();
+                let read = self.constrained(op, vec![known], operands, &mut ops);
+                self.program.op_mut(op).operands = read.into_iter().collect();
             }
             if self.program.op(op).def.control(self.program.view(op)) == Some(Control::Inline) {
                 self.in_place(op, &mut ops, renaming);
@@ -102,23 +109,44 @@ impl Import<'_> {
         let Some(body) = self.program.region_block(op, 0) else { return };
         let operands = self.program.op(op).operands.to_vec();
         let arguments = self.program.block_args(body).to_vec();
-        let inside = self.constrained(op, "in_shardings", operands, ops);
+        let inside = self.constrained(op, self.stated(op, "in_shardings"), operands, ops);
         renaming.values.extend(arguments.into_iter().zip(inside));
         self.block(body, renaming);
         let mut inner = self.program.block_ops(body).to_vec();
         let Some(last) = inner.pop() else { return };
         ops.extend(inner);
         let returned = self.program.op(last).operands.to_vec();
-        let outside = self.constrained(op, "out_shardings", returned, ops);
+        let outside = self.constrained(op, self.stated(op, "out_shardings"), returned, ops);
         renaming.values.extend(self.program.results(op).zip(outside));
     }
 
-    /// `values`, each read through a constraint where the attribute `name` of `op` states shardings.
-    fn constrained(&mut self, op: Op, name: &str, values: Vec<Value>, ops: &mut Vec<Op>) -> Vec<Value> {
-        let Some(AttrData::ShardingPerValue(list)) = self.program.attr(op, name).map(|a| self.program.attr_data(a)) else {
-            return values;
-        };
-        let (list, loc) = (list.clone(), self.program.op(op).loc);
+    /// The shardings that the attribute `name` of `op` states.
+    fn stated(&self, op: Op, name: &str) -> Vec<TensorSharding> {
+        match self.program.attr(op, name).map(|a| self.program.attr_data(a)) {
+            Some(AttrData::ShardingPerValue(list)) => list.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How a collective of the user's, `op`, takes its operand to lie when that is a result of a call or the like which
+    /// is gone: what stands for it may lie otherwise.
+    fn read_by_collective(&self, op: Op, renaming: &Renaming) -> Option<TensorSharding> {
+        let view = self.program.view(op);
+        let reshard = view.def().reshard(view).filter(|r| *r != Reshard::Identity)?;
+        let &operand = view.operands().first()?;
+        let ValueSource::Result(maker, i) = self.program.value_source(operand) else { return None };
+        if renaming.value(operand) == operand {
+            return None;
+        }
+        let known = [func::SHARDING, "out_shardings"].into_iter().find_map(|name| self.stated(maker, name).get(i as usize).cloned());
+        let starts = matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..));
+        let out = sharding::stated_sharding(view)?;
+        known.or_else(|| starts.then(|| TensorSharding::replicated(out.mesh.clone(), out.rank())))
+    }
+
+    /// `values`, each read through a constraint where `list` has a sharding.
+    fn constrained(&mut self, op: Op, list: Vec<TensorSharding>, values: Vec<Value>, ops: &mut Vec<Op>) -> Vec<Value> {
+        let loc = self.program.op(op).loc;
         let mut read = Vec::new();
         for (i, value) in values.into_iter().enumerate() {
             let Some(sharding) = list.get(i).filter(|_| self.program.tensor_type(value).is_some()) else {

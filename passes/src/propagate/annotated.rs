@@ -2,11 +2,14 @@
 //!
 //! Shardy ends by cutting the shardings of arguments and results down to what divides their sizes and to whole axes,
 //! since JAX takes nothing else at a function's border. A compiler that pads need not: with `keep-annotated` the axes
-//! of an annotated argument or result stay as they were written.
+//! of an annotated argument or result stay as they were written. What combines an argument's parts lies as it does then;
+//! other collectives read the argument cut as Shardy cuts it.
 
-use dialect::ir::{AttrData, Op, Program};
-use dialect::ops::func;
-use dialect::sharding::TensorSharding;
+use dialect::ir::{AttrData, Block, Op, Program, Value};
+use dialect::op::Registry;
+use dialect::ops::{func, sharding};
+use dialect::sharding::{Reshard, TensorSharding};
+use rustc_hash::FxHashMap;
 
 /// The shardings on the arguments and results of `@main`.
 pub(super) struct Annotated {
@@ -28,10 +31,17 @@ impl Annotated {
     /// Puts back the axes that are gone.
     pub(super) fn restore(&self, program: &mut Program) {
         let Some(main) = func::function(program, "main") else { return };
+        let Some(block) = func::block(program, main) else { return };
+        let mut moved = FxHashMap::default();
         for (i, wrote) in self.arguments.iter().enumerate() {
-            if let Some(new) = with_axes(wrote, func::arg_sharding(program, main, i)) {
+            let now = func::arg_sharding(program, main, i).cloned();
+            if let (Some(now), Some(new)) = (&now, with_axes(wrote, now.as_ref())) {
+                moved.extend(program.block_args(block).get(i).map(|&arg| (arg, (now.clone(), new.clone()))));
                 set(program, main, i, new, func::set_arg_attr);
             }
+        }
+        if !moved.is_empty() {
+            follow(program, block, &mut moved);
         }
         for (i, wrote) in self.results.iter().enumerate() {
             if let Some(new) = with_axes(wrote, func::result_sharding(program, main, i)) {
@@ -39,6 +49,52 @@ impl Annotated {
             }
         }
     }
+}
+
+/// Lets collectives agree with the values in `moved`, which lie in the second way and not in the first any more.
+fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (TensorSharding, TensorSharding)>) {
+    let mut ops = Vec::new();
+    for op in program.block_ops(block).to_vec() {
+        for region in program.op(op).regions.clone() {
+            for inner in program.region_blocks(region).to_vec() {
+                follow(program, inner, moved);
+            }
+        }
+        let view = program.view(op);
+        let change = view.operands().first().and_then(|operand| Some((*operand, moved.get(operand)?.clone())));
+        match (view.def().reshard(view), change) {
+            (Some(Reshard::AllReduce(..)), Some((_, (_, new)))) => {
+                let result = program.result(op, 0);
+                if let Some(now) = sharding::stated_sharding(program.view(op)).cloned() {
+                    let new = TensorSharding { dims: new.dims, ..now.clone() };
+                    let attr = program.intern_attr(AttrData::Sharding(new.clone()));
+                    program.set_attr(op, sharding::OUT_SHARDING, attr);
+                    moved.insert(result, (now, new));
+                }
+            }
+            (None | Some(Reshard::Identity), _) | (_, None) => {}
+            (_, Some((operand, (now, _)))) => {
+                let read = reshard(program, operand, now);
+                ops.extend(read);
+                if let Some(read) = read {
+                    let value = program.result(read, 0);
+                    program.op_mut(op).operands[0] = value;
+                }
+            }
+        }
+        ops.push(op);
+    }
+    program.set_block_ops(block, ops);
+}
+
+/// `value`, lying as `to`.
+fn reshard(program: &mut Program, value: Value, to: TensorSharding) -> Option<Op> {
+    let name = "sdy.reshard";
+    let def = Registry::standard().get(name)?;
+    let attr = program.intern_attr(AttrData::Sharding(to));
+    let attrs = [(program.name(sharding::SHARDING), attr)];
+    let (ty, loc) = (program.value_type(value), program.value_loc(value));
+    Some(program.new_op(def, name, &[value], &[ty], &attrs, &[], loc))
 }
 
 fn set(

@@ -191,7 +191,10 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
                 let free = arguments.iter().filter(|a| !kept.contains(a));
                 free.for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
             }
-            Kind::Call => engine.graph.results(node).for_each(|r| make_value_divisible(engine, program, r)),
+            Kind::Call => {
+                let free = engine.graph.results(node).filter(|&r| !kept.contains(&engine.graph.program_value(r)));
+                free.collect::<Vec<_>>().into_iter().for_each(|r| make_value_divisible(engine, program, r));
+            }
             _ => {}
         }
     }
@@ -226,7 +229,9 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
             }
         }
         for (i, result) in program.results(op).enumerate() {
-            if let (Some(tensor), Some(own)) = (program.tensor_type(result), manual.outputs.get(i)) {
+            if let (Some(tensor), Some(own)) = (program.tensor_type(result), manual.outputs.get(i))
+                && !kept.contains(&result)
+            {
                 manual.outputs[i] = divisible(own, &tensor.shape);
                 let id = engine.shardings.intern(manual.outputs[i].clone());
                 let slot = engine.graph.slot(Val(result.index() as u32));
