@@ -11,6 +11,9 @@ use crate::ops::func;
 use crate::ops::sharding as sdy;
 use crate::sharding::{AxisList, AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, merge_axes};
 
+/// Axes, the dimension they leave and the one they come to.
+type Move = (Vec<AxisRef>, usize, usize);
+
 impl<'a> Verifier<'a> {
     /// The sharding a value is known to have: stated by the op that makes it, or of an argument of a function.
     pub(super) fn sharding_of(&self, value: Value) -> Option<Cow<'a, TensorSharding>> {
@@ -164,8 +167,18 @@ fn expected(reshard: &Reshard, from: &TensorSharding, mesh: &Mesh) -> Result<Vec
                     return Err(format!("dimension {source} gives axes and gets some"));
                 }
             }
+            // A plan may exchange along more dimensions at once than Shardy does; then the moves' order counts.
+            let distinct = |dim: fn(&Move) -> usize| {
+                moves.iter().enumerate().all(|(i, m)| moves[..i].iter().all(|other| dim(other) != dim(m)))
+            };
+            if distinct(|m| m.1)
+                && distinct(|m| m.2)
+                && let Some(pair) = moves.windows(2).find(|pair| pair[0].1 > pair[1].1)
+            {
+                return Err(format!("dimension {} gives axes after dimension {}: order the moves", pair[1].1, pair[0].1));
+            }
             // Each leaves as the minor one of those still there, whatever the order of the moves.
-            let mut left: Vec<&(Vec<AxisRef>, usize, usize)> = moves.iter().collect();
+            let mut left: Vec<&Move> = moves.iter().collect();
             while !left.is_empty() {
                 let tries = left.iter().map(|m| without(&dims[m.1], &m.0, m.1, mesh));
                 let stripped = tries.enumerate().find_map(|(i, dim)| Some((i, dim.ok()?)));
@@ -266,7 +279,7 @@ fn with(dim: &[AxisRef], axes: &[AxisRef], mesh: &Mesh) -> AxisList {
     merge_axes(&all, mesh)
 }
 
-fn axes_text(program: &Program, axes: &[AxisRef]) -> String {
+pub(super) fn axes_text(program: &Program, axes: &[AxisRef]) -> String {
     let text = |a: &AxisRef| match a.sub {
         Some(sub) => format!("\"{}\":({}){}", program.name_text(a.name), sub.pre, sub.size),
         None => format!("\"{}\"", program.name_text(a.name)),
