@@ -23,4 +23,4 @@ pub mod text;
 mod verify;
 
 pub use text::{parse, parse_with, print, print_with};
-pub use verify::verify;
+pub use verify::{verify, verify_transitions};

@@ -42,7 +42,10 @@ mod rule;
 mod sharding;
 mod structure;
 mod symbols;
+mod transition;
 mod unreduced;
+
+pub use transition::verify_transitions;
 
 use rustc_hash::FxHashMap;
 
@@ -54,18 +57,7 @@ use crate::sharding::Mesh;
 
 /// Checks the whole program; see the file's head for the rules.
 pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
-    let mut verifier = Verifier {
-        program,
-        diagnostics,
-        functions: func::functions_by_name(program),
-        function_of: program.functions().into_iter().map(|(function, block)| (block, function)).collect(),
-        owners: owners(program),
-        meshes: FxHashMap::default(),
-        manual: Vec::new(),
-        computations: Vec::new(),
-        groups: FxHashMap::default(),
-        uses: Vec::new(),
-    };
+    let mut verifier = Verifier::new(program, diagnostics);
     verifier.meshes();
     verifier.symbols();
     structure::values(&mut verifier);
@@ -108,6 +100,21 @@ struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
+    fn new(program: &'a Program, diagnostics: &'a mut Diagnostics) -> Self {
+        Self {
+            program,
+            diagnostics,
+            functions: func::functions_by_name(program),
+            function_of: program.functions().into_iter().map(|(function, block)| (block, function)).collect(),
+            owners: owners(program),
+            meshes: FxHashMap::default(),
+            manual: Vec::new(),
+            computations: Vec::new(),
+            groups: FxHashMap::default(),
+            uses: Vec::new(),
+        }
+    }
+
     fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }

@@ -62,7 +62,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The value behind barriers.
-    fn past_barriers(&self, mut value: Value) -> Value {
+    pub(super) fn past_barriers(&self, mut value: Value) -> Value {
         loop {
             match self.program.value_source(value) {
                 ValueSource::Result(op, _) if sdy::barrier_direction(self.program.view(op)).is_some() => {
@@ -117,7 +117,7 @@ impl<'a> Verifier<'a> {
 }
 
 /// Whether `axis` lies in the union of `axes`.
-fn is_covered(axis: AxisRef, axes: &[AxisRef], mesh: &Mesh) -> bool {
+pub(super) fn is_covered(axis: AxisRef, axes: &[AxisRef], mesh: &Mesh) -> bool {
     let mut parts: Vec<(i64, i64)> = axes.iter().filter(|a| a.name == axis.name).map(|a| a.range(mesh)).collect();
     parts.sort_unstable();
     let (pre, size) = axis.range(mesh);

@@ -3,7 +3,7 @@
 //! Shardings are read once into distributions over one grid. A home is fixed where the user said so (arguments and
 //! results of `@main`, constraints, manual regions); of other values only axes that divide their dimensions are kept.
 
-use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Block, Op, Program, Value};
 use dialect::ops::{func, sharding};
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
@@ -31,7 +31,15 @@ impl Homes {
         let mut homes = Self { table: vec![None; program.value_count()] };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
             if let Some(s) = func::arg_sharding(program, main, i) {
+                if is_on_one_device(program, s) {
+                    diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
+                }
                 homes.table[arg.index()] = fixed(program, grid, s, arg, diagnostics);
+            }
+        }
+        for i in 0..func::signature(program, main).results.len() {
+            if func::result_sharding(program, main, i).is_some_and(|s| is_on_one_device(program, s)) {
+                diagnostics.push(on_one_device(program.op(main).span, &format!("result {i}")));
             }
         }
         program.walk(block, &mut |op| homes.read_op(program, grid, op, diagnostics));
@@ -43,6 +51,13 @@ impl Homes {
         if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
             for (value, s) in view.results().zip(list) {
                 self.table[value.index()] = between(program, grid, s, value);
+            }
+            let mut devices = list.iter().filter(|s| is_on_one_device(program, s)).filter_map(|s| sharding::resolve(program, &s.mesh));
+            let first = devices.next();
+            if devices.any(|other| Some(other) != first) {
+                let message = format!("the results of '{}' are on different single devices", view.name());
+                let d = Diagnostic::error("mesh", view.span(), message);
+                diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
             }
         }
         if let Some(stated) = sharding::stated_sharding(view)
@@ -66,6 +81,15 @@ impl Homes {
             }
         }
     }
+}
+
+fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
+    sharding::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal)
+}
+
+fn on_one_device(span: Span, what: &str) -> Diagnostic {
+    let d = Diagnostic::error("mesh", span, format!("{what} of @main is on one device alone"));
+    d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
 }
 
 /// A distribution nobody fixed: without axes that don't divide.

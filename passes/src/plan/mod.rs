@@ -124,6 +124,10 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Plans `program`.
 pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diagnostics) -> PlanReport {
+    dialect::verify_transitions(program, diagnostics);
+    if diagnostics.has_errors() {
+        return PlanReport::default();
+    }
     let Some(main) = func::function(program, "main") else {
         let d = Diagnostic::error("plan", Span::default(), "the module has no function @main");
         diagnostics.push(d.note("name the function to plan main"));
@@ -205,7 +209,15 @@ impl Planner<'_> {
         self.report.seconds += best.total();
         self.report.bytes += best.bytes;
         let mut partly_manual: Vec<Op> = Vec::new();
-        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
+        let mut inside = |_: &mut Program, op: Op| partly_manual.push(op);
+        let mut emit = Emit::new(program, &graph, &choice.places, space, &mut inside);
+        emit.block(block);
+        for (value, parts) in std::mem::take(&mut emit.impossible) {
+            let kind = parts.kind.text();
+            let message = format!("this can't become parts that combine by {kind}, as it is stated to");
+            let d = Diagnostic::error("plan", program.value_span(value), message);
+            self.diagnostics.push(d.note(format!("state it whole, or cut it where the {kind} is taken")));
+        }
         for op in partly_manual {
             self.inside(program, space, op);
         }

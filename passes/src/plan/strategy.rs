@@ -65,6 +65,17 @@ impl OpModel {
                     extend(&mut strategy.factors, factor, &parts);
                 }
             }
+            // Parts of an extreme come about by this alone; those of a sum can be made of any value.
+            if tensor >= self.rule.operands.len()
+                && distribution.kind != ReductionKind::Sum
+                && self.reduction == Some(distribution.kind)
+            {
+                for factor in (0..self.rule.factors.len()).filter(|&f| self.rule.factors[f].kind == FactorKind::Reduction) {
+                    if self.divisible(factor) {
+                        extend(&mut strategy.factors, factor, &distribution.unreduced);
+                    }
+                }
+            }
         }
         self.legalize(&mut strategy);
         strategy

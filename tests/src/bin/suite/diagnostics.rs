@@ -17,6 +17,8 @@ static PASSES: &[(&str, &str)] = &[
     ("-sdy-sharding-group-import", "propagate"),
     ("-sdy-populate-op-sharding-rules", "propagate"),
     ("-sdy-basic-propagate", "propagate{propagation-strategy=basic run-op-priority-propagation=false}"),
+    ("-sdy-verify-unreduced-axes", "plan"),
+    ("-sdy-insert-explicit-reshards", "plan"),
     ("-sdy-convert-global-to-local", "partition"),
 ];
 
@@ -26,7 +28,7 @@ pub(crate) fn same_lines(text: &str) -> Vec<Outcome> {
     let ours = PASSES.iter().find(|p| run.contains(p.0)).map_or("", |p| p.1);
     let Ok(steps) = Registry::standard().parse(ours) else { return vec![Outcome::failed("no such passes", ours)] };
     let pieces = programs(text).into_iter().filter(|p| p.1.contains("expected-"));
-    let named = |piece: &str| if ours == "partition" { with_main(piece) } else { piece.to_owned() };
+    let named = |piece: &str| if matches!(ours, "plan" | "partition") { with_main(piece) } else { piece.to_owned() };
     pieces.flat_map(|(first, piece)| one(first, &named(piece), &steps)).collect()
 }
 

@@ -1,0 +1,203 @@
+//! Unreduced axes through every op: what is unreduced before an op is unreduced after it, but where a constraint, a
+//! reshard, a reducing collective or a manual computation combines it.
+//!
+//! No rule of the language, since propagation puts in what combines parts; what reads its program may rely on it.
+//! Source: Shardy, `sdy-verify-unreduced-axes`. Manual computations, which that pass refuses to combine, do it by
+//! collectives of their own; and an op may give parts that add up, or such as its own reduction makes.
+
+use std::borrow::Cow;
+
+use super::Verifier;
+use super::unreduced::is_covered;
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::ir::{Block, OpRef, Program, Value, ValueSource};
+use crate::op::{CollectiveKind, Control};
+use crate::ops::func;
+use crate::ops::sharding as sdy;
+use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
+
+/// Checks every op of a verified program; an error for each op that drops, makes or turns unreduced axes as it can't.
+pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
+    Verifier::new(program, diagnostics).transitions(program.body());
+}
+
+type Stated<'a> = Option<Cow<'a, TensorSharding>>;
+
+impl<'a> Verifier<'a> {
+    fn transitions(&mut self, block: Block) {
+        let program = self.program;
+        for &op in program.block_ops(block) {
+            self.transition(program.view(op), block);
+            for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
+                self.transitions(inner);
+            }
+        }
+    }
+
+    fn transition(&mut self, op: OpRef<'a>, block: Block) {
+        let control = op.def().control(op);
+        match op.def().reshard(op) {
+            Some(Reshard::AllReduce(..) | Reshard::ReduceScatter(..)) => {
+                let placed = op.operands().first().is_none_or(|&v| self.sharding_of(self.past_barriers(v)).is_some());
+                if !placed {
+                    let message = format!("'{}' combines a value that nobody says is unreduced", op.name());
+                    let d = Diagnostic::error("sharding", op.span(), message);
+                    let d = d.also(op.operand_span(0), "this has no sharding");
+                    self.push(d.note("state its sharding with the axes it is unreduced along"));
+                }
+            }
+            _ if is_explicit(op) || sdy::group_id(op).is_some() || control == Some(Control::Manual) => {}
+            _ if op.def().terminator() => self.returned(op, block),
+            _ if control == Some(Control::Call) => self.called(op),
+            _ => self.through(op),
+        }
+    }
+
+    /// The sharding of what an op reads; `None` where it was just stated, which may combine.
+    fn read(&self, value: Value) -> Stated<'a> {
+        let value = self.past_barriers(value);
+        match self.program.value_source(value) {
+            ValueSource::Result(op, _) if is_explicit(self.program.view(op)) => None,
+            _ => self.sharding_of(value),
+        }
+    }
+
+    fn through(&mut self, op: OpRef<'a>) {
+        let before: Vec<_> = op.operands().iter().filter_map(|&v| self.read(v)).collect();
+        let after: Vec<_> = op.results().filter_map(|v| self.sharding_of(self.past_barriers(v))).collect();
+        let Some(mesh) = self.common_mesh(before.iter().chain(&after)) else { return };
+        let all = |list: &[Cow<'_, TensorSharding>]| -> Vec<AxisRef> {
+            list.iter().flat_map(|s| s.unreduced.iter().copied()).collect()
+        };
+        let (have, want) = (all(&before), all(&after));
+        if have.is_empty() && want.is_empty() {
+            return;
+        }
+        let combines = match op.def().collective(op).map(|c| c.kind) {
+            Some(CollectiveKind::AllReduce | CollectiveKind::ReduceScatter) => op.def().reduction(op),
+            _ => None,
+        };
+        let makes = op.def().reduction(op);
+        let fault = after.iter().find_map(|s| {
+            let made = s.unreduced.iter().find(|&&a| !is_covered(a, &have, mesh))?;
+            let fine = s.kind == ReductionKind::Sum || makes == Some(s.kind);
+            let (axis, kind) = (self.program.name_text(made.name), s.kind.text());
+            (!fine).then(|| (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), SUM_OR_NOTHING))
+        });
+        let fault = fault.or_else(|| {
+            before.iter().find_map(|s| {
+                let gone = s.unreduced.iter().find(|&&a| !is_covered(a, &want, mesh))?;
+                let axis = self.program.name_text(gone.name);
+                match combines {
+                    None => {
+                        let message = format!("'{}' drops the unreduced axis \"{axis}\" of what it reads", op.name());
+                        Some((message, COMBINE_FIRST))
+                    }
+                    Some(kind) if kind != s.kind => {
+                        let (kind, parts) = (kind.text(), s.kind.text());
+                        let message = format!("'{}' combines by {kind}, but parts along \"{axis}\" by {parts}", op.name());
+                        Some((message, "combine parts the way they were made"))
+                    }
+                    Some(_) => None,
+                }
+            })
+        });
+        let fault = fault.or_else(|| {
+            let turns = |s: &TensorSharding, to: &TensorSharding| {
+                s.kind != to.kind && s.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| a.overlaps(b, mesh)))
+            };
+            let (s, to) = before.iter().find_map(|s| after.iter().find(|to| turns(s, to)).map(|to| (s, to)))?;
+            let (from, to) = (s.kind.text(), to.kind.text());
+            let message = format!("'{}' can't turn parts that combine by {from} into ones that do by {to}", op.name());
+            Some((message, COMBINE_FIRST))
+        });
+        if let Some((message, note)) = fault {
+            self.error("sharding", op, message, note);
+        }
+    }
+
+    /// What is returned is as unreduced as what it becomes.
+    fn returned(&mut self, op: OpRef<'a>, block: Block) {
+        let Some(&owner) = self.owners.get(&block) else { return };
+        let around = self.program.view(owner);
+        // Scalar code and conditions give no tensor that the op around gives.
+        let first = around.block(0) == Some(block);
+        match around.def().control(around) {
+            _ if self.function_of.contains_key(&block) => {}
+            None => return,
+            Some(Control::While) if first => return,
+            Some(_) => {}
+        }
+        for (i, &value) in op.operands().iter().enumerate() {
+            let wanted = match self.function_of.get(&block) {
+                Some(&function) => func::result_sharding(self.program, function, i).map(Cow::Borrowed),
+                None => around.results().nth(i).and_then(|v| self.sharding_of(v)).map(|s| {
+                    match sdy::ManualComputation::of(around) {
+                        Some(manual) => Cow::Owned(manual.inside(&s)),
+                        None => s,
+                    }
+                }),
+            };
+            let Some(wanted) = wanted.filter(|_| !self.is_stated(value)) else { continue };
+            // A value nobody has placed may become anything.
+            let Some(own) = self.sharding_of(self.past_barriers(value)) else { continue };
+            self.same(Some(&own), Some(&wanted), op.operand_span(i), &format!("'{}' returns a value", op.name()));
+        }
+    }
+
+    /// What goes into a call and comes out is as unreduced as the function says.
+    fn called(&mut self, op: OpRef<'a>) {
+        let Some(&function) = func::callee(op).and_then(|name| self.functions.get(name)) else { return };
+        let name = op.name();
+        for (i, &value) in op.operands().iter().enumerate() {
+            if !self.is_stated(value) {
+                let own = self.sharding_of(self.past_barriers(value));
+                let taken = func::arg_sharding(self.program, function, i);
+                self.same(own.as_deref(), taken, op.span(), &format!("operand {i} of '{name}' is"));
+            }
+        }
+        for (i, value) in op.results().enumerate() {
+            let own = self.sharding_of(value);
+            let given = func::result_sharding(self.program, function, i);
+            self.same(own.as_deref(), given, op.span(), &format!("result {i} of '{name}' is"));
+        }
+    }
+
+    fn is_stated(&self, value: Value) -> bool {
+        match self.program.value_source(self.past_barriers(value)) {
+            ValueSource::Result(op, _) => is_explicit(self.program.view(op)),
+            ValueSource::Arg(..) => false,
+        }
+    }
+
+    fn same(&mut self, own: Option<&TensorSharding>, other: Option<&TensorSharding>, span: Span, what: &str) {
+        let axes = |s: Option<&TensorSharding>| s.map(|s| s.unreduced.clone()).unwrap_or_default();
+        let (a, b) = (axes(own), axes(other));
+        if a != b {
+            let text = |axes: &[AxisRef]| match axes {
+                [] => "not unreduced".to_owned(),
+                axes => format!("unreduced along {}", super::collective::axes_text(self.program, axes)),
+            };
+            let message = format!("{what} {}, but becomes one that is {}", text(&a), text(&b));
+            let note = "state both alike, or combine the parts between, by a constraint, a reshard or an all-reduce";
+            self.push(Diagnostic::error("sharding", span, message).note(note));
+        }
+    }
+
+    /// The mesh of all of them, if it is one.
+    fn common_mesh<'s>(&self, shardings: impl Iterator<Item = &'s Cow<'a, TensorSharding>>) -> Option<&'s Mesh>
+    where
+        'a: 's,
+    {
+        let mut meshes = shardings.filter_map(|s| sdy::resolve(self.program, &s.mesh));
+        let first = meshes.next()?;
+        meshes.all(|m| m == first).then_some(first)
+    }
+}
+
+const COMBINE_FIRST: &str = "combine the parts before, by a constraint, a reshard or an all-reduce; the pass propagate does it";
+const SUM_OR_NOTHING: &str = "only parts that add up can be made of any value";
+
+fn is_explicit(op: OpRef<'_>) -> bool {
+    matches!(op.name(), "sdy.sharding_constraint" | "sdy.reshard")
+}
