@@ -1,4 +1,4 @@
-//! The arrays a program takes and gives: read from archives, or made up from a seed.
+//! The arrays a program takes and gives: read from archives, or made up from a seed. With replicas, each has its own.
 
 use std::path::Path;
 
@@ -9,27 +9,44 @@ use runtime::npz;
 
 use crate::session::Failure;
 
-/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive.
-pub(crate) fn read(program: &Program, path: &Path, prefix: &str, types: &[TensorType]) -> Result<Vec<Literal>, Failure> {
+/// The name of array `i` of a replica: `arg0`, and `arg0.replica1` behind the first.
+fn array_name(prefix: &str, i: usize, replica: usize) -> String {
+    if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
+}
+
+/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive, for each replica: its own where there are some,
+/// else those of the first.
+pub(crate) fn read(
+    program: &Program,
+    path: &Path,
+    prefix: &str,
+    types: &[TensorType],
+    replicas: usize,
+) -> Result<Vec<Vec<Literal>>, Failure> {
     let arrays = npz::read_file(path).map_err(Failure::Usage)?;
-    let mut literals = Vec::with_capacity(types.len());
+    let mut all: Vec<Vec<Literal>> = Vec::with_capacity(replicas);
     let mut faults = Vec::new();
-    for (i, ty) in types.iter().enumerate() {
-        let name = format!("{prefix}{i}");
-        let wanted = program.type_data_text(&ty.clone().into());
-        match arrays.iter().find(|a| a.0 == name) {
-            None => faults.push(format!("'{name}' is missing, which is {wanted}")),
-            Some((_, array)) => match fit(array, ty) {
-                Some(literal) => literals.push(literal),
-                None => {
-                    let found = program.type_data_text(&array.ty().into());
-                    faults.push(format!("'{name}' is {found}, expected {wanted}"));
-                }
-            },
+    for replica in 0..replicas {
+        let mut literals = Vec::with_capacity(types.len());
+        for (i, ty) in types.iter().enumerate() {
+            let name = array_name(prefix, i, replica);
+            let wanted = program.type_data_text(&ty.clone().into());
+            match arrays.iter().find(|a| a.0 == name) {
+                None if replica > 0 => literals.extend(all[0].get(i).cloned()),
+                None => faults.push(format!("'{name}' is missing, which is {wanted}")),
+                Some((_, array)) => match fit(array, ty) {
+                    Some(literal) => literals.push(literal),
+                    None => {
+                        let found = program.type_data_text(&array.ty().into());
+                        faults.push(format!("'{name}' is {found}, expected {wanted}"));
+                    }
+                },
+            }
         }
+        all.push(literals);
     }
     if faults.is_empty() {
-        return Ok(literals);
+        return Ok(all);
     }
     let mut known: Vec<&str> = arrays.iter().map(|a| a.0.as_str()).collect();
     known.truncate(12);
@@ -52,15 +69,23 @@ fn fit(array: &Literal, ty: &TensorType) -> Option<Literal> {
     fits.then_some(narrowed)
 }
 
-/// Writes `prefix0`, `prefix1`, … to an archive.
-pub(crate) fn write(path: &Path, prefix: &str, literals: &[Literal]) -> Result<(), Failure> {
-    let arrays: Vec<(String, Literal)> = literals.iter().enumerate().map(|(i, l)| (format!("{prefix}{i}"), l.clone())).collect();
+/// Writes `prefix0`, `prefix1`, … of each replica to an archive.
+pub(crate) fn write(path: &Path, prefix: &str, replicas: &[Vec<Literal>]) -> Result<(), Failure> {
+    let of = |(r, literals): (usize, &Vec<Literal>)| -> Vec<(String, Literal)> {
+        literals.iter().enumerate().map(|(i, l)| (array_name(prefix, i, r), l.clone())).collect()
+    };
+    let arrays: Vec<(String, Literal)> = replicas.iter().enumerate().flat_map(of).collect();
     npz::write_file(path, &arrays).map_err(Failure::Usage)
+}
+
+/// Made-up tensors for each replica, which get different ones.
+pub(crate) fn random(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
+    (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32))).collect()
 }
 
 /// Made-up tensors, the same for the same seed on every machine: floats between -1 and 1 in steps of 1/64, integers from 0 to 9,
 /// so that sums of a few thousand of them are exact in f32.
-pub(crate) fn random(types: &[TensorType], seed: u64) -> Vec<Literal> {
+fn made_up(types: &[TensorType], seed: u64) -> Vec<Literal> {
     let one = |(i, ty): (usize, &TensorType)| {
         let mut state = seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95);
         let mut next = || {
@@ -107,9 +132,11 @@ mod tests {
     fn made_up_values_are_small_and_follow_the_seed() {
         let types = [ElementType::F32, ElementType::I32, ElementType::UI8, ElementType::I1, ElementType::I2];
         let types = types.map(|e| TensorType::new(&[1000], e));
-        let a = random(&types, 7);
-        assert_eq!(a, random(&types, 7));
-        assert_ne!(a, random(&types, 8));
+        let a = made_up(&types, 7);
+        assert_eq!(a, made_up(&types, 7));
+        assert_ne!(a, made_up(&types, 8));
+        assert_eq!(random(&types, 7, 2)[0], a);
+        assert_ne!(random(&types, 7, 2)[1], a);
         for (literal, (low, high)) in a.iter().zip([(-1.0, 1.0), (0.0, 9.0), (0.0, 9.0), (0.0, 1.0), (0.0, 1.0)]) {
             let values: Vec<f64> = (0..1000).map(|i| literal.get(i).as_f64()).collect();
             assert!(values.iter().all(|v| (low..=high).contains(v)));

@@ -25,7 +25,7 @@ pub(crate) struct Cause {
     pub(crate) to: Option<TensorSharding>,
     /// The axes that move.
     pub(crate) axes: Vec<AxisRef>,
-    /// Whether the user wrote the collective, in a manual computation.
+    /// Whether the user wrote the collective, in a manual computation or between replicas.
     pub(crate) manual: bool,
 }
 

@@ -24,8 +24,8 @@ pub(crate) const HAS_NATIVE: bool = cfg!(feature = "jit");
 
 /// What a run gave.
 pub(crate) struct Ran {
-    /// The global results of the last call.
-    pub(crate) results: Vec<Literal>,
+    /// The global results of the last call, of each replica.
+    pub(crate) results: Vec<Vec<Literal>>,
     /// Time to compile machine code; nothing for the reference evaluator.
     pub(crate) compile: Duration,
     /// Time of each call, without cutting inputs and putting results together.
@@ -41,53 +41,64 @@ pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Ve
     Some((types(&signature.arguments), types(&signature.results)))
 }
 
-/// Runs a per-device program over global inputs, `calls` times, on the devices of these numbers; on the first ones
-/// without any.
+/// On how many replicas and partitions a per-device program runs.
+pub(crate) fn grid(program: &Program) -> (usize, usize) {
+    (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
+}
+
+/// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers; on the
+/// first ones without any.
 pub(crate) fn run(
     program: Program,
-    inputs: &[Literal],
+    inputs: &[Vec<Literal>],
     backend: Backend,
     calls: usize,
     devices: &[u32],
 ) -> Result<Ran, Diagnostics> {
-    let count = func::num_partitions(&program).max(1) as u32;
-    let ids = if devices.is_empty() { (0..count).collect() } else { devices.to_vec() };
+    let (replicas, partitions) = grid(&program);
+    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
     match backend {
         Backend::Native => native(program, inputs, calls, ids),
         Backend::Reference => by_reference(program, inputs, calls, &ids),
     }
 }
 
-/// A program of global values, on whole tensors.
-pub(crate) fn run_global(program: &Program, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
-    reference::evaluate_global(program, inputs).map_err(|e| evaluation_fault(e, &[]))
+/// A program of global values, on whole tensors; inputs and results of each replica.
+pub(crate) fn run_global(program: &Program, inputs: &[Vec<Literal>]) -> Result<Vec<Vec<Literal>>, Diagnostics> {
+    reference::evaluate_replicas(program, inputs).map_err(|e| evaluation_fault(e, &[]))
 }
 
-fn by_reference(mut program: Program, inputs: &[Literal], calls: usize, ids: &[u32]) -> Result<Ran, Diagnostics> {
+fn by_reference(mut program: Program, inputs: &[Vec<Literal>], calls: usize, ids: &[u32]) -> Result<Ran, Diagnostics> {
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
-    let devices = func::num_partitions(&program).max(1) as usize;
-    let cut = |(side, input): (_, &Literal)| -> Lanes {
+    let (replicas, partitions) = grid(&program);
+    let cut = |(i, side): (usize, _)| -> Lanes {
         let layout = signature.layout(side);
-        (0..devices).map(|d| Some(layout.cut(input, d))).collect()
+        let pieces = |values: &Vec<Literal>| -> Lanes {
+            (0..partitions).map(|p| values.get(i).map(|value| layout.cut(value, p))).collect()
+        };
+        inputs.iter().flat_map(pieces).collect()
     };
-    let arguments: Vec<Lanes> = signature.arguments.iter().zip(inputs).map(cut).collect();
+    let arguments: Vec<Lanes> = signature.arguments.iter().enumerate().map(cut).collect();
     let (mut times, mut lanes) = (Vec::new(), Vec::new());
     for _ in 0..calls.max(1) {
         let start = Instant::now();
-        lanes = reference::evaluate(&program, "main", 1, devices, &arguments).map_err(|e| evaluation_fault(e, ids))?;
+        lanes = reference::evaluate(&program, "main", replicas, partitions, &arguments).map_err(|e| evaluation_fault(e, ids))?;
         times.push(start.elapsed());
     }
-    let mut results = Vec::with_capacity(lanes.len());
+    let mut results = vec![Vec::with_capacity(lanes.len()); replicas];
     for (side, lanes) in signature.results.iter().zip(lanes) {
         let pieces: Option<Vec<Literal>> = lanes.into_iter().collect();
         let missing = || evaluation_fault(EvalError::new("a device gave no value"), ids);
-        results.push(signature.layout(side).assemble(&pieces.ok_or_else(missing)?));
+        let (pieces, layout) = (pieces.ok_or_else(missing)?, signature.layout(side));
+        for (replica, pieces) in results.iter_mut().zip(pieces.chunks(partitions)) {
+            replica.push(layout.assemble(pieces));
+        }
     }
     Ok(Ran { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
 }
 
 #[cfg(feature = "jit")]
-fn native(program: Program, inputs: &[Literal], calls: usize, ids: Vec<u32>) -> Result<Ran, Diagnostics> {
+fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>) -> Result<Ran, Diagnostics> {
     use runtime::execute::Executable;
     let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
     let start = Instant::now();
@@ -97,16 +108,19 @@ fn native(program: Program, inputs: &[Literal], calls: usize, ids: Vec<u32>) -> 
     let mut times = Vec::new();
     for _ in 0..calls.max(1) {
         // A program may write into its donated arguments.
-        session.set_inputs(inputs).map_err(fault)?;
+        for (replica, values) in inputs.iter().enumerate() {
+            session.set_inputs_of(replica, values).map_err(fault)?;
+        }
         let start = Instant::now();
         session.run().map_err(one)?;
         times.push(start.elapsed());
     }
-    Ok(Ran { results: session.results(), compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
+    let results = (0..executable.replicas()).map(|replica| session.results_of(replica)).collect();
+    Ok(Ran { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Literal], _: usize, _: Vec<u32>) -> Result<Ran, Diagnostics> {
+fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>) -> Result<Ran, Diagnostics> {
     Err(no_native())
 }
 

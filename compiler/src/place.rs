@@ -38,7 +38,8 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
 /// whose groups are pairs, every axis along which something moves.
 pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &[Vec<i64>], permute: bool) -> Vec<String> {
     let positions = positions(mesh);
-    let at = |device: i64| positions.get(device.max(0) as usize).copied().unwrap_or(0);
+    // Of several replicas, each has the mesh for itself.
+    let at = |device: i64| positions.get(device.rem_euclid(mesh.devices().max(1)) as usize).copied().unwrap_or(0);
     let looked_at = if permute { groups } else { &groups[..groups.len().min(1)] };
     let mut names = Vec::new();
     let mut stride: i64 = mesh.axes.iter().map(|a| a.1).product();

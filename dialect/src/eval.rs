@@ -79,8 +79,8 @@ pub trait Context {
     /// Runs a region on the devices of `mask` and gives its terminator's operands.
     fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
-    /// Runs a region that reads nothing around it on `partitions` devices of its own, one replica of them: how a
-    /// manual computation of an unpartitioned program meets its mesh. `args` and `mask` are over those devices.
+    /// Runs a region that reads nothing around it on `partitions` devices of its own in every replica: how a manual
+    /// computation of an unpartitioned program meets its mesh. `args` and `mask` are over those devices.
     fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
     /// Runs the function called `callee`.

@@ -65,10 +65,18 @@ pub fn evaluate_within(
 
 /// Runs an unpartitioned program's `@main` on whole tensors. Manual computations run on the devices of their mesh.
 pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<Literal>> {
-    let inputs: Vec<Lanes> = inputs.iter().map(|value| vec![Some(value.clone())]).collect();
-    let results = evaluate(program, "main", 1, 1, &inputs)?;
-    let value = |mut lanes: Lanes| lanes[0].take().ok_or_else(|| EvalError::new("a result has no value"));
-    results.into_iter().map(value).collect()
+    Ok(evaluate_replicas(program, &[inputs.to_vec()])?.remove(0))
+}
+
+/// [`evaluate_global`] of several replicas of the program: the inputs and the results of each.
+pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResult<Vec<Vec<Literal>>> {
+    let count = inputs.first().map_or(0, Vec::len);
+    let lanes = |i: usize| inputs.iter().map(|values| values.get(i).cloned()).collect();
+    let lanes: Vec<Lanes> = (0..count).map(lanes).collect();
+    let mut results = evaluate(program, "main", inputs.len(), 1, &lanes)?;
+    let missing = || EvalError::new("a result has no value");
+    let mut of = |r: usize| results.iter_mut().map(|lanes| lanes[r].take().ok_or_else(missing)).collect();
+    (0..inputs.len()).map(&mut of).collect()
 }
 
 /// Runs one op of a program on one device, its operands given: what an executor without native code for it does.

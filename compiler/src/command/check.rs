@@ -6,6 +6,7 @@ use dialect::ops::func;
 use serde_json::json;
 
 use super::Common;
+use super::run::named;
 use crate::arrays;
 use crate::compare::{Mismatch, Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE};
@@ -20,7 +21,7 @@ Examples:
   shardc check model.mlir --seed 7 --plan greedy
 
 Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
-devices. When a result differs, the first op whose value differs is named.";
+devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.";
 
 /// Run a program partitioned and unpartitioned and compare every result
 #[derive(clap::Args)]
@@ -52,20 +53,20 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let Some((types, _)) = execution::global_types(&mut device) else {
         return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
     };
+    let (replicas, _) = execution::grid(&device);
     let inputs = match &args.inputs {
-        Some(path) => arrays::read(&planned, path, "arg", &types)?,
-        None => arrays::random(&types, args.seed),
+        Some(path) => arrays::read(&planned, path, "arg", &types, replicas)?,
+        None => arrays::random(&types, args.seed, replicas),
     };
     let original = pipeline::parse(session, &source)?;
     let backend = if args.interpret || !HAS_NATIVE { Backend::Reference } else { Backend::Native };
     let want = said(session, &source, execution::run_global(&original, &inputs))?;
     let got = said(session, &source, execution::run(device, &inputs, backend, 1, &[]))?.results;
     let mut text = String::new();
-    let mismatches: Vec<Option<Mismatch>> =
-        got.iter().zip(&want).map(|(g, w)| compare(g, w, Tolerance::default())).collect();
-    for (i, mismatch) in mismatches.iter().enumerate() {
+    let mismatches = mismatches(&got, &want);
+    for ((name, _), mismatch) in named(&got).zip(&mismatches) {
         let verdict = mismatch.as_ref().map_or("equal".to_owned(), Mismatch::text);
-        text.push_str(&format!("result {i}: {verdict}\n"));
+        text.push_str(&format!("{name}: {verdict}\n"));
     }
     let differs = mismatches.iter().any(Option::is_some);
     let mut first = None;
@@ -81,6 +82,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.set_document(json!({ "results": results, "first_op": first }));
     session.emit(args.common.output.as_deref(), &text)?;
     if differs { Err(Failure::Said) } else { Ok(()) }
+}
+
+/// Each result against what it should be, replica by replica.
+fn mismatches(got: &[Vec<Literal>], want: &[Vec<Literal>]) -> Vec<Option<Mismatch>> {
+    let pairs = got.iter().flatten().zip(want.iter().flatten());
+    pairs.map(|(g, w)| compare(g, w, Tolerance::default())).collect()
 }
 
 /// Shows what went wrong, if something did.
@@ -100,12 +107,11 @@ fn culprit(
     source: &Source,
     args: &Args,
     planned: &Program,
-    inputs: &[Literal],
-    want: &[Literal],
+    inputs: &[Vec<Literal>],
+    want: &[Vec<Literal>],
 ) -> Result<(Option<String>, String), Failure> {
     let planned_gives = said(session, source, execution::run_global(planned, inputs))?;
-    let moved = planned_gives.iter().zip(want).any(|(g, w)| compare(g, w, Tolerance::default()).is_some());
-    if moved {
+    if mismatches(&planned_gives, want).iter().any(Option::is_some) {
         return Ok((None, "the planned program, run unpartitioned, differs already: a fault of the plan\n".to_owned()));
     }
     // Every value of @main becomes a result, in both programs.
@@ -115,8 +121,11 @@ fn culprit(
     pipeline::run(session, source, &mut exposed, &rest)?;
     let pieces = said(session, source, execution::run(exposed, inputs, Backend::Reference, 1, &[]))?.results;
     let first = (0..ops.len()).find_map(|i| {
-        let at = whole.len() - ops.len() + i;
-        compare(&pieces[at], &whole[at], Tolerance::default()).map(|m| (ops[i], m))
+        let differs = |(whole, pieces): (&Vec<Literal>, &Vec<Literal>)| {
+            let at = whole.len() - ops.len() + i;
+            compare(&pieces[at], &whole[at], Tolerance::default())
+        };
+        whole.iter().zip(&pieces).find_map(differs).map(|m| (ops[i], m))
     });
     let Some((op, mismatch)) = first else {
         return Ok((None, "no value between differs in the reference evaluator: a fault of native execution\n".to_owned()));

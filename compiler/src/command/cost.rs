@@ -94,7 +94,9 @@ fn summary(priced: &Priced, source: &Source, knobs: &Knobs) -> String {
         priced.mesh.axes.iter().map(|&(n, size)| format!("\"{}\"={size}", program.name_text(n))).collect();
     let devices = priced.mesh.devices();
     let mesh = if names.is_empty() { String::new() } else { format!(", mesh {}", names.join(" x ")) };
-    let _ = writeln!(text, "target {}: {devices} devices{mesh}", target_name(knobs));
+    let replicas = dialect::ops::func::num_replicas(program);
+    let each = if replicas > 1 { format!(" for each of {replicas} replicas") } else { String::new() };
+    let _ = writeln!(text, "target {}: {devices} devices{each}{mesh}", target_name(knobs));
     let mut row = |name: &str, value: String, note: String| {
         let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
     };

@@ -263,7 +263,7 @@ impl Report<'_> {
         let mut labels = Vec::new();
         let mut notes = Vec::new();
         if cause.manual {
-            labels.push((p.op(cause.op).span, "written by hand in a manual computation".to_owned()));
+            labels.push((p.op(cause.op).span, "written by hand".to_owned()));
         } else {
             self.places(cause, &mut labels, &mut notes);
             self.reasons(cause, &mut notes);

@@ -22,7 +22,9 @@ Examples:
   shardc run model.mlir --repeat 20 --json                        seconds to compile and to call
 
 Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is stored as raw bits (dtype V2).
-Integers must agree exactly; floats within --rtol of the expected value plus --atol.";
+Integers must agree exactly; floats within --rtol of the expected value plus --atol.
+With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
+Made-up inputs differ from replica to replica.";
 
 /// Partition a program and execute it on simulated devices
 #[derive(clap::Args)]
@@ -81,12 +83,13 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
     };
     check_devices(args, &program)?;
+    let (replicas, _) = execution::grid(&program);
     let inputs = match &args.inputs {
-        Some(path) => arrays::read(&program, path, "arg", &arguments)?,
-        None => arrays::random(&arguments, args.seed),
+        Some(path) => arrays::read(&program, path, "arg", &arguments, replicas)?,
+        None => arrays::random(&arguments, args.seed, replicas),
     };
     let expected = match &args.expect {
-        Some(path) => Some(arrays::read(&program, path, "out", &results)?),
+        Some(path) => Some(arrays::read(&program, path, "out", &results, replicas)?),
         None => None,
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
@@ -103,9 +106,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let mut text = String::new();
     if expected.is_none() && args.outputs.is_none() && args.repeat.is_none() {
-        for (i, result) in ran.results.iter().enumerate() {
+        for (name, result) in named(&ran.results) {
             let ty = program.type_data_text(&result.ty().into());
-            text.push_str(&format!("result {i}: {ty} {}\n", values(result)));
+            text.push_str(&format!("{name}: {ty} {}\n", values(result)));
         }
     }
     let document = args.repeat.map(|_| timing(&ran, &mut text));
@@ -114,12 +117,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let Some(expected) = expected else { return Ok(()) };
     let tolerance = Tolerance { relative: args.rtol, absolute: args.atol };
     let mut differs = false;
-    for (i, (got, want)) in ran.results.iter().zip(&expected).enumerate() {
+    for ((name, got), want) in named(&ran.results).zip(expected.iter().flatten()) {
         let line = match compare(got, want, tolerance) {
-            None => format!("result {i}: as expected\n"),
+            None => format!("{name}: as expected\n"),
             Some(mismatch) => {
                 differs = true;
-                format!("result {i}: {}\n", mismatch.text())
+                format!("{name}: {}\n", mismatch.text())
             }
         };
         session.print(&line)?;
@@ -127,16 +130,26 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if differs { Err(Failure::Said) } else { Ok(()) }
 }
 
+/// All replicas' results: `result 0`, with several replicas `result 0 of replica 1`.
+pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, &Literal)> {
+    let name = move |r: usize, i: usize| {
+        if replicas.len() == 1 { format!("result {i}") } else { format!("result {i} of replica {r}") }
+    };
+    let of = move |(r, results): (usize, &'_ Vec<Literal>)| (0..results.len()).map(move |i| (r, i));
+    replicas.iter().enumerate().flat_map(of).map(move |(r, i)| (name(r, i), &replicas[r][i]))
+}
+
 /// `--devices` names as many different devices as the program runs on.
 fn check_devices(args: &Args, program: &Program) -> Outcome {
-    let wanted = dialect::ops::func::num_partitions(program);
+    let (replicas, partitions) = execution::grid(program);
+    let wanted = replicas * partitions;
     let mut seen = args.devices.clone();
     seen.sort_unstable();
     seen.dedup();
     if seen.len() != args.devices.len() {
         return Err(Failure::Usage("--devices names a device twice".to_owned()));
     }
-    if !args.devices.is_empty() && args.devices.len() as i64 != wanted {
+    if !args.devices.is_empty() && args.devices.len() != wanted {
         let named = args.devices.len();
         return Err(Failure::Usage(format!("the program runs on {wanted} devices, --devices names {named}")));
     }

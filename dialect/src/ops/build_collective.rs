@@ -1,11 +1,12 @@
-//! Typed builders for collectives of the per-device program. Groups are flat device ids; every collective gets a
-//! channel, so that partitions talk to each other. Wrong operands are a pass's bug and panic.
+//! Typed builders for collectives of the per-device program. Groups are partitions; every collective gets a channel, so
+//! that they talk to each other, and does the same in every replica. Wrong operands are a pass's bug and panic.
 
 use super::build::pointwise;
 use super::collective::{
     AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, PartitionId, ReduceScatter,
 };
 use super::control::Return;
+use super::func;
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, ElementType, Region, Value};
 use crate::literal::Literal;
@@ -80,7 +81,7 @@ pub fn partition_id(b: &mut Builder<'_>) -> Value {
     b.inferred(&PartitionId, &[], &[], &[])[0]
 }
 
-/// Ops whose groups are flat ids.
+/// Ops whose groups are flat ids, `replica * partitions + partition`.
 fn global(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
@@ -90,7 +91,10 @@ fn global(
     attrs: &[(&str, Attr)],
     regions: &[Region],
 ) -> Value {
-    let (groups, channel, unit) = (rows(b, groups), handle(b, channel), b.program.intern_attr(AttrData::Unit));
+    let (replicas, partitions) = (func::num_replicas(b.program), func::num_partitions(b.program));
+    let in_replica = |r: i64| groups.iter().map(move |g| g.iter().map(|id| r * partitions + id).collect());
+    let groups: Vec<Vec<i64>> = (0..replicas).flat_map(in_replica).collect();
+    let (groups, channel, unit) = (rows(b, &groups), handle(b, channel), b.program.intern_attr(AttrData::Unit));
     let common = [("channel_handle", channel), (GROUPS, groups), ("use_global_device_ids", unit)];
     let attrs: Vec<(&str, Attr)> = common.into_iter().chain(attrs.iter().copied()).collect();
     b.inferred(def, &[x], &attrs, regions)[0]

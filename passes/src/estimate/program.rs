@@ -182,7 +182,9 @@ impl Run<'_> {
     }
 
     fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
-        let device = |&d: &i64| d.max(0) as u64;
+        // Every replica stands on a slice of its own; what goes between slices is not modelled.
+        let partitions = func::num_partitions(self.program).max(1);
+        let device = |&d: &i64| d.rem_euclid(partitions) as u64;
         let kind = match collective.kind {
             Kind::AllGather => CollectiveKind::AllGather,
             Kind::AllReduce => CollectiveKind::AllReduce,
@@ -191,11 +193,17 @@ impl Run<'_> {
             Kind::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
             Kind::CollectivePermute => {
                 let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
-                let pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+                let mut pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+                pairs.sort_unstable();
+                pairs.dedup();
                 return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
             }
         };
-        let devices: Vec<u64> = collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
+        let mut devices: Vec<u64> = collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
+        if func::num_replicas(self.program) > 1 {
+            devices.sort_unstable();
+            devices.dedup();
+        }
         if devices.len() <= 1 {
             return 0.0;
         }

@@ -24,6 +24,11 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         // Without a mesh the per-device program is the global one.
         return unsign(program, main);
     };
+    if func::num_replicas(program) > 1 {
+        let message = "JAX's runtime takes partitions or replicas, not both";
+        let d = Diagnostic::error("partition", program.op(main).span, message);
+        return diagnostics.push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
+    }
     let (ins, outs) = (signature.arguments, signature.results);
     let Some(block) = func::block(program, main) else { return };
     let arguments = program.block_args(block).to_vec();

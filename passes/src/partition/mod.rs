@@ -3,7 +3,8 @@
 //! Assumes what `plan` leaves: every op computes its results' pieces from its operands' pieces, and every change of
 //! distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
 //! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`.
-//! Manual computations of all axes are inlined; loops and branches are partitioned inside.
+//! Manual computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the
+//! same program on partitions of its own: only the user's collectives reach across them.
 
 mod joint;
 mod manual;
@@ -12,11 +13,12 @@ mod position;
 mod reshard;
 mod signature;
 mod uneven;
+mod user;
 mod whole;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Block, Loc, Op, Program, Region, Ty, Value};
+use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::Localize;
 use dialect::op::Control;
@@ -36,12 +38,6 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         diagnostics.push(d.note("name the function to partition main"));
         return;
     };
-    if func::num_replicas(program) > 1 {
-        let span = program.op(main).span;
-        let d = Diagnostic::error("partition", span, "replicas and partitions together are not supported");
-        diagnostics.push(d.note("set mhlo.num_replicas = 1 and express the replicas as a mesh axis"));
-        return;
-    }
     let Some(block) = func::block(program, main) else { return };
     let Some((mesh_name, mesh)) = mesh::one_mesh(program, diagnostics) else { return };
     let partitions = func::num_partitions(program);
@@ -66,6 +62,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         mesh: &mesh,
         values: FxHashMap::default(),
         channel: 1,
+        manual: Vec::new(),
     };
     pass.channel = pass.first_channel(block);
     let input_types: Vec<Ty> = arguments.iter().map(|&v| pass.local_type(v)).collect();
@@ -130,6 +127,8 @@ struct Partition<'a> {
     /// Local values for global ones.
     values: FxHashMap<Value, Value>,
     channel: i64,
+    /// The manual axes of the manual computations around.
+    manual: Vec<Name>,
 }
 
 impl Partition<'_> {
@@ -217,6 +216,9 @@ impl Partition<'_> {
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
         if let Err(d) = whole::check(self.program, op, &self.shardings, self.mesh) {
+            return self.diagnostics.push(d);
+        }
+        if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
             return self.diagnostics.push(d);
         }
         let operands = match uneven::mask(self.program, ops, op, &operands, &self.shardings, self.mesh, positions) {
@@ -335,9 +337,14 @@ impl Partition<'_> {
         }
         let inside = self.program.block_ops(body).to_vec();
         let Some((&last, body_ops)) = inside.split_last() else { return };
+        let around = self.manual.len();
+        if let Some(manual) = sharding::ManualComputation::of(self.program.view(op)) {
+            self.manual.extend(manual.manual_axes);
+        }
         for &inner in body_ops {
             self.op_with_span(inner, ops, positions);
         }
+        self.manual.truncate(around);
         let returned = self.program.op(last).operands.clone();
         for (i, v) in returned.iter().enumerate() {
             if let Some(&local) = self.values.get(v)

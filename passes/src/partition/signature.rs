@@ -51,8 +51,8 @@ pub(super) fn finish(
     let kept = led_to(program, &[main]);
     let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
     program.set_block_ops(body, ops);
-    let partitions = func::num_partitions(program).max(mesh.devices());
-    func::set_grid(program, 1, partitions);
+    let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
+    func::set_grid(program, replicas, partitions);
     if let Some(name) = mesh_name {
         let text = program.mesh_text(mesh);
         let text = program.attr_str(&text);

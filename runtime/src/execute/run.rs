@@ -29,6 +29,8 @@ pub struct Executable {
     arguments: Vec<Layout>,
     results: Vec<Layout>,
     devices: usize,
+    /// Devices of one replica; replicas lie one after another.
+    partitions: usize,
 }
 
 /// The memory of all devices, and what has been put there.
@@ -51,7 +53,8 @@ impl Executable {
             .ok_or_else(|| bug("@main doesn't say its global types".to_owned()).note("run the pass partition before"))?;
         let main = func::function(&program, "main").ok_or_else(|| bug("there is no function @main".to_owned()))?;
         let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
-        let devices = func::num_partitions(&program).max(1) as usize;
+        let partitions = func::num_partitions(&program).max(1) as usize;
+        let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let mut lowered = lower(&program, block, devices)?;
         let arena_bytes = place(&mut lowered.slots);
         let engine = Engine::new().map_err(bug)?;
@@ -70,6 +73,7 @@ impl Executable {
             kernels,
             arena_bytes,
             devices,
+            partitions,
         })
     }
 
@@ -78,9 +82,14 @@ impl Executable {
         self.lowered.kernels.concat()
     }
 
-    /// Number of devices.
+    /// Number of devices, of all replicas together.
     pub fn devices(&self) -> usize {
         self.devices
+    }
+
+    /// Number of replicas.
+    pub fn replicas(&self) -> usize {
+        self.devices / self.partitions
     }
 
     /// Bytes of one device's arena.
@@ -118,8 +127,13 @@ impl Executable {
 }
 
 impl Session<'_> {
-    /// Cuts the global inputs and gives every device its pieces.
+    /// Cuts the global inputs and gives every device its pieces, the same in every replica.
     pub fn set_inputs(&self, inputs: &[Literal]) -> Result<(), String> {
+        (0..self.executable.replicas()).try_for_each(|replica| self.set_inputs_of(replica, inputs))
+    }
+
+    /// Cuts the global inputs of one replica and gives its devices their pieces.
+    pub fn set_inputs_of(&self, replica: usize, inputs: &[Literal]) -> Result<(), String> {
         let e = self.executable;
         if inputs.len() != e.arguments.len() {
             return Err(format!("the program takes {} arguments, {} are given", e.arguments.len(), inputs.len()));
@@ -129,8 +143,8 @@ impl Session<'_> {
                 return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
             }
             let slot = e.slot(e.lowered.arguments[i]);
-            for (device, arena) in self.arenas.iter().enumerate() {
-                arena.write(slot.offset, &layout.cut(input, device).dense_bytes());
+            for (partition, arena) in self.of(replica).iter().enumerate() {
+                arena.write(slot.offset, &layout.cut(input, partition).dense_bytes());
             }
         }
         Ok(())
@@ -165,15 +179,26 @@ impl Session<'_> {
         Err(Diagnostic::error("run", fault.span.unwrap_or_default(), message))
     }
 
-    /// Puts the devices' results together.
+    /// Puts the devices' results together, those of the first replica.
     pub fn results(&self) -> Vec<Literal> {
+        self.results_of(0)
+    }
+
+    /// Puts the results of one replica's devices together.
+    pub fn results_of(&self, replica: usize) -> Vec<Literal> {
         let e = self.executable;
         let result = |(i, layout): (usize, &Layout)| {
             let slot = e.slot(e.lowered.results[i]);
             let piece = |a: &Arena| Literal::from_bytes(slot.element, &slot.shape, a.read(slot.offset, slot.bytes));
-            layout.assemble(&self.arenas.iter().map(piece).collect::<Vec<_>>())
+            layout.assemble(&self.of(replica).iter().map(piece).collect::<Vec<_>>())
         };
         e.results.iter().enumerate().map(result).collect()
+    }
+
+    /// The memory of one replica's devices.
+    fn of(&self, replica: usize) -> &[Arena] {
+        let n = self.executable.partitions;
+        self.arenas.get(replica * n..(replica + 1) * n).unwrap_or_default()
     }
 }
 
@@ -243,8 +268,8 @@ impl Device<'_> {
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
             Step::DeviceId { kind, out } => {
-                let id = if *kind == External::PartitionId { self.device as u32 } else { 0 };
-                arena.write(self.slot(*out).offset, &id.to_le_bytes());
+                let id = if *kind == External::PartitionId { self.device % e.partitions } else { self.device / e.partitions };
+                arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
             }
             Step::While { condition, predicate, body } => loop {
                 self.steps(condition)?;

@@ -210,7 +210,7 @@ impl Context for Machine<'_> {
 
     fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         let outer = (self.replicas, self.partitions, self.lane);
-        (self.replicas, self.partitions) = (1, partitions);
+        self.partitions = partitions;
         let results = self.region(region, args, mask);
         (self.replicas, self.partitions, self.lane) = outer;
         results

@@ -46,7 +46,7 @@ fn named_mesh(program: &Program, mesh: &AttrData) -> Option<(Vec<String>, Mesh)>
             let AttrData::Array(axes) = get("axes")? else { return None };
             let axis = |&a: &Attr| Some((field(program, a, "name")?.as_str()?.to_owned(), field(program, a, "size")?.as_int()?));
             let ids = match get("device_ids") {
-                Some(AttrData::Dense(_, ids)) => Some(ids.to_ints()?.into()),
+                Some(AttrData::Dense(_, ids)) => Some(ids.to_ints()?),
                 Some(_) => return None,
                 None => None,
             };

@@ -221,15 +221,13 @@ impl OpDef for Manual {
         if cx.partitions() == devices {
             return lockstep(&manual, mesh, &groups, body, operands, mask, cx);
         }
-        if mask.len() != 1 {
-            let partitions = cx.partitions();
+        let partitions = cx.partitions();
+        if partitions != 1 {
             return Err(EvalError::new(format!("the mesh has {devices} devices, but {partitions} partitions run")));
         }
-        // Along the other axes all devices compute the same; the first stand for all, unless the body cuts further.
+        // Along the other axes all devices compute the same; the first stand for all.
         let first = groups.first().map(Vec::as_slice).unwrap_or_default();
-        let mut running: Mask = vec![cuts_further(op); devices];
-        first.iter().for_each(|&device| running[device] = true);
-        whole(&manual, mesh, first, body, operands, &running, cx)
+        whole(op, &manual, mesh, first, operands, mask, cx)
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -313,31 +311,46 @@ fn lockstep(
     Ok(out)
 }
 
-/// One lane holds the whole program's values: the body runs on `running` devices of its own, and what those of
-/// `group` hold is put together.
+/// One lane a replica holds the whole program's values: in each of `mask` the body runs on devices of its own, on all
+/// if it cuts further, and what those of `group` hold is put together.
 fn whole(
+    op: OpRef<'_>,
     manual: &ManualComputation<'_>,
     mesh: &Mesh,
     group: &[usize],
-    body: Region,
     operands: &[Lanes],
-    running: &Mask,
+    mask: &Mask,
     cx: &mut dyn Context,
 ) -> EvalResult<Vec<Lanes>> {
+    let devices = mesh.devices() as usize;
+    let mut running: Mask = vec![cuts_further(op); devices];
+    group.iter().for_each(|&device| running[device] = true);
+    let running = &running;
+    let all: Mask = mask.iter().flat_map(|&runs| running.iter().map(move |&r| runs && r)).collect();
     let mut args = Vec::with_capacity(operands.len());
     for (i, operand) in operands.iter().enumerate() {
-        let value = operand[0].as_ref().ok_or_else(|| EvalError::new("an operand has no value"))?;
-        let layout = manual.operand_layout(i, value, mesh)?;
-        let piece = |(device, &runs): (usize, &bool)| runs.then(|| layout.cut(value, device));
-        args.push(running.iter().enumerate().map(piece).collect());
+        let mut lanes: Lanes = vec![None; all.len()];
+        for (replica, _) in mask.iter().enumerate().filter(|m| *m.1) {
+            let value = operand[replica].as_ref().ok_or_else(|| EvalError::new("an operand has no value"))?;
+            let layout = manual.operand_layout(i, value, mesh)?;
+            for device in (0..devices).filter(|&d| running[d]) {
+                lanes[replica * devices + device] = Some(layout.cut(value, device));
+            }
+        }
+        args.push(lanes);
     }
-    let results = cx.isolated(running.len(), body, &args, running)?;
+    let results = cx.isolated(devices, region(op, 0)?, &args, &all)?;
     let mut out = Vec::with_capacity(results.len());
     for (i, result) in results.iter().enumerate() {
-        let held: Vec<(usize, &Literal)> = group.iter().filter_map(|&d| Some((d, result[d].as_ref()?))).collect();
-        let Some(&(_, any)) = held.first() else { return Err(EvalError::new("a result has no value")) };
-        let layout = manual.result_layout(i, any, mesh)?;
-        out.push(vec![Some(layout.assemble_held(held.iter().copied()))]);
+        let mut lanes: Lanes = vec![None; mask.len()];
+        for (replica, lane) in lanes.iter_mut().enumerate().filter(|l| mask[l.0]) {
+            let held = group.iter().filter_map(|&d| Some((d, result[replica * devices + d].as_ref()?)));
+            let held: Vec<(usize, &Literal)> = held.collect();
+            let Some(&(_, any)) = held.first() else { return Err(EvalError::new("a result has no value")) };
+            let layout = manual.result_layout(i, any, mesh)?;
+            *lane = Some(layout.assemble_held(held.iter().copied()));
+        }
+        out.push(lanes);
     }
     Ok(out)
 }

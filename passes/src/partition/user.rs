@@ -1,0 +1,31 @@
+//! The user's collectives, which know devices, in a program that doesn't.
+//!
+//! Along axes that are not manual the program speaks of whole values: which device holds what is the compiler's to choose.
+//! A collective may be between devices that differ in manual axes, or in the replica alone.
+
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::{Name, Op, Program};
+use dialect::sharding::{AxisRef, Mesh, digits, index};
+
+/// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones.
+pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
+    let view = program.view(op);
+    let Some(collective) = view.def().collective(view) else { return Ok(()) };
+    let mut positions = vec![0; mesh.devices() as usize];
+    for at in 0..positions.len() {
+        if let Some(position) = positions.get_mut(mesh.device_at(at) as usize) {
+            *position = at as i64;
+        }
+    }
+    for &(axis, _) in mesh.axes.iter().filter(|a| !manual.contains(&a.0)) {
+        let digits = digits(mesh, &[AxisRef::full(axis)]);
+        let place = |device: &i64| index(&digits, positions[device.rem_euclid(mesh.devices()) as usize]);
+        if collective.groups.iter().any(|group| group.windows(2).any(|w| place(&w[0]) != place(&w[1]))) {
+            let (name, axis) = (program.op_name(op), program.name_text(axis));
+            let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
+            let d = Diagnostic::error("partition", view.span(), message);
+            return Err(d.note("put it in a manual computation (shard_map) of the axis; without a channel it is between replicas"));
+        }
+    }
+    Ok(())
+}
