@@ -1,4 +1,4 @@
-//! Functions by who speaks of them: calls, compositions, custom calls.
+//! Functions, and what else has a name, by who speaks of them: calls, compositions, custom calls.
 
 use dialect::ir::{Attr, AttrData, Op, Program};
 use dialect::op::OpDef;
@@ -13,9 +13,10 @@ pub(crate) fn remove_unused_functions(program: &mut Program) {
     program.set_block_ops(program.body(), top.into_iter().filter(|op| kept.contains(op)).collect());
 }
 
-/// `roots` and the functions they lead to.
+/// `roots` and what they lead to by name.
 pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
-    let names: FxHashMap<&str, Op> = func::functions_by_name(program);
+    let top = program.block_ops(program.body()).iter();
+    let names: FxHashMap<&str, Op> = top.filter_map(|&op| Some((func::symbol(program, op)?, op))).collect();
     let mut live: FxHashSet<Op> = roots.iter().copied().collect();
     let mut stack = roots.to_vec();
     while let Some(op) = stack.pop() {
@@ -27,8 +28,8 @@ pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
                 program.walk(block, &mut see);
             }
         }
-        let functions = symbols.iter().filter_map(|name| names.get(name.as_str()).copied());
-        stack.extend(functions.filter(|&function| live.insert(function)));
+        let named = symbols.iter().filter_map(|name| names.get(name.as_str()).copied());
+        stack.extend(named.filter(|&op| live.insert(op)));
     }
     live
 }

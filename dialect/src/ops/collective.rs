@@ -112,10 +112,14 @@ fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut V
         Some(groups) => groups.check(op, labels, true, problems),
         // By axes of a mesh: one that isn't Shardy's is taken at its word.
         None if mesh_axes::is_mesh_groups(op, GROUPS) => {
-            if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh")
-                && !op.program.block_ops(op.program.body()).iter().any(|&o| func::symbol(op.program, o) == Some(mesh))
-            {
-                problems.push(Problem::new(format!("there is no mesh @{mesh}")).note("define it: sdy.mesh @mesh = <[\"x\"=2]>"));
+            if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh") {
+                let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
+                if !op.program.block_ops(op.program.body()).iter().any(there) {
+                    problems.push(Problem::new(format!("there is no mesh @{mesh}")).note("define it: sdy.mesh @mesh = <[\"x\"=2]>"));
+                } else if super::sharding::mesh_named(op.program, mesh).is_some() {
+                    let problem = Problem::new(format!("the groups are not along axes of @{mesh}"));
+                    problems.push(problem.note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"));
+                }
             }
         }
         None => problems.push(

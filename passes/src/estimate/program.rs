@@ -183,8 +183,9 @@ impl Run<'_> {
 
     fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
         // Every replica stands on a slice of its own; what goes between slices is not modelled.
+        let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
-        let device = |&d: &i64| d.rem_euclid(partitions) as u64;
+        let device = |&d: &i64| if replicas { d.rem_euclid(partitions) as u64 } else { d.max(0) as u64 };
         let kind = match collective.kind {
             Kind::AllGather => CollectiveKind::AllGather,
             Kind::AllReduce => CollectiveKind::AllReduce,
@@ -200,7 +201,7 @@ impl Run<'_> {
             }
         };
         let mut devices: Vec<u64> = collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
-        if func::num_replicas(self.program) > 1 {
+        if replicas {
             devices.sort_unstable();
             devices.dedup();
         }
