@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::eval::{EvalError, Lanes};
-use dialect::ir::{Program, TensorType};
+use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::signature::Signature;
@@ -39,6 +39,26 @@ pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Ve
     let signature = Signature::of(program)?;
     let types = |sides: &[dialect::signature::Side]| sides.iter().map(|s| s.global.clone()).collect();
     Some((types(&signature.arguments), types(&signature.results)))
+}
+
+/// An error at the first value of `@main` whose elements nobody here computes with, such as quantized ones.
+pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
+    let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else { return Ok(()) };
+    let unknown = |&value: &Value| match program.tensor_type(value).map(|t| t.element) {
+        Some(element @ ElementType::Other(name)) => Some((program.name_text(name), Quantized::of(program, element).is_some())),
+        _ => None,
+    };
+    let args = program.block_args(block).iter().map(|&arg| (arg, program.value_span(arg)));
+    let ops = program.ops_under(block).into_iter();
+    let results = ops.flat_map(|op| program.results(op).map(move |result| (result, program.op(op).span)));
+    let found = args.chain(results).find_map(|(value, span)| Some((span, unknown(&value)?)));
+    let Some((span, (text, quantized))) = found else { return Ok(()) };
+    let d = Diagnostic::error("run", span, format!("nothing here computes with elements of type {text}"));
+    Err(one(if quantized {
+        d.note("rewrite it over integers first: stablehlo-opt --stablehlo-legalize-quant-to-math")
+    } else {
+        d
+    }))
 }
 
 /// On how many replicas and partitions a per-device program runs.

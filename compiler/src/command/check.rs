@@ -6,7 +6,7 @@ use dialect::ops::func;
 use serde_json::json;
 
 use super::Common;
-use super::run::named;
+use super::run::{named, said};
 use crate::arrays;
 use crate::compare::{Mismatch, Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE};
@@ -53,6 +53,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let Some((types, _)) = execution::global_types(&mut device) else {
         return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
     };
+    said(session, &source, execution::runnable(&planned))?;
     let (replicas, _) = execution::grid(&device);
     let inputs = match &args.inputs {
         Some(path) => arrays::read(&planned, path, "arg", &types, replicas)?,
@@ -88,17 +89,6 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 fn mismatches(got: &[Vec<Literal>], want: &[Vec<Literal>]) -> Vec<Option<Mismatch>> {
     let pairs = got.iter().flatten().zip(want.iter().flatten());
     pairs.map(|(g, w)| compare(g, w, Tolerance::default())).collect()
-}
-
-/// Shows what went wrong, if something did.
-fn said<T>(session: &mut Session<'_>, source: &Source, result: Result<T, dialect::diagnostic::Diagnostics>) -> Result<T, Failure> {
-    match result {
-        Ok(value) => Ok(value),
-        Err(diagnostics) => {
-            session.report(source, &diagnostics)?;
-            Err(Failure::Said)
-        }
-    }
 }
 
 /// Which op is the first that differs: its place for JSON, and a sentence.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use dialect::literal::Literal;
 use serde_json::json;
@@ -13,6 +14,7 @@ use crate::compare::{Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE, Ran};
 use crate::pipeline::{self, Knobs, Stage, Watch};
 use crate::session::{Failure, Outcome, Session};
+use crate::source::Source;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,6 +84,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let Some((arguments, results)) = execution::global_types(&mut program) else {
         return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
     };
+    said(session, &source, execution::runnable(&program))?;
     check_devices(args, &program)?;
     let (replicas, _) = execution::grid(&program);
     let inputs = match &args.inputs {
@@ -94,13 +97,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let ran = match execution::run(program.clone(), &inputs, backend, calls, &args.devices) {
-        Ok(ran) => ran,
-        Err(diagnostics) => {
-            session.report(&source, &diagnostics)?;
-            return Err(Failure::Said);
-        }
-    };
+    let ran = said(session, &source, execution::run(program.clone(), &inputs, backend, calls, &args.devices))?;
     if let Some(path) = &args.outputs {
         arrays::write(path, "out", &ran.results)?;
     }
@@ -128,6 +125,17 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.print(&line)?;
     }
     if differs { Err(Failure::Said) } else { Ok(()) }
+}
+
+/// Shows what went wrong, if something did.
+pub(crate) fn said<T>(session: &mut Session<'_>, source: &Source, result: Result<T, Diagnostics>) -> Result<T, Failure> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(diagnostics) => {
+            session.report(source, &diagnostics)?;
+            Err(Failure::Said)
+        }
+    }
 }
 
 /// All replicas' results: `result 0`, with several replicas `result 0 of replica 1`.
