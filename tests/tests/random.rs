@@ -1,5 +1,5 @@
 //! Random programs over random meshes and shardings give on all devices together what they give as they stand, planned
-//! greedily and in full.
+//! greedily and in full, and as two replicas with other inputs each.
 //!
 //! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script (`oracles/random_programs.py`).
 
@@ -56,7 +56,7 @@ fn random_programs_mean_the_same_in_pieces() {
         Err(_) if !oracles => return eprintln!("skipped: no python3"),
         Err(error) => panic!("python3: {error}"),
     }
-    let (mut faults, mut evaluated) = (Vec::new(), 0);
+    let (mut faults, mut evaluated, mut replicated) = (Vec::new(), 0, 0);
     for seed in from..to {
         let program = folder.join(format!("{seed}.mlir"));
         let text = std::fs::read_to_string(&program).unwrap();
@@ -67,7 +67,16 @@ fn random_programs_mean_the_same_in_pieces() {
         for plan in ["full", "greedy"] {
             faults.extend(fault(&program, plan, &mut evaluated).map(|f| format!("{} --plan {plan}: {f}", program.display())));
         }
+        // Groups that name devices name those of one replica.
+        if seed % 3 == 0 && !text.contains("replica_groups") && !text.contains("source_target_pairs") {
+            let two = text.replacen("module {", "module attributes {mhlo.num_replicas = 2 : i32} {", 1);
+            assert_ne!(two, text, "the program of seed {seed} doesn't begin with a module");
+            let program = folder.join(format!("{seed}_replicas.mlir"));
+            std::fs::write(&program, two).unwrap();
+            faults.extend(fault(&program, "full", &mut replicated).map(|f| format!("{}: {f}", program.display())));
+        }
     }
     assert!(faults.is_empty(), "{} of {count} programs: {}", faults.len(), faults.join("\n"));
+    assert!(replicated >= count / 6, "only {replicated} of {count} programs could be evaluated as two replicas");
     assert!(evaluated >= count, "only {evaluated} of {count} programs could be evaluated under both plans");
 }
