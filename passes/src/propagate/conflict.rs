@@ -95,7 +95,8 @@ fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
                 }
                 let per_dim = per_dim.iter().map(|axes| axes.iter().copied().collect()).collect();
                 let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
-                let made = new_op(engine, program, "sdy.all_gather", source, attr, out, Place::Before(node));
+                let (name, place) = ("sdy.all_gather", Place::Before(node));
+                let made = new_op(engine, program, name, source, attr, ReductionKind::Sum, out, place);
                 let Some(gather) = made else { continue };
                 let gathered = engine.graph.result(gather, 0);
                 engine.graph.replace_uses(result, gathered, |_, _| true);
@@ -121,24 +122,20 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Makes what flows through an op with regions as unreduced as where it flows to.
+/// Makes what flows through an op with regions as unreduced as where it flows to: its results in order, then its
+/// arguments, whose edges were hung the other way round.
 fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
-    for results in [true, false] {
-        for &edge in edges {
-            let data = &engine.graph.edges[edge];
-            if data.of_result != results {
-                continue;
-            }
-            let owner = Val(data.owner.index() as u32);
-            let target = match (engine.manual.get(&node), results) {
-                (Some(manual), true) => manual.outputs.get(data.index).map(|s| manual.without_manual(s)),
-                (Some(manual), false) => manual.inputs.get(data.index).cloned(),
-                (None, _) => engine.sharding(owner).cloned(),
-            };
-            for u in data.sources.clone() {
-                let place = engine.graph.after(engine.graph.value_of_use(u));
-                carry_unreduced(engine, program, u, target.as_ref(), place);
-            }
+    for &edge in edges.iter().rev() {
+        let data = &engine.graph.edges[edge];
+        let owner = Val(data.owner.index() as u32);
+        let target = match (engine.manual.get(&node), data.of_result) {
+            (Some(manual), true) => manual.outputs.get(data.index).map(|s| manual.without_manual(s)),
+            (Some(manual), false) => manual.inputs.get(data.index).cloned(),
+            (None, _) => engine.sharding(owner).cloned(),
+        };
+        for u in data.sources.clone() {
+            let place = engine.graph.after(engine.graph.value_of_use(u));
+            carry_unreduced(engine, program, u, target.as_ref(), place);
         }
     }
 }
@@ -369,8 +366,9 @@ fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axi
     if axes.is_empty() {
         return;
     }
+    let kind = own.kind;
     let new = Sharding { unreduced: difference(&own.unreduced, &axes), ..own };
-    if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, new, place) {
+    if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, kind, new, place) {
         engine.graph.set_use(u, engine.graph.result(made, 0));
     }
 }
@@ -422,14 +420,14 @@ fn make_unreduced(
         sort_and_merge(&mut unreduced);
         let new = Sharding { unreduced, ..between };
         let name = "sdy.replicated_to_unreduced";
-        let made = new_collective(engine, program, name, chain.value, &replicated, new, chain.place)?;
+        let made = new_collective(engine, program, name, chain.value, &replicated, target.kind, new, chain.place)?;
         chain.follow(engine, made);
     }
     if !sharded.is_empty() {
         let per_dim = from_shards.iter().map(|axes| engine.meshes.axes(own.mesh, axes)).collect();
         let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
         let name = "sdy.sharded_to_unreduced";
-        let made = new_op(engine, program, name, chain.value, attr, target.clone(), chain.place)?;
+        let made = new_op(engine, program, name, chain.value, attr, target.kind, target.clone(), chain.place)?;
         chain.follow(engine, made);
     }
     Some(chain.value)
@@ -451,12 +449,12 @@ impl Chain {
 }
 
 /// Where results stay unreduced along some of the axes their reduction is cut along, they are combined along the
-/// others.
+/// others; what the user ruled is left alone.
 fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     if engine.graph.node(node).erased || engine.graph.node(node).role.kind == Kind::Reshard {
         return;
     }
-    let Some(id) = engine.graph.node(node).rule else { return };
+    let Some(id) = engine.graph.node(node).rule.filter(|&id| !engine.rules.get(id).custom) else { return };
     let Some(first) = engine.graph.results(node).next() else { return };
     let Some(kept) = engine.sharding(first).map(|s| s.unreduced.clone()).filter(|u| !u.is_empty()) else { return };
     let rule = engine.rules.get(id).clone();
@@ -472,9 +470,13 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
         return;
     }
     sort_and_merge(&mut axes);
+    // Not as the parts that stay combine, as Shardy has it: a sum whose parts are left to a maximum is a sum.
+    let op = engine.graph.op(node).map(|op| program.view(op));
+    let kind = op.and_then(|view| view.def().reduction(view)).unwrap_or_default();
+    let place = Place::After(node);
     for value in engine.graph.results(node) {
         let Some(own) = engine.sharding(value).cloned() else { continue };
-        if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, own, Place::After(node)) {
+        if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, kind, own, place) {
             let result = engine.graph.result(made, 0);
             engine.graph.replace_uses(value, result, |graph, u| graph.user(u) != made);
         }
@@ -488,11 +490,12 @@ fn new_collective(
     name: &'static str,
     input: Val,
     axes: &[Axis],
+    kind: ReductionKind,
     out: Sharding,
     place: Place,
 ) -> Option<Node> {
     let attr = program.intern_attr(AttrData::Axes(engine.meshes.axes(out.mesh, axes)));
-    new_op(engine, program, name, input, attr, out, place)
+    new_op(engine, program, name, input, attr, kind, out, place)
 }
 
 fn new_op(
@@ -501,11 +504,11 @@ fn new_op(
     name: &'static str,
     input: Val,
     axes: dialect::ir::Attr,
+    kind: ReductionKind,
     mut out: Sharding,
     place: Place,
 ) -> Option<Node> {
     let def = Registry::standard().get(name)?;
-    let kind = engine.sharding(input).filter(|s| !s.unreduced.is_empty()).map_or(out.kind, |s| s.kind);
     if out.unreduced.is_empty() {
         out.kind = ReductionKind::Sum;
     }
@@ -516,7 +519,7 @@ fn new_op(
     };
     let written = program.intern_attr(AttrData::Sharding(engine.meshes.write(&out)));
     let mut attrs = vec![(program.name(key), axes), (program.name("out_sharding"), written)];
-    if kind != ReductionKind::Sum && name != "sdy.all_gather" {
+    if kind != ReductionKind::Sum {
         let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
         let number = program.intern_attr(AttrData::Int(kind as i64, ty));
         attrs.push((program.name("reduction_op"), number));
