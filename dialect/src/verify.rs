@@ -21,8 +21,7 @@
 //! computations: the mesh exists; as many dimensions as the tensor has, none for what isn't a tensor or for one
 //! device alone; axes exist; none is used twice, whole or in overlapping parts; parts divide their axis, are not all
 //! of it, and neighbors that are one part are written as one; replicated and unreduced axes follow the mesh's order;
-//! a closed empty dimension has no priority; dimensions of size 0 aren't cut; no axis is manual around the op; as
-//! many shardings as values.
+//! a closed empty dimension has no priority; no axis is manual around the op; as many shardings as values.
 //!
 //! Manual computations: one mesh; manual axes exist, once, and not manual around it; they stand before the others in
 //! each dimension and divide it; the body's types are those of the pieces. Shardy's collectives: `out_sharding` is

@@ -184,12 +184,6 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error("sharding", place.fallback, message);
                 self.push(d.note("open it with ?, give it an axis, or remove the priority"));
             }
-            let pieces = |a: &AxisRef| a.sub.map_or(mesh.axis_size(a.name).unwrap_or(1), |s| s.size);
-            if tensor.shape.get(d) == Some(&0) && dim.axes.iter().any(|a| pieces(a) > 1) {
-                let message = format!("dimension {d} of size 0 is cut");
-                let d = Diagnostic::error("sharding", place.fallback, message);
-                self.push(d.note("leave dimensions of size 0 whole"));
-            }
         }
         self.axes(sharding, mesh, place);
         self.bound_axes(sharding, place);
