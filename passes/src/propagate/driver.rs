@@ -230,7 +230,16 @@ impl Engine {
         }
     }
 
+    /// Takes out a node, what is inside it first and the last first. Whoever made what one of them read comes next.
     fn erase_dead(&mut self, program: &Program, node: Node, worklist: &mut Worklist) {
+        let regions = self.graph.op(node).map(|op| &program.op(op).regions[..]).unwrap_or_default();
+        for &block in regions.iter().flat_map(|&r| program.region_blocks(r)).rev() {
+            while let inner = self.graph.last(block)
+                && inner.is_some()
+            {
+                self.erase_dead(program, inner, worklist);
+            }
+        }
         for value in self.graph.operands(node) {
             let def = self.graph.def(value);
             let mut others: SmallVec<[Node; 2]> = SmallVec::new();
