@@ -25,20 +25,17 @@ impl Renaming {
 impl Program {
     /// A copy of `op` that stands nowhere yet; its results are renamed for what is copied next.
     pub fn clone_op(&mut self, op: Op, renaming: &mut Renaming) -> Op {
-        let data = self.op(op).clone();
-        let operands: Vec<Value> = data.operands.iter().map(|&v| renaming.value(v)).collect();
-        let regions: Vec<Region> = data.regions.iter().map(|&r| self.clone_region(r, renaming)).collect();
-        let types: Vec<_> = self.results(op).map(|v| self.value_type(v)).collect();
-        let loc = self.called_from(data.loc, renaming.call_site);
-        let name = self.name_text(data.name).to_owned();
-        let copy = self.new_op(data.def, &name, &operands, &types, &data.attrs, &regions, loc);
-        for (i, old) in self.results(op).enumerate() {
-            let new = self.result(copy, i);
-            self.values[new.index()].span = self.value_span(old);
+        let mut regions = self.op(op).regions.clone();
+        regions.iter_mut().for_each(|r| *r = self.clone_region(*r, renaming));
+        let loc = self.called_from(self.op(op).loc, renaming.call_site);
+        let copy = self.copy_op(op);
+        for (old, new) in self.results(op).zip(self.results(copy)) {
+            self.values[new.index()].loc = loc;
             renaming.values.insert(old, new);
         }
-        let to = self.op_mut(copy);
-        (to.span, to.operand_spans, to.text_span) = (data.span, data.operand_spans, data.text_span);
+        let data = self.op_mut(copy);
+        data.operands.iter_mut().for_each(|v| *v = renaming.value(*v));
+        (data.regions, data.loc) = (regions, loc);
         copy
     }
 

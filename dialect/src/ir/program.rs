@@ -260,6 +260,20 @@ impl Program {
         op
     }
 
+    /// The same op again, with results of its own, over the same operands and regions; it stands nowhere yet.
+    pub fn copy_op(&mut self, op: Op) -> Op {
+        let copy = Op(self.ops.len() as u32);
+        let mut data = self.ops[op.index()].clone();
+        let results = data.first_result as usize..(data.first_result + data.result_count) as usize;
+        data.first_result = self.values.len() as u32;
+        self.values.extend_from_within(results);
+        for (i, value) in self.values[data.first_result as usize..].iter_mut().enumerate() {
+            value.source = ValueSource::Result(copy, i as u32);
+        }
+        self.ops.push(data);
+        copy
+    }
+
     /// Appends an op to a block.
     pub fn append(&mut self, block: Block, op: Op) {
         self.blocks[block.index()].ops.push(op);

@@ -4,9 +4,10 @@
 //! have nothing to do with each other, and a sharding that reached one would reach the other through it.
 //! Source: Shardy, `constant-or-scalar-splitter`, `constant-or-scalar-merger`.
 
-use dialect::ir::{Attr, Block, Name, Op, Program, Ty, Value};
+use dialect::ir::{Block, Program};
 use dialect::op::Constancy;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::graph::{Graph, Node, Place, Val};
 use super::role::Kind;
@@ -15,10 +16,11 @@ use super::role::Kind;
 /// computation by itself.
 pub fn split(graph: &mut Graph, program: &mut Program) {
     let mut variable = FxHashSet::default();
+    let mut found = Vec::new();
     for node in graph.postorder(program, program.body()) {
         let op = graph.op(node).filter(|_| matches!(graph.node(node).role.kind, Kind::Named | Kind::Function));
         if let Some(block) = op.and_then(|op| program.region_block(op, 0))
-            && split_block(graph, program, block, &variable)
+            && split_block(graph, program, block, &variable, &mut found)
         {
             variable.insert(node);
         }
@@ -32,13 +34,19 @@ enum Found {
     Expansion,
 }
 
-/// Whether the block holds more than constants would make constant.
-fn split_block(graph: &mut Graph, program: &mut Program, block: Block, variable: &FxHashSet<Node>) -> bool {
+/// Whether the block holds more than constants would make constant. `found` is what is known of nodes by number.
+fn split_block(
+    graph: &mut Graph,
+    program: &mut Program,
+    block: Block,
+    variable: &FxHashSet<Node>,
+    found: &mut Vec<Found>,
+) -> bool {
     let mut nodes = Vec::new();
     collect_outside_named(graph, program, block, &mut nodes);
     let mut is_variable = false;
-    let mut found = vec![Found::Variable; graph.nodes.len()];
-    let (mut constants, mut expansions) = (Vec::new(), Vec::new());
+    found.resize(graph.nodes.len(), Found::Variable);
+    let (mut constants, mut expansions, mut copies) = (Vec::new(), Vec::new(), FxHashMap::default());
     for node in nodes {
         let role = graph.node(node).role;
         if role.kind == Kind::Group {
@@ -72,8 +80,9 @@ fn split_block(graph: &mut Graph, program: &mut Program, block: Block, variable:
                     let value = graph.value_of_use(u);
                     let def = graph.def(value);
                     if def.is_some() && found.get(def.index()).is_some_and(|&f| f != Found::Variable) {
-                        let copy = copy_computation(graph, program, value);
-                        graph.set_use(u, copy);
+                        copies.clear();
+                        copy_into(graph, program, value, &mut copies);
+                        graph.set_use(u, copies.get(&value).copied().unwrap_or(value));
                     }
                 }
             }
@@ -100,16 +109,10 @@ fn collect_outside_named(graph: &Graph, program: &Program, block: Block, out: &m
     }
 }
 
-/// A copy of what makes `value`, all the way down to the constants; scalars, which are never cut, are shared.
-fn copy_computation(graph: &mut Graph, program: &mut Program, value: Val) -> Val {
-    let mut copies = FxHashMap::default();
-    copy_into(graph, program, value, &mut copies);
-    copies.get(&value).copied().unwrap_or(value)
-}
-
+/// Copies what makes `value`, all the way down to the constants; scalars, which are never cut, are shared.
 fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut FxHashMap<Val, Val>) {
     // Depth first without recursion: constants can be chained by the thousand.
-    let mut stack = vec![(value, false)];
+    let mut stack: SmallVec<[(Val, bool); 8]> = smallvec![(value, false)];
     while let Some((value, operands_done)) = stack.pop() {
         let node = graph.def(value);
         if graph.is_scalar(value) || copies.contains_key(&value) || !node.is_some() {
@@ -117,8 +120,7 @@ fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut 
         }
         if !operands_done {
             stack.push((value, true));
-            let operands: Vec<Val> = graph.operands(node).collect();
-            stack.extend(operands.into_iter().rev().map(|v| (v, false)));
+            stack.extend(graph.operands(node).rev().map(|v| (v, false)));
             continue;
         }
         copy_node(graph, program, node, Place::Before(node), copies);
@@ -129,8 +131,8 @@ fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut 
 /// A copy of a node with everything inside it.
 fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place, copies: &mut FxHashMap<Val, Val>) {
     let Some(op) = graph.op(node) else { return };
-    let operands: Vec<Val> = graph.operands(node).map(|v| copies.get(&v).copied().unwrap_or(v)).collect();
-    let copy = copy_op(program, op);
+    let operands: SmallVec<[Val; 4]> = graph.operands(node).map(|v| copies.get(&v).copied().unwrap_or(v)).collect();
+    let copy = program.copy_op(op);
     let new = graph.insert_op(program, copy, &operands, place);
     let keep_sharding = |graph: &mut Graph, old: Val, new: Val| {
         let slot = graph.slot(new);
@@ -140,10 +142,10 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
         copies.insert(old, new);
         keep_sharding(graph, old, new);
     }
-    let mut regions = Vec::new();
-    for region in program.op(op).regions.clone() {
+    let mut regions = program.op(op).regions.clone();
+    for region in &mut regions {
         let mut blocks = Vec::new();
-        for block in program.region_blocks(region).to_vec() {
+        for block in program.region_blocks(*region).to_vec() {
             let inner = program.new_block();
             graph.add_block(program, inner, new);
             for arg in program.block_args(block).to_vec() {
@@ -176,42 +178,33 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
             program.set_block_ops(inner, ops);
             blocks.push(inner);
         }
-        regions.push(program.new_region(&blocks));
+        *region = program.new_region(&blocks);
     }
-    program.op_mut(copy).regions = regions.into_iter().collect();
+    program.op_mut(copy).regions = regions;
 }
 
 /// The group memberships of a copied value.
 fn copy_groups(graph: &mut Graph, program: &mut Program, value: Val, copies: &FxHashMap<Val, Val>, before: Node) {
+    if !graph.has(Kind::Group) {
+        return;
+    }
     let users: Vec<Node> = graph.uses(value).map(|u| graph.user(u)).collect();
     for user in users {
         if graph.node(user).role.kind == Kind::Group
             && let (Some(op), Some(&copy)) = (graph.op(user), copies.get(&value))
         {
-            let group = copy_op(program, op);
+            let group = program.copy_op(op);
             graph.insert_op(program, group, &[copy], Place::Before(before));
         }
     }
 }
 
-/// The same op again, over the same regions until it gets its own.
-fn copy_op(program: &mut Program, op: Op) -> Op {
-    let data = program.op(op).clone();
-    let name = program.op_name(op).to_owned();
-    let types: Vec<Ty> = program.results(op).map(|r| program.value_type(r)).collect();
-    let attrs: Vec<(Name, Attr)> = data.attrs.to_vec();
-    let operands: Vec<Value> = data.operands.to_vec();
-    let copy = program.new_op(data.def, &name, &operands, &types, &attrs, &data.regions, data.loc);
-    program.op_mut(copy).span = data.span;
-    copy
-}
-
 fn erase_unused(graph: &mut Graph, program: &Program, node: Node) {
-    let users: Vec<Node> =
-        graph.results(node).flat_map(|r| graph.uses(r).map(|u| graph.user(u)).collect::<Vec<_>>()).collect();
-    if users.iter().any(|&u| graph.node(u).role.kind != Kind::Group) {
+    let users = graph.results(node).flat_map(|r| graph.uses(r)).map(|u| graph.user(u));
+    if users.clone().any(|u| graph.node(u).role.kind != Kind::Group) {
         return;
     }
+    let users: Vec<Node> = users.collect();
     for user in users {
         graph.erase(program, user);
     }
@@ -221,39 +214,38 @@ fn erase_unused(graph: &mut Graph, program: &Program, node: Node) {
 /// Merges constants and broadcasts of scalars that stand in one region and are the same in every attribute.
 /// `sharding_of` tells what will be written of their shardings.
 pub fn merge(graph: &mut Graph, program: &Program) {
-    let mut known: FxHashMap<Vec<u32>, Node> = FxHashMap::default();
-    {
-        for node in graph.postorder(program, program.body()) {
-            let role = graph.node(node).role;
-            let mergeable = match role.constancy {
-                Constancy::Source => graph.operands(node).len() == 0 && is_literal(graph, program, node),
-                Constancy::Broadcast => {
-                    graph.operands(node).len() == 1 && graph.operands(node).all(|v| graph.is_scalar(v))
+    let mut known: FxHashMap<Box<[u32]>, Node> = FxHashMap::default();
+    let mut key = Vec::new();
+    let sharding = program.find_name("sdy.sharding");
+    for node in graph.postorder(program, program.body()) {
+        let role = graph.node(node).role;
+        let mergeable = match role.constancy {
+            Constancy::Source => graph.operands(node).len() == 0 && is_literal(graph, program, node),
+            Constancy::Broadcast => graph.operands(node).len() == 1 && graph.operands(node).all(|v| graph.is_scalar(v)),
+            _ => false,
+        };
+        let Some(op) = graph.op(node).filter(|_| mergeable) else {
+            continue;
+        };
+        let data = program.op(op);
+        key.clear();
+        key.extend([data.name.index() as u32, graph.block(node).index() as u32]);
+        key.extend(graph.operands(node).map(|v| v.0));
+        for result in graph.results(node) {
+            key.push(program.value_type(graph.program_value(result)).index() as u32);
+            key.push(graph.sharding(result).0);
+        }
+        let attrs = data.attrs.iter().filter(|a| Some(a.0) != sharding);
+        attrs.for_each(|a| key.extend([a.0.index() as u32, a.1.index() as u32]));
+        match known.get(key.as_slice()) {
+            Some(&first) => {
+                for (old, new) in graph.results(node).zip(graph.results(first)) {
+                    graph.replace_uses(old, new, |_, _| true);
                 }
-                _ => false,
-            };
-            let Some(op) = graph.op(node).filter(|_| mergeable) else {
-                continue;
-            };
-            let data = program.op(op);
-            let mut key = vec![data.name.index() as u32, graph.block(node).index() as u32];
-            key.extend(graph.operands(node).map(|v| v.0));
-            for result in graph.results(node) {
-                key.push(program.value_type(graph.program_value(result)).index() as u32);
-                key.push(graph.sharding(result).0);
+                graph.erase(program, node);
             }
-            let attrs = data.attrs.iter().filter(|a| program.name_text(a.0) != "sdy.sharding");
-            key.extend(attrs.flat_map(|a| [a.0.index() as u32, a.1.index() as u32]));
-            match known.get(&key) {
-                Some(&first) => {
-                    for (old, new) in graph.results(node).zip(graph.results(first)) {
-                        graph.replace_uses(old, new, |_, _| true);
-                    }
-                    graph.erase(program, node);
-                }
-                None => {
-                    known.insert(key, node);
-                }
+            None => {
+                known.insert(key.as_slice().into(), node);
             }
         }
     }

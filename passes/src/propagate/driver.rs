@@ -136,19 +136,27 @@ impl Engine {
         if directions == Directions::all(Direction::None) {
             return;
         }
-        let results = self.graph.results(node);
-        let values: SmallVec<[Val; 4]> = self.graph.operands(node).chain(results).collect();
-        let shardings: SmallVec<[ShardingId; 4]> = values.iter().map(|&v| self.graph.sharding(v)).collect();
         let conservative = self.conservative && !matches!(role.kind, Kind::Barrier(_));
         let kind = StepKind { directions, elementwise: role.elementwise, conservative };
-        for (t, new) in self.step(rule, kind, &shardings) {
-            let slots: SmallVec<[Slot; 4]> = match self.origins {
-                Some(_) => values.iter().map(|&v| self.graph.slot(v)).collect(),
-                None => SmallVec::new(),
-            };
-            self.record_origins(node, &slots, &shardings, t as usize, new);
-            self.update(node, values[t as usize], new, worklist);
+        let mut shardings = std::mem::take(&mut self.scratch);
+        shardings.clear();
+        for u in self.graph.operand_uses(node) {
+            shardings.push(self.graph.sharding(self.graph.value_of_use(u)));
         }
+        for result in self.graph.results(node) {
+            shardings.push(self.graph.sharding(result));
+        }
+        for (t, new) in self.step(rule, kind, &shardings) {
+            if self.origins.is_some() {
+                let slots: Vec<Slot> = self.graph.tensors(node).map(|v| self.graph.slot(v)).collect();
+                self.record_origins(node, &slots, &shardings, t as usize, new);
+            }
+            let value = self.graph.tensors(node).nth(t as usize);
+            if let Some(value) = value {
+                self.update(node, value, new, worklist);
+            }
+        }
+        self.scratch = shardings;
     }
 
     /// An edge ties its sources to the one sharding of its targets, which for manual computations gains or loses the

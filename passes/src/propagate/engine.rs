@@ -88,6 +88,8 @@ pub struct Engine {
     pub origins: Option<Origins>,
     /// All nodes from top to bottom, once known.
     pub order: Vec<Node>,
+    /// The shardings of the node being visited.
+    pub scratch: Vec<ShardingId>,
     memo: FxHashMap<Box<[u32]>, (u32, u32)>,
     updates: Vec<Update>,
     key: Vec<u32>,
@@ -123,6 +125,7 @@ impl Engine {
             first_round: 0,
             origins: None,
             order: Vec::new(),
+            scratch: Vec::new(),
             memo: FxHashMap::default(),
             updates: Vec::new(),
             key: Vec::new(),

@@ -3,7 +3,7 @@
 //! `unflatten-call-graph`, `insert-func-call-reshards`.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Ty};
-use dialect::op::{OpDef, Registry};
+use dialect::op::OpDef;
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -103,7 +103,7 @@ fn outline_one(
     let inputs: Vec<Ty> = program.block_args(block).iter().map(|&a| program.value_type(a)).collect();
     let outputs: Vec<Ty> = program.results(op).map(|r| program.value_type(r)).collect();
     let region = program.op(op).regions[0];
-    let (def, loc) = (Registry::standard().get("func.func")?, program.op(op).loc);
+    let (def, loc) = (&func::FUNC, program.op(op).loc);
     let name = program.attr_str(&symbol);
     let visibility = program.attr_str("private");
     let attrs = [("sym_name", name), ("sym_visibility", visibility)].map(|(k, a)| (program.name(k), a));
@@ -228,9 +228,9 @@ fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap
     }
     let mut dead: Vec<Node> = private.into_iter().filter(|f| !live.contains(f)).collect();
     dead.sort_unstable();
+    let ops: FxHashSet<Op> = dead.iter().filter_map(|&f| engine.graph.op(f)).collect();
+    engine.functions.retain(|f| !ops.contains(&f.function));
     for function in dead {
-        let op = engine.graph.op(function);
-        engine.functions.retain(|f| Some(f.function) != op);
         engine.graph.erase(program, function);
     }
 }

@@ -5,7 +5,7 @@
 //! `manual-axes-cleanup`.
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::{AttrData, Loc, Op, Program, TypeData};
+use dialect::ir::{AttrData, Loc, Name, Op, Program, TypeData};
 use dialect::op::Registry;
 use dialect::ops::func;
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
@@ -129,6 +129,9 @@ impl Reader<'_> {
         };
         for op in nodes.iter().filter_map(|&n| self.engine.graph.op(n)) {
             let view = self.program.view(op);
+            if self.program.op(op).attrs.is_empty() {
+                continue;
+            }
             for name in HOLDERS {
                 match view.attr(name) {
                     Some(AttrData::Sharding(s)) => see(s),
@@ -286,6 +289,17 @@ pub fn find_others(engine: &mut Engine, program: &Program) {
     }
 }
 
+/// Rules found so far.
+#[derive(Default)]
+struct KnownRules {
+    /// By what they depend on.
+    rules: FxHashMap<Box<[u32]>, Option<RuleId>>,
+    /// What the rule looked for depends on.
+    key: Vec<u32>,
+    /// The attribute that no rule depends on.
+    sharding: Option<Name>,
+}
+
 impl Engine {
     /// The rule that ties `sources` values to one of the same shape.
     pub fn identity_rule(&mut self, program: &Program, value: Val, sources: usize) -> Option<RuleId> {
@@ -295,8 +309,7 @@ impl Engine {
 
     /// Finds the rule of every node.
     pub fn find_rules(&mut self, program: &Program) {
-        let mut known = FxHashMap::default();
-        let mut key = Vec::new();
+        let mut known = KnownRules { sharding: program.find_name("sdy.sharding"), ..KnownRules::default() };
         for i in 0..self.graph.nodes.len() {
             let node = Node(i as u32);
             let data = self.graph.node(node);
@@ -304,7 +317,7 @@ impl Engine {
                 continue;
             }
             let rule = match data.role.kind {
-                Kind::Plain | Kind::Reshard => self.rule_of(program, node, &mut known, &mut key),
+                Kind::Plain | Kind::Reshard => self.rule_of(program, node, &mut known),
                 Kind::Constraint | Kind::Barrier(_) => {
                     let result = self.graph.result(node, 0);
                     self.identity_rule(program, result, 1)
@@ -317,24 +330,19 @@ impl Engine {
 
     /// An op's rule, looked up by what it depends on: name, attributes and types, unless the op says it depends on
     /// more.
-    fn rule_of(
-        &mut self,
-        program: &Program,
-        node: Node,
-        known: &mut FxHashMap<Vec<u32>, Option<RuleId>>,
-        key: &mut Vec<u32>,
-    ) -> Option<RuleId> {
+    fn rule_of(&mut self, program: &Program, node: Node, known: &mut KnownRules) -> Option<RuleId> {
         let op = self.graph.op(node)?;
         let data = program.op(op);
         let local = data.regions.is_empty() && !data.def.rule_reads_operands();
         if local {
+            let key = &mut known.key;
             key.clear();
             key.extend([data.name.index() as u32, data.operands.len() as u32]);
-            let types = data.operands.iter().copied().chain(program.results(op)).map(|v| program.value_type(v));
-            key.extend(types.map(|t| t.index() as u32));
-            let attrs = data.attrs.iter().filter(|a| program.name_text(a.0) != "sdy.sharding");
-            key.extend(attrs.flat_map(|a| [a.0.index() as u32, a.1.index() as u32]));
-            if let Some(&rule) = known.get(key.as_slice()) {
+            let values = data.operands.iter().copied().chain(program.results(op));
+            values.for_each(|v| key.push(program.value_type(v).index() as u32));
+            let attrs = data.attrs.iter().filter(|a| Some(a.0) != known.sharding);
+            attrs.for_each(|a| key.extend([a.0.index() as u32, a.1.index() as u32]));
+            if let Some(&rule) = known.rules.get(key.as_slice()) {
                 return rule;
             }
         }
@@ -354,7 +362,7 @@ impl Engine {
         });
         let rule = rule.map(|r| self.rules.intern(r));
         if local {
-            known.insert(key.clone(), rule);
+            known.rules.insert(known.key.as_slice().into(), rule);
         }
         rule
     }

@@ -3,11 +3,12 @@
 //! Edges sink into their ops, constraints become reshards, groups go, shardings of arguments, results and manual
 //! computations are made to divide, every sharding is closed. Source: Shardy, `addExportPipeline`.
 
-use dialect::ir::{AttrData, Op, Program, Value};
+use dialect::ir::{Attr, AttrData, Op, Program, Value};
 use dialect::op::Registry;
 use dialect::ops::func;
-use dialect::sharding::{Reshard, TensorSharding};
-use rustc_hash::FxHashSet;
+use dialect::sharding::Reshard;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::axis::{Axes, Axis, size_of};
 use super::engine::Engine;
@@ -30,22 +31,23 @@ pub fn finish(engine: &mut Engine, program: &mut Program) {
 pub fn write(engine: &mut Engine, program: &mut Program) {
     let mut nodes = Vec::new();
     engine.graph.preorder(program, program.body(), &mut |node| nodes.push(node));
+    let mut written = FxHashMap::default();
     for node in nodes {
         if let Some(op) = engine.graph.op(node) {
-            write_node(engine, program, node, op);
+            write_node(engine, program, node, op, &mut written);
         }
     }
     engine.graph.write_back(program);
 }
 
 /// The shardings of several values that are written together: if any has one, the others get `whole` ones.
-pub fn together(engine: &mut Engine, values: &[Val], open: bool) -> Option<Vec<ShardingId>> {
-    let ids: Vec<ShardingId> = values.iter().map(|&v| engine.graph.sharding(v)).collect();
-    let mesh = ids.iter().find_map(|&id| engine.shardings.get(id))?.mesh;
-    let fill = |(id, &value): (ShardingId, &Val)| {
-        if id.is_some() { id } else { engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), open)) }
+pub fn together(engine: &mut Engine, values: &[Val], open: bool) -> Option<SmallVec<[ShardingId; 2]>> {
+    let mesh = values.iter().find_map(|&v| engine.sharding(v))?.mesh;
+    let fill = |&value: &Val| match engine.graph.sharding(value) {
+        id if id.is_some() => id,
+        _ => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), open)),
     };
-    Some(ids.into_iter().zip(values).map(fill).collect())
+    Some(values.iter().map(fill).collect())
 }
 
 fn all_nodes(graph: &Graph, program: &Program) -> Vec<Node> {
@@ -71,10 +73,11 @@ fn sink_edges(engine: &mut Engine, program: &Program) {
         let Some(op) = engine.graph.op(node) else {
             continue;
         };
-        let results: Vec<Val> = engine.graph.results(node).collect();
-        if !results.iter().any(|&r| engine.graph.has_edge(r)) && !engine.manual.contains_key(&node) {
+        let results = engine.graph.results(node);
+        if !results.clone().any(|r| engine.graph.has_edge(r)) && !engine.manual.contains_key(&node) {
             continue;
         }
+        let results: Vec<Val> = results.collect();
         if let Some(ids) = together(engine, &results, true) {
             for (&value, id) in results.iter().zip(ids) {
                 let slot = engine.graph.slot(value);
@@ -291,7 +294,10 @@ fn close(engine: &mut Engine) {
     }
 }
 
-fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op) {
+/// Attributes by the shardings they list: most ops lie like others.
+type Written = FxHashMap<SmallVec<[ShardingId; 2]>, Attr>;
+
+fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op, written: &mut Written) {
     match engine.graph.node(node).role.kind {
         Kind::Function => return write_function(engine, program, op),
         Kind::Manual => return write_manual(engine, program, node, op),
@@ -306,13 +312,14 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op) {
         }
         _ => {}
     }
-    let results: Vec<Val> = engine.graph.results(node).collect();
+    let results: SmallVec<[Val; 2]> = engine.graph.results(node).collect();
     let Some(ids) = together(engine, &results, false) else {
         return;
     };
-    let list: Vec<TensorSharding> =
-        ids.iter().filter_map(|&id| engine.shardings.get(id)).map(|s| engine.meshes.write(s)).collect();
-    let attr = program.intern_attr(AttrData::ShardingPerValue(list));
+    let attr = *written.entry(ids).or_insert_with_key(|ids| {
+        let list = ids.iter().filter_map(|&id| engine.shardings.get(id)).map(|s| engine.meshes.write(s)).collect();
+        program.intern_attr(AttrData::ShardingPerValue(list))
+    });
     program.set_attr(op, "sdy.sharding", attr);
 }
 

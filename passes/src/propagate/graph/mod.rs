@@ -43,6 +43,8 @@ pub struct NodeData {
     pub rule: Option<RuleId>,
     /// Whether it has been taken out.
     pub erased: bool,
+    /// Whether it may have anything inside.
+    regions: bool,
     block: u32,
     prev: Node,
     next: Node,
@@ -218,6 +220,7 @@ impl Graph {
             role,
             rule: None,
             erased: false,
+            regions: !data.regions.is_empty(),
             block: u32::MAX,
             prev: Node::NONE,
             next: Node::NONE,
@@ -265,6 +268,7 @@ impl Graph {
             role: Role::EDGE,
             rule: None,
             erased: false,
+            regions: false,
             block: u32::MAX,
             prev: Node::NONE,
             next: Node::NONE,

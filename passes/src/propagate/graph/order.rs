@@ -24,21 +24,31 @@ impl Graph {
         }
     }
 
+    fn op_with_regions(&self, node: Node) -> Option<Op> {
+        let data = self.node(node);
+        if data.regions { self.op(node) } else { None }
+    }
+
     /// The uses that are a node's operands.
-    pub fn operand_uses(&self, node: Node) -> impl ExactSizeIterator<Item = Use> + use<> {
+    pub fn operand_uses(&self, node: Node) -> impl ExactSizeIterator<Item = Use> + DoubleEndedIterator + use<> {
         let d = self.node(node);
         (d.first_use..d.first_use + d.operands).map(Use)
     }
 
     /// A node's operands.
-    pub fn operands(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + '_ {
+    pub fn operands(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + DoubleEndedIterator + '_ {
         self.operand_uses(node).map(|u| self.uses[u.index()].value)
     }
 
     /// A node's results.
-    pub fn results(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + use<> {
+    pub fn results(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + Clone + use<> {
         let d = self.node(node);
         (d.first_result..d.first_result + d.results).map(Val)
+    }
+
+    /// What a node ties: its operands, then its results.
+    pub fn tensors(&self, node: Node) -> impl Iterator<Item = Val> + '_ {
+        self.operands(node).chain(self.results(node))
     }
 
     /// One result of a node.
@@ -146,7 +156,7 @@ impl Graph {
         let mut node = self.first(block);
         while node.is_some() {
             f(node);
-            if let Some(op) = self.op(node) {
+            if let Some(op) = self.op_with_regions(node) {
                 for &region in &program.op(op).regions {
                     for &inner in program.region_blocks(region) {
                         self.preorder(program, inner, f);
@@ -167,7 +177,7 @@ impl Graph {
     fn collect_postorder(&self, program: &Program, block: Block, out: &mut Vec<Node>) {
         let mut node = self.first(block);
         while node.is_some() {
-            if let Some(op) = self.op(node) {
+            if let Some(op) = self.op_with_regions(node) {
                 for &region in &program.op(op).regions {
                     for &inner in program.region_blocks(region) {
                         self.collect_postorder(program, inner, out);

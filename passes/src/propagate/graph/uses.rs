@@ -178,6 +178,7 @@ impl Graph {
 }
 
 /// The uses of a value, the newest first.
+#[derive(Clone)]
 pub struct UseIter<'a> {
     graph: &'a Graph,
     next: Use,
