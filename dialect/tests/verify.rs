@@ -548,7 +548,7 @@ fn unreduced_axes() {
     );
     check_body(
         "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced=max{\"b\"}> : tensor<8x8xf32>",
-        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': the parts it makes add up, but out_sharding is unreduced by max")],
+        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': the parts it makes combine by sum, but out_sharding is unreduced by max")],
     );
 }
 

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef, Program, Value, ValueSource};
 use crate::ops::func;
 use crate::ops::sharding as sdy;
-use crate::sharding::{AxisList, AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, merge_axes};
+use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, TensorSharding, axes_size, merge_axes};
 
 /// Axes, the dimension they leave and the one they come to.
 type Move = (Vec<AxisRef>, usize, usize);
@@ -235,8 +235,11 @@ fn mismatch(
             return Some(format!("expected out_sharding to have {text} on dimension {d}, found {}", axes_text(program, &dim.axes)));
         }
     }
-    if matches!(reshard, Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) && out.kind != ReductionKind::Sum {
-        return Some(format!("the parts it makes add up, but out_sharding is unreduced by {}", out.kind.text()));
+    if let Reshard::ReplicatedToUnreduced(_, kind) | Reshard::ShardedToUnreduced(_, kind) = reshard
+        && out.kind != *kind
+    {
+        let (made, out) = (kind.text(), out.kind.text());
+        return Some(format!("the parts it makes combine by {made}, but out_sharding is unreduced by {out}"));
     }
     let added: Vec<AxisRef> = match reshard {
         Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),

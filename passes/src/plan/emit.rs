@@ -230,10 +230,14 @@ impl<'a, 's> Emit<'a, 's> {
         if let Some((name, data)) = axes {
             attrs.push((name, self.program.intern_attr(data)));
         }
-        if matches!(kind, StepKind::AllReduce(_) | StepKind::ReduceScatter(_)) && from.kind != ReductionKind::Sum {
+        let combined = match kind {
+            StepKind::AllReduce(_) | StepKind::ReduceScatter(_) => from.kind,
+            StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => to.kind,
+            _ => ReductionKind::Sum,
+        };
+        if combined != ReductionKind::Sum {
             let ty = self.program.intern_type(TypeData::Scalar(ElementType::I32));
-            let number = if from.kind == ReductionKind::Max { 1 } else { 2 };
-            attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(number, ty))));
+            attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(combined as i64, ty))));
         }
         let out = sharding_attr(self.program, grid, to);
         attrs.push((sharding::OUT_SHARDING, out));

@@ -32,7 +32,7 @@ pub struct ShardyCollective {
     /// The attribute that holds its axes.
     pub(super) axes: &'static str,
     pub(super) form: AxesForm,
-    /// Whether it combines values, and so may say how.
+    /// Whether it combines values or makes parts that will be, and so may say how.
     pub(super) reduces: bool,
     examples: &'static [&'static str],
 }
@@ -85,20 +85,22 @@ pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
     reduces: true,
     examples: &["(%a: tensor<8x8xf32>) %r = sdy.reduce_scatter [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"],
 };
-/// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others zero.
+/// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others zero
+/// (after `max` and `min` the lowest and the highest value).
 pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     name: "sdy.replicated_to_unreduced",
     axes: "axes",
     form: AxesForm::Flat,
-    reduces: false,
+    reduces: true,
     examples: &["(%a: tensor<8x8xf32>) %r = sdy.replicated_to_unreduced {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
 };
-/// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: fills each device's piece up with zeros.
+/// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: fills each device's piece up with zeros
+/// (or the same).
 pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     name: "sdy.sharded_to_unreduced",
     axes: "axes",
     form: AxesForm::PerDim,
-    reduces: false,
+    reduces: true,
     examples: &["(%a: tensor<8x8xf32>) %r = sdy.sharded_to_unreduced [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
 };
 
@@ -121,10 +123,7 @@ pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
 /// What an op of this table says; `None` when it lacks its axes.
 fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
     let row = row(op.name())?;
-    let stated = op.attr(OUT_SHARDING).and_then(AttrData::as_sharding);
     let kind = match op.int("reduction_op") {
-        // What makes parts says in its sharding how they combine.
-        _ if !row.reduces => stated.map(|s| s.kind).unwrap_or_default(),
         Some(1) => ReductionKind::Max,
         Some(2) => ReductionKind::Min,
         _ => ReductionKind::Sum,
