@@ -141,13 +141,25 @@ fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[
 }
 
 fn tensors(engine: &Engine, node: Node) -> SmallVec<[Val; 4]> {
-    engine.graph.operands(node).chain(engine.graph.results(node)).collect()
+    engine.graph.tensors(node).collect()
+}
+
+/// What stands before the barriers that `value` went through: to settle an op, operands lie as that does.
+fn past_barriers(engine: &Engine, mut value: Val) -> Val {
+    loop {
+        let def = engine.graph.def(value);
+        if !def.is_some() || !matches!(engine.graph.node(def).role.kind, Kind::Barrier(_)) {
+            return value;
+        }
+        let Some(input) = engine.graph.operands(def).next() else { return value };
+        value = input;
+    }
 }
 
 /// The mesh most of `values` that are cut are on; `None` when they are on different meshes, the order of devices
 /// aside.
 fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
-    let shardings: Vec<&Sharding> = values.iter().filter_map(|&v| engine.sharding(v)).collect();
+    let shardings: Vec<&Sharding> = values.iter().filter_map(|&v| engine.sharding(past_barriers(engine, v))).collect();
     let mut mesh: Option<u32> = None;
     for s in &shardings {
         let Some(known) = mesh.filter(|&m| !engine.meshes.is_empty_mesh(m)) else {
@@ -182,7 +194,8 @@ fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
 }
 
 fn project(engine: &Engine, rule: &Rule, values: &[Val]) -> Projection {
-    let shardings: SmallVec<[Option<&Sharding>; 4]> = values.iter().map(|&v| engine.sharding(v)).collect();
+    let shardings: SmallVec<[Option<&Sharding>; 4]> =
+        values.iter().map(|&v| engine.sharding(past_barriers(engine, v))).collect();
     Projection::new(rule, &shardings, true)
 }
 
@@ -204,7 +217,7 @@ fn settle_all(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rul
     }
     for (t, &value) in values.iter().enumerate() {
         let other_devices = engine
-            .sharding(value)
+            .sharding(past_barriers(engine, value))
             .is_some_and(|s| !s.is_fully_replicated() && engine.meshes.get(s.mesh).mesh.device_ids != devices);
         if !changed[t] && !other_devices {
             continue;
