@@ -139,8 +139,11 @@ impl<'a> Verifier<'a> {
                 }),
             };
             let Some(wanted) = wanted.filter(|_| !self.is_stated(value)) else { continue };
-            // A value nobody has placed may become anything.
+            // A value nobody has placed may become anything, and one on another mesh is moved anyway.
             let Some(own) = self.sharding_of(self.past_barriers(value)) else { continue };
+            if sdy::resolve(self.program, &own.mesh) != sdy::resolve(self.program, &wanted.mesh) {
+                continue;
+            }
             self.same(Some(&own), Some(&wanted), op.operand_span(i), &format!("'{}' returns a value", op.name()));
         }
     }
