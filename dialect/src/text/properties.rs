@@ -81,6 +81,7 @@ const PROPERTIES: &[(&str, &str)] = &[
     ("stablehlo.transpose", "permutation"),
     ("stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"),
     ("chlo.constant", "value"),
+    ("arith.constant", "value"),
     ("chlo.constant_like", "value"),
     ("chlo.top_k", "is_stable k"),
     ("chlo.ragged_dot", "precision_config ragged_dot_dimension_numbers"),

@@ -11,8 +11,17 @@ use crate::ops::constraint::{Checked, declared, is_static, one, operand_count, t
 use crate::scalar::Scalar;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
-/// `chlo.constant`: as `stablehlo.constant`.
-pub struct ChloConstant;
+/// A tensor constant of another dialect: as `stablehlo.constant`.
+pub struct OtherConstant {
+    name: &'static str,
+    examples: &'static [&'static str],
+}
+/// `chlo.constant`
+pub static CHLO_CONSTANT: OtherConstant =
+    OtherConstant { name: "chlo.constant", examples: &["() %r = chlo.constant dense<[1, 2]> : tensor<2xi32>"] };
+/// `arith.constant`, which MLIR's own passes make.
+pub static ARITH_CONSTANT: OtherConstant =
+    OtherConstant { name: "arith.constant", examples: &["() %r = arith.constant dense<[1, 2]> : tensor<2xi32>"] };
 /// `chlo.constant_like`: one value everywhere, in the operand's shape.
 pub struct ConstantLike;
 
@@ -42,9 +51,9 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-impl OpDef for ChloConstant {
+impl OpDef for OtherConstant {
     fn name(&self) -> &'static str {
-        "chlo.constant"
+        self.name
     }
 
     fn syntax(&self) -> Syntax {
@@ -73,7 +82,7 @@ impl OpDef for ChloConstant {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["() %r = chlo.constant dense<[1, 2]> : tensor<2xi32>"]
+        self.examples
     }
 }
 

@@ -22,7 +22,7 @@ mod zeta;
 pub use bitcast::BitcastConvert;
 pub use broadcasting::*;
 pub use chlo::*;
-pub use constant_like::{ChloConstant, ConstantLike};
+pub use constant_like::{ARITH_CONSTANT, CHLO_CONSTANT, ConstantLike, OtherConstant};
 pub use map::Map;
 pub use quantize::{UNIFORM_DEQUANTIZE, UNIFORM_QUANTIZE};
 pub use special::{CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
