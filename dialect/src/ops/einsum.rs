@@ -6,7 +6,7 @@ use super::contraction::{flops, linear_in, product_body, product_type};
 use super::{build, build_region, build_shape};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, Value};
+use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, TensorType, Value};
 use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -125,6 +125,9 @@ fn infer(op: OpRef<'_>, operands: usize) -> Inferred {
         return declared(op);
     }
     let element = op.result_tensor(0).map_or(types[0].element, |t| t.element);
+    if element != types[0].element && element.class() == ElementClass::Other {
+        return Err(Problem::new(format!("nothing converts to elements of type {}", op.program.element_text(element))).into());
+    }
     one(TensorType::new(&sizes[..result.len()], element))
 }
 
