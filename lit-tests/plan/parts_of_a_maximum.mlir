@@ -1,7 +1,7 @@
 // RUN: shardc opt --passes import,propagate,plan %s
 // RUN: shardc check --interpret %s
 // RUN: shardc check --interpret --plan greedy %s
-// Nothing makes parts of a maximum but the maximum itself: what it is taken of is cut for that.
+// What a maximum is taken of is cut, so that each device makes a part.
 sdy.mesh @mesh = <["x"=2, "c"=2]>
 func.func @main(%a: tensor<8x7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}], unreduced=max{"c"}>}) {
   %low = stablehlo.constant dense<0xFF800000> : tensor<f32>

@@ -82,7 +82,7 @@ impl<'a> Verifier<'a> {
             let made = s.unreduced.iter().find(|&&a| !is_covered(a, &have, mesh))?;
             let fine = s.kind == ReductionKind::Sum || makes == Some(s.kind);
             let (axis, kind) = (self.program.name_text(made.name), s.kind.text());
-            (!fine).then(|| (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), SUM_OR_NOTHING))
+            (!fine).then(|| (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), OWN_PARTS))
         });
         let fault = fault.or_else(|| {
             before.iter().find_map(|s| {
@@ -199,7 +199,7 @@ impl<'a> Verifier<'a> {
 }
 
 const COMBINE_FIRST: &str = "combine the parts before, by a constraint, a reshard or an all-reduce; the pass propagate does it";
-const SUM_OR_NOTHING: &str = "only parts that add up can be made of any value";
+const OWN_PARTS: &str = "an op gives parts that add up, or that combine as its own reduction does";
 
 fn is_explicit(op: OpRef<'_>) -> bool {
     matches!(op.name(), "sdy.sharding_constraint" | "sdy.reshard")

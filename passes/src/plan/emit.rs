@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::distribution::{Distribution, Grid, Part, Parts};
 use super::graph::{Graph, Places};
 use super::space::{Copies, Space};
-use super::step::{Move, Step, StepKind};
+use super::step::{Move, StepKind};
 
 /// A value and its copies, as far as they are built.
 struct Built {
@@ -36,8 +36,6 @@ pub(super) struct Emit<'a, 's> {
     built: FxHashMap<Value, Built>,
     /// Ops of the open blocks, outermost first.
     open: Vec<Vec<Op>>,
-    /// Values that are wanted as parts nothing can make of them, and those parts.
-    pub(super) impossible: Vec<(Value, Distribution)>,
 }
 
 impl<'a, 's> Emit<'a, 's> {
@@ -49,7 +47,7 @@ impl<'a, 's> Emit<'a, 's> {
         space: &'a mut Space<'s>,
         inside: &'a mut dyn FnMut(&mut Program, Op),
     ) -> Self {
-        Self { program, graph, places, space, inside, built: FxHashMap::default(), open: Vec::new(), impossible: Vec::new() }
+        Self { program, graph, places, space, inside, built: FxHashMap::default(), open: Vec::new() }
     }
 
     /// Writes the plan into `block`.
@@ -202,9 +200,6 @@ impl<'a, 's> Emit<'a, 's> {
         depth: usize,
         user: &str,
     ) -> Value {
-        if (Step { kind: kind.clone(), to: to.clone() }).is_impossible() {
-            self.impossible.push((value, to.clone()));
-        }
         let grid = self.space.grid();
         let per_dim = |list: &[Parts]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
         let flat = |list: &[Part]| AttrData::Axes(grid.axis_refs(list));

@@ -209,15 +209,7 @@ impl Planner<'_> {
         self.report.seconds += best.total();
         self.report.bytes += best.bytes;
         let mut partly_manual: Vec<Op> = Vec::new();
-        let mut inside = |_: &mut Program, op: Op| partly_manual.push(op);
-        let mut emit = Emit::new(program, &graph, &choice.places, space, &mut inside);
-        emit.block(block);
-        for (value, parts) in std::mem::take(&mut emit.impossible) {
-            let kind = parts.kind.text();
-            let message = format!("this can't become parts that combine by {kind}, as it is stated to");
-            let d = Diagnostic::error("plan", program.value_span(value), message);
-            self.diagnostics.push(d.note(format!("state it whole, or cut it where the {kind} is taken")));
-        }
+        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
         for op in partly_manual {
             self.inside(program, space, op);
         }

@@ -88,7 +88,7 @@ impl<'a> Resharder<'a> {
         if direct(&plain) {
             return plain;
         }
-        if atoms.parts.len() > MAX_ATOMS || !ty.is_static() || plain.iter().any(Step::is_impossible) {
+        if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
             return plain;
         }
         let (bound, _) = cost_of(&plain, from, ty, self.cost);

@@ -1,7 +1,6 @@
 //! One step of a redistribution: a collective of the sdy dialect on whole values, or a free local change.
 
 use dialect::ir::TensorType;
-use dialect::sharding::ReductionKind;
 use smallvec::SmallVec;
 
 use super::cost::{Collective, CollectiveCost};
@@ -128,21 +127,9 @@ impl StepKind {
     }
 }
 
-/// Seconds of a step that can't be made: any other way is better.
-const IMPOSSIBLE: f64 = 1e6;
-
 impl Step {
-    /// Whether no collective does it: parts that combine by their maximum or minimum come about only by a reduction.
-    pub fn is_impossible(&self) -> bool {
-        matches!(self.kind, StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_))
-            && self.to.kind != ReductionKind::Sum
-    }
-
     /// Its modelled seconds and the bytes it moves on a ring.
     pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
-        if self.is_impossible() {
-            return (IMPOSSIBLE, 0.0);
-        }
         let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
         let axes = self.kind.axes(from, &self.to);
         let (operand, result) = (from.local_bytes(ty), self.to.local_bytes(ty));

@@ -65,7 +65,7 @@ impl OpModel {
                     extend(&mut strategy.factors, factor, &parts);
                 }
             }
-            // Parts of an extreme come about by this alone; those of a sum can be made of any value.
+            // Parts of an extreme come about where it is taken.
             if tensor >= self.rule.operands.len()
                 && distribution.kind != ReductionKind::Sum
                 && self.reduction == Some(distribution.kind)

@@ -397,8 +397,7 @@ fn make_unreduced(
 ) -> Option<Val> {
     let own = engine.sharding(input).cloned()?;
     let added = difference(&target.unreduced, &own.unreduced);
-    // Only parts that add up can be made of any value.
-    if added.is_empty() || target.kind != ReductionKind::Sum || own.mesh != target.mesh || !difference(&own.unreduced, &target.unreduced).is_empty() {
+    if added.is_empty() || own.mesh != target.mesh || !difference(&own.unreduced, &target.unreduced).is_empty() {
         return None;
     }
     let mut between = target.clone();
