@@ -46,6 +46,8 @@ impl<'a> Verifier<'a> {
                     self.push(d.note("state its sharding with the axes it is unreduced along"));
                 }
             }
+            // The verifier knows what these make.
+            Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) => {}
             _ if is_explicit(op) || sdy::group_id(op).is_some() || control == Some(Control::Manual) => {}
             _ if op.def().terminator() => self.returned(op, block),
             _ if control == Some(Control::Call) => self.called(op),
