@@ -133,6 +133,17 @@ fn locations_are_one_however_aliases_lead_to_them() {
 }
 
 #[test]
+fn what_is_broken_is_read_once() {
+    // Functions inside functions that never end, among braces that pair with nothing.
+    for pairless in ["// }]}}}\n", "\"a.b\"() {c = \"}\" } }\n"] {
+        let text = format!("{pairless}func.func @f() {{\nfunc.func @g() {{\n").repeat(12);
+        let mut diagnostics = Diagnostics::default();
+        dialect::parse(&text, &mut diagnostics);
+        assert!(diagnostics.iter().count() <= 36, "{} errors about {pairless:?}", diagnostics.iter().count());
+    }
+}
+
+#[test]
 fn several_mistakes_are_several_errors() {
     let mut diagnostics = Diagnostics::default();
     let text = "\"x.a\"(%u) : (tensor<f32>) -> ()\n%v = \"x.b\"() : () -> tensor<4yf32>\n\"x.c\"(%v) : (tensor<f32>) -> ()\nnope.op\n";

@@ -135,6 +135,11 @@ impl<'s> Parser<'s> {
             match bytes[at] {
                 b'\\' if in_string => at += 1,
                 b'"' => in_string = !in_string,
+                b'/' if !in_string && bytes.get(at + 1) == Some(&b'/') => {
+                    // Braces of a comment pair with nothing.
+                    at += bytes[at..].iter().position(|&b| b == b'\n').unwrap_or(bytes.len() - at);
+                    continue;
+                }
                 b'\n' => {
                     in_string = false;
                     if at >= broke && depth <= 0 {
@@ -144,10 +149,12 @@ impl<'s> Parser<'s> {
                 b'{' if !in_string => depth += 1,
                 b'}' if !in_string => {
                     depth -= 1;
-                    if depth < 0 {
+                    if depth < 0 && at >= broke {
                         // The end of the block around it.
                         break;
                     }
+                    // What was read once is not read again, however its braces pair.
+                    depth = depth.max(0);
                 }
                 _ => {}
             }
