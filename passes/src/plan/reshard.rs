@@ -6,7 +6,7 @@
 use dialect::ir::TensorType;
 use smallvec::SmallVec;
 
-use super::cost::CollectiveCost;
+use super::cost::{Collective, CollectiveCost};
 use super::distribution::{Distribution, Grid, Part, Parts, merge_parts, minus, part_set, push_part, size_of};
 use super::search::{Edge, List, MAX_ATOMS, Problem, State};
 use super::step::{Move, PartsPerDim, Step, StepKind, cost_of};
@@ -57,6 +57,11 @@ impl<'a> Resharder<'a> {
         Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
     }
 
+    /// Seconds a collective over `axes` takes however little it moves.
+    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+        self.cost.seconds(kind, 0.0, 0.0, axes)
+    }
+
     /// The cheapest steps from `from` to `to`, both for values of type `ty`.
     pub fn sequence(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Sequence {
         let steps = self.solve(ty, from, to);
@@ -74,6 +79,9 @@ impl<'a> Resharder<'a> {
             let mut steps = self.solve(ty, from, &between);
             steps.extend(self.solve(ty, &between, to));
             return steps;
+        }
+        if let Some(step) = one_step(ty, from, to) {
+            return vec![step];
         }
         let Some(atoms) = Atoms::of(self.grid, self.manual, from, to) else {
             let between = agreeing_part(from, to);
@@ -107,6 +115,35 @@ fn direct(steps: &[Step]) -> bool {
         [one] => !matches!(one.kind, StepKind::AllReduce(_)),
         _ => steps.iter().all(|s| s.kind.collective().is_none()),
     }
+}
+
+/// The one collective that moves just what each device lacks: an axis from one dimension to another, or parts of a sum
+/// that are combined where they are wanted.
+fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
+    let mut leaving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
+    let mut arriving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
+    let mut scattered: PartsPerDim = from.dims.iter().map(|_| Parts::new()).collect();
+    for (d, (have, want)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
+        let common = common_prefix(have, want);
+        leaving.extend(after_prefix(have, &common).into_iter().map(|p| (d, p)));
+        scattered[d] = after_prefix(want, &common);
+        arriving.extend(scattered[d].iter().map(|&p| (d, p)));
+    }
+    if !from.is_even(&ty.shape) || !to.is_even(&ty.shape) {
+        return None;
+    }
+    let kind = match (&leaving[..], &arriving[..]) {
+        (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
+            StepKind::AllToAll(vec![Move { parts: Parts::from_slice(&[part]), from: a, to: b }])
+        }
+        ([], [_, ..]) => {
+            let pending = minus(&from.unreduced, &to.unreduced);
+            let whole = part_set(arriving.iter().map(|a| a.1)) == pending && minus(&to.unreduced, &from.unreduced).is_empty();
+            whole.then_some(StepKind::ReduceScatter(scattered))?
+        }
+        _ => return None,
+    };
+    Some(Step { kind, to: to.clone() })
 }
 
 /// Sequences that always exist: reduce, gather what disagrees, slice.

@@ -8,8 +8,8 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use super::cost::CollectiveCost;
-use super::distribution::{Distribution, Grid};
+use super::cost::{Collective, CollectiveCost};
+use super::distribution::{Distribution, Grid, Part};
 use super::reshard::{Resharder, Sequence};
 use super::step::StepKind;
 
@@ -132,12 +132,23 @@ impl<'a> Space<'a> {
 
     /// Seconds from `from` to `to`.
     pub fn seconds(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
-        if from == to { 0.0 } else { self.sequence(ty, from, to).seconds }
+        if from == to {
+            return 0.0;
+        }
+        match self.sequences.get(&(ty, from, to)) {
+            Some(known) => known.seconds,
+            None => self.sequence(ty, from, to).seconds,
+        }
     }
 
     /// Seconds of one step of a value at `from`.
     pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &StepKind) -> f64 {
         self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
+    }
+
+    /// Seconds a collective over `axes` takes however little it moves.
+    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+        self.resharder.startup(kind, axes)
     }
 
     /// Whether a value that is made like `anywhere` says costs nothing at `to`.
