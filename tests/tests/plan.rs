@@ -22,7 +22,7 @@ const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
     (
         "several_dimensions",
         include_str!("../plan/several_dimensions.mlir"),
-        &[("sdy.all_gather", 3), ("sdy.all_slice", 3), ("sdy.all_to_all", 2)],
+        &[("sdy.all_gather", 4), ("sdy.all_slice", 5)],
     ),
     ("train_2d", include_str!("../plan/train_2d.mlir"), &[]),
     ("train_fsdp", include_str!("../plan/train_fsdp.mlir"), &[]),

@@ -1,13 +1,15 @@
 //! A choice of one strategy for every op, and what it costs.
 
+use std::rc::Rc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::graph::{Graph, Places};
 use super::model::{Model, Models};
 use super::space::{Copies, Dist, Space};
 use super::strategy::Strategy;
-use rustc_hash::FxHashMap;
-use std::rc::Rc;
 
 /// Rates of the work between collectives besides arithmetic.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,38 +36,57 @@ impl Cost {
     }
 }
 
-/// One strategy for every op that has a model, and the places that follow.
+/// A strategy of one [`Placer`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Way(pub(super) u32);
+
+/// One strategy for every op, and the places that follow; those of borders mean nothing.
 #[derive(Clone)]
 pub(super) struct Choice {
-    pub(super) strategies: Vec<Strategy>,
-    pub(super) places: Vec<Places>,
+    pub(super) ways: Vec<Way>,
+    pub(super) places: Vec<Rc<Places>>,
 }
 
-/// Places of strategies, each found once.
+/// Strategies as small numbers, and the places that follow from each, found once.
 #[derive(Default)]
 pub(super) struct Placer {
-    known: FxHashMap<(Model, Strategy), Places>,
+    ways: IndexSet<Strategy, FxBuildHasher>,
+    known: FxHashMap<(Model, Way), Rc<Places>>,
 }
 
 impl Placer {
-    pub(super) fn places(&mut self, models: &Models, space: &mut Space<'_>, model: Model, strategy: &Strategy) -> Places {
-        let key = (model, strategy.clone());
-        if let Some(known) = self.known.get(&key) {
+    /// The number of a strategy.
+    pub(super) fn way(&mut self, strategy: &Strategy) -> Way {
+        match self.ways.get_index_of(strategy) {
+            Some(i) => Way(i as u32),
+            None => Way(self.ways.insert_full(strategy.clone()).0 as u32),
+        }
+    }
+
+    /// The strategy behind a number.
+    pub(super) fn strategy(&self, way: Way) -> &Strategy {
+        &self.ways[way.0 as usize]
+    }
+
+    /// Where the tensors of an op lie.
+    pub(super) fn places(&mut self, models: &Models, space: &mut Space<'_>, model: Model, way: Way) -> Rc<Places> {
+        if let Some(known) = self.known.get(&(model, way)) {
             return known.clone();
         }
-        let assignment = models.get(model).assignment(strategy);
+        let assignment = models.get(model).assignment(self.strategy(way));
         let places = Places {
             operands: assignment.operands.iter().map(|d| space.dist(d)).collect(),
             results: assignment.results.iter().map(|d| space.dist(d)).collect(),
         };
-        self.known.insert(key, places.clone());
+        let places = Rc::new(places);
+        self.known.insert((model, way), places.clone());
         places
     }
 }
 
 impl Graph {
     /// Where value `value` is made.
-    pub(super) fn made(&self, places: &[Places], value: u32) -> Dist {
+    pub(super) fn made(&self, places: &[Rc<Places>], value: u32) -> Dist {
         let v = &self.values[value as usize];
         match (v.fixed, v.maker) {
             (Some(fixed), _) => fixed,
@@ -75,29 +96,36 @@ impl Graph {
     }
 
     /// Where the readers of value `value` want it.
-    pub(super) fn needs(&self, places: &[Places], value: u32) -> SmallVec<[Dist; 4]> {
+    pub(super) fn needs(&self, places: &[Rc<Places>], value: u32) -> SmallVec<[Dist; 4]> {
         let uses = self.values[value as usize].uses.iter();
         uses.filter_map(|&(op, i)| places[op as usize].operands.get(i as usize).copied()).collect()
     }
 
     /// The copies of value `value` under a plan.
-    pub(super) fn copies(&self, space: &mut Space<'_>, places: &[Places], value: u32) -> Rc<Copies> {
+    pub(super) fn copies(&self, space: &mut Space<'_>, places: &[Rc<Places>], value: u32) -> Rc<Copies> {
         let v = &self.values[value as usize];
         space.copies(v.ty, v.anywhere, self.made(places, value), &self.needs(places, value))
     }
 
-    /// Seconds of an op's arithmetic and of writing its results.
+    /// Seconds of an op's arithmetic and of writing those of its results that are kept.
     pub(super) fn work(&self, space: &Space<'_>, rates: Rates, op: u32, ways: f64, places: &Places) -> f64 {
         let node = &self.ops[op as usize];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
             let v = &self.values[(*v)? as usize];
-            Some(space.local_bytes(v.ty, at))
+            v.written.then(|| space.local_bytes(v.ty, at))
         });
         node.seconds / ways + written.sum::<f64>() / rates.memory
     }
 
     /// The cost of a plan.
-    pub(super) fn cost(&self, space: &mut Space<'_>, models: &Models, rates: Rates, choice: &Choice) -> Cost {
+    pub(super) fn cost(
+        &self,
+        space: &mut Space<'_>,
+        models: &Models,
+        placer: &Placer,
+        rates: Rates,
+        choice: &Choice,
+    ) -> Cost {
         let mut cost = Cost::default();
         for value in 0..self.values.len() as u32 {
             let copies = self.copies(space, &choice.places, value);
@@ -107,7 +135,7 @@ impl Graph {
         }
         for (i, node) in self.ops.iter().enumerate() {
             if let Some(model) = node.model {
-                let ways = models.get(model).ways(&choice.strategies[i]);
+                let ways = models.get(model).ways(placer.strategy(choice.ways[i]));
                 cost.work += self.work(space, rates, i as u32, ways, &choice.places[i]) * node.weight;
             }
         }

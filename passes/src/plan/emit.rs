@@ -29,7 +29,7 @@ struct Built {
 pub(super) struct Emit<'a, 's> {
     pub(super) program: &'a mut Program,
     pub(super) graph: &'a Graph,
-    pub(super) places: &'a [Places],
+    pub(super) places: &'a [Rc<Places>],
     pub(super) space: &'a mut Space<'s>,
     /// Plans the body of a partly manual region.
     pub(super) inside: &'a mut dyn FnMut(&mut Program, Op),
@@ -43,7 +43,7 @@ impl<'a, 's> Emit<'a, 's> {
     pub(super) fn new(
         program: &'a mut Program,
         graph: &'a Graph,
-        places: &'a [Places],
+        places: &'a [Rc<Places>],
         space: &'a mut Space<'s>,
         inside: &'a mut dyn FnMut(&mut Program, Op),
     ) -> Self {

@@ -15,7 +15,7 @@ use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
 
 use super::distribution::{Distribution, Grid, Part};
 use super::homes::{self, Homes};
-use super::model::{Model, Models, anywhere};
+use super::model::{Model, Models, Work, anywhere};
 use super::space::{Anywhere, Dist, Space, Type};
 
 /// One op.
@@ -31,6 +31,8 @@ pub(super) struct Node {
     pub(super) seconds: f64,
     /// How often it runs.
     pub(super) weight: f64,
+    /// What else it does; `None` for borders.
+    work: Option<Work>,
 }
 
 /// Where the operands and results of an op lie.
@@ -53,6 +55,8 @@ pub(super) struct Made {
     pub(super) home: Dist,
     pub(super) anywhere: Anywhere,
     pub(super) weight: f64,
+    /// Whether it is kept in memory: compilers compute elements as they are read where that saves anything.
+    pub(super) written: bool,
 }
 
 /// The ops and values under one block.
@@ -94,6 +98,30 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// The graph read, once everything is.
+    pub(super) fn finish(mut self) -> Graph {
+        for value in 0..self.graph.values.len() {
+            self.graph.values[value].written = !self.is_fused(value);
+        }
+        self.graph
+    }
+
+    /// Whether the elements of a value are computed as they are read: one reader does so, or little is read for them.
+    fn is_fused(&self, value: usize) -> bool {
+        let graph = &self.graph;
+        let value = &graph.values[value];
+        let Some(maker) = value.maker.map(|m| &graph.ops[m.0 as usize]) else { return false };
+        let bytes = |v: u32| self.space.tensor_type(graph.values[v as usize].ty).bytes().unwrap_or(usize::MAX);
+        let read: usize = maker.operands.iter().flatten().map(|&v| bytes(v)).fold(0, usize::saturating_add);
+        let small = read.saturating_mul(4) <= self.space.tensor_type(value.ty).bytes().unwrap_or(0);
+        let fuses = |&(op, _): &(u32, u32)| {
+            let reader = &graph.ops[op as usize];
+            reader.work.is_some_and(|w| w.fuses) && (small || reader.weight == maker.weight)
+        };
+        let pointwise = maker.work.is_some_and(|w| w.pointwise) && maker.results.len() == 1;
+        pointwise && !value.uses.is_empty() && value.uses.iter().all(fuses) && (small || value.uses.len() == 1)
+    }
+
     fn value(&mut self, value: Value, maker: Option<(u32, u32)>) -> Option<u32> {
         let ty = self.program.tensor_type(value)?;
         let home = self.space.dist(&self.homes.get(self.program, value));
@@ -106,12 +134,13 @@ impl Reader<'_, '_> {
             home,
             anywhere: Anywhere::No,
             weight: self.weight,
+            written: true,
         });
         self.graph.value_at.insert(value, index);
         Some(index)
     }
 
-    fn node(&mut self, op: Op, model: Option<(Model, f64)>, fixed: Option<Places>) -> u32 {
+    fn node(&mut self, op: Op, model: Option<(Model, Work)>, fixed: Option<Places>) -> u32 {
         let index = self.graph.ops.len() as u32;
         let operands: SmallVec<[Option<u32>; 3]> =
             self.program.op(op).operands.iter().map(|v| self.graph.value_at.get(v).copied()).collect();
@@ -122,8 +151,10 @@ impl Reader<'_, '_> {
         }
         let results: Vec<Value> = self.program.results(op).collect();
         let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((index, i as u32)))).collect();
-        let (model, seconds) = model.map_or((None, 0.0), |(m, flops)| (Some(m), self.arithmetic(op, flops)));
-        self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight });
+        let work = model.map(|m| m.1);
+        let seconds = work.map_or(0.0, |w| self.arithmetic(op, w.flops));
+        let model = model.map(|m| m.0);
+        self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight, work });
         self.graph.op_at.insert(op, index);
         index
     }

@@ -3,12 +3,14 @@
 //! Candidates keep what one of the tensors has and as much of the others as fits; each is priced by the redistributions
 //! of operands and results it needs and the work it leaves to a device. Nothing looks beyond one op.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::choice::{Choice, Placer, Rates};
+use super::choice::{Choice, Placer, Rates, Way};
 use super::distribution::Distribution;
-use super::graph::{Graph, Places};
+use super::graph::Graph;
 use super::model::{Model, Models};
 use super::space::{Anywhere, Dist, Space, Type};
 use super::strategy::{OpModel, Strategy};
@@ -20,15 +22,15 @@ type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, placer: &mut Placer, rates: Rates) -> Choice {
     // The distributions each value exists in so far.
     let mut have: Vec<SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()];
-    let mut known: FxHashMap<Situation, Strategy> = FxHashMap::default();
-    let mut choice = Choice { strategies: Vec::new(), places: Vec::new() };
+    let mut known: FxHashMap<Situation, Way> = FxHashMap::default();
+    let mut choice = Choice { ways: Vec::new(), places: Vec::new() };
     for (value, v) in graph.values.iter().enumerate() {
         if let Some(at) = v.fixed {
             have[value].push(at);
         }
     }
     for node in &graph.ops {
-        let (strategy, places) = match (&node.fixed, node.model) {
+        let (way, places) = match (&node.fixed, node.model) {
             (None, Some(model)) => {
                 let tensor = |v: &Option<u32>, have: &[SmallVec<[Dist; 2]>], result: bool| {
                     let Some(v) = *v else { return (None, SmallVec::new()) };
@@ -40,8 +42,8 @@ pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, plac
                 let operands = node.operands.iter().map(|v| tensor(v, &have, false));
                 let situation: Situation =
                     (model, operands.chain(node.results.iter().map(|v| tensor(v, &have, true))).collect());
-                let strategy = match known.get(&situation) {
-                    Some(strategy) => strategy.clone(),
+                let way = match known.get(&situation) {
+                    Some(&way) => way,
                     None => {
                         let free: SmallVec<[Anywhere; 4]> = node
                             .operands
@@ -49,14 +51,13 @@ pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, plac
                             .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v as usize].anywhere))
                             .collect();
                         let found = choose(models, model, node.seconds, &situation, &free, space, placer, rates);
-                        known.insert(situation, found.clone());
+                        known.insert(situation, found);
                         found
                     }
                 };
-                let places = placer.places(models, space, model, &strategy);
-                (strategy, places)
+                (way, placer.places(models, space, model, way))
             }
-            (fixed, _) => (Strategy::default(), fixed.clone().unwrap_or_default()),
+            (fixed, _) => (placer.way(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
         };
         for (v, &at) in node.operands.iter().zip(&places.operands) {
             if let Some(v) = v
@@ -70,7 +71,7 @@ pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, plac
                 have[*v as usize].push(at);
             }
         }
-        choice.strategies.push(strategy);
+        choice.ways.push(way);
         choice.places.push(places);
     }
     choice
@@ -85,13 +86,14 @@ fn choose(
     space: &mut Space<'_>,
     placer: &mut Placer,
     rates: Rates,
-) -> Strategy {
+) -> Way {
     let tensors = &situation.1;
     let operands = free.len();
     let meaning = models.get(model).clone();
-    let mut best: Option<(f64, Strategy)> = None;
+    let mut best: Option<(f64, Way)> = None;
     for strategy in candidates(&meaning, tensors, free, space) {
-        let places: Places = placer.places(models, space, model, &strategy);
+        let way = placer.way(&strategy);
+        let places = placer.places(models, space, model, way);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
         let mut seconds = arithmetic / meaning.ways(&strategy);
         for (i, &at) in places.operands.iter().enumerate() {
@@ -108,10 +110,10 @@ fn choose(
             seconds += space.seconds(*ty, at, home[0]) + space.local_bytes(*ty, at) / rates.memory;
         }
         if seconds < limit {
-            best = Some((seconds, strategy));
+            best = Some((seconds, way));
         }
     }
-    best.map_or_else(|| meaning.whole(), |b| b.1)
+    best.map_or_else(|| placer.way(&meaning.whole()), |b| b.1)
 }
 
 /// Strategies that begin with what one tensor has, then take what fits of the others, the largest first.

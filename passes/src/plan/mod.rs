@@ -9,8 +9,10 @@
 mod choice;
 pub mod cost;
 pub mod distribution;
+mod draft;
 mod egraph;
 mod emit;
+mod expand;
 mod graph;
 mod greedy;
 mod homes;
@@ -18,6 +20,7 @@ mod linear;
 pub mod machine_cost;
 mod model;
 mod peak;
+mod portfolio;
 pub mod reshard;
 mod search;
 pub mod space;
@@ -40,6 +43,7 @@ use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use choice::{Placer, Rates};
 use distribution::{Distribution, Grid, Part};
+use draft::Draft;
 use emit::Emit;
 use graph::{Graph, Reader};
 use homes::Homes;
@@ -185,7 +189,7 @@ impl Planner<'_> {
             let (machine, graph) = (self.machine, Graph::default());
             let mut reader = Reader { program, homes, models, space, diagnostics, machine, graph, weight: 1.0 };
             reader.block(block, args, wanted);
-            reader.graph
+            reader.finish()
         };
         if self.diagnostics.has_errors() {
             return;
@@ -193,15 +197,17 @@ impl Planner<'_> {
         let rates = Rates { memory: self.machine.memory_bandwidth() };
         let mut placer = Placer::default();
         let mut choice = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
-        let greedy = graph.cost(space, &self.models, rates, &choice);
+        let greedy = graph.cost(space, &self.models, &placer, rates, &choice);
         let mut best = greedy;
         if self.options.search == Search::Full {
             let limit = match self.options.memory {
                 Some(bytes) => bytes as f64,
                 None => graph.peak(space, &choice).max(self.machine.memory_bytes() as f64),
             };
-            choice = egraph::improve(&graph, space, &self.models, &mut placer, rates, choice, limit);
-            best = graph.cost(space, &self.models, rates, &choice);
+            let mut draft = Draft::new(&graph, space, &self.models, &mut placer, rates, choice);
+            portfolio::best(&mut draft, limit);
+            choice = draft.choice;
+            best = graph.cost(space, &self.models, &placer, rates, &choice);
             debug_assert!(best.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         self.report.greedy_seconds += greedy.total();

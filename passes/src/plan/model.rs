@@ -18,6 +18,17 @@ use super::strategy::OpModel;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Model(pub(super) u32);
 
+/// What a device does for an op besides moving values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Work {
+    /// Floating-point operations of the whole op; 0 for all but products of matrices.
+    pub(super) flops: f64,
+    /// Whether each element of the result is computed from single elements.
+    pub(super) pointwise: bool,
+    /// Whether compilers compute what it reads as they read it.
+    pub(super) fuses: bool,
+}
+
 /// What decides about a model: name, attributes, types, and the same of everything inside.
 type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
 
@@ -25,12 +36,12 @@ type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
 #[derive(Default)]
 pub(super) struct Models {
     table: IndexSet<Rc<OpModel>, FxBuildHasher>,
-    known: FxHashMap<Key, Option<(Model, f64)>>,
+    known: FxHashMap<Key, Option<(Model, Work)>>,
 }
 
 impl Models {
-    /// The model of an op and the floating-point operations of the whole; `None` for ops that shardings don't cross.
-    pub(super) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, f64)> {
+    /// The model of an op and its work; `None` for ops that shardings don't cross.
+    pub(super) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
         let key = key(program, op);
         if let Some(&known) = self.known.get(&key) {
             return known;
@@ -38,7 +49,12 @@ impl Models {
         let view = program.view(op);
         let found = model(view).map(|m| {
             let (index, _) = self.table.insert_full(Rc::new(m));
-            (Model(index as u32), view.def().flops(view))
+            let flops = view.def().flops(view);
+            let (pointwise, fuses) = match view.def().kernel(view) {
+                Kernel::Nest(nest) => (nest.loops.len() == nest.parallel, flops == 0.0),
+                _ => (false, false),
+            };
+            (Model(index as u32), Work { flops, pointwise, fuses })
         });
         self.known.insert(key, found);
         found

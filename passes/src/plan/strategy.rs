@@ -108,6 +108,24 @@ impl OpModel {
         (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
     }
 
+    /// `strategy`, which must not use `axis`, with `axis` cutting factor `factor` besides; axes of one factor stand in the
+    /// order of `rank`. `None` when the factor can't be cut so.
+    pub fn cutting(&self, strategy: &Strategy, axis: Part, factor: usize, rank: &dyn Fn(Part) -> usize) -> Option<Strategy> {
+        if !self.divisible(factor) {
+            return None;
+        }
+        let mut next = strategy.clone();
+        let axes = &mut next.factors[factor];
+        let at = axes.iter().position(|&p| rank(p) > rank(axis)).unwrap_or(axes.len());
+        axes.insert(at, axis);
+        let wanted = axes.clone();
+        if !(self.rule.factors[factor].size.max(0) as u64).is_multiple_of(size_of(&wanted)) {
+            return None;
+        }
+        self.legalize(&mut next);
+        (next.factors[factor] == wanted).then_some(next)
+    }
+
     fn tensor(&self, tensor: usize) -> &TensorFactors {
         let operands = self.rule.operands.len();
         if tensor < operands { &self.rule.operands[tensor] } else { &self.rule.results[tensor - operands] }

@@ -163,7 +163,7 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
 fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(u32, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
         Head::Op { op, way, result } => {
-            Some((op, terms.analysis.tables.strategy(way).clone(), result, n.children.clone()))
+            Some((op, terms.analysis.placer.strategy(way).clone(), result, n.children.clone()))
         }
         _ => None,
     };
@@ -233,7 +233,7 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(u32) -> bool) -> Equal
     let Head::Op { op, way, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.tables.strategy(way).clone();
+    let strategy = terms.analysis.placer.strategy(way).clone();
     let tensors = tensors(terms, op);
     for &set in model.linear.iter().filter(|s| count(s.count_ones())) {
         for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set & 1u32.checked_shl(*o.0 as u32).unwrap_or(0) != 0) {
@@ -301,7 +301,7 @@ fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) ->
     let Head::Op { op, way, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.tables.strategy(way).clone();
+    let strategy = terms.analysis.placer.strategy(way).clone();
     for (operand, &child) in tensors(terms, op).into_iter().zip(&term.children) {
         for from in before(terms, child, is) {
             let Some((_, at)) = meaning(terms, from) else { continue };

@@ -2,6 +2,7 @@
 //! simulated devices from whole values cut as its operands lie, and must give its value where its class says.
 
 use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{ElementType, Op, Program};
@@ -241,17 +242,18 @@ fn prove(
         reader.graph
     };
     let mut placer = Placer::default();
-    let mut choice = Choice { strategies: Vec::new(), places: Vec::new() };
+    let mut choice = Choice { ways: Vec::new(), places: Vec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
-            choice.strategies.push(Default::default());
-            choice.places.push(node.fixed.clone().expect("a border"));
+            choice.ways.push(placer.way(&Default::default()));
+            choice.places.push(Rc::new(node.fixed.clone().expect("a border")));
             continue;
         };
         let meaning = models.get(model).clone();
         let strategy = choose(&meaning, &grid, random);
-        choice.places.push(placer.places(&models, &mut space, model, &strategy));
-        choice.strategies.push(strategy);
+        let way = placer.way(&strategy);
+        choice.places.push(placer.places(&models, &mut space, model, way));
+        choice.ways.push(way);
     }
     let mut tables = Tables::default();
     let facts = Facts::new(&graph, &models, &mut space, &mut placer, &mut tables);

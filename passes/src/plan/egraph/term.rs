@@ -11,16 +11,12 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use super::super::choice::Placer;
+use super::super::choice::{Placer, Way};
 use super::super::graph::{Graph, Places};
 use super::super::model::{Model, Models};
 use super::super::space::{Dist, Space, Type};
 use super::super::step::StepKind;
 use super::super::strategy::{OpModel, Strategy};
-
-/// A strategy, interned.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Way(pub(super) u32);
 
 /// A kind of step, interned.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -75,24 +71,7 @@ pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 /// What terms speak of, in small numbers that hold for all windows of a graph.
 #[derive(Default)]
 pub(super) struct Tables {
-    ways: IndexSet<Strategy, FxBuildHasher>,
     kinds: IndexSet<StepKind, FxBuildHasher>,
-    places: FxHashMap<(Model, Way), Rc<Places>>,
-}
-
-impl Tables {
-    /// The number of a strategy.
-    pub(super) fn way(&mut self, strategy: &Strategy) -> Way {
-        match self.ways.get_index_of(strategy) {
-            Some(i) => Way(i as u32),
-            None => Way(self.ways.insert_full(strategy.clone()).0 as u32),
-        }
-    }
-
-    /// The strategy behind a number.
-    pub(super) fn strategy(&self, way: Way) -> &Strategy {
-        &self.ways[way.0 as usize]
-    }
 }
 
 /// What rules read, and the tables of what terms speak of.
@@ -140,12 +119,7 @@ impl<'a, 's> Facts<'a, 's> {
     /// Where the tensors of op `op` lie.
     pub(super) fn places(&mut self, op: u32, way: Way) -> Rc<Places> {
         let Some(model) = self.graph.ops[op as usize].model else { return Rc::default() };
-        if let Some(known) = self.tables.places.get(&(model, way)) {
-            return known.clone();
-        }
-        let found = Rc::new(self.placer.places(self.models, self.space, model, self.tables.strategy(way)));
-        self.tables.places.insert((model, way), found.clone());
-        found
+        self.placer.places(self.models, self.space, model, way)
     }
 
     /// The type of value `value`.
@@ -222,7 +196,7 @@ pub(super) fn computed(
     result: u32,
     from: &[Id],
 ) -> Id {
-    let way = terms.analysis.tables.way(&strategy);
+    let way = terms.analysis.placer.way(&strategy);
     let places = terms.analysis.places(op, way);
     let graph = terms.analysis.graph;
     let tensors = graph.ops[op as usize].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));

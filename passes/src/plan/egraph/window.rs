@@ -7,12 +7,12 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::super::choice::{Choice, Rates};
+use super::super::choice::{Choice, Rates, Way};
 use super::super::graph::Graph;
 use super::super::space::{Anywhere, Dist};
 use super::extract::extract;
 use super::rules::ROWS;
-use super::term::{Facts, Head, Tables, Term, Terms, Way, add, class, moved};
+use super::term::{Facts, Head, Term, Terms, add, class, moved};
 
 /// Ops of a window at most.
 const MAX_OPS: usize = 8;
@@ -86,12 +86,12 @@ impl Window {
     }
 
     /// Everything its answer depends on.
-    pub(super) fn look(&self, graph: &Graph, tables: &mut Tables, choice: &Choice) -> Look {
+    pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> Look {
         let mut look = Look::new();
         let mut number: FxHashMap<u32, u64> = FxHashMap::default();
         for &op in &self.ops {
             let node = &graph.ops[op as usize];
-            let way = tables.way(&choice.strategies[op as usize]);
+            let way = choice.ways[op as usize];
             look.extend([u64::from(node.model.map_or(u32::MAX, |m| m.0)), u64::from(way.0), node.weight.to_bits()]);
             for v in node.operands.iter().chain(&node.results) {
                 let Some(v) = *v else {
@@ -130,7 +130,7 @@ impl Window {
         let mut wanted: Vec<Id> = Vec::new();
         for &op in &self.ops {
             let node = &graph.ops[op as usize];
-            let way = terms.analysis.tables.way(&choice.strategies[op as usize]);
+            let way = choice.ways[op as usize];
             let places = terms.analysis.places(op, way);
             let mut children: SmallVec<[Id; 3]> = SmallVec::new();
             for (v, &at) in node.operands.iter().zip(&places.operands) {
@@ -197,7 +197,7 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
             let Some((_, model)) = terms.analysis.model(op) else { return 0.0 };
             let places = terms.analysis.places(op, way);
             let facts = &terms.analysis;
-            let (node, strategy) = (&facts.graph.ops[op as usize], facts.tables.strategy(way));
+            let (node, strategy) = (&facts.graph.ops[op as usize], facts.placer.strategy(way));
             let seconds = facts.graph.work(facts.space, rates, op, model.ways(strategy), &places);
             seconds * node.weight / node.results.len().max(1) as f64
         }

@@ -1,0 +1,130 @@
+//! A plan while it is changed: strategies are exchanged one by one, priced together, and can be taken back.
+
+use std::mem;
+use std::rc::Rc;
+
+use super::choice::{Choice, Cost, Placer, Rates, Way};
+use super::graph::{Graph, Places};
+use super::model::Models;
+use super::space::Space;
+
+/// A plan, what prices it, and how it came about.
+pub(super) struct Draft<'a, 's> {
+    pub(super) graph: &'a Graph,
+    pub(super) space: &'a mut Space<'s>,
+    pub(super) models: &'a Models,
+    pub(super) placer: &'a mut Placer,
+    pub(super) rates: Rates,
+    pub(super) choice: Choice,
+    /// What every change that was kept replaced, oldest first.
+    undo: Vec<(u32, Way, Rc<Places>)>,
+}
+
+impl<'a, 's> Draft<'a, 's> {
+    /// Begins with `choice`.
+    pub(super) fn new(
+        graph: &'a Graph,
+        space: &'a mut Space<'s>,
+        models: &'a Models,
+        placer: &'a mut Placer,
+        rates: Rates,
+        choice: Choice,
+    ) -> Self {
+        Self { graph, space, models, placer, rates, choice, undo: Vec::new() }
+    }
+
+    /// Begins again with `choice`; the plan so far.
+    pub(super) fn restart(&mut self, choice: Choice) -> Choice {
+        self.undo.clear();
+        mem::replace(&mut self.choice, choice)
+    }
+
+    /// Computes `op` so from now on.
+    pub(super) fn set(&mut self, op: u32, way: Way) {
+        if let Some(replaced) = self.exchange(op, way) {
+            self.undo.push(replaced);
+        }
+    }
+
+    /// The same for a look at the cost: the caller puts back what was.
+    pub(super) fn try_out(&mut self, op: u32, way: Way) {
+        self.exchange(op, way);
+    }
+
+    fn exchange(&mut self, op: u32, way: Way) -> Option<(u32, Way, Rc<Places>)> {
+        let model = self.graph.ops[op as usize].model?;
+        let (old, at) = (&mut self.choice.ways[op as usize], &mut self.choice.places[op as usize]);
+        if *old == way {
+            return None;
+        }
+        let places = self.placer.places(self.models, self.space, model, way);
+        Some((op, mem::replace(old, way), mem::replace(at, places)))
+    }
+
+    /// The cost of the whole plan.
+    pub(super) fn whole_cost(&mut self) -> Cost {
+        self.graph.cost(self.space, self.models, self.placer, self.rates, &self.choice)
+    }
+
+    /// Seconds of the whole plan.
+    pub(super) fn total(&mut self) -> f64 {
+        self.whole_cost().total()
+    }
+
+    /// Bytes a device holds at most.
+    pub(super) fn peak(&mut self) -> f64 {
+        self.graph.peak(self.space, &self.choice)
+    }
+
+    /// Whether anything is done to value `value` after it is made.
+    pub(super) fn is_moved(&mut self, value: u32) -> bool {
+        self.graph.copies(self.space, &self.choice.places, value).seconds > 0.0
+    }
+
+    /// Seconds of these ops and of all copies of these values.
+    pub(super) fn cost(&mut self, ops: &[u32], values: &[u32]) -> f64 {
+        let copies = values.iter().map(|&v| {
+            let seconds = self.graph.copies(self.space, &self.choice.places, v).seconds;
+            seconds * self.graph.values[v as usize].weight
+        });
+        let copies: f64 = copies.sum();
+        let work = ops.iter().filter_map(|&op| {
+            let node = &self.graph.ops[op as usize];
+            let ways = self.models.get(node.model?).ways(self.placer.strategy(self.choice.ways[op as usize]));
+            let places = &self.choice.places[op as usize];
+            Some(self.graph.work(self.space, self.rates, op, ways, places) * node.weight)
+        });
+        copies + work.sum::<f64>()
+    }
+
+    /// Takes changes back, the last first, until the plan fits into `limit` bytes.
+    pub(super) fn fit(&mut self, limit: f64) {
+        if self.peak() <= limit {
+            return;
+        }
+        // Halving: the number of changes that stay.
+        let (mut fits, mut too_many) = (0, self.undo.len());
+        let mut now = too_many;
+        while fits + 1 < too_many {
+            let next = fits.midpoint(too_many);
+            self.go(now, next);
+            now = next;
+            match self.peak() <= limit {
+                true => fits = next,
+                false => too_many = next,
+            }
+        }
+        self.go(now, fits);
+    }
+
+    /// Goes from the plan with the first `from` changes to that with the first `to`.
+    fn go(&mut self, from: usize, to: usize) {
+        let mut swap = |i: usize| {
+            let (op, way, places) = &mut self.undo[i];
+            mem::swap(way, &mut self.choice.ways[*op as usize]);
+            mem::swap(places, &mut self.choice.places[*op as usize]);
+        };
+        (to..from).rev().for_each(&mut swap);
+        (from..to).for_each(swap);
+    }
+}
