@@ -285,8 +285,7 @@ fn touch(graph: &Graph, value: Val, by: Node, worklist: &mut Worklist) {
 
 fn touch_users(graph: &Graph, value: Val, by: Node, worklist: &mut Worklist) {
     for u in graph.uses(value) {
-        let edge = graph.edge_of_use(u);
-        let mut user = if edge.is_some() { edge } else { graph.user(u) };
+        let mut user = graph.reader(u);
         if graph.node(user).role.terminator {
             user = graph.parent(user);
         }

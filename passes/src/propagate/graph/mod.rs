@@ -77,7 +77,7 @@ struct UseData {
     node: Node,
     prev: Use,
     next: Use,
-    /// The edge it is a source of.
+    /// The edge that hears of changes to its value.
     edge: Node,
 }
 
@@ -283,8 +283,12 @@ impl Graph {
         for &target in &edge.targets {
             self.val_mut(target).slot = slot;
         }
-        for &source in &edge.sources {
-            self.uses[source.index()].edge = node;
+        // Shardy looks for the edge of an argument where a manual or named computation reads the value that flows to
+        // it, and finds none: such an edge isn't visited again before the next round.
+        if edge.of_result {
+            for &source in &edge.sources {
+                self.uses[source.index()].edge = node;
+            }
         }
         edge.node = node;
         self.edges.push(edge);

@@ -83,9 +83,12 @@ impl Graph {
         self.uses[u.index()].node
     }
 
-    /// The edge a use is a source of.
-    pub fn edge_of_use(&self, u: Use) -> Node {
-        self.uses[u.index()].edge
+    /// The edge to visit when the value of a use changes; the node of the use where there is none.
+    pub fn reader(&self, u: Use) -> Node {
+        match self.uses[u.index()].edge {
+            Node::NONE => self.user(u),
+            edge => edge,
+        }
     }
 
     /// The value of a use.
