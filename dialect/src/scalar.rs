@@ -68,6 +68,43 @@ pub enum ScalarOp {
     ReducePrecision { exponent: u8, mantissa: u8 },
 }
 
+impl ScalarOp {
+    /// The value that leaves every other one as it is; `None` where there is none or none is known.
+    pub fn identity(self, element: ElementType) -> Option<Scalar> {
+        let all_ones = || Scalar::Int(-1).round(element);
+        match (self, element.class()) {
+            (_, ElementClass::Other) => None,
+            (ScalarOp::Add, _) => Some(Scalar::zero(element)),
+            (ScalarOp::Mul, _) => Some(Scalar::one(element)),
+            (ScalarOp::Max, ElementClass::Float) => Some(Scalar::Float(extreme(element, f64::NEG_INFINITY))),
+            (ScalarOp::Min, ElementClass::Float) => Some(Scalar::Float(extreme(element, f64::INFINITY))),
+            (ScalarOp::Max, ElementClass::Complex) => Some(Scalar::Complex(f64::NEG_INFINITY, f64::NEG_INFINITY)),
+            (ScalarOp::Min, ElementClass::Complex) => Some(Scalar::Complex(f64::INFINITY, f64::INFINITY)),
+            (ScalarOp::Max, ElementClass::Signed) => Some(Scalar::Int(-(1 << (element.bits() - 1)))),
+            (ScalarOp::Min, ElementClass::Signed) => Some(Scalar::Int((1 << (element.bits() - 1)) - 1)),
+            (ScalarOp::Max, _) => Some(Scalar::Int(0)),
+            (ScalarOp::Min, _) => Some(all_ones()),
+            (_, ElementClass::Float | ElementClass::Complex) => None,
+            (ScalarOp::Or | ScalarOp::Xor, _) => Some(Scalar::Int(0)),
+            (ScalarOp::And, _) => Some(all_ones()),
+            _ => None,
+        }
+    }
+}
+
+/// An infinity, or the value next to it of a type without infinities.
+fn extreme(element: ElementType, infinity: f64) -> f64 {
+    if round_float(infinity, element) == infinity {
+        return infinity;
+    }
+    // It rounds to NaN or to that value: search the few patterns such narrow types have.
+    let values = (0..=u8::MAX).filter_map(|bits| match Scalar::decode(element, &[bits]) {
+        Scalar::Float(v) if !v.is_nan() => Some(v),
+        _ => None,
+    });
+    values.fold(-infinity, if infinity < 0.0 { f64::min } else { f64::max })
+}
+
 impl Scalar {
     /// The zero of an element type.
     pub fn zero(element: ElementType) -> Self {
@@ -229,6 +266,32 @@ mod tests {
         }
         assert_eq!(round_float(65519.0, ElementType::F16), 65504.0);
         assert_eq!(round_float(65520.0, ElementType::F16), f64::INFINITY);
+    }
+
+    #[test]
+    fn identities_leave_every_value() {
+        use ElementClass::*;
+        for &element in ElementType::ALL.iter().filter(|e| matches!(e.class(), Bool | Signed | Unsigned | Float)) {
+            for op in [ScalarOp::Add, ScalarOp::Max, ScalarOp::Min] {
+                let Some(identity) = op.identity(element) else { panic!("{op:?} of {element:?}") };
+                // Patterns of a byte, of the highest byte and of all ones, so that both ends are among them.
+                let patterns = (0..=u8::MAX).flat_map(|b| {
+                    let mut high = [0xff; 16];
+                    high[element.bytes() - 1] = b;
+                    [high, [b; 16]]
+                });
+                for value in patterns.map(|bytes| Scalar::decode(element, &bytes[..element.bytes()])) {
+                    let nan = matches!(value, Scalar::Float(v) if v.is_nan());
+                    // Without a zero nothing is left as it is by a sum.
+                    let none = op == ScalarOp::Add && Scalar::zero(element).round(element) != Scalar::zero(element);
+                    if !nan && !none {
+                        assert_eq!(op.apply(element, element, &[value, identity.round(element)]), value, "{op:?} {element:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(ScalarOp::Max.identity(ElementType::F8E4M3FN), Some(Scalar::Float(-448.0)));
+        assert_eq!(ScalarOp::Min.identity(ElementType::UI8), Some(Scalar::Int(255)));
     }
 
     #[test]

@@ -98,47 +98,6 @@ pub(crate) fn region_reduction(op: OpRef<'_>, region: usize, n: usize) -> Option
     kinds.all(|k| k == Some(first)).then_some(first)
 }
 
-/// The value that `op` leaves everything unchanged with.
-pub fn identity(op: ScalarOp, element: ElementType) -> Option<Scalar> {
-    let integer = |low: bool| {
-        let bits = element.bits();
-        Scalar::Int(match (element.class(), low) {
-            (ElementClass::Signed, true) => -(1 << (bits - 1)),
-            (ElementClass::Signed, false) => (1 << (bits - 1)) - 1,
-            (_, true) => 0,
-            (_, false) => (1 << bits) - 1,
-        })
-    };
-    let real = element.is_float();
-    let whole = element.is_integer() || element == ElementType::I1;
-    match op {
-        ScalarOp::Add => Some(Scalar::zero(element)),
-        ScalarOp::Mul => Some(Scalar::one(element)),
-        ScalarOp::Max if real => Some(Scalar::Float(lowest(element))),
-        ScalarOp::Min if real => Some(Scalar::Float(-lowest(element))),
-        ScalarOp::Max if whole => Some(integer(true)),
-        ScalarOp::Min if whole => Some(integer(false)),
-        ScalarOp::Or | ScalarOp::Xor if whole => Some(Scalar::Int(0)),
-        ScalarOp::And if whole => Some(Scalar::Int(-1).round(element)),
-        _ => None,
-    }
-}
-
-/// Minus infinity, or the least finite value of a type without infinities.
-fn lowest(element: ElementType) -> f64 {
-    let infinite = Scalar::Float(f64::NEG_INFINITY).round(element);
-    match infinite {
-        Scalar::Float(v) if v == f64::NEG_INFINITY => v,
-        // Rounds to NaN or to the least value: search the few patterns such narrow types have.
-        _ => (0..=u8::MAX)
-            .filter_map(|bits| match Scalar::decode(element, &[bits]) {
-                Scalar::Float(v) if !v.is_nan() => Some(v),
-                _ => None,
-            })
-            .fold(0.0, f64::min),
-    }
-}
-
 /// A reduction's region while the oracle runs it: scalar bodies directly, all others through the evaluator.
 pub(crate) enum Combine {
     /// A scalar computation.

@@ -4,7 +4,7 @@
 //! specification; sharding rules as Shardy registers them.
 
 use super::build;
-use super::combiner::{Combine, check_region, combiner, combining_body, identity, promotable, promote, region_reduction};
+use super::combiner::{Combine, check_region, combiner, combining_body, promotable, promote, region_reduction};
 use super::constraint::{Checked, agreeing, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
@@ -128,7 +128,7 @@ impl OpDef for Reduce {
         let op = cx.build.program.view(cx.op);
         let n = op.operands().len() / 2;
         let neutral: Option<Vec<Scalar>> = combiner(op, 0, n)
-            .and_then(|c| (n..2 * n).map(|i| identity(c, op.operand_tensor(i)?.element)).collect());
+            .and_then(|c| (n..2 * n).map(|i| c.identity(op.operand_tensor(i)?.element)).collect());
         let Some(neutral) = neutral else { return cx.same_op() };
         let plain = (0..n).all(|i| splat_operand(op, n + i) == Some(neutral[i]));
         let mut operands = cx.operands.to_vec();

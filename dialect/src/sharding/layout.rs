@@ -123,16 +123,7 @@ impl Layout {
 
 /// What leaves every other value as it is.
 pub fn identity(kind: ReductionKind, element: ElementType) -> Scalar {
-    let bits = element.bits();
-    match (kind, element.class()) {
-        (ReductionKind::Sum, _) => Scalar::zero(element),
-        (ReductionKind::Max, crate::ir::ElementClass::Float) => Scalar::Float(f64::NEG_INFINITY),
-        (ReductionKind::Min, crate::ir::ElementClass::Float) => Scalar::Float(f64::INFINITY),
-        (ReductionKind::Max, crate::ir::ElementClass::Signed) => Scalar::Int(-(1i128 << (bits - 1))),
-        (ReductionKind::Min, crate::ir::ElementClass::Signed) => Scalar::Int((1i128 << (bits - 1)) - 1),
-        (ReductionKind::Max, _) => Scalar::Int(0),
-        (ReductionKind::Min, _) => Scalar::Int((1i128 << bits.max(1)) - 1),
-    }
+    reduction_op(kind).identity(element).unwrap_or_else(|| Scalar::zero(element))
 }
 
 /// The scalar operation of a reduction kind.
@@ -145,18 +136,7 @@ pub fn reduction_op(kind: ReductionKind) -> ScalarOp {
 }
 
 fn combine(kind: ReductionKind, a: &Literal, b: &Literal) -> Literal {
-    let values = (0..a.len()).map(|i| match (a.get(i), b.get(i)) {
-        (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(match kind {
-            ReductionKind::Sum => x + y,
-            ReductionKind::Max => x.max(y),
-            ReductionKind::Min => x.min(y),
-        }),
-        (Scalar::Complex(x, i), Scalar::Complex(y, j)) => Scalar::Complex(x + y, i + j),
-        (x, y) => Scalar::Float(match kind {
-            ReductionKind::Sum => x.as_f64() + y.as_f64(),
-            ReductionKind::Max => x.as_f64().max(y.as_f64()),
-            ReductionKind::Min => x.as_f64().min(y.as_f64()),
-        }),
-    });
+    let op = reduction_op(kind);
+    let values = (0..a.len()).map(|i| op.apply(a.element, a.element, &[a.get(i), b.get(i)]));
     Literal::from_scalars(a.element, &a.shape, values)
 }

@@ -7,7 +7,7 @@ use super::{GatherDims, ScatterDims, SliceDims};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Value};
 use crate::localize::Localize;
-use crate::ops::combiner::{combiner, identity};
+use crate::ops::combiner::combiner;
 use crate::ops::{build, build_shape};
 use crate::scalar::{Comparison, Scalar};
 
@@ -109,7 +109,7 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     if let (Some(combine), Some(first)) = (combine, cx.first_of_reduction()) {
         for input in &mut operands[..n] {
             let ty = cx.build.tensor(*input).clone();
-            if let Some(nothing) = identity(combine, ty.element) {
+            if let Some(nothing) = combine.identity(ty.element) {
                 let nothing = build::splat(&mut cx.build, ty.element, &ty.shape, nothing);
                 *input = build::select(&mut cx.build, first, *input, nothing);
             }
