@@ -153,7 +153,7 @@ impl Engine {
             }
             let value = self.graph.tensors(node).nth(t as usize);
             if let Some(value) = value {
-                self.update(node, value, new, worklist);
+                self.update(node, value, new, new, worklist);
             }
         }
         self.scratch = shardings;
@@ -169,22 +169,24 @@ impl Engine {
         shardings.push(self.seen_by_sources(edge, self.graph.sharding(target)));
         values.push(target);
         let kind = StepKind { directions: Directions::all(Direction::Both), elementwise: false, conservative: false };
-        for (t, mut new) in self.step(rule, kind, &shardings) {
+        for (t, new) in self.step(rule, kind, &shardings) {
             let slots: SmallVec<[Slot; 4]> = values.iter().map(|&v| self.graph.slot(v)).collect();
             self.record_origins(node, &slots, &shardings, t as usize, new);
-            if t as usize + 1 == values.len() {
-                new = self.seen_by_targets(edge, new);
-            }
-            self.update(node, values[t as usize], new, worklist);
+            let own = if t as usize + 1 == values.len() { self.seen_by_targets(edge, new) } else { new };
+            // The group of a result lies as the sources do, without the manual axes, since Shardy has it so. It would
+            // also bring manual axes to the group of an argument, inside, and refuses them there.
+            let alike = if self.graph.edges[edge as usize].of_result { new } else { own };
+            self.update(node, values[t as usize], own, alike, worklist);
         }
     }
 
-    /// Sets a sharding and puts everybody it concerns on the worklist.
-    fn update(&mut self, by: Node, value: Val, new: ShardingId, worklist: &mut Worklist) {
-        self.set_sharding(value, new);
+    /// Sets a sharding and puts everybody it concerns on the worklist. The other members of its sharding group lie as
+    /// `alike`.
+    fn update(&mut self, by: Node, value: Val, own: ShardingId, alike: ShardingId, worklist: &mut Worklist) {
+        self.set_sharding(value, own);
         let value = self.graph.shardable(value);
         touch(&self.graph, value, by, worklist);
-        self.update_group(value, new, &mut |graph, member| touch(graph, member, by, worklist));
+        self.update_group(value, alike, &mut |graph, member| touch(graph, member, by, worklist));
     }
 
     /// Gives the other members of a value's sharding group its sharding.
@@ -194,9 +196,22 @@ impl Engine {
         };
         for member in self.groups[group as usize].clone() {
             if member != value {
+                let new = self.with_manual_axes(member, new);
                 self.set_sharding(member, new);
                 touched(&self.graph, member);
             }
+        }
+    }
+
+    /// `sharding` as `value` may have it: a result of a manual computation keeps its manual axes.
+    fn with_manual_axes(&mut self, value: Val, sharding: ShardingId) -> ShardingId {
+        let def = self.graph.def(value);
+        match def.is_some().then(|| self.graph.node(def).kind) {
+            Some(NodeKind::Edge(edge)) => {
+                let inner = self.seen_by_sources(edge, sharding);
+                self.seen_by_targets(edge, inner)
+            }
+            _ => sharding,
         }
     }
 

@@ -1,0 +1,13 @@
+// RUN: shardc opt --passes propagate %s
+// What a manual computation gives to the group of its result has no manual axes.
+sdy.mesh @mesh = <["x"=2, "w"=2, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", "w"}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%c: tensor<4x4xf32>) {
+    %1 = stablehlo.negate %c : tensor<4x4xf32>
+    sdy.return %1 : tensor<4x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.negate %b : tensor<8x4xf32>
+  sdy.sharding_group %0 group_id=1 : tensor<8x4xf32>
+  sdy.sharding_group %2 group_id=1 : tensor<8x4xf32>
+  return %0, %2 : tensor<8x4xf32>, tensor<8x4xf32>
+}
