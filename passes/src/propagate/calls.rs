@@ -124,7 +124,7 @@ impl Inliner {
 }
 
 fn is_call(program: &Program, op: Op) -> bool {
-    std::ptr::addr_eq(program.op(op).def, &func::CALL) || program.op_name(op) == func::CALL.name()
+    program.op_name(op) == func::CALL.name()
 }
 
 /// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
