@@ -168,9 +168,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Whether the parts of `value` were asked for where it is made, by what propagation may have put for a constraint.
     fn is_stated(&self, value: Value) -> bool {
         match self.program.value_source(self.past_barriers(value)) {
-            ValueSource::Result(op, _) => is_explicit(self.program.view(op)),
+            ValueSource::Result(op, _) => {
+                let op = self.program.view(op);
+                let reshard = op.def().reshard(op);
+                is_explicit(op) || matches!(reshard, Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)))
+            }
             ValueSource::Arg(..) => false,
         }
     }
