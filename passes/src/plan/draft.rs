@@ -1,4 +1,4 @@
-//! A plan while it is changed: strategies are exchanged one by one, priced together, and can be taken back.
+//! A plan while it is changed: strategies that are cheaper together are exchanged together, and taken back together.
 
 use std::mem;
 use std::rc::Rc;
@@ -16,8 +16,8 @@ pub(super) struct Draft<'a, 's> {
     pub(super) placer: &'a mut Placer,
     pub(super) rates: Rates,
     pub(super) choice: Choice,
-    /// What every change that was kept replaced, oldest first.
-    undo: Vec<(u32, Way, Rc<Places>)>,
+    /// What every change that was kept replaced, oldest first. Each made the plan cheaper, as a whole.
+    undo: Vec<Vec<(u32, Way, Rc<Places>)>>,
 }
 
 impl<'a, 's> Draft<'a, 's> {
@@ -39,11 +39,10 @@ impl<'a, 's> Draft<'a, 's> {
         mem::replace(&mut self.choice, choice)
     }
 
-    /// Computes `op` so from now on.
-    pub(super) fn set(&mut self, op: u32, way: Way) {
-        if let Some(replaced) = self.exchange(op, way) {
-            self.undo.push(replaced);
-        }
+    /// Computes these ops so from now on.
+    pub(super) fn change(&mut self, ways: impl IntoIterator<Item = (u32, Way)>) {
+        let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
+        self.undo.push(replaced);
     }
 
     /// The same for a look at the cost: the caller puts back what was.
@@ -97,13 +96,27 @@ impl<'a, 's> Draft<'a, 's> {
         copies + work.sum::<f64>()
     }
 
-    /// Takes changes back, the last first, until the plan fits into `limit` bytes.
-    pub(super) fn fit(&mut self, limit: f64) {
-        if self.peak() <= limit {
-            return;
+    /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs
+    /// no more than the plan it began with. Whether it fits.
+    pub(super) fn fit(&mut self, limit: f64) -> bool {
+        let all = self.undo.len();
+        let stay = self.take_back(limit);
+        let peak = self.peak();
+        if peak > limit {
+            self.go(stay, all);
+            self.take_back(peak);
         }
-        // Halving: the number of changes that stay.
-        let (mut fits, mut too_many) = (0, self.undo.len());
+        peak <= limit
+    }
+
+    /// Takes changes back until the plan fits, or all; how many stay.
+    fn take_back(&mut self, limit: f64) -> usize {
+        let all = self.undo.len();
+        if self.peak() <= limit {
+            return all;
+        }
+        // Halving.
+        let (mut fits, mut too_many) = (0, all);
         let mut now = too_many;
         while fits + 1 < too_many {
             let next = fits.midpoint(too_many);
@@ -115,14 +128,16 @@ impl<'a, 's> Draft<'a, 's> {
             }
         }
         self.go(now, fits);
+        fits
     }
 
     /// Goes from the plan with the first `from` changes to that with the first `to`.
     fn go(&mut self, from: usize, to: usize) {
         let mut swap = |i: usize| {
-            let (op, way, places) = &mut self.undo[i];
-            mem::swap(way, &mut self.choice.ways[*op as usize]);
-            mem::swap(places, &mut self.choice.places[*op as usize]);
+            for (op, way, places) in &mut self.undo[i] {
+                mem::swap(way, &mut self.choice.ways[*op as usize]);
+                mem::swap(places, &mut self.choice.places[*op as usize]);
+            }
         };
         (to..from).rev().for_each(&mut swap);
         (from..to).for_each(swap);

@@ -83,6 +83,10 @@ pub struct PlanReport {
     pub seconds: f64,
     /// Bytes a device moves in it.
     pub bytes: f64,
+    /// Bytes a device holds at most in the greedy plan, the largest of all blocks planned for themselves.
+    pub greedy_peak: f64,
+    /// Bytes a device holds at most in the plan chosen.
+    pub peak: f64,
 }
 
 /// The pass.
@@ -198,22 +202,26 @@ impl Planner<'_> {
         let mut placer = Placer::default();
         let mut choice = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
         let greedy = graph.cost(space, &self.models, &placer, rates, &choice);
-        let mut best = greedy;
+        let greedy_peak = graph.peak(space, &choice);
+        let (mut best, mut peak) = (greedy, greedy_peak);
         if self.options.search == Search::Full {
             let limit = match self.options.memory {
                 Some(bytes) => bytes as f64,
-                None => graph.peak(space, &choice).max(self.machine.memory_bytes() as f64),
+                None => greedy_peak.max(self.machine.memory_bytes() as f64),
             };
             let mut draft = Draft::new(&graph, space, &self.models, &mut placer, rates, choice);
             portfolio::best(&mut draft, limit);
             choice = draft.choice;
             best = graph.cost(space, &self.models, &placer, rates, &choice);
+            peak = graph.peak(space, &choice);
             debug_assert!(best.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;
         self.report.seconds += best.total();
         self.report.bytes += best.bytes;
+        self.report.greedy_peak = self.report.greedy_peak.max(greedy_peak);
+        self.report.peak = self.report.peak.max(peak);
         let mut partly_manual: Vec<Op> = Vec::new();
         Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
         for op in partly_manual {

@@ -20,23 +20,25 @@ const WORTH_JOINING: f64 = 0.1;
 /// Of plans whose costs differ by less than this part the one that moves less is taken: work is known less well.
 const AS_GOOD: f64 = 0.01;
 
-/// The best plan found whose peak memory is at most `limit` bytes, or that of the plan it begins with; never dearer.
+/// The best plan found whose peak memory is at most `limit` bytes, or if none is, that of the plan it begins with; never
+/// dearer.
 pub(super) fn best(draft: &mut Draft<'_, '_>, limit: f64) {
     let start = draft.choice.clone();
     expand::expand(draft);
     egraph::improve(draft);
-    draft.fit(limit);
+    let fits = draft.fit(limit);
     let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
-    if startups.all <= STARTUPS * cost.seconds {
+    if fits && startups.all <= STARTUPS * cost.seconds {
         return;
     }
     let found = draft.restart(start);
     egraph::improve(draft);
-    draft.fit(limit);
+    let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
     let (this, that) = (cost.total() - startups.joined, other.total() - joined);
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
-    if this < that && !(moves_less && that < this * (1.0 + AS_GOOD)) {
+    let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
+    if fits > other_fits || fits == other_fits && better {
         draft.restart(found);
     }
 }

@@ -87,9 +87,7 @@ impl Search<'_, '_, '_> {
             }
         };
         let Some(ways) = answer else { return false };
-        for (&op, way) in window.ops.iter().zip(ways) {
-            self.draft.set(op, way);
-        }
+        self.draft.change(window.ops.iter().copied().zip(ways));
         true
     }
 

@@ -352,7 +352,7 @@ impl Move<'_, '_, '_> {
         ops.iter().zip(&old).for_each(|(&op, &way)| self.draft.try_out(op, way));
         let cheaper = after < before * (1.0 - 1e-9);
         if cheaper {
-            part.iter().for_each(|o| self.draft.set(o.op, o.way));
+            self.draft.change(part.iter().map(|o| (o.op, o.way)));
         }
         cheaper
     }
