@@ -3,8 +3,8 @@
 //!
 //! What still is a valid program after the damage must print, and what was printed must read and print again the same.
 //! It is compiled too: the passes may refuse it, but what they make of it is valid, reads back, and runs if it is small.
-//! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed; the text of a failure is left in
-//! `target/tmp/mutate/`.
+//! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed, `MUTATE_ONLY=while` damages only the
+//! programs of which that is a part; the text of a failure is left in `target/tmp/mutate/`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +32,9 @@ const SMALL: f64 = 1e5;
 #[test]
 fn damaged_programs_give_diagnostics() {
     let corpus = corpus();
+    let only = std::env::var("MUTATE_ONLY").unwrap_or_default();
+    let victims: Vec<&String> = corpus.iter().filter(|text| text.contains(&only)).collect();
+    assert!(!victims.is_empty(), "no program contains {only:?}");
     let first = number("MUTATE_FROM").unwrap_or(0);
     let end = first + number("MUTATIONS").unwrap_or(COUNT);
     let next = AtomicU64::new(first);
@@ -46,7 +49,8 @@ fn damaged_programs_give_diagnostics() {
         let workers: Vec<_> = running
             .iter()
             .map(|mine| {
-                let (corpus, next, valid, rejected, failures) = (&corpus, &next, &valid, &rejected, &failures);
+                let (corpus, victims, next) = (&corpus, &victims, &next);
+                let (valid, rejected, failures) = (&valid, &rejected, &failures);
                 scope.spawn(move || {
                     loop {
                         let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -54,7 +58,7 @@ fn damaged_programs_give_diagnostics() {
                             break;
                         }
                         *mine.lock().unwrap() = Some((seed, Instant::now()));
-                        let text = mutated(corpus, seed);
+                        let text = mutated(victims, corpus, seed);
                         match catch_unwind(AssertUnwindSafe(|| judge(&text))) {
                             Ok(Ok(true)) => valid.fetch_add(1, Ordering::Relaxed),
                             Ok(Ok(false)) => rejected.fetch_add(1, Ordering::Relaxed),
@@ -73,7 +77,7 @@ fn damaged_programs_give_diagnostics() {
                     && start.elapsed() > PATIENCE
                 {
                     // The thread can't be stopped, so the process is.
-                    eprintln!("mutation {seed} hangs; see {}", save(seed, &mutated(&corpus, seed)).display());
+                    eprintln!("mutation {seed} hangs; see {}", save(seed, &mutated(&victims, &corpus, seed)).display());
                     std::process::exit(1);
                 }
             }
@@ -258,10 +262,10 @@ const WORDS: &[&str] = &[
     "é", "\u{2028}", "\t", "\r\n",
 ];
 
-/// A program with one to four faults.
-fn mutated(corpus: &[String], seed: u64) -> String {
+/// One of the victims with one to four faults; lines may come from all of the corpus.
+fn mutated(victims: &[&String], corpus: &[String], seed: u64) -> String {
     let mut random = Random(seed.wrapping_mul(0xd134_2543_de82_ef95));
-    let mut text = corpus[random.below(corpus.len())].clone().into_bytes();
+    let mut text = victims[random.below(victims.len())].clone().into_bytes();
     for _ in 0..=random.below(4) {
         mutate(&mut text, corpus, &mut random);
     }
