@@ -99,6 +99,19 @@ pub struct Collective {
     pub computation: Option<Body>,
 }
 
+/// A reduction in two steps, see [`OpDef::in_pieces`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pieces {
+    /// The operands with the dimension split in two, pieces first.
+    pub operands: Vec<Value>,
+    /// What each piece gives, as further positions of dimension `at`.
+    pub partial: Vec<Value>,
+    /// The dimension of `partial` that counts the pieces.
+    pub at: usize,
+    /// What replaces the op's results.
+    pub results: Vec<Value>,
+}
+
 /// How control passes through an op whose kernel is [`Kernel::Control`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
@@ -308,6 +321,13 @@ pub trait OpDef: Sync {
 
     /// How the pieces of a result cut along reduction factors combine; `None` when they can't be.
     fn reduction(&self, _op: OpRef<'_>) -> Option<ReductionKind> {
+        None
+    }
+
+    /// The same results in two steps, for parts that [`OpDef::reduction`] can't combine: dimension `dim` of the operands,
+    /// which is reduced, is split into `pieces` of equal size, each is reduced alone, then what came of them. `None` where
+    /// that can't be done or may not be the same; then nothing is built.
+    fn in_pieces(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<Pieces> {
         None
     }
 

@@ -1,5 +1,5 @@
 // RUN: shardc opt --passes schedule %s
-// Of another computation, over other groups, of another element type, large: only %5 joins %0, where %5 stood, and %1 moves behind it.
+// Of another computation, over other groups, of another element type: only %big and %5 join %0, where %5 stood, and %1 moves behind it.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func @main(%a: tensor<16xf32>, %b: tensor<16xbf16>, %c: tensor<1048576xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xbf16>, tensor<1048576xf32>, tensor<16xf32>) {
     %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({

@@ -61,18 +61,24 @@ impl Import<'_> {
         }
         self.done.insert(function, State::Open);
         if let Some(block) = func::block(self.program, function) {
-            self.block(block, &mut Renaming::default());
+            self.block(block, false, &mut Renaming::default());
         }
         self.done.insert(function, State::Done);
     }
 
-    /// Inlines into `block` and what is inside; `renaming` maps results of calls and expanded ops.
-    fn block(&mut self, block: Block, renaming: &mut Renaming) {
+    /// Inlines into `block` and what is inside; `renaming` maps results of calls and expanded ops. In what an op computes
+    /// of elements (`of_elements`) constraints say nothing and are left out.
+    fn block(&mut self, block: Block, of_elements: bool, renaming: &mut Renaming) {
         let mut ops = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
             let known = self.read_by_collective(op, renaming);
             for operand in &mut self.program.op_mut(op).operands {
                 *operand = renaming.value(*operand);
+            }
+            if of_elements && sharding::stated_sharding(self.program.view(op)).is_some() {
+                let operands = self.program.op(op).operands.to_vec();
+                renaming.values.extend(self.program.results(op).zip(operands));
+                continue;
             }
             if let Some(known) = known {
                 let operands = self.program.op(op).operands.to_vec();
@@ -83,9 +89,10 @@ impl Import<'_> {
                 self.in_place(op, &mut ops, renaming);
                 continue;
             }
+            let of_elements = of_elements || self.program.op(op).def.control(self.program.view(op)).is_none();
             for region in self.program.op(op).regions.clone() {
                 for inner in self.program.region_blocks(region).to_vec() {
-                    self.block(inner, renaming);
+                    self.block(inner, of_elements, renaming);
                 }
             }
             self.axes_of_a_mesh(op);
@@ -111,7 +118,7 @@ impl Import<'_> {
         let arguments = self.program.block_args(body).to_vec();
         let inside = self.constrained(op, self.stated(op, "in_shardings"), operands, ops);
         renaming.values.extend(arguments.into_iter().zip(inside));
-        self.block(body, renaming);
+        self.block(body, false, renaming);
         let mut inner = self.program.block_ops(body).to_vec();
         let Some(last) = inner.pop() else { return };
         ops.extend(inner);

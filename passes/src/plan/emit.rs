@@ -1,7 +1,8 @@
 //! Writes a plan into the program: ops over agreeing distributions, and a collective of the sdy dialect wherever a
 //! distribution changes.
 //!
-//! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside.
+//! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside, and so is what
+//! a loop passes on unchanged.
 
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use dialect::sharding::{AxisList, ReductionKind};
 use rustc_hash::FxHashMap;
 
 use super::distribution::{Distribution, Grid, Part, Parts};
-use super::graph::{Graph, Places};
+use super::graph::{self, Graph, Places};
 use super::space::{Copies, Space};
 use super::step::{Move, StepKind};
 
@@ -21,8 +22,10 @@ use super::step::{Move, StepKind};
 struct Built {
     copies: Rc<Copies>,
     values: Vec<Option<Value>>,
-    /// The open block it is made in.
+    /// The open block it is made in, or where its copies are.
     depth: usize,
+    /// Of what a loop passes on unchanged, what it begins with: copies are made from it before the loop.
+    before: Option<Value>,
 }
 
 /// The walk over one graph's blocks.
@@ -52,9 +55,18 @@ impl<'a, 's> Emit<'a, 's> {
 
     /// Writes the plan into `block`.
     pub(super) fn block(&mut self, block: Block) {
+        self.block_after(block, &FxHashMap::default());
+    }
+
+    /// Writes the plan into `block`, whose arguments are what `before` says as long as it runs.
+    fn block_after(&mut self, block: Block, before: &FxHashMap<Value, Value>) {
         self.open.push(Vec::new());
         for arg in self.program.block_args(block).to_vec() {
             self.define(arg, arg);
+            if let (Some(&before), Some(built)) = (before.get(&arg), self.built.get_mut(&arg)) {
+                built.before = Some(before);
+                built.depth -= 1;
+            }
         }
         for op in self.program.block_ops(block).to_vec() {
             self.op(op);
@@ -69,7 +81,7 @@ impl<'a, 's> Emit<'a, 's> {
         let copies = self.graph.copies(self.space, self.places, at);
         let mut values = vec![None; copies.list.len()];
         values[0] = Some(built);
-        self.built.insert(value, Built { copies, values, depth: self.open.len() - 1 });
+        self.built.insert(value, Built { copies, values, depth: self.open.len() - 1, before: None });
     }
 
     fn op(&mut self, op: Op) {
@@ -83,7 +95,8 @@ impl<'a, 's> Emit<'a, 's> {
         }
         let alias = sharding::stated_sharding(view).is_some();
         match view.def().control(view) {
-            Some(Control::While | Control::Case | Control::If | Control::Inline) => {
+            Some(Control::While) => return self.whole_loop(op, at),
+            Some(Control::Case | Control::If | Control::Inline) => {
                 let regions = self.program.op(op).regions.clone();
                 for region in regions {
                     if let Some(&block) = self.program.region_blocks(region).first() {
@@ -103,7 +116,31 @@ impl<'a, 's> Emit<'a, 's> {
             }
             return;
         }
+        self.finish(op, at);
+    }
+
+    /// A loop, whose operands are needed before what is inside.
+    fn whole_loop(&mut self, op: Op, at: u32) {
+        self.operands(op, at);
+        let (view, initial) = (self.program.view(op), self.program.op(op).operands.to_vec());
+        let (condition, body) = (view.block(0), view.block(1));
+        if let Some(condition) = condition {
+            self.block(condition);
+        }
+        if let Some(body) = body {
+            let args = self.program.block_args(body).iter().copied().zip(initial);
+            let mut before: FxHashMap<Value, Value> = args.collect();
+            let unchanged: Vec<Value> = graph::unchanged(self.program, body).collect();
+            before.retain(|arg, _| unchanged.contains(arg));
+            self.block_after(body, &before);
+        }
+        self.finish(op, at);
+    }
+
+    /// Writes `op` and where its results lie.
+    fn finish(&mut self, op: Op, at: u32) {
         self.push(op);
+        let results: Vec<Value> = self.program.results(op).collect();
         if !results.is_empty() {
             let grid = self.space.grid();
             let places = &self.places[at as usize].results;
@@ -169,7 +206,8 @@ impl<'a, 's> Emit<'a, 's> {
         let done = match &copy.from {
             None => self.place_anew(value, &to, depth),
             Some((from, kind)) => {
-                let source = self.build(value, *from, user);
+                let before = built.before.filter(|_| *from == 0);
+                let source = before.unwrap_or_else(|| self.build(value, *from, user));
                 let before = self.space.distribution(copies.list[*from].at).clone();
                 self.collective(value, source, &before, &to, kind, depth, user)
             }

@@ -229,9 +229,23 @@ impl Reader<'_, '_> {
         }
         if let Some(block) = view.block(1) {
             self.block(block, carried, carried);
+            self.weight = outside;
+            self.moved_before(block);
         }
         self.weight = outside;
         self.border(op, carried, carried);
+    }
+
+    /// What a loop's `body` passes on unchanged is moved before the loop. That counts once, unless a part is read at a
+    /// time: to move all of it first would cost memory that the program is careful of.
+    fn moved_before(&mut self, body: Block) {
+        for arg in unchanged(self.program, body) {
+            let Some(&at) = self.graph.value_at.get(&arg) else { continue };
+            let whole = |&(op, _): &(u32, u32)| self.graph.ops[op as usize].work.is_none_or(|w| !w.reads_part);
+            if self.graph.values[at as usize].uses.iter().all(whole) {
+                self.graph.values[at as usize].weight = self.weight;
+            }
+        }
     }
 
     fn computation(&mut self, op: Op) {
@@ -257,6 +271,12 @@ impl Reader<'_, '_> {
             }
         }
     }
+}
+
+/// The arguments of a loop's `body` that it gives back as they are.
+pub(super) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = Value> {
+    let next = program.terminator(body).map_or(&[][..], |op| &program.op(op).operands);
+    program.block_args(body).iter().zip(next).filter(|(arg, next)| arg == next).map(|(&arg, _)| arg)
 }
 
 /// Where the operands and results of a manual computation lie.

@@ -26,6 +26,13 @@ impl Homes {
         }
     }
 
+    /// Says where a new value lies.
+    pub(super) fn set(&mut self, value: Value, home: Distribution) {
+        let least = self.table.len().max(value.index() + 1);
+        self.table.resize(least, None);
+        self.table[value.index()] = Some(home);
+    }
+
     /// Reads all shardings under `block`, the body of `main`.
     pub(super) fn read(program: &Program, grid: &Grid, main: Op, block: Block, diagnostics: &mut Diagnostics) -> Self {
         let mut homes = Self { table: vec![None; program.value_count()] };

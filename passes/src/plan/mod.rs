@@ -20,6 +20,7 @@ mod linear;
 pub mod machine_cost;
 mod model;
 mod peak;
+mod pieces;
 mod portfolio;
 pub mod reshard;
 mod search;
@@ -143,9 +144,12 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
     let grid = homes::main_grid(program, main, block);
-    let homes = Homes::read(program, &grid, main, block, diagnostics);
+    let mut homes = Homes::read(program, &grid, main, block, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
+    }
+    if options.search == Search::Full {
+        pieces::split(program, &mut homes, block);
     }
     let sizes: Vec<u64> = grid.sizes().map(u64::from).collect();
     let machine = match Machine::new(options.target, &sizes) {

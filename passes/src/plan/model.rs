@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, Ty};
+use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
 use dialect::kernel::{External, Index, Init, Kernel};
 use dialect::ops::func;
 use dialect::scalar::Scalar;
@@ -27,6 +27,8 @@ pub(super) struct Work {
     pub(super) pointwise: bool,
     /// Whether compilers compute what it reads as they read it.
     pub(super) fuses: bool,
+    /// Whether some element of each operand may not be read.
+    pub(super) reads_part: bool,
 }
 
 /// What decides about a model: name, attributes, types, and the same of everything inside.
@@ -50,11 +52,15 @@ impl Models {
         let found = model(view).map(|m| {
             let (index, _) = self.table.insert_full(Rc::new(m));
             let flops = view.def().flops(view);
-            let (pointwise, fuses) = match view.def().kernel(view) {
-                Kernel::Nest(nest) => (nest.loops.len() == nest.parallel, flops == 0.0),
-                _ => (false, false),
+            let (pointwise, fuses, reads_part) = match view.def().kernel(view) {
+                Kernel::Nest(nest) => {
+                    let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+                    let larger = (0..view.operands().len()).any(|i| elements(view.operand_tensor(i)) > iterations);
+                    (nest.loops.len() == nest.parallel, flops == 0.0, larger)
+                }
+                _ => (false, false, true),
             };
-            (Model(index as u32), Work { flops, pointwise, fuses })
+            (Model(index as u32), Work { flops, pointwise, fuses, reads_part })
         });
         self.known.insert(key, found);
         found
@@ -63,6 +69,10 @@ impl Models {
     pub(super) fn get(&self, model: Model) -> &Rc<OpModel> {
         &self.table[model.0 as usize]
     }
+}
+
+fn elements(ty: Option<&TensorType>) -> i64 {
+    ty.map_or(1, |t| t.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
 }
 
 fn key(program: &Program, op: Op) -> Key {

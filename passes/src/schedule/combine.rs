@@ -1,4 +1,4 @@
-//! Small collectives of one kind, over the same groups and with the same computation, become one of several operands, or
+//! Collectives of one kind, over the same groups and with the same computation, become one of several operands, or
 //! of one packed operand where the kind takes but one: a device pays the start-up once.
 //!
 //! Each candidate has a level: how many candidates come before it on the way to it. Candidates of one level don't wait
@@ -16,10 +16,10 @@ use crate::estimate::{CollectiveKind, Machine, bytes_of};
 const CAUSE: &str = "shardc.cause";
 const SCATTERED: &str = "scatter_dimension";
 
-/// A collective is small when sending it with another saves at least this share of its time.
-const SMALL: f64 = 0.1;
+/// Sending two together must save at least this share of the shorter one's time.
+const WORTH: f64 = 1e-3;
 /// What is sent together is at most this many bytes, operands and results: all of it is alive at once.
-const LARGEST: u64 = 32 << 20;
+const LARGEST: u64 = 64 << 20;
 
 /// Joins what is worth joining, in every block; whether anything was. Without `several_operands` only what is packed.
 pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
@@ -88,6 +88,7 @@ fn combine_block(
             }
         }
     }
+    scatter_all_reduces(&mut groups, machine);
     groups.retain(|g| g.members.len() > 1);
     if groups.is_empty() {
         return;
@@ -111,7 +112,27 @@ fn combine_block(
     program.set_block_ops(block, ops);
 }
 
-/// `op` alone, if it is a small collective of a kind that takes several operands.
+/// Puts all_reduces among reduce_scatters of their level where that saves enough: every device keeps all of those.
+fn scatter_all_reduces(groups: &mut Vec<Group>, machine: &Machine) {
+    let (scattered, mut others): (Vec<Group>, Vec<Group>) =
+        std::mem::take(groups).into_iter().partition(|g| g.collective.kind == Kind::ReduceScatter);
+    for mut group in scattered {
+        others.retain_mut(|other| {
+            let joins = group.takes_whole(other, machine);
+            if joins {
+                group.bytes = group.bytes_with_whole(other);
+                group.seconds = group.seconds_of(group.bytes, machine);
+                group.members.append(&mut other.members);
+                group.members.sort_unstable();
+            }
+            !joins
+        });
+        groups.push(group);
+    }
+    groups.append(&mut others);
+}
+
+/// `op` alone, if it is a collective of a kind that several can be sent as one.
 fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
     let view = program.view(op);
     let mut collective = view.def().collective(view)?;
@@ -136,11 +157,12 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
         (collective.dim, collective.concat_dim) = (0, 0);
         skipped.push(SCATTERED);
     }
-    let attrs = program.op(op).attrs.iter().filter(|a| !skipped.contains(&program.name_text(a.0))).copied().collect();
+    let kept = program.op(op).attrs.iter().filter(|a| !skipped.contains(&program.name_text(a.0)));
+    let mut attrs: Vec<(Name, Attr)> = kept.copied().collect();
+    attrs.sort_unstable_by_key(|a| program.name_text(a.0));
     let mut group = Group { collective, attrs, element, level: 0, members: Vec::new(), bytes, seconds: 0.0 };
     group.seconds = group.seconds_of(bytes, machine);
-    let twin = Group { level: 0, attrs: Vec::new(), members: Vec::new(), collective: group.collective.clone(), ..group };
-    group.pays(&twin, machine).then_some(group)
+    Some(group)
 }
 
 impl Group {
@@ -160,9 +182,39 @@ impl Group {
         let mut saved = self.seconds + other.seconds - self.seconds_of(self.bytes_with(other), machine);
         if self.collective.kind == Kind::ReduceScatter {
             // Packing reads and writes every byte, before and after.
-            saved -= machine.memory_seconds(2.0 * (other.bytes.0 + other.bytes.1) as f64);
+            let mut packed = other.bytes.0 + other.bytes.1;
+            if self.members.len() == 1 {
+                packed += self.bytes.0 + self.bytes.1;
+            }
+            saved -= machine.memory_seconds(2.0 * packed as f64);
         }
-        saved >= SMALL * other.seconds
+        saved >= WORTH * self.seconds.min(other.seconds)
+    }
+
+    /// Whether these reduce_scatters may take the all_reduces of `other` with them, and should.
+    fn takes_whole(&self, other: &Group, machine: &Machine) -> bool {
+        let bytes = self.bytes_with_whole(other);
+        // What packing reads and writes: all rows, and what is scattered once more if it was alone.
+        let mut packed = bytes.0 - self.bytes.0 + other.bytes.1;
+        if self.members.len() == 1 {
+            packed += self.bytes.0 + self.bytes.1;
+        }
+        let saved = self.seconds + other.seconds - self.seconds_of(bytes, machine) - machine.memory_seconds(2.0 * packed as f64);
+        other.collective.kind == Kind::AllReduce
+            && self.level == other.level
+            && self.element == other.element
+            && self.attrs == other.attrs
+            && self.collective.groups == other.collective.groups
+            && self.collective.computation == other.collective.computation
+            && bytes.0.saturating_add(bytes.1) <= LARGEST
+            && saved >= WORTH * self.seconds.min(other.seconds)
+    }
+
+    /// Bytes with `other`'s operands in the row of every device.
+    fn bytes_with_whole(&self, other: &Group) -> (u64, u64) {
+        let devices = self.collective.groups.first().map_or(1, Vec::len) as u64;
+        let rows = other.bytes.0.saturating_mul(devices);
+        (self.bytes.0.saturating_add(rows), self.bytes.1.saturating_add(other.bytes.1))
     }
 
     fn take(&mut self, other: Group, machine: &Machine) {
@@ -191,11 +243,13 @@ impl Group {
     }
 }
 
-/// One op for all `members`, with the channel and the computation of the first, and what packs and unpacks its operand;
+/// One op for all `members`, with the channel and the computation of the first of its kind, and what packs and unpacks its operand;
 /// gives the values that replace the members' results, in order.
 fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>) -> Vec<Value> {
-    let first = program.op(members[0]).clone();
-    let name = program.op_name(members[0]).to_owned();
+    let scatters = |m: &&Op| group.collective.kind != Kind::ReduceScatter || program.attr(**m, SCATTERED).is_some();
+    let model = members.iter().find(scatters).copied().unwrap_or(members[0]);
+    let first = program.op(model).clone();
+    let name = program.op_name(model).to_owned();
     let mut operands: Vec<Value> = members.iter().flat_map(|&m| program.op(m).operands.to_vec()).collect();
     let results: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
     let mut types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
@@ -214,8 +268,9 @@ fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>)
     let mut b = Builder::new(program, ops, loc);
     if packs {
         let n = group.collective.groups.first().map_or(1, Vec::len) as i64;
-        let dim = |m: &Op| b.program.view(*m).int(SCATTERED).and_then(|d| usize::try_from(d).ok()).unwrap_or(0);
-        let scattered: Vec<(Value, usize)> = operands.iter().copied().zip(members.iter().map(dim)).collect();
+        let dim = |m: Op| b.program.view(m).int(SCATTERED).and_then(|d| usize::try_from(d).ok());
+        let of = |&m: &Op| b.program.op(m).operands.iter().map(|&v| (v, dim(m))).collect::<Vec<_>>();
+        let scattered: Vec<(Value, Option<usize>)> = members.iter().flat_map(of).collect();
         operands = vec![pack(&mut b, &scattered, n)];
         let elements = shapes.iter().map(|s| s.iter().product::<i64>()).sum();
         types = vec![b.program.tensor(&[1, elements], group.element)];

@@ -1,19 +1,23 @@
 //! Several tensors that are scattered among `n` devices as one of shape `n x elements`: row `i` is what device `i` keeps
-//! of each. A reduce_scatter of StableHLO takes one operand only.
+//! of each; what all devices keep whole stands in every row. A reduce_scatter of StableHLO takes one operand only.
 
 use dialect::ir::Value;
 use dialect::ir::build::Builder;
 use dialect::ops::build_shape as shape;
 
-/// Each of `values` with the dimension that is scattered, as one tensor whose dimension 0 is.
-pub(super) fn pack(b: &mut Builder<'_>, values: &[(Value, usize)], n: i64) -> Value {
+/// Each of `values` with the dimension that is scattered, if one is, as one tensor whose dimension 0 is scattered.
+pub(super) fn pack(b: &mut Builder<'_>, values: &[(Value, Option<usize>)], n: i64) -> Value {
     let rows: Vec<Value> = values.iter().map(|&(value, dim)| rows(b, value, dim, n)).collect();
     shape::concatenate(b, &rows, 1)
 }
 
-fn rows(b: &mut Builder<'_>, value: Value, dim: usize, n: i64) -> Value {
+fn rows(b: &mut Builder<'_>, value: Value, dim: Option<usize>, n: i64) -> Value {
     let sizes = b.tensor(value).shape.to_vec();
     let elements: i64 = sizes.iter().product();
+    let Some(dim) = dim else {
+        let row = shape::reshape(b, value, &[elements]);
+        return shape::broadcast_in_dim(b, row, &[n, elements], &[1]);
+    };
     let mut front = value;
     if dim > 0 {
         // n of the pieces along `dim` come first.
