@@ -1,6 +1,6 @@
 //! schedule: when the per-device program does what, decided once and written into the program.
 //!
-//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with small collectives that don't wait for
+//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with collectives that don't wait for
 //! each other sent together as one of several operands.
 
 mod combine;
@@ -18,13 +18,13 @@ use crate::pass::Pass;
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "schedule",
-    doc: "Send small collectives that don't wait for each other together, as one collective of several operands.",
+    doc: "Send collectives that don't wait for each other together, as one collective of several operands.",
     options: &[
         OptionDef {
             name: "target",
             ty: OptionType::Text,
             default: "flat",
-            doc: "The slice of TPUs whose latencies and bandwidths say what is small.",
+            doc: "The slice of TPUs whose latencies and bandwidths say what it saves.",
         },
         OptionDef {
             name: "several-operands",
