@@ -227,9 +227,10 @@ impl Problem<'_> {
         keep == 0 || self.local(dim, &fine[..keep]) == self.local(dim, fine) * self.size(&fine[keep..])
     }
 
-    fn seconds(&self, kind: Collective, from: &State, to: &State, moved: &[u8]) -> f64 {
+    /// Seconds from a state of `bytes` on each device.
+    fn seconds(&self, kind: Collective, bytes: f64, to: &State, moved: &[u8]) -> f64 {
         let axes: SmallVec<[Part; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
-        self.cost.seconds(kind, self.bytes(from), self.bytes(to), &axes)
+        self.cost.seconds(kind, bytes, self.bytes(to), &axes)
     }
 
     fn free(&self, state: &State) -> SmallVec<[u8; 8]> {
@@ -240,14 +241,15 @@ impl Problem<'_> {
     fn edges(&self, state: &State) -> Vec<(Edge, State, f64)> {
         let mut out = Vec::new();
         let pending = state.unreduced & !self.to.unreduced;
+        let bytes = self.bytes(state);
         self.slices(state, &mut out);
         self.to_unreduced(state, &mut out);
         if pending != 0 {
-            self.reductions(state, pending, &mut out);
+            self.reductions(state, bytes, pending, &mut out);
         }
-        self.gathers(state, &mut out);
-        self.all_to_alls(state, &mut out);
-        self.permutes(state, &mut out);
+        self.gathers(state, bytes, &mut out);
+        self.all_to_alls(state, bytes, &mut out);
+        self.permutes(state, bytes, &mut out);
         out
     }
 
@@ -287,12 +289,12 @@ impl Problem<'_> {
         }
     }
 
-    fn reductions(&self, state: &State, pending: u16, out: &mut Vec<(Edge, State, f64)>) {
+    fn reductions(&self, state: &State, bytes: f64, pending: u16, out: &mut Vec<(Edge, State, f64)>) {
         let atoms: SmallVec<[u8; 8]> = (0..self.atoms.len() as u8).filter(|a| pending & (1 << a) != 0).collect();
         let mut reduce = |set: &[u8]| {
             let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
             let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
-            let price = self.seconds(Collective::AllReduce, state, &next, set);
+            let price = self.seconds(Collective::AllReduce, bytes, &next, set);
             out.push((Edge::AllReduce, next, price));
         };
         reduce(&atoms);
@@ -303,7 +305,7 @@ impl Problem<'_> {
             let fits = (0..next.dims.len())
                 .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
             if fits && !moved.is_empty() {
-                let price = self.seconds(Collective::ReduceScatter, state, &next, moved);
+                let price = self.seconds(Collective::ReduceScatter, bytes, &next, moved);
                 out.push((Edge::ReduceScatter, next, price));
             }
         };
@@ -338,9 +340,9 @@ impl Problem<'_> {
         target.starts_with(&state.dims[d]).then(|| target.get(state.dims[d].len()))?
     }
 
-    fn gathers(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+    fn gathers(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         let mut gather = |next: State, moved: &[u8]| {
-            let price = self.seconds(Collective::AllGather, state, &next, moved);
+            let price = self.seconds(Collective::AllGather, bytes, &next, moved);
             out.push((Edge::Gather, next, price));
         };
         let mut all = state.clone();
@@ -366,12 +368,12 @@ impl Problem<'_> {
         }
     }
 
-    fn all_to_alls(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+    fn all_to_alls(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         let mut exchange = |next: State, moved: &[u8]| {
             let fits = (0..next.dims.len())
                 .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
             if fits {
-                let price = self.seconds(Collective::AllToAll, state, &next, moved);
+                let price = self.seconds(Collective::AllToAll, bytes, &next, moved);
                 out.push((Edge::AllToAll, next, price));
             }
         };
@@ -428,14 +430,14 @@ impl Problem<'_> {
     }
 
     /// Arrangements with as many pieces in each dimension, as close to the target as can be.
-    fn permutes(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+    fn permutes(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         if state.dims.iter().all(|d| d.is_empty()) {
             return;
         }
         let pool = (0..self.atoms.len() as u8).fold(0u16, |m, a| m | 1 << a) & !state.unreduced;
         let mut found = Vec::new();
         let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
-        self.fill(state, &mut next, 0, pool, &mut found);
+        self.fill(state, &mut next, 0, self.size(&state.dims[0]), pool, &mut found);
         for next in found.into_iter().filter(|n| n != state) {
             let mut moved = List::default();
             for (a, b) in state.dims.iter().zip(&next.dims).filter(|(a, b)| a != b) {
@@ -445,40 +447,37 @@ impl Problem<'_> {
                     }
                 }
             }
-            let price = self.seconds(Collective::CollectivePermute, state, &next, &moved);
+            let price = self.seconds(Collective::CollectivePermute, bytes, &next, &moved);
             out.push((Edge::Permute, next, price));
         }
     }
 
-    fn fill(&self, state: &State, next: &mut State, dim: usize, pool: u16, found: &mut Vec<State>) {
-        if found.len() >= MAX_PERMUTES {
-            return;
-        }
-        if dim == state.dims.len() {
-            if !found.contains(next) {
-                found.push(next.clone());
+    /// Cuts `dim` of `next` into `left` times as many pieces by atoms of `pool`, and the dimensions after it into as many
+    /// as `state` does. What the target wants is tried first, then what stands there, so no two finds are the same.
+    fn fill(&self, state: &State, next: &mut State, dim: usize, left: i64, pool: u16, found: &mut Vec<State>) {
+        if left == 1 {
+            match state.dims.get(dim + 1) {
+                Some(list) => self.fill(state, next, dim + 1, self.size(list), pool, found),
+                None => found.push(next.clone()),
             }
             return;
-        }
-        let (want, have) = (self.size(&state.dims[dim]), self.size(&next.dims[dim]));
-        if want == have {
-            return self.fill(state, next, dim + 1, pool, found);
         }
         let target = self.wanted(next, dim).copied();
         let here = &state.dims[dim];
         let place = here.get(next.dims[dim].len()).copied();
         let others = (0..self.atoms.len() as u8).filter(|a| !here.contains(a));
-        let mut order: SmallVec<[u8; 16]> = target.into_iter().chain(place).chain(here.iter().copied()).collect();
-        order.extend(others);
-        let mut tried = 0u16;
-        for a in order {
+        let mut untried = pool;
+        for a in target.into_iter().chain(place).chain(here.iter().copied()).chain(others) {
             let size = i64::from(self.atoms[a as usize].size);
-            if pool & (1 << a) == 0 || tried & (1 << a) != 0 || (want / have) % size != 0 {
+            if untried & (1 << a) == 0 || left % size != 0 {
                 continue;
             }
-            tried |= 1 << a;
+            if found.len() >= MAX_PERMUTES {
+                return;
+            }
+            untried &= !(1 << a);
             next.dims[dim].push(a);
-            self.fill(state, next, dim, pool & !(1 << a), found);
+            self.fill(state, next, dim, left / size, pool & !(1 << a), found);
             next.dims[dim].pop();
         }
     }

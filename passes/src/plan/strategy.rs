@@ -109,15 +109,17 @@ impl OpModel {
     }
 
     /// `strategy`, which must not use `axis`, with `axis` cutting factor `factor` besides; axes of one factor stand in the
-    /// order of `rank`. `None` when the factor can't be cut so.
+    /// order of `rank`, parts of one axis in their own. `None` when the factor can't be cut so.
     pub fn cutting(&self, strategy: &Strategy, axis: Part, factor: usize, rank: &dyn Fn(Part) -> usize) -> Option<Strategy> {
         if !self.divisible(factor) {
             return None;
         }
         let mut next = strategy.clone();
         let axes = &mut next.factors[factor];
-        let at = axes.iter().position(|&p| rank(p) > rank(axis)).unwrap_or(axes.len());
+        let place = |p: Part| (rank(p), p.pre);
+        let at = axes.iter().position(|&p| place(p) > place(axis)).unwrap_or(axes.len());
         axes.insert(at, axis);
+        *axes = merge_parts(axes.iter().copied());
         let wanted = axes.clone();
         if !(self.rule.factors[factor].size.max(0) as u64).is_multiple_of(size_of(&wanted)) {
             return None;

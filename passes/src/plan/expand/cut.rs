@@ -31,15 +31,18 @@ pub(super) struct Cut {
     arcs: Vec<Arc>,
     /// The first arc that leaves each node.
     first: Vec<u32>,
+    /// How much more each yes costs than a no, picoseconds.
+    more: Vec<i64>,
 }
 
 impl Cut {
     pub(super) fn new() -> Self {
-        Self { arcs: Vec::new(), first: vec![LAST; 2] }
+        Self { arcs: Vec::new(), first: vec![LAST; 2], more: vec![0; 2] }
     }
 
     pub(super) fn question(&mut self) -> Question {
         self.first.push(LAST);
+        self.more.push(0);
         Question(self.first.len() as u32 - 1)
     }
 
@@ -55,8 +58,9 @@ impl Cut {
 
     /// `seconds` more for a yes than for a no.
     pub(super) fn yes_costs(&mut self, q: Question, seconds: f64) {
-        let capacity = picoseconds(seconds.abs());
-        if seconds > 0.0 { self.arc(q.0, NO, capacity) } else { self.arc(YES, q.0, capacity) }
+        let capacity = picoseconds(seconds.abs()) as i64;
+        let more = &mut self.more[q.0 as usize];
+        *more = more.saturating_add(if seconds > 0.0 { capacity } else { -capacity });
     }
 
     /// `table[a][b]` for answers `a` and `b` (0 is no, 1 is yes). Where differing answers are cheaper than equal ones
@@ -79,6 +83,10 @@ impl Cut {
 
     /// The cheapest answers; of equally cheap ones those with fewest yeses.
     pub(super) fn solve(mut self) -> Vec<bool> {
+        for q in 2..self.first.len() as u32 {
+            let more = self.more[q as usize];
+            if more > 0 { self.arc(q, NO, more as u64) } else { self.arc(YES, q, more.unsigned_abs()) }
+        }
         let mut levels = vec![0u32; self.first.len()];
         for _ in 0..MAX_PHASES {
             if !self.level(&mut levels) {

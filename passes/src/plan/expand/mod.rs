@@ -27,6 +27,8 @@ use cut::{Cut, Question};
 const ROUNDS: usize = 4;
 /// Another round follows one that saved at least this part of all.
 const WORTH: f64 = 1e-3;
+/// Axes of at least this size are also moved in halves.
+const MIN_SPLIT: u32 = 8;
 /// Colors tried on each axis, those along which most work is done.
 const MAX_COLORS: usize = 16;
 
@@ -47,9 +49,10 @@ enum Target {
 pub(super) fn expand(draft: &mut Draft<'_, '_>) {
     let mut moves = Moves::of(draft);
     let mut last = draft.total();
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
-        for group in 0..moves.groups.len() {
+        let groups = if round == 0 { moves.wholes } else { moves.groups.len() };
+        for group in 0..groups {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
                 *helped |= Move { draft, moves: &mut moves, group, target }.make();
@@ -59,7 +62,7 @@ pub(super) fn expand(draft: &mut Draft<'_, '_>) {
         let mut helped = helped.into_iter();
         moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Home);
         let total = draft.total();
-        if total > last * (1.0 - WORTH) {
+        if total > last * (1.0 - WORTH) && groups == moves.groups.len() {
             return;
         }
         last = total;
@@ -71,8 +74,10 @@ struct Moves {
     colors: Colors,
     /// Where each axis stands among those of one dimension.
     ranks: Vec<usize>,
-    /// Axes that are moved together: all of them, then each, the last one first.
+    /// Axes that are moved together: all of them, then each, the last one first; then halves of large ones.
     groups: Vec<Parts>,
+    /// How many of these groups are whole axes.
+    wholes: usize,
     /// Where they may go.
     targets: Vec<Target>,
     ways: FxHashMap<Asked, Option<Way>>,
@@ -92,7 +97,13 @@ impl Moves {
         let axes: Parts = axes.map(|a| grid.whole(a)).collect();
         let mut groups: Vec<Parts> = axes.iter().rev().map(|&a| Parts::from_slice(&[a])).collect();
         if axes.len() > 1 {
-            groups.insert(0, axes);
+            groups.insert(0, axes.clone());
+        }
+        let wholes = groups.len();
+        for axis in axes.iter().rev().filter(|a| a.size >= MIN_SPLIT) {
+            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else { continue };
+            groups.push(Parts::from_slice(&[Part { size: major, ..*axis }]));
+            groups.push(Parts::from_slice(&[Part { pre: major, size: axis.size / major, ..*axis }]));
         }
         let colors = Colors::of(draft.graph, draft.models, draft.space, draft.rates);
         let mut targets: Vec<Target> = Vec::new();
@@ -104,7 +115,7 @@ impl Moves {
         }
         targets.extend([Target::Whole, Target::Home]);
         let option_of = vec![NONE; draft.graph.ops.len()];
-        Self { colors, ranks: ranks(draft), groups, targets, ways: FxHashMap::default(), option_of }
+        Self { colors, ranks: ranks(draft), groups, wholes, targets, ways: FxHashMap::default(), option_of }
     }
 }
 
@@ -362,7 +373,9 @@ impl Move<'_, '_, '_> {
 fn without(strategy: &Strategy, axes: &[Part]) -> Strategy {
     let mut next = strategy.clone();
     for parts in &mut next.factors {
-        parts.retain(|p| !axes.iter().any(|a| p.overlaps(*a)));
+        if parts.iter().any(|p| axes.iter().any(|a| p.overlaps(*a))) {
+            *parts = parts.iter().flat_map(|&p| minus(&[p], axes)).collect();
+        }
     }
     next.through = minus(&next.through, axes);
     if next.through.is_empty() {
