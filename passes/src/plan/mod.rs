@@ -167,6 +167,13 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     let mut pass = Planner { homes: &homes, models, diagnostics, report, options, machine: &machine };
     pass.block(program, &mut space, block, &args, &wanted);
     let report = pass.report;
+    if let Some(memory) = options.memory
+        && report.peak > memory as f64
+    {
+        let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
+        let d = Diagnostic::warning("memory", program.op(main).span, message);
+        diagnostics.push(d.note("cut arguments and results over more devices: no plan was found that holds less"));
+    }
     state_signature(program, &grid, main, &args, &wanted);
     keep_one_mesh(program, &grid.mesh);
     report
