@@ -129,7 +129,7 @@ fn sharding_text(program: &Program, sharding: &TensorSharding) -> String {
 }
 
 /// The listing of `program` after propagation, or what is wrong with the program.
-pub fn listing_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
+pub(crate) fn listing_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
     let errors = |what: &str, d: &Diagnostics| match d.iter().find(|d| d.severity == Severity::Error) {
@@ -147,7 +147,7 @@ pub fn listing_of(text: &str, options: &PropagateOptions) -> Result<String, Stri
 }
 
 /// The sharding rule of every op that has one, function by function.
-pub fn rules_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
+pub(crate) fn rules_of(text: &str, options: &PropagateOptions) -> Result<String, String> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
     if let Some(error) = diagnostics.iter().find(|d| d.severity == Severity::Error) {
@@ -176,7 +176,7 @@ pub fn rules_of(text: &str, options: &PropagateOptions) -> Result<String, String
 }
 
 /// The listing of each function with its shardings written out.
-pub fn by_function(listing: &str) -> BTreeMap<String, String> {
+pub(crate) fn by_function(listing: &str) -> BTreeMap<String, String> {
     let (table, lines) = listing.split_once("\n\n").unwrap_or(("", listing.trim_start_matches('\n')));
     let table: HashMap<&str, &str> = table.lines().filter_map(|l| l.split_once(' ')).collect();
     let (mut functions, mut name) = (BTreeMap::new(), String::new());
@@ -198,7 +198,7 @@ pub fn by_function(listing: &str) -> BTreeMap<String, String> {
 }
 
 /// The first line that differs.
-pub fn difference(found: &str, expected: &str) -> Option<String> {
+pub(crate) fn difference(found: &str, expected: &str) -> Option<String> {
     if found == expected {
         return None;
     }
