@@ -1,5 +1,7 @@
 //! Walking a program: ops in order, regions inside, and who uses a value.
 
+use rustc_hash::FxHashMap;
+
 use super::entity::{Block, Op, Value};
 use super::program::Program;
 
@@ -21,6 +23,30 @@ impl Program {
         let mut ops = Vec::new();
         self.walk(block, &mut |op| ops.push(op));
         ops
+    }
+
+    /// `block` and every block inside its ops.
+    pub fn blocks_under(&self, block: Block) -> Vec<Block> {
+        let mut blocks = vec![block];
+        self.walk(block, &mut |op| blocks.extend(self.op(op).regions.iter().flat_map(|&r| self.region_blocks(r))));
+        blocks
+    }
+
+    /// Lets `op` read other values in place of those that have another name.
+    pub fn rename_operands(&mut self, op: Op, renamed: &FxHashMap<Value, Value>) {
+        for operand in &mut self.op_mut(op).operands {
+            *operand = renamed.get(operand).copied().unwrap_or(*operand);
+        }
+    }
+
+    /// The same for every op of the program.
+    pub fn rename(&mut self, renamed: &FxHashMap<Value, Value>) {
+        if renamed.is_empty() {
+            return;
+        }
+        for op in self.ops_under(self.body()) {
+            self.rename_operands(op, renamed);
+        }
     }
 }
 

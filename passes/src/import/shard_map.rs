@@ -161,9 +161,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
         }
     }
     for &op in &kept {
-        for operand in &mut program.op_mut(op).operands {
-            *operand = renamed.get(operand).copied().unwrap_or(*operand);
-        }
+        program.rename_operands(op, &renamed);
     }
     program.set_block_ops(block, kept);
     Ok(())

@@ -87,13 +87,16 @@ impl<'a, 's> Draft<'a, 's> {
             seconds * self.graph.values[v as usize].weight
         });
         let copies: f64 = copies.sum();
-        let work = ops.iter().filter_map(|&op| {
-            let node = &self.graph.ops[op as usize];
-            let ways = self.models.get(node.model?).ways(self.placer.strategy(self.choice.ways[op as usize]));
-            let places = &self.choice.places[op as usize];
-            Some(self.graph.work(self.space, self.rates, op, ways, places) * node.weight)
-        });
+        let work = ops.iter().map(|&op| self.work(op, self.choice.ways[op as usize], &self.choice.places[op as usize]));
         copies + work.sum::<f64>()
+    }
+
+    /// Seconds of the work of op `op` computed so, as often as it runs; a border's are 0.
+    pub(super) fn work(&self, op: u32, way: Way, places: &Places) -> f64 {
+        let node = &self.graph.ops[op as usize];
+        let Some(model) = node.model else { return 0.0 };
+        let ways = self.models.get(model).ways(self.placer.strategy(way));
+        self.graph.work(self.space, self.rates, op, ways, places) * node.weight
     }
 
     /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs

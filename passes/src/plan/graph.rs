@@ -35,6 +35,13 @@ pub(super) struct Node {
     work: Option<Work>,
 }
 
+impl Node {
+    /// The values it reads, then those it makes.
+    pub(super) fn values(&self) -> impl Iterator<Item = u32> {
+        self.operands.iter().chain(&self.results).flatten().copied()
+    }
+}
+
 /// Where the operands and results of an op lie.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Places {
@@ -66,6 +73,16 @@ pub(super) struct Graph {
     pub(super) values: Vec<Made>,
     pub(super) op_at: FxHashMap<Op, u32>,
     pub(super) value_at: FxHashMap<Value, u32>,
+}
+
+impl Graph {
+    /// Every value that one of these ops reads or makes, sorted.
+    pub(super) fn values_of(&self, ops: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let mut values: Vec<u32> = ops.into_iter().flat_map(|op| self.ops[op as usize].values()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
 }
 
 /// What building a graph reads.

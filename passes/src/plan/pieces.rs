@@ -11,12 +11,8 @@ use super::homes::Homes;
 
 /// Splits what can be split under `block` along the axes that cut it at home.
 pub(super) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
-    let mut blocks = vec![block];
-    program.walk(block, &mut |op| {
-        blocks.extend(program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)));
-    });
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
-    for block in blocks {
+    for block in program.blocks_under(block) {
         let found: FxHashMap<Op, (usize, Parts)> =
             program.block_ops(block).iter().filter_map(|&op| Some((op, cut(program, homes, op)?))).collect();
         if found.is_empty() {
@@ -31,14 +27,7 @@ pub(super) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
         }
         program.set_block_ops(block, ops);
     }
-    if renamed.is_empty() {
-        return;
-    }
-    for op in program.ops_under(program.body()) {
-        for operand in &mut program.op_mut(op).operands {
-            *operand = renamed.get(operand).copied().unwrap_or(*operand);
-        }
-    }
+    program.rename(&renamed);
 }
 
 /// The one dimension that `op` reduces and that is cut at home, if nothing combines its parts.

@@ -59,18 +59,15 @@ impl Startups {
         // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
         let mut levels: FxHashMap<(u32, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, Collective, Parts, ElementType, u64)> = FxHashSet::default();
-        let mut made: Vec<u32> = vec![0; graph.values.len()];
         for (value, v) in graph.values.iter().enumerate() {
-            if let Some((op, _)) = v.maker {
-                let places = &choice.places[op as usize];
-                let read = graph.ops[op as usize].operands.iter().zip(&places.operands);
-                let level = read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max();
-                made[value] = level.unwrap_or(0);
-            }
+            let made = v.maker.map_or(0, |(op, _)| {
+                let read = graph.ops[op as usize].operands.iter().zip(&choice.places[op as usize].operands);
+                read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0)
+            });
             let copies = graph.copies(space, &choice.places, value as u32);
             let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
             for copy in &copies.list {
-                let mut level = made[value];
+                let mut level = made;
                 if let Some((from, kind)) = &copy.from {
                     level = at[*from];
                     if let Some(collective) = kind.collective() {

@@ -29,9 +29,7 @@ fn has_trivial_axes(program: &Program) -> bool {
 fn forget_in(program: &mut Program, block: Block, renamed: &mut FxHashMap<Value, Value>) {
     let mut kept = Vec::new();
     for op in program.block_ops(block).to_vec() {
-        for operand in &mut program.op_mut(op).operands {
-            *operand = renamed.get(operand).copied().unwrap_or(*operand);
-        }
+        program.rename_operands(op, renamed);
         for region in program.op(op).regions.clone() {
             for inner in program.region_blocks(region).to_vec() {
                 forget_in(program, inner, renamed);

@@ -23,23 +23,12 @@ const LARGEST: u64 = 64 << 20;
 
 /// Joins what is worth joining, in every block; whether anything was. Without `several_operands` only what is packed.
 pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
-    let mut blocks = vec![program.body()];
-    program.walk(program.body(), &mut |op| {
-        blocks.extend(program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)));
-    });
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
-    for block in blocks {
+    for block in program.blocks_under(program.body()) {
         combine_block(program, machine, several_operands, block, &mut renamed);
     }
-    if renamed.is_empty() {
-        return false;
-    }
-    for op in program.ops_under(program.body()) {
-        for operand in &mut program.op_mut(op).operands {
-            *operand = renamed.get(operand).copied().unwrap_or(*operand);
-        }
-    }
-    true
+    program.rename(&renamed);
+    !renamed.is_empty()
 }
 
 /// Collectives that may be sent together.
@@ -168,46 +157,42 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
 impl Group {
     /// Whether `other` may be sent with it, and should.
     fn takes(&self, other: &Group, machine: &Machine) -> bool {
-        let bytes = self.bytes_with(other);
-        self.level == other.level
-            && self.element == other.element
-            && self.attrs == other.attrs
+        let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
+        self.is_like(other)
             && self.collective == other.collective
-            && bytes.0.saturating_add(bytes.1) <= LARGEST
-            && self.pays(other, machine)
+            && self.pays(other, self.bytes_with(other), packed, machine)
     }
 
-    /// Whether sending `other` with it saves enough.
-    fn pays(&self, other: &Group, machine: &Machine) -> bool {
-        let mut saved = self.seconds + other.seconds - self.seconds_of(self.bytes_with(other), machine);
-        if self.collective.kind == Kind::ReduceScatter {
-            // Packing reads and writes every byte, before and after.
-            let mut packed = other.bytes.0 + other.bytes.1;
+    /// Whether these reduce_scatters may take the all_reduces of `other` with them, and should.
+    fn takes_whole(&self, other: &Group, machine: &Machine) -> bool {
+        let bytes = self.bytes_with_whole(other);
+        let rows = bytes.0 - self.bytes.0;
+        other.collective.kind == Kind::AllReduce
+            && self.is_like(other)
+            && self.collective.groups == other.collective.groups
+            && self.collective.computation == other.collective.computation
+            && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), machine)
+    }
+
+    /// Whether neither waits for the other and all that is said besides their collectives is the same.
+    fn is_like(&self, other: &Group) -> bool {
+        self.level == other.level && self.element == other.element && self.attrs == other.attrs
+    }
+
+    /// Whether sending `other` with it, these bytes in all, isn't too much and saves enough. Of what is packed for it every
+    /// byte is read and written, before and after.
+    fn pays(&self, other: &Group, bytes: (u64, u64), packed: Option<u64>, machine: &Machine) -> bool {
+        if bytes.0.saturating_add(bytes.1) > LARGEST {
+            return false;
+        }
+        let mut saved = self.seconds + other.seconds - self.seconds_of(bytes, machine);
+        if let Some(mut packed) = packed {
             if self.members.len() == 1 {
                 packed += self.bytes.0 + self.bytes.1;
             }
             saved -= machine.memory_seconds(2.0 * packed as f64);
         }
         saved >= WORTH * self.seconds.min(other.seconds)
-    }
-
-    /// Whether these reduce_scatters may take the all_reduces of `other` with them, and should.
-    fn takes_whole(&self, other: &Group, machine: &Machine) -> bool {
-        let bytes = self.bytes_with_whole(other);
-        // What packing reads and writes: all rows, and what is scattered once more if it was alone.
-        let mut packed = bytes.0 - self.bytes.0 + other.bytes.1;
-        if self.members.len() == 1 {
-            packed += self.bytes.0 + self.bytes.1;
-        }
-        let saved = self.seconds + other.seconds - self.seconds_of(bytes, machine) - machine.memory_seconds(2.0 * packed as f64);
-        other.collective.kind == Kind::AllReduce
-            && self.level == other.level
-            && self.element == other.element
-            && self.attrs == other.attrs
-            && self.collective.groups == other.collective.groups
-            && self.collective.computation == other.collective.computation
-            && bytes.0.saturating_add(bytes.1) <= LARGEST
-            && saved >= WORTH * self.seconds.min(other.seconds)
     }
 
     /// Bytes with `other`'s operands in the row of every device.

@@ -123,10 +123,7 @@ impl Search<'_, '_, '_> {
         for _ in 0..SWEEPS {
             let mut changed = false;
             for (i, &op) in window.ops.iter().enumerate() {
-                let node = &self.draft.graph.ops[op as usize];
-                let mut values: Vec<u32> = node.operands.iter().chain(&node.results).flatten().copied().collect();
-                values.sort_unstable();
-                values.dedup();
+                let values = self.draft.graph.values_of([op]);
                 let mut best = (self.draft.cost(&[op], &values), ways[i]);
                 let now = best.0;
                 for &way in others[i].iter().filter(|&&w| w != ways[i]) {

@@ -51,7 +51,7 @@ impl Window {
                     continue;
                 }
                 ops.push(op);
-                for &next in node.operands.iter().chain(&node.results).flatten() {
+                for next in node.values() {
                     if !queue.contains(&next) {
                         queue.push(next);
                     }
@@ -59,10 +59,7 @@ impl Window {
             }
         }
         ops.sort_unstable();
-        let of = |&op: &u32| graph.ops[op as usize].operands.iter().chain(&graph.ops[op as usize].results).flatten().copied();
-        let mut values: Vec<u32> = ops.iter().flat_map(of).collect();
-        values.sort_unstable();
-        values.dedup();
+        let values = graph.values_of(ops.iter().copied());
         Self { ops, values }
     }
 

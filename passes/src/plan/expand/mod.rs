@@ -160,7 +160,7 @@ impl Move<'_, '_, '_> {
         if options.is_empty() {
             return false;
         }
-        let values = self.values(options.iter().map(|o| o.op));
+        let values = self.draft.graph.values_of(options.iter().map(|o| o.op));
         self.price(&options, &values, &mut cut);
         let answers = cut.solve();
         let chosen: Vec<&Change> = options.iter().zip(&answers).filter(|o| *o.1).map(|o| o.0).collect();
@@ -178,16 +178,16 @@ impl Move<'_, '_, '_> {
         match target {
             Target::First(color) | Target::Last(color) => asked.extend_from_slice(self.moves.colors.ops(color)),
             Target::Whole => asked.extend((0..graph.ops.len() as u32).map(|op| (op, 0))),
-            Target::Home => asked.extend((0..graph.ops.len() as u32).map(|op| (op, self.at_home(op)))),
+            Target::Home => {
+                let all = (0..graph.ops.len() as u32).map(|op| (op, self.at_home(op)));
+                asked.extend(all.filter(|a| a.1 != 0));
+            }
         }
         let last = matches!(target, Target::Last(_));
         let mut options = Vec::new();
         for (op, factors) in asked {
             let Some(model) = graph.ops[op as usize].model else { continue };
             let now = self.draft.choice.ways[op as usize];
-            if target == Target::Home && factors == 0 {
-                continue;
-            }
             let way = match self.moves.ways.get(&(model, now, group, factors, last)) {
                 Some(&known) => known,
                 None => {
@@ -237,26 +237,14 @@ impl Move<'_, '_, '_> {
         found.map(|s| self.draft.placer.way(&s))
     }
 
-    /// Every value that one of the ops reads or makes.
-    fn values(&self, ops: impl Iterator<Item = u32>) -> Vec<u32> {
-        let graph = self.draft.graph;
-        let of = |op: u32| graph.ops[op as usize].operands.iter().chain(&graph.ops[op as usize].results).flatten().copied();
-        let mut values: Vec<u32> = ops.flat_map(of).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
-    }
-
     /// What the answers cost: work of each op, moves of each value.
     fn price(&mut self, options: &[Change], values: &[u32], cut: &mut Cut) {
         let draft = &mut *self.draft;
         for (index, option) in options.iter().enumerate() {
-            let (node, i) = (&draft.graph.ops[option.op as usize], option.op as usize);
-            let Some(model) = node.model else { continue };
-            let model = draft.models.get(model);
-            let now = draft.graph.work(draft.space, draft.rates, option.op, model.ways(draft.placer.strategy(draft.choice.ways[i])), &draft.choice.places[i]);
-            let then = draft.graph.work(draft.space, draft.rates, option.op, model.ways(draft.placer.strategy(option.way)), &option.places);
-            cut.yes_costs(option.question, (then - now) * node.weight);
+            let i = option.op as usize;
+            let now = draft.work(option.op, draft.choice.ways[i], &draft.choice.places[i]);
+            let then = draft.work(option.op, option.way, &option.places);
+            cut.yes_costs(option.question, then - now);
             self.moves.option_of[i] = index as u32;
         }
         let option_of = |op: u32| options.get(self.moves.option_of[op as usize] as usize);
@@ -326,8 +314,8 @@ impl Move<'_, '_, '_> {
         let graph = self.draft.graph;
         let mut touching: FxHashMap<u32, SmallVec<[u32; 4]>> = FxHashMap::default();
         for (i, option) in chosen.iter().enumerate() {
-            let node = &graph.ops[option.op as usize];
-            node.operands.iter().chain(&node.results).flatten().for_each(|&v| touching.entry(v).or_default().push(i as u32));
+            let values = graph.ops[option.op as usize].values();
+            values.for_each(|v| touching.entry(v).or_default().push(i as u32));
         }
         let mut seen = vec![false; chosen.len()];
         let mut parts = Vec::new();
@@ -339,8 +327,8 @@ impl Move<'_, '_, '_> {
             while next < part.len() {
                 let node = &graph.ops[part[next].op as usize];
                 next += 1;
-                for v in node.operands.iter().chain(&node.results).flatten() {
-                    for i in touching.remove(v).unwrap_or_default() {
+                for v in node.values() {
+                    for i in touching.remove(&v).unwrap_or_default() {
                         if !std::mem::replace(&mut seen[i as usize], true) {
                             part.push(chosen[i as usize]);
                         }
@@ -355,7 +343,7 @@ impl Move<'_, '_, '_> {
     /// Makes these changes if they make the plan cheaper; whether they do.
     fn take(&mut self, part: &[&Change]) -> bool {
         let ops: Vec<u32> = part.iter().map(|o| o.op).collect();
-        let values = self.values(ops.iter().copied());
+        let values = self.draft.graph.values_of(ops.iter().copied());
         let before = self.draft.cost(&ops, &values);
         let old: Vec<Way> = ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
         part.iter().for_each(|o| self.draft.try_out(o.op, o.way));
