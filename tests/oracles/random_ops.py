@@ -374,31 +374,40 @@ class Ops:
         v = self.pick(s, lambda other: other == tuple(shape))
         return self.convert(s, v[0], shape, "f32", "i32") if v else self.constant(s, shape, "i32")
 
+    def windows(self, shape):
+        """Any split of a tensor's dimensions: the indexed ones, the batching ones, those without a window, sizes of windows, and
+        the dimensions of indices: those of batches, then others."""
+        rank = len(shape)
+        indexed = sorted(self.r.sample(range(rank), self.r.randint(1, rank)))
+        batching = [d for d in range(rank) if d not in indexed and self.r.random() < 0.5]
+        without = [d for d in indexed if self.r.random() < 0.6]
+        sizes = [1 if d in without or d in batching else self.r.choice([n, n, max(1, n // 2)]) if d in indexed
+                 else self.r.choice([n, n, n, max(1, n // 2)]) for d, n in enumerate(shape)]
+        free = [self.r.choice([2, 4, 8]) for _ in range(self.r.randint(0, 2))]
+        return indexed, batching, without, sizes, [shape[d] for d in batching] + free
+
+    def mixed(self, window, lead):
+        """The sizes of windows at any places among those of indices, and these places."""
+        rank = len(lead) + len(window)
+        places = sorted(self.r.sample(range(rank), len(window)))
+        a, b = iter(window), iter(lead)
+        return places, tuple(next(a) if d in places else next(b) for d in range(rank))
+
     def any_gather(self, s):
         """A gather with any split of the operand's dimensions into collapsed, batching and offset ones."""
         found = self.pick(s, lambda shape: 1 <= len(shape) <= 3)
         if found is None:
             return
         v, shape = found
-        rank = len(shape)
-        indexed = sorted(self.r.sample(range(rank), self.r.randint(1, rank)))
-        batching = [d for d in range(rank) if d not in indexed and self.r.random() < 0.5]
-        collapsed = [d for d in indexed if self.r.random() < 0.6]
-        sizes = [1 if d in collapsed or d in batching else self.r.choice([n, n, max(1, n // 2)]) if d in indexed
-                 else self.r.choice([n, n, n, max(1, n // 2)]) for d, n in enumerate(shape)]
-        offset = [sizes[d] for d in range(rank) if d not in collapsed and d not in batching]
-        free = [self.r.choice([2, 4, 8]) for _ in range(self.r.randint(0, 2))]
-        lead = [shape[d] for d in batching] + free
+        indexed, batching, collapsed, sizes, lead = self.windows(shape)
+        offset = [n for d, n in enumerate(sizes) if d not in collapsed and d not in batching]
         if len(lead) + len(offset) > 4:
             return
         order = self.r.sample(range(len(lead)), len(lead))
         lead_at = [lead[i] for i in order]
         batch_at = [order.index(i) for i in range(len(batching))]
         starts = self.indices(s, (*lead_at, len(indexed)))
-        places = sorted(self.r.sample(range(len(lead) + len(offset)), len(offset)))
-        out, a, b = [], iter(offset), iter(lead_at)
-        for d in range(len(lead) + len(offset)):
-            out.append(next(a) if d in places else next(b))
+        places, out = self.mixed(offset, lead_at)
         numbers = (f"#stablehlo.gather<offset_dims = {places}, collapsed_slice_dims = {collapsed}, operand_batching_dims = {batching}, "
                    f"start_indices_batching_dims = {batch_at}, start_index_map = {indexed}, index_vector_dim = {len(lead)}>")
         operands = [(v, ty(shape)), (starts, ty((*lead_at, len(indexed)), "i32"))]
@@ -410,22 +419,12 @@ class Ops:
         if found is None:
             return
         v, shape = found
-        rank = len(shape)
-        indexed = sorted(self.r.sample(range(rank), self.r.randint(1, rank)))
-        batching = [d for d in range(rank) if d not in indexed and self.r.random() < 0.5]
-        inserted = [d for d in indexed if self.r.random() < 0.6]
-        window = [self.r.choice([n, n, max(1, n // 2)]) if d in indexed else self.r.choice([n, n, n, max(1, n // 2)])
-                  for d, n in enumerate(shape) if d not in inserted and d not in batching]
-        free = [self.r.choice([2, 4, 8]) for _ in range(self.r.randint(0, 2))]
-        lead = [shape[d] for d in batching] + free
+        indexed, batching, inserted, sizes, lead = self.windows(shape)
+        window = [n for d, n in enumerate(sizes) if d not in inserted and d not in batching]
         if len(lead) + len(window) > 4:
             return
         starts = self.indices(s, (*lead, len(indexed)))
-        places = sorted(self.r.sample(range(len(lead) + len(window)), len(window)))
-        updates, a, b = [], iter(window), iter(lead)
-        for d in range(len(lead) + len(window)):
-            updates.append(next(a) if d in places else next(b))
-        updates = tuple(updates)
+        places, updates = self.mixed(window, lead)
         count = 2 if self.r.random() < 0.15 else 1
         inputs = [v] + [self.pick(s, lambda other: other == shape)[0] for _ in range(count - 1)]
         values = []
