@@ -359,7 +359,7 @@ class Program(Ops):
         a = self.pick(s)
         b = self.pick(s, lambda shape: shape == a[1])
         self.count += 1
-        for v in {a, b}:
+        for v in dict.fromkeys((a, b)):
             s.put(f"sdy.sharding_group {v[0]} group_id={self.count} : {ty(v[1])}")
 
     def constant_use(self, s):
