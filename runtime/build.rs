@@ -59,10 +59,7 @@ fn c_api_archives(folder: &Path) -> Vec<PathBuf> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or("");
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
             name.starts_with("libMLIRCAPI") && name.ends_with(".a")
         })
         .collect();

@@ -131,7 +131,10 @@ fn sends(reshard: &Reshard) -> bool {
         Reshard::AllToAll(moves) => !moves.is_empty(),
         Reshard::AllReduce(axes, _) => !axes.is_empty(),
         Reshard::CollectivePermute | Reshard::ReduceScatter(..) => true,
-        Reshard::AllSlice(_) | Reshard::Identity | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => false,
+        Reshard::AllSlice(_)
+        | Reshard::Identity
+        | Reshard::ReplicatedToUnreduced(..)
+        | Reshard::ShardedToUnreduced(..) => false,
     }
 }
 
@@ -158,7 +161,9 @@ fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<Axis
 /// What a value is called: as in the text, else by JAX, else by its op.
 pub(crate) fn value_name(program: &Program, value: Value) -> String {
     let jax = match program.loc_data(program.value_loc(value)) {
-        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => Some(program.name_text(*name)),
+        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
+            Some(program.name_text(*name))
+        }
         _ => None,
     };
     let text = written_name(program, value);

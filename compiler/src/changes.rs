@@ -11,8 +11,8 @@ use dialect::sharding::{AxisRef, DimSharding, TensorSharding};
 use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
-use crate::cli::STACK;
 use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
+use crate::cli::STACK;
 use crate::place::place;
 use crate::source::Source;
 
@@ -116,7 +116,11 @@ impl Change {
             Annotation::Op(op) => {
                 let place = place(program, source, op).unwrap_or_default();
                 let what = program.op_name(op);
-                if free { format!("dropping the {what} at {place}") } else { format!("making the {what} at {place} {sharding}") }
+                if free {
+                    format!("dropping the {what} at {place}")
+                } else {
+                    format!("making the {what} at {place} {sharding}")
+                }
             }
         }
     }

@@ -112,7 +112,10 @@ pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         let mut err = std::io::stderr().lock();
         let _ = writeln!(err, "shardc: internal error: {info}");
-        let _ = writeln!(err, "this is a bug in shardc, not in your program; please report it with the command and its input");
+        let _ = writeln!(
+            err,
+            "this is a bug in shardc, not in your program; please report it with the command and its input"
+        );
     }));
     let worker = std::thread::Builder::new().stack_size(STACK).spawn(|| {
         let (out, err) = (std::io::stdout(), std::io::stderr());

@@ -34,7 +34,9 @@ impl Mismatch {
     /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1)`
     pub(crate) fn text(&self) -> String {
         let Self { count, total, first, got, want, max_error } = self;
-        format!("differs in {count} of {total} elements, first at {first:?}: got {got:?}, want {want:?} (largest error {max_error:.3e})")
+        format!(
+            "differs in {count} of {total} elements, first at {first:?}: got {got:?}, want {want:?} (largest error {max_error:.3e})"
+        )
     }
 }
 
@@ -150,7 +152,11 @@ mod tests {
     #[test]
     fn integers_are_exact_and_indices_are_of_the_shape() {
         let ints = |v: [i128; 6]| Literal::from_scalars(ElementType::I32, &[2, 3], v.map(Scalar::Int));
-        let m = compare(&ints([0, 1, 2, 3, 4, 6]), &ints([0, 1, 2, 3, 4, 5]), Tolerance { relative: Some(1.0), absolute: Some(9.0) });
+        let m = compare(
+            &ints([0, 1, 2, 3, 4, 6]),
+            &ints([0, 1, 2, 3, 4, 5]),
+            Tolerance { relative: Some(1.0), absolute: Some(9.0) },
+        );
         assert_eq!(m.map(|m| (m.first, m.max_error)), Some((vec![1, 2], 1.0)));
     }
 }

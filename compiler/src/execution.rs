@@ -43,9 +43,13 @@ pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Ve
 
 /// An error at the first value of `@main` whose elements nobody here computes with, such as quantized ones.
 pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
-    let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else { return Ok(()) };
+    let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
+        return Ok(());
+    };
     let unknown = |&value: &Value| match program.tensor_type(value).map(|t| t.element) {
-        Some(element @ ElementType::Other(name)) => Some((program.name_text(name), Quantized::of(program, element).is_some())),
+        Some(element @ ElementType::Other(name)) => {
+            Some((program.name_text(name), Quantized::of(program, element).is_some()))
+        }
         _ => None,
     };
     let args = program.block_args(block).iter().map(|&arg| (arg, program.value_span(arg)));
@@ -102,7 +106,8 @@ fn by_reference(mut program: Program, inputs: &[Vec<Literal>], calls: usize, ids
     let (mut times, mut lanes) = (Vec::new(), Vec::new());
     for _ in 0..calls.max(1) {
         let start = Instant::now();
-        lanes = reference::evaluate(&program, "main", replicas, partitions, &arguments).map_err(|e| evaluation_fault(e, ids))?;
+        lanes = reference::evaluate(&program, "main", replicas, partitions, &arguments)
+            .map_err(|e| evaluation_fault(e, ids))?;
         times.push(start.elapsed());
     }
     let mut results = vec![Vec::with_capacity(lanes.len()); replicas];

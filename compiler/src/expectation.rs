@@ -34,11 +34,15 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
     for d in found.iter() {
         let line = place(source, d.labels.first().map(|l| l.0));
         let hit = (0..wanted.len()).find(|&i| {
-            !used[i] && wanted[i].severity == Kind::Is(d.severity) && wanted[i].line == line && d.message.contains(&wanted[i].text)
+            !used[i]
+                && wanted[i].severity == Kind::Is(d.severity)
+                && wanted[i].line == line
+                && d.message.contains(&wanted[i].text)
         });
         match hit {
             Some(i) => used[i] = true,
-            None => wrong.push(Diagnostic { message: format!("unexpected {}: {}", word(d.severity), d.message), ..d.clone() }),
+            None => wrong
+                .push(Diagnostic { message: format!("unexpected {}: {}", word(d.severity), d.message), ..d.clone() }),
         }
     }
     for (want, used) in wanted.iter().zip(used) {

@@ -132,7 +132,8 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
             left /= cells.pieces[d];
         }
         if !rest.is_empty() {
-            let at: Vec<String> = rest.iter().map(|&d| format!("dimension {d}: {}", range(cells, d, index[d]))).collect();
+            let at: Vec<String> =
+                rest.iter().map(|&d| format!("dimension {d}: {}", range(cells, d, index[d]))).collect();
             out.push(Part::Line(at.join(", ")));
         }
         out.push(Part::Grid(panel_grid(cells, down, across, &mut index)));
@@ -178,9 +179,7 @@ fn cell_text(cell: &Cell, unreduced: Option<ReductionKind>) -> String {
         return short_list(&devices);
     };
     let part = |devices: &Vec<i64>| match (kind, devices.as_slice()) {
-        (ReductionKind::Sum, few) if few.len() <= 4 => {
-            few.iter().map(i64::to_string).collect::<Vec<_>>().join("+")
-        }
+        (ReductionKind::Sum, few) if few.len() <= 4 => few.iter().map(i64::to_string).collect::<Vec<_>>().join("+"),
         (ReductionKind::Sum, many) => format!("sum({})", short_list(many)),
         (_, all) => format!("{}({})", kind.text(), short_list(all)),
     };

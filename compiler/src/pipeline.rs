@@ -104,7 +104,8 @@ fn run_steps(
 
 fn timing_table(timings: &[(&'static str, Duration)], verify: Duration, parse: Duration) -> String {
     let total: Duration = timings.iter().map(|t| t.1).sum::<Duration>() + verify + parse;
-    let rows = [("parse", parse)].into_iter().chain(timings.iter().copied()).chain([("verify", verify), ("total", total)]);
+    let rows =
+        [("parse", parse)].into_iter().chain(timings.iter().copied()).chain([("verify", verify), ("total", total)]);
     rows.map(|(name, time)| {
         let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(1e-9);
         format!("{:>10.6} s {share:>5.1} %  {name}\n", time.as_secs_f64())
@@ -208,8 +209,7 @@ fn set_up<'n>(
     if to == Stage::Manual {
         settings.push(("several-operands", "--emit", "false"));
     }
-    let mut steps: Vec<Step> =
-        names.filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect();
+    let mut steps: Vec<Step> = names.filter_map(|name| session.registry.passes.get(name)).map(Step::new).collect();
     for step in &mut steps {
         for &(option, flag, value) in &settings {
             if step.pass.options.iter().any(|o| o.name == option) {

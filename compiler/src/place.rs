@@ -17,7 +17,9 @@ pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String
         let &first = data.operands.first()?;
         match program.value_source(first) {
             ValueSource::Result(op, _) => data = program.op(op),
-            ValueSource::Arg(..) => return place_of(program, source, program.value_loc(first), program.value_span(first)),
+            ValueSource::Arg(..) => {
+                return place_of(program, source, program.value_loc(first), program.value_span(first));
+            }
         }
     }
     None

@@ -10,7 +10,7 @@ use std::ops::Range;
 use codespan_reporting::diagnostic::{Diagnostic as Shown, Label, LabelStyle, Severity as Level};
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Ansi, NoColor, WriteColor};
-use codespan_reporting::term::{self, Config, StylesWriter, Styles};
+use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use dialect::diagnostic::{Diagnostic, Severity, Span};
 
 use crate::source::Source;
@@ -21,7 +21,11 @@ const LINE: usize = 160;
 const BEFORE: usize = 48;
 
 /// Renders `diagnostics` about `source`, with terminal colors if `color`.
-pub(crate) fn render<'a>(source: &Source, diagnostics: impl IntoIterator<Item = &'a Diagnostic>, color: bool) -> String {
+pub(crate) fn render<'a>(
+    source: &Source,
+    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
+    color: bool,
+) -> String {
     let mut bytes = Vec::new();
     for diagnostic in diagnostics {
         if color {
@@ -96,8 +100,12 @@ impl Excerpt {
                 }
             }
         }
-        let mut excerpt =
-            Self { name: source.name.clone(), text: String::new(), lines: BTreeMap::new(), first_line: source.first_line };
+        let mut excerpt = Self {
+            name: source.name.clone(),
+            text: String::new(),
+            lines: BTreeMap::new(),
+            first_line: source.first_line,
+        };
         for (index, label) in wanted {
             excerpt.add(source, index, label);
         }

@@ -14,7 +14,10 @@ const MARGIN: usize = 12;
 /// A page with the picture, for a browser.
 pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
     let title = escaped(title);
-    format!("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n<body>\n{}</body>\n</html>\n", svg(parts, style))
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n<body>\n{}</body>\n</html>\n",
+        svg(parts, style)
+    )
 }
 
 /// The picture.

@@ -57,7 +57,9 @@ fn usage_is_exit_code_2() {
 fn nobody_reading_is_no_error() {
     let mut text = String::from("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n");
     for _ in 0..20_000 {
-        text.push_str("  %0 = stablehlo.tanh %x : tensor<4xf32>\n".replace("%0", &format!("%v{}", text.len())).as_str());
+        text.push_str(
+            "  %0 = stablehlo.tanh %x : tensor<4xf32>\n".replace("%0", &format!("%v{}", text.len())).as_str(),
+        );
     }
     text.push_str("  return %x : tensor<4xf32>\n}\n");
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

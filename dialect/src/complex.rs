@@ -89,7 +89,8 @@ fn div(a: Complex, b: Complex) -> Complex {
     let scale = if big > 0.0 && big.is_finite() { 2f64.powi(-exponent(big)) } else { 1.0 };
     b = (b.0 * scale, b.1 * scale);
     let norm = b.0 * b.0 + b.1 * b.1;
-    let quotient = |a: Complex, b: Complex| ((a.0 * b.0 + a.1 * b.1) / norm * scale, (a.1 * b.0 - a.0 * b.1) / norm * scale);
+    let quotient =
+        |a: Complex, b: Complex| ((a.0 * b.0 + a.1 * b.1) / norm * scale, (a.1 * b.0 - a.0 * b.1) / norm * scale);
     let q = quotient(a, b);
     if !(q.0.is_nan() && q.1.is_nan()) {
         return q;
@@ -154,11 +155,7 @@ fn ln((x, y): Complex) -> Complex {
 }
 
 fn log1p((x, y): Complex) -> Complex {
-    let re = if x.abs() < 0.5 && y.abs() < 0.5 {
-        0.5 * (x * (2.0 + x) + y * y).ln_1p()
-    } else {
-        ln((1.0 + x, y)).0
-    };
+    let re = if x.abs() < 0.5 && y.abs() < 0.5 { 0.5 * (x * (2.0 + x) + y * y).ln_1p() } else { ln((1.0 + x, y)).0 };
     (re, y.atan2(1.0 + x))
 }
 

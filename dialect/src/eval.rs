@@ -156,7 +156,8 @@ pub fn each_lane(op: OpRef<'_>, operands: &[Lanes], mask: &Mask, cx: &mut dyn Co
         let args: Option<Vec<Literal>> = operands.iter().map(|o| o[lane].clone()).collect();
         let args = args.ok_or_else(|| EvalError::new("an operand has no value on a running device"))?;
         cx.set_lane(lane);
-        let values = op.def().evaluate(op, &args, cx).map_err(|e| EvalError { device: e.device.or(Some(lane)), ..e })?;
+        let values =
+            op.def().evaluate(op, &args, cx).map_err(|e| EvalError { device: e.device.or(Some(lane)), ..e })?;
         for (r, value) in values.into_iter().enumerate() {
             results[r][lane] = Some(value);
         }

@@ -96,9 +96,7 @@ impl Body {
         for inst in &self.insts {
             let value = match inst {
                 Inst::Const(v, ty) => v.round(*ty),
-                Inst::Index(i, ty) => {
-                    ScalarOp::Convert.apply(ElementType::I64, *ty, &[Scalar::Int(index(i).into())])
-                }
+                Inst::Index(i, ty) => ScalarOp::Convert.apply(ElementType::I64, *ty, &[Scalar::Int(index(i).into())]),
                 Inst::Op { op, args, ty } => {
                     let operands: smallvec::SmallVec<[Scalar; 3]> =
                         args.iter().map(|&a| value_of(a, inputs, accumulators, values)).collect();
@@ -155,7 +153,8 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
     body.accumulators = in_order(accumulators)?;
     for &op in program.block_ops(block) {
         let op = program.view(op);
-        let operands: Option<Vec<Arg>> = op.operands().iter().map(|&v| value_arg(program, v, &known, &mut body)).collect();
+        let operands: Option<Vec<Arg>> =
+            op.operands().iter().map(|&v| value_arg(program, v, &known, &mut body)).collect();
         let operands = operands?;
         if op.def().terminator() {
             body.results = operands;
@@ -333,10 +332,17 @@ mod tests {
             parallel: 1,
             inputs: vec![crate::kernel::Input::at(0, [0, 1])],
             init: vec![Init::Operand(1)],
-            body: Body { results: vec![Arg::Accumulator(0)], accumulators: vec![ElementType::F32], ..Body::copy(ElementType::F32) },
+            body: Body {
+                results: vec![Arg::Accumulator(0)],
+                accumulators: vec![ElementType::F32],
+                ..Body::copy(ElementType::F32)
+            },
         };
         let empty = Literal::from_scalars(ElementType::F32, &[2, 0], []);
         let start = Literal::scalar(ElementType::F32, Scalar::Float(7.0));
-        assert_eq!(nest.eval(&[empty, start]), [Literal::from_scalars(ElementType::F32, &[2], [Scalar::Float(7.0); 2])]);
+        assert_eq!(
+            nest.eval(&[empty, start]),
+            [Literal::from_scalars(ElementType::F32, &[2], [Scalar::Float(7.0); 2])]
+        );
     }
 }

@@ -82,7 +82,8 @@ impl Literal {
 
     /// The one value all elements have, if it is kept so or has one element.
     pub fn splat_value(&self) -> Option<Scalar> {
-        (self.bytes.len() == self.element.bytes() && !self.is_empty()).then(|| Scalar::decode(self.element, &self.bytes))
+        (self.bytes.len() == self.element.bytes() && !self.is_empty())
+            .then(|| Scalar::decode(self.element, &self.bytes))
     }
 
     /// Element at row-major position `index`.

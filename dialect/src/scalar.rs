@@ -42,10 +42,43 @@ pub enum Comparison {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the operations of the StableHLO specification")]
 pub enum ScalarOp {
-    Add, Sub, Mul, Div, Rem, Pow, Max, Min, Atan2,
-    And, Or, Xor, Not, Shl, ShrArithmetic, ShrLogical, Popcnt, Clz,
-    Neg, Abs, Sign, Floor, Ceil, RoundAfz, RoundEven,
-    Sqrt, Rsqrt, Cbrt, Exp, Expm1, Log, Log1p, Logistic, Tanh, Tan, Sin, Cos,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    Pow,
+    Max,
+    Min,
+    Atan2,
+    And,
+    Or,
+    Xor,
+    Not,
+    Shl,
+    ShrArithmetic,
+    ShrLogical,
+    Popcnt,
+    Clz,
+    Neg,
+    Abs,
+    Sign,
+    Floor,
+    Ceil,
+    RoundAfz,
+    RoundEven,
+    Sqrt,
+    Rsqrt,
+    Cbrt,
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Logistic,
+    Tanh,
+    Tan,
+    Sin,
+    Cos,
     /// Real operand to i1.
     IsFinite,
     /// Two operands of one type to i1.
@@ -65,7 +98,10 @@ pub enum ScalarOp {
     /// Two floats to complex.
     Complex,
     /// Rounds a float to this many exponent and mantissa bits.
-    ReducePrecision { exponent: u8, mantissa: u8 },
+    ReducePrecision {
+        exponent: u8,
+        mantissa: u8,
+    },
 }
 
 impl ScalarOp {
@@ -285,7 +321,11 @@ mod tests {
                     // Without a zero nothing is left as it is by a sum.
                     let none = op == ScalarOp::Add && Scalar::zero(element).round(element) != Scalar::zero(element);
                     if !nan && !none {
-                        assert_eq!(op.apply(element, element, &[value, identity.round(element)]), value, "{op:?} {element:?}");
+                        assert_eq!(
+                            op.apply(element, element, &[value, identity.round(element)]),
+                            value,
+                            "{op:?} {element:?}"
+                        );
                     }
                 }
             }

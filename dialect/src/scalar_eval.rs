@@ -394,7 +394,9 @@ mod tests {
         for (c, want) in [(Comparison::Eq, 0), (Comparison::Ne, 1), (Comparison::Lt, 0), (Comparison::Ge, 0)] {
             assert!(ScalarOp::Compare(c).apply(F32, I1, &nan) == Scalar::Int(want));
         }
-        let total = |a: f64, b: f64| ScalarOp::CompareTotal(Comparison::Lt).apply(F32, I1, &[Scalar::Float(a), Scalar::Float(b)]);
+        let total = |a: f64, b: f64| {
+            ScalarOp::CompareTotal(Comparison::Lt).apply(F32, I1, &[Scalar::Float(a), Scalar::Float(b)])
+        };
         for (a, b) in [(-0.0, 0.0), (f64::INFINITY, f64::NAN), (-f64::NAN, f64::NEG_INFINITY)] {
             assert!(total(a, b) == Scalar::Int(1) && total(b, a) == Scalar::Int(0), "{a} {b}");
         }

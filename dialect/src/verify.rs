@@ -179,7 +179,8 @@ impl<'a> Verifier<'a> {
         };
         if !mode.contains("TOLERANCE") && ["atol", "rtol", "ulps"].into_iter().any(stated) {
             let span = place::Place::of_op(op).fallback;
-            let d = Diagnostic::error("type", span, format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()));
+            let d =
+                Diagnostic::error("type", span, format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()));
             self.push(d.note("tolerances go with #stablehlo.result_accuracy_mode<TOLERANCE>"));
         }
     }
@@ -192,7 +193,9 @@ impl<'a> Verifier<'a> {
             d = d.also(self.program.value_span(value), format!("defined here as {ty}"));
         }
         let note = match op.name().strip_prefix("stablehlo.") {
-            Some(name) if problem.note.is_empty() => format!("the op's rules: https://openxla.org/stablehlo/spec#{name}"),
+            Some(name) if problem.note.is_empty() => {
+                format!("the op's rules: https://openxla.org/stablehlo/spec#{name}")
+            }
             _ => problem.note,
         };
         self.push(if note.is_empty() { d } else { d.note(note) });

@@ -43,7 +43,9 @@ fn each_example(f: impl Fn(&'static dyn OpDef, &Program, Op) -> Result<(), Strin
 /// Whether one device alone can run it.
 fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
     let view = program.view(op);
-    def.collective(view).is_none() && !matches!(def.kernel(view), Kernel::None | Kernel::Control) && !def.side_effect(view)
+    def.collective(view).is_none()
+        && !matches!(def.kernel(view), Kernel::None | Kernel::Control)
+        && !def.side_effect(view)
 }
 
 fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {

@@ -23,7 +23,10 @@ fn rules_are_those_shardy_registers() {
         let mut found = view.def().spreading_rule(view);
         // Shardy calls the positions inside a convolution's window a reduction; cut, they would give other sums.
         if let Some(rule) = found.as_mut().filter(|_| view.name() == "stablehlo.convolution") {
-            rule.factors.iter_mut().filter(|f| f.kind == FactorKind::NeedReplication).for_each(|f| f.kind = FactorKind::Reduction);
+            rule.factors
+                .iter_mut()
+                .filter(|f| f.kind == FactorKind::NeedReplication)
+                .for_each(|f| f.kind = FactorKind::Reduction);
         }
         assert_eq!(found.as_ref(), Some(&**want), "{}", program.attr_text(view.attr_id("sdy.sharding_rule").unwrap()));
         *seen.entry(view.name()).or_default() += 1;

@@ -95,21 +95,27 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
         (rule("([a])->([i]) {i=2}"), "expected a factor, found 'a'"),
         (rule("([z_0])->([i]) {i=2}"), "expected a factor, found 'z_0'"),
         (rule("()->([i]) {i=2}"), "expected '[', found ')'"),
-        (rule("([i, j])->([i, j]) {i=2, j=2} need_replication={j, i}"), "the factors of need_replication must be listed in order, each once"),
+        (
+            rule("([i, j])->([i, j]) {i=2, j=2} need_replication={j, i}"),
+            "the factors of need_replication must be listed in order, each once",
+        ),
         (rule("([i])->([i]) {i=2} reduction={i} permutation={i}"), "factor i can't be in permutation too"),
         (
             rule("([i])->([i]) {i=2} permutation={i} reduction={i}"),
             "expected '>', or one of reduction, need_replication, permutation and blocked_propagation, in this order, found 'reduction'",
         ),
         (sharding("[{\"x\"}p01]"), "expected a priority like p1, found 'p01'"),
-        (sharding("[], replicated={\"x\"}, replicated={\"y\"}"), "expected replicated={…} or unreduced={…}, each once, found 'replicated'"),
+        (
+            sharding("[], replicated={\"x\"}, replicated={\"y\"}"),
+            "expected replicated={…} or unreduced={…}, each once, found 'replicated'",
+        ),
         ("\"x.a\"() {d = #stablehlo<precision HIGHER>} : () -> ()".to_owned(), "'HIGHER' is no precision"),
         ("\"x.a\"() {d = #stablehlo.dot<foo = [1]>} : () -> ()".to_owned(), "#stablehlo.dot has no 'foo'"),
+        ("\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(), "1 bounds for 2 dimensions"),
         (
-            "\"x.a\"() {t = tensor<?x2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
-            "1 bounds for 2 dimensions",
+            "\"x.a\"() {t = tensor<2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(),
+            "dimension 0 has a size and a bound",
         ),
-        ("\"x.a\"() {t = tensor<2xf32, #stablehlo.bounds<4>>} : () -> ()".to_owned(), "dimension 0 has a size and a bound"),
     ] {
         let mut diagnostics = Diagnostics::default();
         dialect::parse(&text, &mut diagnostics);
@@ -151,6 +157,10 @@ fn several_mistakes_are_several_errors() {
     let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
     assert_eq!(
         messages,
-        ["%u is not defined here", "expected 'x' after the dimension's size, then the element type", "'nope.op' is no known op"]
+        [
+            "%u is not defined here",
+            "expected 'x' after the dimension's size, then the element type",
+            "'nope.op' is no known op"
+        ]
     );
 }

@@ -88,7 +88,9 @@ fn types() {
 #[test]
 fn collective_types() {
     let gather = |groups: &str, rest: &str| {
-        format!("%0 = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 1 : i64, replica_groups = {groups}, {rest}}}> : (tensor<8x8xf32>) -> tensor<8x16xf32>")
+        format!(
+            "%0 = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 1 : i64, replica_groups = {groups}, {rest}}}> : (tensor<8x8xf32>) -> tensor<8x16xf32>"
+        )
     };
     let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
     let name = "\"stablehlo.all_gather\"";
@@ -111,7 +113,10 @@ fn collective_types() {
         "%0 = \"stablehlo.collective_permute\"(%a) <{source_target_pairs = dense<[[0, 0], [0, 8]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<8x8xf32>) -> tensor<8x8xf32>",
         &[
             ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device 0 sends twice (C2)"),
-            ("\"stablehlo.collective_permute\"", "'stablehlo.collective_permute': device id 8 in the groups, but there are 8 devices (C4)"),
+            (
+                "\"stablehlo.collective_permute\"",
+                "'stablehlo.collective_permute': device id 8 in the groups, but there are 8 devices (C4)",
+            ),
         ],
     );
 }
@@ -171,7 +176,10 @@ fn meshes() {
     mesh("<[\"x\"=65537]>", &[("\"x\"", "the mesh has 65537 devices; at most 65536 are supported")]);
     mesh("<[\"x\"=3], device_ids=[0, 1]>", &[("device_ids", "the mesh has 3 devices, but 2 device ids")]);
     mesh("<[\"x\"=3], device_ids=[0, 1, 3]>", &[("device_ids", "expected the device ids 0 to 2 once each")]);
-    mesh("<[], device_ids=[-1]>", &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")]);
+    mesh(
+        "<[], device_ids=[-1]>",
+        &[("device_ids", "a mesh without axes names one device, found device_ids of 1 entries")],
+    );
     check(
         "module attributes {mhlo.num_partitions = 2147483647 : i32} {}",
         &[("module", "the module runs on 2147483647 devices; at most 65536 are supported")],
@@ -190,11 +198,20 @@ fn axes_of_shardings() {
     check_sharding("<@m, [{\"b\"}, {\"b\":(1)2}]>", &[("\"b\"", "axes \"b\":(1)2 and \"b\" overlap")]);
     check_sharding("<@m, [{\"b\":(1)2}, {\"b\":(1)2}]>", &[("\"b\"", "axis \"b\":(1)2 is used twice")]);
     check_sharding("<@n, [{\"c\":(1)4}, {\"c\":(2)4}]>", &[("\"c\"", "axes \"c\":(1)4 and \"c\":(2)4 overlap")]);
-    check_sharding("<@m, [{\"b\":(1)2, \"b\":(2)2}, {}]>", &[("\"b\"", "\"b\":(1)2 and \"b\":(2)2 are neighbors of one axis")]);
+    check_sharding(
+        "<@m, [{\"b\":(1)2, \"b\":(2)2}, {}]>",
+        &[("\"b\"", "\"b\":(1)2 and \"b\":(2)2 are neighbors of one axis")],
+    );
     check_sharding("<@m, [{\"b\":(1)4}, {}]>", &[("\"b\"", "part \"b\":(1)4 is the whole axis")]);
     check_sharding("<@m, [{\"b\":(2)3}, {}]>", &[("\"b\"", "part \"b\":(2)3 doesn't fit axis \"b\" of size 4")]);
-    check_sharding("<@m, [{}, {}], replicated={\"b\", \"a\"}>", &[("replicated", "replicated axes are not in the order of the mesh")]);
-    check_sharding("<@m, [{}, {}], unreduced={\"b\":(2)2, \"b\":(1)2}>", &[("unreduced", "unreduced axes are not in the order of the mesh")]);
+    check_sharding(
+        "<@m, [{}, {}], replicated={\"b\", \"a\"}>",
+        &[("replicated", "replicated axes are not in the order of the mesh")],
+    );
+    check_sharding(
+        "<@m, [{}, {}], unreduced={\"b\":(2)2, \"b\":(1)2}>",
+        &[("unreduced", "unreduced axes are not in the order of the mesh")],
+    );
     // The second of two mistakes in one file is found too.
     check_sharding(
         "<@m, [{\"x\"}, {\"y\"}]>",
@@ -224,7 +241,10 @@ fn shardings_and_types() {
         "%0 = stablehlo.abs %a {sdy.sharding = #sdy.sharding<@m, [{}, {}]>} : tensor<8x8xf32>",
         &[("stablehlo.abs", "sdy.sharding of an op lists one sharding a result")],
     );
-    check_body("%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>", &[("BOTH", "a barrier that is open both ways bars nothing")]);
+    check_body(
+        "%0 = sdy.propagation_barrier %a allowed_direction=BOTH : tensor<8x8xf32>",
+        &[("BOTH", "a barrier that is open both ways bars nothing")],
+    );
 }
 
 #[test]
@@ -250,7 +270,10 @@ fn manual_computations() {
     check_body(&manual(a, a, "{\"a\"}", piece, whole), &[]);
     check_body(
         &manual(a, a, "{\"a\"}", whole, "tensor<16x8xf32>"),
-        &[("%a", "'sdy.manual_computation': the body takes tensor<8x8xf32>, but a piece of the operand is tensor<4x8xf32>")],
+        &[(
+            "%a",
+            "'sdy.manual_computation': the body takes tensor<8x8xf32>, but a piece of the operand is tensor<4x8xf32>",
+        )],
     );
     check_body(
         &manual(a, a, "{\"a\"}", piece, piece),
@@ -264,10 +287,7 @@ fn manual_computations() {
         &manual("<@m, [{\"b\", \"a\"}, {}]>", a, "{\"a\"}", piece, whole),
         &[("\"a\"", "operand 0: manual axis \"a\" stands behind a free axis in dimension 0")],
     );
-    check_body(
-        &manual(a, a, "{\"a\", \"c\"}", piece, whole),
-        &[("\"c\"", "the mesh has no axis \"c\"")],
-    );
+    check_body(&manual(a, a, "{\"a\", \"c\"}", piece, whole), &[("\"c\"", "the mesh has no axis \"c\"")]);
     check_body(&manual(a, a, "{\"a\", \"a\"}", piece, whole), &[("\"a\"", "manual axis \"a\" is listed twice")]);
     check_body(
         &manual(a, "<@n, [{}, {}]>", "{\"a\"}", piece, piece),
@@ -278,18 +298,25 @@ fn manual_computations() {
         &[("\"a\"", "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 pieces")],
     );
     let inside = |op: &str| {
-        format!("%0 = sdy.manual_computation(%a) in_shardings=[{a}] out_shardings=[{a}] manual_axes={{\"a\"}} (%x: {piece}) {{ {op} sdy.return %x : {piece} }} : ({whole}) -> {whole}")
+        format!(
+            "%0 = sdy.manual_computation(%a) in_shardings=[{a}] out_shardings=[{a}] manual_axes={{\"a\"}} (%x: {piece}) {{ {op} sdy.return %x : {piece} }} : ({whole}) -> {whole}"
+        )
     };
     check_body(
         &inside(&format!("%1 = sdy.sharding_constraint %x <@m, [{{\"b\"}}, {{\"a\"}}]> : {piece}")),
         &[("\"a\"", "axis \"a\" is manual here")],
     );
     check_body(
-        &inside("sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={\"a\"} () { sdy.return } : () -> ()"),
+        &inside(
+            "sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={\"a\"} () { sdy.return } : () -> ()",
+        ),
         &[("\"a\"", "axis \"a\" is manual already")],
     );
     check_body(
-        &format!("sdy.sharding_group %a group_id=0 : {whole} {}", inside(&format!("sdy.sharding_group %x group_id=0 : {piece}"))),
+        &format!(
+            "sdy.sharding_group %a group_id=0 : {whole} {}",
+            inside(&format!("sdy.sharding_group %x group_id=0 : {piece}"))
+        ),
         &[("sdy.sharding_group", "sharding group 0 has members inside and outside of a manual computation")],
     );
 }
@@ -312,7 +339,10 @@ fn shardy_collectives() {
         &gather("[{\"b\"}, {}]", "<@m, [{}, {}]>"),
         &[(name, "'sdy.all_gather': expected out_sharding to have {\"a\"} on dimension 0, found {}")],
     );
-    check_body(&gather("[{\"b\"}]", "<@m, [{\"a\"}, {}]>"), &[(name, "'sdy.all_gather': 1 lists of axes for 2 dimensions")]);
+    check_body(
+        &gather("[{\"b\"}]", "<@m, [{\"a\"}, {}]>"),
+        &[(name, "'sdy.all_gather': 1 lists of axes for 2 dimensions")],
+    );
     check_body(&gather("[{\"q\"}, {}]", "<@m, [{\"a\"}, {}]>"), &[("\"q\"", "the mesh has no axis \"q\"")]);
     check_body(
         &gather("[{\"b\"}, {}]", "<@n, [{}, {}]>").replace("{\"b\"}, {}] %0", "{}, {}] %0"),
@@ -330,7 +360,10 @@ fn shardy_collectives() {
     check_body(&moves("[{\"b\"}: 0->1]", "<@m, [{\"a\"}, {\"b\"}]>"), &[]);
     check_body(&moves("[]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': no axes move")]);
     check_body(&moves("[{\"b\"}: 0->2]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': there is no dimension 2")]);
-    check_body(&moves("[{\"b\"}: 0->0]", ab), &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 gives axes and gets some")]);
+    check_body(
+        &moves("[{\"b\"}: 0->0]", ab),
+        &[("sdy.all_to_all", "'sdy.all_to_all': dimension 0 gives axes and gets some")],
+    );
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 is cut into 2 pieces before and 4 after")],
@@ -340,8 +373,14 @@ fn shardy_collectives() {
         &[("sdy.all_reduce", "'sdy.all_reduce': a reduction axis cuts the operand or is replicated in it")],
     );
     check_body(
-        &from("<@m, [{}, {}], unreduced={\"a\"}>", "sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>"),
-        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': expected out_sharding to have {\"a\", \"b\"} unreduced, found {\"b\"}")],
+        &from(
+            "<@m, [{}, {}], unreduced={\"a\"}>",
+            "sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>",
+        ),
+        &[(
+            "sdy.replicated_to_unreduced",
+            "'sdy.replicated_to_unreduced': expected out_sharding to have {\"a\", \"b\"} unreduced, found {\"b\"}",
+        )],
     );
     check_body(
         &from(ab, "sdy.sharded_to_unreduced [{\"b\"}, {}] %0 out_sharding=<@m, [{\"a\"}, {}], unreduced={\"b\"}>"),
@@ -352,7 +391,9 @@ fn shardy_collectives() {
 #[test]
 fn sharding_rules() {
     let rule = |text: &str, expected: &[&str]| {
-        let body = format!("%0 = stablehlo.custom_call @f(%a) {{sdy.sharding_rule = #sdy.op_sharding_rule<{text}>}} : (tensor<8x8xf32>) -> tensor<8x8xf32>");
+        let body = format!(
+            "%0 = stablehlo.custom_call @f(%a) {{sdy.sharding_rule = #sdy.op_sharding_rule<{text}>}} : (tensor<8x8xf32>) -> tensor<8x8xf32>"
+        );
         let expected: Vec<(&str, &str)> = expected.iter().map(|&m| ("sdy.sharding_rule", m)).collect();
         check_body(&body, &expected);
     };
@@ -392,7 +433,9 @@ sdy.return %x : tensor<8x8xf32>
 
 #[test]
 fn propagation_edges() {
-    let add = |edges: &str, sharding: &str| format!("%0 = stablehlo.add %a, %a {{sdy.propagation_edges = {edges}{sharding}}} : tensor<8x8xf32>");
+    let add = |edges: &str, sharding: &str| {
+        format!("%0 = stablehlo.add %a, %a {{sdy.propagation_edges = {edges}{sharding}}} : tensor<8x8xf32>")
+    };
     let one = |edges: &str, message: &str| {
         let sharding = ", sdy.sharding = #sdy.sharding_per_value<[<@m, [{\"a\"}, {}]>]>";
         let text = add(&format!("#sdy.propagation_edges<[{edges}]>"), sharding);
@@ -402,8 +445,14 @@ fn propagation_edges() {
     one("{step-2 = [{\"a\" = operand-1 -> [operand-0, result-0]}]}", "");
     one("{step-2 = []}, {step-2 = []}", "the propagation edges have step 2 twice");
     one("{step--1 = []}", "step -1 of the propagation edges is negative");
-    one("{step-1 = [{\"a\" = operand-0 -> [operand-0]}]}", "step 1 of the propagation edges goes from a value to itself");
-    one("{step-1 = [{\"a\" = operand-0 -> [operand-1, operand-1]}]}", "step 1 of the propagation edges reaches a value twice");
+    one(
+        "{step-1 = [{\"a\" = operand-0 -> [operand-0]}]}",
+        "step 1 of the propagation edges goes from a value to itself",
+    );
+    one(
+        "{step-1 = [{\"a\" = operand-0 -> [operand-1, operand-1]}]}",
+        "step 1 of the propagation edges reaches a value twice",
+    );
     one("{step-1 = [{\"a\" = operand-0 -> [operand-2]}]}", "the propagation edges name number 2 of 2 operands");
     one("{step-1 = [{\"z\" = operand-0 -> [result-0]}]}", "no mesh has axis \"z\" of the propagation edges");
     check_body(
@@ -429,9 +478,17 @@ fn parallel_programs() {
     };
     run("programs = [[@f]]", "%r = ", &[]);
     run("programs = [[@f]]", "", &["the programs together have 1 results, found 0"]);
-    run("programs = [[@f, @f]]", "%r = ", &["the programs together have 2 operands, found 1", "the programs together have 2 results, found 1"]);
+    run(
+        "programs = [[@f, @f]]",
+        "%r = ",
+        &["the programs together have 2 operands, found 1", "the programs together have 2 results, found 1"],
+    );
     run("programs = [[@g]]", "%r = ", &["there is no function @g"]);
-    run("programs = [[@f], []]", "%r = ", &["'interpreter.run_parallel': expected programs as rows of functions, as many in each"]);
+    run(
+        "programs = [[@f], []]",
+        "%r = ",
+        &["'interpreter.run_parallel': expected programs as rows of functions, as many in each"],
+    );
     run("programs = [[@f]], infeed = []", "%r = ", &["infeed must name at least one function, or be left out"]);
 }
 
@@ -450,14 +507,22 @@ fn quantized_types() {
         let op = format!("%r = stablehlo.add %a0, %a1 : ({lhs}, {rhs}) -> {result}");
         check_op(&[&lhs, &rhs], &op, expected);
     };
-    let (plain, axis0, axis1) =
-        ("!quant.uniform<i8:f32, 0.5>", "!quant.uniform<i8:f32:0, {0.5, 0.25}>", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>");
+    let (plain, axis0, axis1) = (
+        "!quant.uniform<i8:f32, 0.5>",
+        "!quant.uniform<i8:f32:0, {0.5, 0.25}>",
+        "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>",
+    );
     add(plain, plain, plain, &[]);
     add(axis0, plain, axis0, &[]);
     let say = |m: &str| format!("'stablehlo.add': {m}");
     add(plain, plain, "!quant.uniform<i4:f32, 0.5>", &[&say("operands and result store other types (C3)")]);
     add(plain, plain, "!quant.uniform<i8:f16, 0.5>", &[&say("operands and result express other types (C4)")]);
-    add(axis0, plain, plain, &[&say("an operand has a scale for each element of a dimension, the result one for all (C5)")]);
+    add(
+        axis0,
+        plain,
+        plain,
+        &[&say("an operand has a scale for each element of a dimension, the result one for all (C5)")],
+    );
     add(axis0, plain, axis1, &[&say("an operand's scales are along another dimension than the result's (C6)")]);
     let wide = "!quant.uniform<i8:f32, 0.5:200>";
     let one = say("zero point 200 isn't among the stored values -128 to 127 (C8)");
@@ -493,29 +558,48 @@ fn quantized_types() {
 #[test]
 fn custom_calls() {
     let call = |attrs: &str, expected: &[&str]| {
-        let op = format!("%r = stablehlo.custom_call @f(%a0) {{{attrs}}} : (tensor<2x3xf32>) -> tuple<tensor<2x3xf32>>");
+        let op =
+            format!("%r = stablehlo.custom_call @f(%a0) {{{attrs}}} : (tensor<2x3xf32>) -> tuple<tensor<2x3xf32>>");
         let expected: Vec<String> = expected.iter().map(|m| format!("'stablehlo.custom_call': {m}")).collect();
         check_op(&["tensor<2x3xf32>"], &op, &expected.iter().map(String::as_str).collect::<Vec<_>>());
     };
-    let layouts = |operand: &str| format!("operand_layouts = [dense<{operand}> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]");
+    let layouts = |operand: &str| {
+        format!(
+            "operand_layouts = [dense<{operand}> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>]"
+        )
+    };
     call(&layouts("[1, 0]"), &[]);
-    call(&layouts("[1, 2]"), &["expected the layout of operand 0 to order the 2 dimensions of tensor<2x3xf32>, found [1, 2]"]);
+    call(
+        &layouts("[1, 2]"),
+        &["expected the layout of operand 0 to order the 2 dimensions of tensor<2x3xf32>, found [1, 2]"],
+    );
     call("operand_layouts = []", &["expected both operand_layouts and result_layouts, or neither"]);
     call("operand_layouts = [], result_layouts = []", &["expected 1 operand_layouts, one a value, found 0"]);
     let alias = |fields: &str| format!("output_operand_aliases = [#stablehlo.output_operand_alias<{fields}>]");
     call(&alias("output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []"), &[]);
     call(&alias("output_tuple_indices = [0], operand_index = 1"), &["expected operand_index in 0..1, found 1"]);
     call(&alias("output_tuple_indices = [1], operand_index = 0"), &["output_tuple_indices name no part of the result"]);
-    call(&alias("operand_index = 0"), &["a result of tuple<tensor<2x3xf32>> can't share the memory of tensor<2x3xf32>"]);
-    call("api_version = 4 : i32, backend_config = \"a\"", &["expected backend_config to be a dictionary, as api_version is 4"]);
+    call(
+        &alias("operand_index = 0"),
+        &["a result of tuple<tensor<2x3xf32>> can't share the memory of tensor<2x3xf32>"],
+    );
+    call(
+        "api_version = 4 : i32, backend_config = \"a\"",
+        &["expected backend_config to be a dictionary, as api_version is 4"],
+    );
     call("backend_config = {}", &["expected backend_config to be a text, as api_version isn't 4"]);
 }
 
 #[test]
 fn accuracy_of_elementary_functions() {
-    let mode = |m: &str| format!("%r = stablehlo.exponential %a0 {{result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<{m}>>}} : tensor<2xf32>");
+    let mode = |m: &str| {
+        format!(
+            "%r = stablehlo.exponential %a0 {{result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<{m}>>}} : tensor<2xf32>"
+        )
+    };
     check_op(&["tensor<2xf32>"], &mode("TOLERANCE"), &[]);
-    let message = "'stablehlo.exponential': result_accuracy states tolerances beside #stablehlo.result_accuracy_mode<HIGHEST>";
+    let message =
+        "'stablehlo.exponential': result_accuracy states tolerances beside #stablehlo.result_accuracy_mode<HIGHEST>";
     check_op(&["tensor<2xf32>"], &mode("HIGHEST"), &[message]);
 }
 
@@ -543,12 +627,18 @@ fn unreduced_axes() {
     );
     check_body(&from(max, &format!("sdy.all_reduce max {{\"b\"}} %0 out_sharding={whole}")), &[]);
     check_body(
-        &from("<@m, [{}, {}], unreduced={\"b\":(1)2}>", "sdy.all_reduce {} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>"),
+        &from(
+            "<@m, [{}, {}], unreduced={\"b\":(1)2}>",
+            "sdy.all_reduce {} %0 out_sharding=<@m, [{}, {}], unreduced={\"b\"}>",
+        ),
         &[("sdy.all_reduce", "'sdy.all_reduce' can't make a value unreduced")],
     );
     check_body(
         "%0 = sdy.sharding_constraint %a <@m, [{}, {}]> : tensor<8x8xf32> %1 = sdy.replicated_to_unreduced {\"b\"} %0 out_sharding=<@m, [{}, {}], unreduced=max{\"b\"}> : tensor<8x8xf32>",
-        &[("sdy.replicated_to_unreduced", "'sdy.replicated_to_unreduced': the parts it makes combine by sum, but out_sharding is unreduced by max")],
+        &[(
+            "sdy.replicated_to_unreduced",
+            "'sdy.replicated_to_unreduced': the parts it makes combine by sum, but out_sharding is unreduced by max",
+        )],
     );
 }
 

@@ -189,8 +189,7 @@ mod tests {
     use super::*;
     use crate::options::{OptionDef, OptionType};
 
-    static OPTIONS: &[OptionDef] =
-        &[OptionDef { name: "deep", ty: OptionType::Bool, default: "false", doc: "" }];
+    static OPTIONS: &[OptionDef] = &[OptionDef { name: "deep", ty: OptionType::Bool, default: "false", doc: "" }];
     static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
     static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
 

@@ -144,7 +144,8 @@ fn number(case: &Case) -> f64 {
             let (rate, ways) = (num("peak"), case.int("X"));
             let flat = Flat { latency: 0.0, bandwidth: num("bw"), ..Flat::default() };
             let weight = 2 * 8192 * 8192;
-            2.0 * flat.collective_seconds(CollectiveKind::AllReduce, weight, weight, ways) / math_seconds(4.0 * weight as f64, rate)
+            2.0 * flat.collective_seconds(CollectiveKind::AllReduce, weight, weight, ways)
+                / math_seconds(4.0 * weight as f64, rate)
         }
         "gpu-alpha" => critical_intensity(num("peak"), num("bw")),
         "dcn" => critical_intensity(num("peak"), num("dcn")),
@@ -163,12 +164,15 @@ fn number(case: &Case) -> f64 {
             let link = if case.has("link") { num("link") } else { 1.0 };
             point_to_point_seconds(bytes, ports, hops, link, num("hop"))
         }
-        "challenge" if case.has("ports") => point_to_point_seconds(num("bytes"), case.int("ports"), 0, num("link"), 0.0),
+        "challenge" if case.has("ports") => {
+            point_to_point_seconds(num("bytes"), case.int("ports"), 0, num("link"), 0.0)
+        }
         "challenge" => math_seconds(matmul(case.int("M"), case.int("K"), case.int("N")).flops() as f64, num("peak")),
         "ag-v5e" | "ag-v4p" | "latency" | "a2a" | "profile" => collective(case),
         "tiling" if case.has("tile") => {
             let shape = case.ints("shape");
-            padded_elements(&shape, [case.ints("tile")[0], case.ints("tile")[1]]) as f64 / shape.iter().product::<u64>() as f64
+            padded_elements(&shape, [case.ints("tile")[0], case.ints("tile")[1]]) as f64
+                / shape.iter().product::<u64>() as f64
         }
         "tiling" => matmul(case.int("M"), case.int("K"), case.int("N")).padded_flops(case.int("pad")) as f64,
         "gpu-matmul" => {
@@ -195,7 +199,8 @@ fn number(case: &Case) -> f64 {
         "alpha" if case.has("axes") => {
             // Data parallel, backward: two reductions of 2DF bytes against 8DF FLOPs per token.
             let weight = 2.0 * 8192.0 * 8192.0;
-            2.0 * reduce_seconds(weight, &rings(case.int("axes"), num("bidi"))) / math_seconds(4.0 * weight, num("peak"))
+            2.0 * reduce_seconds(weight, &rings(case.int("axes"), num("bidi")))
+                / math_seconds(4.0 * weight, num("peak"))
         }
         "alpha" => critical_intensity(num("peak"), num("bidi")),
         "tp-limit" => tensor_parallel_limit(case),
@@ -287,8 +292,10 @@ fn collective(case: &Case) -> f64 {
             let ring = |&size: &u64| Line { participants: size, ring: true, hop_latency: case.num("hop"), ..ring(1.0) };
             gather_seconds(0.0, &Group::of_lines(&case.ints("axes").iter().map(ring).collect::<Vec<_>>()))
         }
-        "inf-lat-8way" => Line { participants: case.int("shards"), hop_latency: case.num("hop"), link_bandwidth: link(), ..ring(1.0) }
-            .latency_bound_bytes(),
+        "inf-lat-8way" => {
+            Line { participants: case.int("shards"), hop_latency: case.num("hop"), link_bandwidth: link(), ..ring(1.0) }
+                .latency_bound_bytes()
+        }
         "shard-a2a-quarter" => {
             let group = rings(1, 1e9);
             torus_seconds(CollectiveKind::AllToAll, 1 << 30, 1 << 30, &group)
@@ -296,14 +303,21 @@ fn collective(case: &Case) -> f64 {
         }
         "shard-a2a-1d" => one(CollectiveKind::AllToAll, case.int("bytes") / case.int("axis"), 0),
         "prof-v2-rs" => one(CollectiveKind::ReduceScatter, case.int("bytes"), case.int("bytes") / 2),
-        "shard-quiz2-ring" | "shard-q3" => one(CollectiveKind::AllGather, case.int("bytes") / case.int("axis"), case.int("bytes")),
+        "shard-quiz2-ring" | "shard-q3" => {
+            one(CollectiveKind::AllGather, case.int("bytes") / case.int("axis"), case.int("bytes"))
+        }
         "shard-quiz2-line" => {
             // The real slice: which dimensions are lines is the model's to know.
             let dims = case.ints("slice");
             let machine = Machine::new(Target::Slice(slice(case.text_input("chip"), &dims)), &dims).unwrap();
             let group = machine.group(&[AxisPart::whole(1, dims[1])]);
             assert_eq!(group.lines(), [line()]);
-            machine.collective_seconds(CollectiveKind::AllGather, case.int("bytes") / dims[1], case.int("bytes"), &group)
+            machine.collective_seconds(
+                CollectiveKind::AllGather,
+                case.int("bytes") / dims[1],
+                case.int("bytes"),
+                &group,
+            )
         }
         "shard-q2-agx" | "shard-q2-agxy" => gather_of_sharded(case),
         id => panic!("no rule for {id}"),
@@ -320,7 +334,8 @@ fn gather_of_sharded(case: &Case) -> f64 {
         AxisPart::whole(axis, sizes[axis])
     };
     let gathered: Vec<AxisPart> = case.input("axes").as_array().unwrap().iter().map(whole).collect();
-    let sharded: Vec<AxisPart> = case.input("spec").as_array().unwrap().iter().flat_map(|dim| dim.as_array().unwrap()).map(whole).collect();
+    let sharded: Vec<AxisPart> =
+        case.input("spec").as_array().unwrap().iter().flat_map(|dim| dim.as_array().unwrap()).map(whole).collect();
     let count = |parts: &[AxisPart]| parts.iter().map(|part| part.size).product::<u64>();
     let bytes = case.ints("shape").iter().product::<u64>() * case.element_bytes("dtype") as u64;
     let operand = bytes / count(&sharded);
@@ -338,8 +353,12 @@ fn gather_against_reduce(case: &Case) -> f64 {
             let (b, group) = (1e6, rings(1, case.num("bidi")));
             threshold(|d| reduce_seconds(2.0 * b * f, &group) <= math_seconds(2.0 * b * d * f, case.num("peak")))
         }
-        "shard-q4-smallB" => threshold(|d| reduce_seconds(2.0 * case.num("B") * f, &group) <= gather_seconds(2.0 * d * f, &group)),
-        "shard-q9-ratio" => gather_seconds(2.0 * f * case.num("M"), &group) / gather_seconds(2.0 * f * case.num("K"), &group),
+        "shard-q4-smallB" => {
+            threshold(|d| reduce_seconds(2.0 * case.num("B") * f, &group) <= gather_seconds(2.0 * d * f, &group))
+        }
+        "shard-q9-ratio" => {
+            gather_seconds(2.0 * f * case.num("M"), &group) / gather_seconds(2.0 * f * case.num("K"), &group)
+        }
         id => panic!("no rule for {id}"),
     }
 }
@@ -390,7 +409,8 @@ fn disagreement(case: &Case, value: f64) -> Option<String> {
     let expected = case.0["expected"].as_f64().unwrap();
     let exact = case.0["exact"].as_f64().unwrap_or(expected);
     let published = within(expected, case.0["rel_tol"].as_f64().unwrap());
-    (!published || !within(exact, 1e-6)).then(|| format!("{}: {value}, published {expected}, exact {exact}", case.text("id")))
+    (!published || !within(exact, 1e-6))
+        .then(|| format!("{}: {value}, published {expected}, exact {exact}", case.text("id")))
 }
 
 #[test]
@@ -408,8 +428,12 @@ fn published_cost_cases() {
                 assert_eq!(Value::from(wraps), case.0["expected"], "{}", case.text("id"));
             }
             "latency_bound" => {
-                let line =
-                    Line { participants: case.int("shards"), link_bandwidth: case.num("link"), hop_latency: case.num("hop"), ..ring(1.0) };
+                let line = Line {
+                    participants: case.int("shards"),
+                    link_bandwidth: case.num("link"),
+                    hop_latency: case.num("hop"),
+                    ..ring(1.0)
+                };
                 let is_latency_bound = gather_seconds(case.num("bytes"), &Group::of_lines(&[line])) == line.latency();
                 assert_eq!(Value::from(is_latency_bound), case.0["expected"], "{}", case.text("id"));
             }

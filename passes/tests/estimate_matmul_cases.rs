@@ -28,8 +28,12 @@ struct Setting<'a> {
 
 impl<'a> Setting<'a> {
     fn of(case: &'a Value) -> Setting<'a> {
-        let axes: Vec<(&str, u64)> =
-            case["mesh"].as_object().unwrap().iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap())).collect();
+        let axes: Vec<(&str, u64)> = case["mesh"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, size)| (name.as_str(), size.as_u64().unwrap()))
+            .collect();
         let shape: Vec<String> = array(case, "slice").iter().map(Value::to_string).collect();
         let target = Target::parse(&format!("{}:{}", text(case, "chip"), shape.join("x"))).unwrap();
         let sizes: Vec<u64> = axes.iter().map(|(_, size)| *size).collect();
@@ -62,8 +66,9 @@ impl<'a> Setting<'a> {
 
     fn matmul(&self, op: &Value) -> Matmul {
         let [lhs, rhs, result] = ["lhs", "rhs", "result"].map(|key| self.local_dims(text(op, key)));
-        let size =
-            |dims: &[(&str, u64)], keep: &dyn Fn(&str) -> bool| dims.iter().filter(|(name, _)| keep(name)).map(|(_, size)| size).product();
+        let size = |dims: &[(&str, u64)], keep: &dyn Fn(&str) -> bool| {
+            dims.iter().filter(|(name, _)| keep(name)).map(|(_, size)| size).product()
+        };
         let has = |dims: &[(&str, u64)], name: &str| dims.iter().any(|(known, _)| *known == name);
         Matmul {
             batch: size(&lhs, &|name| has(&rhs, name) && has(&result, name)),
@@ -112,8 +117,9 @@ fn price(id: &str, setting: &Setting, recipe: &Value) -> Seconds {
                 let flops = matmul.flops() as f64 / setting.machine.peak_flops(Precision::Bf16);
                 // The published times do not pad; ours pad only what is no multiple of the tile.
                 let padded = setting.machine.matmul_seconds(&matmul, Precision::Bf16);
-                let whole_tiles =
-                    matmul.rows.is_multiple_of(8) && matmul.contracting.is_multiple_of(128) && matmul.columns.is_multiple_of(128);
+                let whole_tiles = matmul.rows.is_multiple_of(8)
+                    && matmul.contracting.is_multiple_of(128)
+                    && matmul.columns.is_multiple_of(128);
                 if whole_tiles {
                     assert_eq!(padded, flops, "{id}")
                 } else {
@@ -165,7 +171,11 @@ fn published_matmuls_and_redistributions() {
             prices.push(seconds);
         }
         choices += check_cheapest(case, "cheapest_comm_recipe", prices.iter().map(|seconds| seconds.comm));
-        choices += check_cheapest(case, "cheapest_overlap_recipe", prices.iter().map(|seconds| seconds.comm.max(seconds.math)));
+        choices += check_cheapest(
+            case,
+            "cheapest_overlap_recipe",
+            prices.iter().map(|seconds| seconds.comm.max(seconds.math)),
+        );
         recipes += prices.len();
     }
     assert_eq!((array(&document, "matmul").len(), array(&document, "redistribution").len()), (19, 14));

@@ -85,7 +85,9 @@ fn a_value_read_twice_is_kept() {
 
 #[test]
 fn collectives_are_a_ring_on_flat() {
-    let e = flat(&format!("func.func @main(%v: tensor<1024xf32>) -> tensor<1024xf32> {{\n  %0 = {ALL_REDUCE}\n  return %0 : tensor<1024xf32>\n}}"));
+    let e = flat(&format!(
+        "func.func @main(%v: tensor<1024xf32>) -> tensor<1024xf32> {{\n  %0 = {ALL_REDUCE}\n  return %0 : tensor<1024xf32>\n}}"
+    ));
     close(e.communication_seconds, 1e-6 + 2.0 * 4096.0 * 0.75 / 90e9);
     close(e.exposed_seconds(), e.communication_seconds);
     assert_eq!((e.collectives.len(), e.collectives[0].group, e.collectives[0].count), (1, 4, 1));

@@ -57,10 +57,16 @@ impl Gemm {
             .into_iter()
             .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: next() })
             .collect();
-        let rows: Vec<Run> =
-            dims.lhs_free.iter().map(|&l| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: 0, out: next() }).collect();
-        let columns: Vec<Run> =
-            dims.rhs_free.iter().map(|&r| Run { size: rhs.shape[r] as usize, lhs: 0, rhs: rs[r], out: next() }).collect();
+        let rows: Vec<Run> = dims
+            .lhs_free
+            .iter()
+            .map(|&l| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: 0, out: next() })
+            .collect();
+        let columns: Vec<Run> = dims
+            .rhs_free
+            .iter()
+            .map(|&r| Run { size: rhs.shape[r] as usize, lhs: 0, rhs: rs[r], out: next() })
+            .collect();
         let mut contracted: Vec<Run> = pair(&dims.lhs_contract, &dims.rhs_contract)
             .into_iter()
             .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: 0 })
@@ -68,7 +74,11 @@ impl Gemm {
         // The order of summands is free: the left operand's, so that neighbors join.
         contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
         let mut outer: SmallVec<[(Run, bool); 4]> = join(batch).into_iter().map(|r| (r, false)).collect();
-        let (rows, columns, contracted) = (longest(rows, &mut outer, false), longest(columns, &mut outer, false), longest(contracted, &mut outer, true));
+        let (rows, columns, contracted) = (
+            longest(rows, &mut outer, false),
+            longest(columns, &mut outer, false),
+            longest(contracted, &mut outer, true),
+        );
         let length = |shape: &[i64]| shape.iter().product::<i64>().max(0) as usize;
         let lengths = [length(&lhs.shape), length(&rhs.shape), length(&out.shape)];
         Some(Self { types, lengths, outer, rows, columns, contracted })
@@ -85,8 +95,12 @@ impl Gemm {
         // SAFETY: the caller's promise, passed on; buffers made here are as long as the tensors.
         unsafe {
             match (l, r, o) {
-                (ElementType::F32, ElementType::F32, ElementType::F32) if !self.is_small() => self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast()),
-                (ElementType::F64, ElementType::F64, ElementType::F64) => self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast()),
+                (ElementType::F32, ElementType::F32, ElementType::F32) if !self.is_small() => {
+                    self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast())
+                }
+                (ElementType::F64, ElementType::F64, ElementType::F64) => {
+                    self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast())
+                }
                 _ if !o.is_float() => self.integers(lhs, rhs, out),
                 _ if self.types.contains(&ElementType::F64) || self.is_small() => {
                     let (a, b) = (widened::<f64>(lhs, l, self.lengths[0]), widened::<f64>(rhs, r, self.lengths[1]));
@@ -183,7 +197,9 @@ impl Gemm {
                     let mut sum = 0i64;
                     for x in 0..k.size as isize {
                         // SAFETY: as in `floats`.
-                        let (a, b) = unsafe { (load(lhs, lt, l + i * m.lhs + x * k.lhs), load(rhs, rt, r + j * n.rhs + x * k.rhs)) };
+                        let (a, b) = unsafe {
+                            (load(lhs, lt, l + i * m.lhs + x * k.lhs), load(rhs, rt, r + j * n.rhs + x * k.rhs))
+                        };
                         sum = sum.wrapping_add(a.wrapping_mul(b));
                     }
                     let at = (o + i * m.out + j * n.out) * width as isize;
@@ -219,7 +235,8 @@ impl Float for f64 {
 }
 
 fn is_supported(t: ElementType) -> bool {
-    let known = matches!(t, ElementType::BF16 | ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::I1);
+    let known =
+        matches!(t, ElementType::BF16 | ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::I1);
     known || t.is_integer() && t.bits() >= 8
 }
 

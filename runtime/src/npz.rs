@@ -93,9 +93,10 @@ pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
 /// Reads one `.npy` entry whose data may take at most `budget` bytes, and lowers the budget by them.
 fn read_array(mut entry: impl Read, budget: &mut usize) -> Result<Literal, String> {
     let header = Header::read(&mut entry)?;
-    let size = header.data_bytes().filter(|n| n <= budget).ok_or_else(|| {
-        format!("its header claims the shape {:?}, more than the file can hold", &header.shape)
-    })?;
+    let size = header
+        .data_bytes()
+        .filter(|n| n <= budget)
+        .ok_or_else(|| format!("its header claims the shape {:?}, more than the file can hold", &header.shape))?;
     *budget -= size;
     let mut data = Vec::new();
     data.try_reserve_exact(size).map_err(|e| format!("{size} bytes: {e}"))?;

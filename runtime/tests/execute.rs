@@ -157,7 +157,15 @@ fn loops_carry_and_swap() {
 
 #[test]
 fn products() {
-    for (a, b, o) in [("f32", "f32", "f32"), ("f64", "f64", "f64"), ("bf16", "bf16", "bf16"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("i32", "i32", "i32"), ("ui8", "ui8", "ui8")] {
+    for (a, b, o) in [
+        ("f32", "f32", "f32"),
+        ("f64", "f64", "f64"),
+        ("bf16", "bf16", "bf16"),
+        ("bf16", "bf16", "f32"),
+        ("i8", "i8", "i32"),
+        ("i32", "i32", "i32"),
+        ("ui8", "ui8", "ui8"),
+    ] {
         check(&format!(
             "func.func @main(%a: tensor<3x5x2x7x{a}>, %b: tensor<7x3x4x2x{b}>) -> (tensor<3x5x4x{o}>, tensor<5x7x7x5x{o}>) {{
               %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2, 3] x [3, 0] : (tensor<3x5x2x7x{a}>, tensor<7x3x4x2x{b}>) -> tensor<3x5x4x{o}>

@@ -30,7 +30,8 @@ pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) ->
     let output = child.wait_with_output().expect("Python ends");
     // A judge that stops early leaves the pipe; the missing verdicts tell.
     let _ = writer.join();
-    let verdicts = String::from_utf8_lossy(&output.stdout).lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+    let verdicts =
+        String::from_utf8_lossy(&output.stdout).lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
     let said = String::from_utf8_lossy(&output.stderr);
     (verdicts, said.chars().skip(said.chars().count().saturating_sub(2000)).collect())
 }

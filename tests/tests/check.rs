@@ -27,7 +27,9 @@ static WRONG: Pass = Pass {
         let add = registry.get("stablehlo.add").expect("there is an addition");
         let name = program.name("stablehlo.add");
         for op in program.ops_under(program.body()) {
-            if program.op_name(op) == "stablehlo.multiply" && program.tensor_type(program.result(op, 0)).is_some_and(|t| t.element.is_float()) {
+            if program.op_name(op) == "stablehlo.multiply"
+                && program.tensor_type(program.result(op, 0)).is_some_and(|t| t.element.is_float())
+            {
                 let data = program.op_mut(op);
                 (data.def, data.name) = (add, name);
             }
@@ -54,5 +56,8 @@ fn the_first_wrong_op_is_named() {
     let (code, said) = check(&Registry::standard().with_passes(&[&WRONG]));
     assert_eq!(code, 1, "{said}");
     assert!(said.starts_with("result 0: equal\nresult 1: differs in 1 of 1 elements"), "{said}");
-    assert!(said.contains("the first op that differs is stablehlo.multiply at <stdin>:5:8: its value differs in"), "{said}");
+    assert!(
+        said.contains("the first op that differs is stablehlo.multiply at <stdin>:5:8: its value differs in"),
+        "{said}"
+    );
 }

@@ -50,8 +50,7 @@ fn cost_says_what_it_says_it_says() {
         assert!(!collectives.is_empty());
         let mut communication = 0.0;
         for c in collectives {
-            let expected =
-                ["kind", "axes", "dim", "operand_bytes", "result_bytes", "group", "time_s", "count", "loc"];
+            let expected = ["kind", "axes", "dim", "operand_bytes", "result_bytes", "group", "time_s", "count", "loc"];
             assert_eq!(keys(c), expected);
             assert!(c["kind"].is_string() && c["axes"].is_array() && c["operand_bytes"].is_u64(), "{c}");
             assert!(c["result_bytes"].is_u64() && c["group"].is_u64() && c["count"].is_u64(), "{c}");
@@ -87,7 +86,10 @@ func.func @main(%a: tensor<4x262144xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
     let [gather] = &cost["collectives"].as_array().expect("a list")[..] else { panic!("{cost}") };
     let seconds = 1e-6 + 0.75 * f64::from(4 << 20) / 90e9;
     assert!((gather["time_s"].as_f64().expect("seconds") - seconds).abs() < 1e-15, "{gather}");
-    assert_eq!((&gather["kind"], &gather["axes"], &gather["dim"]), (&"all_gather".into(), &serde_json::json!(["x"]), &0.into()));
+    assert_eq!(
+        (&gather["kind"], &gather["axes"], &gather["dim"]),
+        (&"all_gather".into(), &serde_json::json!(["x"]), &0.into())
+    );
     assert_eq!((&gather["operand_bytes"], &gather["result_bytes"]), (&(1 << 20).into(), &(4 << 20).into()));
     assert_eq!((&gather["group"], &gather["count"]), (&4.into(), &5.into()));
     assert!((cost["communication_s"].as_f64().expect("seconds") - 5.0 * seconds).abs() < 1e-12);

@@ -210,14 +210,18 @@ fn corpus() -> Vec<String> {
 fn example(text: &str) -> String {
     let (args, ops) = text[1..].split_once(')').unwrap();
     let (first, rest) = args.split_once(", %").map_or((args, String::new()), |(a, b)| (a, format!(", %{b}")));
-    let rank = first.split_once("tensor<").map_or(0, |(_, ty)| ty.split('x').filter(|d| d.parse::<i64>().is_ok()).count());
+    let rank =
+        first.split_once("tensor<").map_or(0, |(_, ty)| ty.split('x').filter(|d| d.parse::<i64>().is_ok()).count());
     let dims = vec!["{}"; rank.saturating_sub(1)].join(", ");
     let sharding = match rank {
         0 => String::new(),
         1 => " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}".to_owned(),
         _ => format!(" {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}, {dims}]>}}"),
     };
-    format!("sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main({first}{sharding}{rest}) {{\n  {}\n  return\n}}\n", ops.trim())
+    format!(
+        "sdy.mesh @mesh = <[\"x\"=2]>\nfunc.func @main({first}{sharding}{rest}) {{\n  {}\n  return\n}}\n",
+        ops.trim()
+    )
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -255,11 +259,60 @@ impl Random {
 
 /// Words that are rarely expected.
 const WORDS: &[&str] = &[
-    "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "99999999999999999999999", "1e999", "nan", "65537", "?",
-    "(", ")", "[", "]", "{", "}", "<", ">", ",", ":", "->", "=", "#", "@", "%", "\"", "//", "^bb0", "tensor<", "tensor<2x?xf32>",
-    "tensor<0x4xf32>", "tensor<f32>", "tensor<4294967296x4294967296xf32>", "loc(", "dense<", "dense<1.0>", "dense<\"0x00\">",
-    "%arg0", "%0", "@mesh", "\"x\"", "\"x\":(1)2", "\"x\":(0)0", "{?}", "{\"x\"}p1", "unreduced={\"x\"}", "true", "unit", "i1", "\0",
-    "é", "\u{2028}", "\t", "\r\n",
+    "0",
+    "-1",
+    "1",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "99999999999999999999999",
+    "1e999",
+    "nan",
+    "65537",
+    "?",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    ",",
+    ":",
+    "->",
+    "=",
+    "#",
+    "@",
+    "%",
+    "\"",
+    "//",
+    "^bb0",
+    "tensor<",
+    "tensor<2x?xf32>",
+    "tensor<0x4xf32>",
+    "tensor<f32>",
+    "tensor<4294967296x4294967296xf32>",
+    "loc(",
+    "dense<",
+    "dense<1.0>",
+    "dense<\"0x00\">",
+    "%arg0",
+    "%0",
+    "@mesh",
+    "\"x\"",
+    "\"x\":(1)2",
+    "\"x\":(0)0",
+    "{?}",
+    "{\"x\"}p1",
+    "unreduced={\"x\"}",
+    "true",
+    "unit",
+    "i1",
+    "\0",
+    "é",
+    "\u{2028}",
+    "\t",
+    "\r\n",
 ];
 
 /// One of the victims with one to four faults; lines may come from all of the corpus.

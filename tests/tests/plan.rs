@@ -15,7 +15,11 @@ use runtime::reference::{evaluate, evaluate_global};
 /// Programs as `propagate` leaves them, and the collectives of their plans.
 const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
     ("spmd_reshard", include_str!("../plan/spmd_reshard.mlir"), &[("sdy.all_gather", 1), ("sdy.all_slice", 1)]),
-    ("mlp_block", include_str!("../plan/tpu_p3_mlp_block_auto.mlir"), &[("sdy.all_gather", 1), ("sdy.reduce_scatter", 1)]),
+    (
+        "mlp_block",
+        include_str!("../plan/tpu_p3_mlp_block_auto.mlir"),
+        &[("sdy.all_gather", 1), ("sdy.reduce_scatter", 1)],
+    ),
     ("reduce_scatter", include_str!("../plan/tpu_p3_reduce_scatter_auto.mlir"), &[("sdy.reduce_scatter", 1)]),
     ("two_matmuls", include_str!("../plan/tpu_two_matmuls_constraint.mlir"), &[("sdy.all_reduce", 1)]),
     ("other_mesh", include_str!("../plan/intro_contract_other_mesh.mlir"), &[]),

@@ -13,7 +13,13 @@ fn random_programs_are_propagated_as_shardy_does() {
     let Some(python) = oracle::python(target) else { return };
     let all = propagation::random(&python, 0..300);
     let differ: Vec<String> = all.different.iter().map(|d| format!("seed {}: {}", d.name, d.what)).collect();
-    assert!(differ.is_empty(), "{} of {} programs as Shardy has them; not:\n{}", all.equal, all.compared(), differ.join("\n"));
+    assert!(
+        differ.is_empty(),
+        "{} of {} programs as Shardy has them; not:\n{}",
+        all.equal,
+        all.compared(),
+        differ.join("\n")
+    );
     assert!(all.compared() > 250, "Shardy refuses {}: {:?}", all.refused.len(), all.refused.first());
     assert!(all.ops.len() >= KINDS, "only {} kinds of ops", all.ops.len());
 }

@@ -21,7 +21,8 @@ fn number(name: &str, default: u64) -> u64 {
 /// Exit code and what was said.
 fn shardc(args: &[&OsStr]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let io = shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let io =
+        shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
     let code = shardc::run(args.iter().copied(), io);
     (code, [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat())
 }

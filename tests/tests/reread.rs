@@ -45,10 +45,8 @@ fn mlir_reads_what_we_print() {
     assert!(texts.len() > 50, "found only {} programs", texts.len());
     let cases = texts.iter().map(|(name, text)| case(name, text));
     let (verdicts, said) = oracle::judge(&python, "reread.py", cases);
-    let wrong: Vec<String> = verdicts
-        .iter()
-        .filter_map(|v| Some(format!("{}: {}", v["name"].as_str()?, v["error"].as_str()?)))
-        .collect();
+    let wrong: Vec<String> =
+        verdicts.iter().filter_map(|v| Some(format!("{}: {}", v["name"].as_str()?, v["error"].as_str()?))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(verdicts.len(), texts.len(), "the judge stopped early:\n{said}");
 }

@@ -73,9 +73,13 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn each_outside_crate_has_one_home() {
-    for (name, home) in
-        [("egg", "passes"), ("melior", "runtime"), ("gemm", "runtime"), ("clap", "compiler"), ("codespan-reporting", "compiler")]
-    {
+    for (name, home) in [
+        ("egg", "passes"),
+        ("melior", "runtime"),
+        ("gemm", "runtime"),
+        ("clap", "compiler"),
+        ("codespan-reporting", "compiler"),
+    ] {
         for package in PACKAGES {
             assert_eq!(dependencies(package).contains(name), package == home, "{name} in {package}");
         }
@@ -84,8 +88,11 @@ fn each_outside_crate_has_one_home() {
 
 #[test]
 fn codespan_is_known_to_one_file() {
-    let users: Vec<String> =
-        sources().into_iter().filter(|(p, t)| t.contains("codespan_reporting::") && !p.ends_with("tidy.rs")).map(|f| f.0).collect();
+    let users: Vec<String> = sources()
+        .into_iter()
+        .filter(|(p, t)| t.contains("codespan_reporting::") && !p.ends_with("tidy.rs"))
+        .map(|f| f.0)
+        .collect();
     assert_eq!(users, ["compiler/src/render.rs"]);
 }
 

@@ -14,7 +14,8 @@ use shardc_tests::oracle;
 fn manual(program: &Path) -> Result<String, String> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["compile".as_ref(), program.as_os_str(), "--emit".as_ref(), "manual".as_ref()];
-    let io = shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let io =
+        shardc::Io { stdin: &mut std::io::empty(), out: &mut out, err: &mut err, out_color: false, err_color: false };
     match shardc::run(args, io) {
         0 => String::from_utf8(out).map_err(|e| e.to_string()),
         code => Err(format!("exit code {code}: {}", String::from_utf8_lossy(&err))),
@@ -28,7 +29,8 @@ fn xla_runs_our_programs_with_the_same_results() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manual");
     fs::create_dir_all(&out).unwrap();
-    let mut folders: Vec<PathBuf> = fs::read_dir(&corpus).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(&corpus).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
     folders.sort();
     assert!(folders.len() >= 43, "found only {} programs", folders.len());
 

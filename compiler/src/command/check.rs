@@ -10,8 +10,8 @@ use super::run::{named, said};
 use crate::arrays;
 use crate::compare::{Mismatch, Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE};
-use crate::place::place;
 use crate::pipeline::{self, Knobs, Stage, Watch};
+use crate::place::place;
 use crate::session::{Failure, Outcome, Session};
 use crate::source::Source;
 
@@ -78,7 +78,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let results: Vec<_> = mismatches
         .iter()
-        .map(|m| m.as_ref().map_or(json!({ "equal": true }), |m| json!({ "equal": false, "max_error": m.max_error, "count": m.count })))
+        .map(|m| {
+            m.as_ref().map_or(
+                json!({ "equal": true }),
+                |m| json!({ "equal": false, "max_error": m.max_error, "count": m.count }),
+            )
+        })
         .collect();
     session.set_document(json!({ "results": results, "first_op": first }));
     session.emit(args.common.output.as_deref(), &text)?;
@@ -118,10 +123,14 @@ fn culprit(
         whole.iter().zip(&pieces).find_map(differs).map(|m| (ops[i], m))
     });
     let Some((op, mismatch)) = first else {
-        return Ok((None, "no value between differs in the reference evaluator: a fault of native execution\n".to_owned()));
+        return Ok((
+            None,
+            "no value between differs in the reference evaluator: a fault of native execution\n".to_owned(),
+        ));
     };
     let place = place(planned, source, op).unwrap_or_else(|| "a place the compiler made".to_owned());
-    let line = format!("the first op that differs is {} at {place}: its value {}\n", planned.op_name(op), mismatch.text());
+    let line =
+        format!("the first op that differs is {} at {place}: its value {}\n", planned.op_name(op), mismatch.text());
     Ok((Some(place), line))
 }
 

@@ -101,7 +101,11 @@ fn summary(priced: &Priced, source: &Source, knobs: &Knobs) -> String {
         let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
     };
     row("step", units::seconds(e.step_seconds), String::new());
-    row("compute", units::seconds(e.compute_seconds), format!("{} of the step", units::percent(e.compute_seconds, e.step_seconds)));
+    row(
+        "compute",
+        units::seconds(e.compute_seconds),
+        format!("{} of the step", units::percent(e.compute_seconds, e.step_seconds)),
+    );
     let exposed = format!("{} of it exposed", units::seconds(e.exposed_seconds()));
     row("communication", units::seconds(e.communication_seconds), exposed);
     let peak = units::percent(utilization(priced), 1.0);
@@ -187,7 +191,8 @@ fn has_dim(kind: CollectiveKind) -> bool {
 fn trace(priced: &Priced, source: &Source) -> String {
     let program = &priced.program;
     let names = [(0, "compute"), (1, "communication")];
-    let rows = names.map(|(tid, name)| json!({"name": "thread_name", "ph": "M", "pid": 0, "tid": tid, "args": {"name": name}}));
+    let rows = names
+        .map(|(tid, name)| json!({"name": "thread_name", "ph": "M", "pid": 0, "tid": tid, "args": {"name": name}}));
     let events = priced.estimate.timeline.iter().map(|event| {
         json!({
             "name": program.op_name(event.op),

@@ -81,7 +81,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let target = pipeline::target(&args.knobs)?;
     let mut imported = pipeline::parse(session, &source)?;
     let steps = pipeline::steps_between(session, None, Stage::Propagated, &args.knobs)?;
-    let (import, propagate) = steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
+    let (import, propagate) =
+        steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
     pipeline::run(session, &source, &mut imported, import)?;
     let plan = pipeline::steps_between(session, Some(Stage::Propagated), Stage::Planned, &args.knobs)?;
     let partition = pipeline::steps_between(session, Some(Stage::Planned), Stage::PerDevice, &args.knobs)?;
@@ -94,13 +95,17 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let origins = Origins::of(&imported);
     let found = causes::causes(&planned, ops);
     let (prices, machine, step) = price(session, &source, &planned, &found, &partition, target)?;
-    let mut explained: Vec<Explained> =
-        found.into_iter().zip(prices).map(|(cause, price)| Explained { cause, price, removal: None, untried: false }).collect();
+    let mut explained: Vec<Explained> = found
+        .into_iter()
+        .zip(prices)
+        .map(|(cause, price)| Explained { cause, price, removal: None, untried: false })
+        .collect();
     let trial = Trial { imported: &imported, propagate, plan: &plan, partition: &partition, machine: &machine };
     let tries = args.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
     find_removals(&trial, &planned, ops, &origins, &mut explained, step, tries);
 
-    let report = Report { tried: tries > 0, imported: &imported, planned: &planned, ops, origins: &origins, source: &source };
+    let report =
+        Report { tried: tries > 0, imported: &imported, planned: &planned, ops, origins: &origins, source: &source };
     let mut text = report.headline(&explained, step, args);
     let diagnostics: Vec<Diagnostic> = explained.iter().map(|e| report.diagnostic(e, step)).collect();
     text.push_str(&render(&source, diagnostics.iter(), session.io.out_color && args.common.output.is_none()));
@@ -195,7 +200,13 @@ fn find_removals(
 ) {
     let wanted: Vec<Vec<Change>> = explained
         .iter()
-        .map(|e| if e.cause.manual { Vec::new() } else { changes::candidates(trial.imported, planned, ops, origins, &e.cause) })
+        .map(|e| {
+            if e.cause.manual {
+                Vec::new()
+            } else {
+                changes::candidates(trial.imported, planned, ops, origins, &e.cause)
+            }
+        })
         .collect();
     // The likeliest of each first, those of what costs most before others.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
@@ -257,7 +268,8 @@ impl Report<'_> {
         let (cause, axes) = (&e.cause, self.axes(&e.cause.axes));
         let over = if axes.is_empty() { String::new() } else { format!(" over {axes}") };
         let times = if e.price.count > 1 { format!(", {} times", e.price.count) } else { String::new() };
-        let bytes = format!("{} -> {}", units::bytes(e.price.operand_bytes as f64), units::bytes(e.price.result_bytes as f64));
+        let bytes =
+            format!("{} -> {}", units::bytes(e.price.operand_bytes as f64), units::bytes(e.price.result_bytes as f64));
         let message =
             format!("{}{over}: {bytes} on each device{times}, {}", cause.kind, units::seconds(e.price.seconds));
         let mut labels = Vec::new();

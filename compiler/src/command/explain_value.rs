@@ -19,7 +19,8 @@ pub(crate) fn run(args: &Args, name: &str, session: &mut Session<'_>) -> Outcome
     let source = session.read(&args.common.input)?;
     let mut imported = pipeline::parse(session, &source)?;
     let steps = pipeline::steps_between(session, None, Stage::Propagated, &args.knobs)?;
-    let (import, propagate) = steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
+    let (import, propagate) =
+        steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
     pipeline::run(session, &source, &mut imported, import)?;
     let found = values_called(&imported, name);
     if found.is_empty() {
@@ -69,7 +70,10 @@ fn named_values(program: &Program) -> Vec<Value> {
 fn missing(program: &Program, name: &str) -> String {
     let names: Vec<String> = named_values(program).into_iter().filter_map(|v| written_name(program, v)).collect();
     let near = dialect::text::nearest(name, names.iter().map(String::as_str));
-    let hint = near.map_or_else(|| "values are written as in the text: %12, %arg0, %0#1".to_owned(), |n| format!("did you mean {n}?"));
+    let hint = near.map_or_else(
+        || "values are written as in the text: %12, %arg0, %0#1".to_owned(),
+        |n| format!("did you mean {n}?"),
+    );
     format!("--value: no value is called '{name}': {hint}")
 }
 
@@ -112,8 +116,15 @@ impl Teller<'_> {
             Annotation::Argument(i) => {
                 let argument = main.and_then(|f| func::block(p, f)).and_then(|b| p.block_args(b).get(i)).copied();
                 let Some(argument) = argument else { return (Span::default(), format!("argument {i}")) };
-                let name = if argument == value { "its own annotation".to_owned() } else { format!("the annotation of {}", value_name(p, argument)) };
-                (p.value_span(argument), self.with_place(name, place_of(p, self.source, p.value_loc(argument), p.value_span(argument))))
+                let name = if argument == value {
+                    "its own annotation".to_owned()
+                } else {
+                    format!("the annotation of {}", value_name(p, argument))
+                };
+                (
+                    p.value_span(argument),
+                    self.with_place(name, place_of(p, self.source, p.value_loc(argument), p.value_span(argument))),
+                )
             }
             Annotation::Result(i) => (Span::default(), format!("the annotation of result {i}")),
             Annotation::Op(op) => {

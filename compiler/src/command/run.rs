@@ -128,7 +128,11 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 }
 
 /// Shows what went wrong, if something did.
-pub(crate) fn said<T>(session: &mut Session<'_>, source: &Source, result: Result<T, Diagnostics>) -> Result<T, Failure> {
+pub(crate) fn said<T>(
+    session: &mut Session<'_>,
+    source: &Source,
+    result: Result<T, Diagnostics>,
+) -> Result<T, Failure> {
     match result {
         Ok(value) => Ok(value),
         Err(diagnostics) => {
@@ -177,7 +181,10 @@ fn timing(ran: &Ran, text: &mut String) -> serde_json::Value {
     calls.sort_unstable();
     let (min, median) = (calls[0].as_secs_f64(), calls[calls.len() / 2].as_secs_f64());
     let compile = ran.compile.as_secs_f64();
-    text.push_str(&format!("compiled in {compile:.6} s, {} calls: median {median:.6} s, fastest {min:.6} s\n", calls.len()));
+    text.push_str(&format!(
+        "compiled in {compile:.6} s, {} calls: median {median:.6} s, fastest {min:.6} s\n",
+        calls.len()
+    ));
     json!({
         "compile_s": compile,
         "calls": calls.len(),

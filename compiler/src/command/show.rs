@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let Some(function) = func::function(&program, &args.function) else {
         return Err(Failure::Usage(format!("{} has no function @{}", source.name, args.function)));
     };
-    let style = Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
+    let style =
+        Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
     let mut parts = Vec::new();
     for op in program.top_level("sdy.mesh") {
         show_mesh(&program, op, &style, &mut parts);
@@ -117,7 +118,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 }
 
 fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<Part>) {
-    let (Some(name), Some(mesh)) = (func::symbol(program, op), program.view(op).attr("mesh").and_then(AttrData::as_mesh))
+    let (Some(name), Some(mesh)) =
+        (func::symbol(program, op), program.view(op).attr("mesh").and_then(AttrData::as_mesh))
     else {
         return;
     };

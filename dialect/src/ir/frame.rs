@@ -47,7 +47,8 @@ impl Program {
     /// The source line a user would look at: the innermost one outside of installed packages.
     pub fn user_frame(&self, loc: Loc) -> Option<Frame<'_>> {
         let frames = self.frames(loc);
-        let installed = |f: &Frame<'_>| ["site-packages", "dist-packages", "/lib/python"].iter().any(|p| f.file.contains(p));
+        let installed =
+            |f: &Frame<'_>| ["site-packages", "dist-packages", "/lib/python"].iter().any(|p| f.file.contains(p));
         frames.iter().find(|f| !installed(f)).or(frames.first()).copied()
     }
 
@@ -83,7 +84,9 @@ mod tests {
 
     #[test]
     fn the_call_stack_is_read_innermost_first() {
-        let (all, user) = frames(r#""jit(f)/dot"(callsite("g"("a/site-packages/lib.py":3:4) at callsite("h"("b.py":5:6 to :9) at "c.py":7:8)))"#);
+        let (all, user) = frames(
+            r#""jit(f)/dot"(callsite("g"("a/site-packages/lib.py":3:4) at callsite("h"("b.py":5:6 to :9) at "c.py":7:8)))"#,
+        );
         assert_eq!(all, ["g a/site-packages/lib.py:3:4", "h b.py:5:6", "- c.py:7:8"]);
         assert_eq!(user.as_deref(), Some("h b.py:5:6"));
     }

@@ -432,7 +432,8 @@ impl Program {
 
     /// The first place of `text` inside `span` of the source, to point into an attribute; `span` itself otherwise.
     pub fn find_in_source(&self, span: Span, text: &str) -> Span {
-        let found = self.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).and_then(|s| s.find(text));
+        let found =
+            self.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).and_then(|s| s.find(text));
         match found {
             Some(at) => Span::new(span.start as usize + at, span.start as usize + at + text.len()),
             None => span,

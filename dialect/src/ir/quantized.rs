@@ -174,14 +174,20 @@ mod tests {
         let text = |s: &str| Quantized::parse(s).unwrap().unwrap().to_string();
         assert_eq!(text("!quant.uniform<ui8:f32, 34.0:16>"), "!quant.uniform<u8:f32, 3.400000e+01:16>");
         assert_eq!(text("!quant.uniform<i8<-128:127>:f32, 2.0:0>"), "!quant.uniform<i8:f32, 2.000000e+00>");
-        assert_eq!(text("!quant.uniform<i8<-127:127>:f32:1,{0.5,0.25:-3}>"), "!quant.uniform<i8<-127:127>:f32:1, {5.000000e-01, 2.500000e-01:-3}>");
+        assert_eq!(
+            text("!quant.uniform<i8<-127:127>:f32:1,{0.5,0.25:-3}>"),
+            "!quant.uniform<i8<-127:127>:f32:1, {5.000000e-01, 2.500000e-01:-3}>"
+        );
         assert!(Quantized::parse("!quant.any<i8:f32>").is_none());
     }
 
     #[test]
     fn says_what_is_wrong() {
         let message = |s: &str| Quantized::parse(s).unwrap().unwrap_err();
-        assert_eq!(message("!quant.uniform<f8:f32, 1.0>"), "a quantized type stores integers of at most 32 bits, found 'f8'");
+        assert_eq!(
+            message("!quant.uniform<f8:f32, 1.0>"),
+            "a quantized type stores integers of at most 32 bits, found 'f8'"
+        );
         assert_eq!(message("!quant.uniform<i8<-200:10>:f32, 1.0>"), "the range -200:10 doesn't lie in that of i8");
         assert_eq!(message("!quant.uniform<i8:f32, 1.0, 2.0>"), "several scales need a dimension");
         assert_eq!(message("!quant.uniform<i8:f32->x<1!q<i8:f32, 1.0>"), "the range of stored values isn't closed");

@@ -28,17 +28,24 @@ impl OpDef for AsyncStart {
         require(regions == 1, || Problem::new(format!("expected one region, found {regions}")))?;
         let ops = op.block(0).map(|b| op.program.block_ops(b)).unwrap_or_default();
         let &[inner, end] = ops else {
-            return Err(Problem::new(format!("expected one op and a return in the region, found {} (C1)", ops.len())).into());
+            return Err(
+                Problem::new(format!("expected one op and a return in the region, found {} (C1)", ops.len())).into()
+            );
         };
         let (inner, end) = (op.program.view(inner), op.program.view(end));
         let slices = ["stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"];
         let may = inner.def().collective(inner).is_some() || slices.contains(&inner.name());
-        require(may, || Problem::new(format!("expected a collective or a slice in the region, found {} (C2)", inner.name())))?;
+        require(may, || {
+            Problem::new(format!("expected a collective or a slice in the region, found {} (C2)", inner.name()))
+        })?;
         require(end.def().terminator(), || Problem::new("expected one op and a return in the region (C1)"))?;
         let given = op.type_ids(op.operands());
         let passed = inner.operands() == op.region_args(0) && inner.type_ids(inner.operands()) == given;
         require(passed, || {
-            Problem::new(format!("expected operands for {} alone, passed on by the region's arguments (C3)", inner.name()))
+            Problem::new(format!(
+                "expected operands for {} alone, passed on by the region's arguments (C3)",
+                inner.name()
+            ))
         })?;
         // (C4)
         Ok(vec![TypeData::Opaque(future(op, &op.type_ids(op.region_results(0))).into())])
@@ -95,6 +102,8 @@ impl OpDef for AsyncDone {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: !stablehlo.future<tensor<4x2xf32>>) %r = \"stablehlo.async_done\"(%a) : (!stablehlo.future<tensor<4x2xf32>>) -> tensor<4x2xf32>"]
+        &[
+            "(%a: !stablehlo.future<tensor<4x2xf32>>) %r = \"stablehlo.async_done\"(%a) : (!stablehlo.future<tensor<4x2xf32>>) -> tensor<4x2xf32>",
+        ]
     }
 }

@@ -15,7 +15,14 @@ fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value], attrs: 
 }
 
 /// An op whose result type operands and attributes don't decide.
-fn typed(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value], shape: &[i64], element: ElementType, attrs: &[(&str, Attr)]) -> Value {
+fn typed(
+    b: &mut Builder<'_>,
+    def: &'static dyn OpDef,
+    operands: &[Value],
+    shape: &[i64],
+    element: ElementType,
+    attrs: &[(&str, Attr)],
+) -> Value {
     let ty = b.program.tensor(shape, element);
     let op = b.op(def, operands, &[ty], attrs);
     if let Err(problems) = def.infer(b.program.view(op)) {

@@ -39,9 +39,8 @@ pub(crate) fn compare(found: &Literal, expected: &Literal, tolerance: Tolerance)
     for i in 0..found.len() {
         let (a, b) = (found.get(i), expected.get(i));
         if !close(a, b, found.element, tolerance) {
-            let wrong = (i..found.len())
-                .filter(|&i| !close(found.get(i), expected.get(i), found.element, tolerance))
-                .count();
+            let wrong =
+                (i..found.len()).filter(|&i| !close(found.get(i), expected.get(i), found.element, tolerance)).count();
             return Err(format!(
                 "element {i} is {a:?}, expected {b:?} ({tolerance}); {wrong} of {} elements differ",
                 found.len()
@@ -157,10 +156,7 @@ fn absolute(op: OpRef<'_>) -> Tolerance {
 }
 
 fn ulps(op: OpRef<'_>) -> Tolerance {
-    Tolerance::Ulps {
-        min: op.int("min_ulp_difference").unwrap_or(0),
-        max: op.int("max_ulp_difference").unwrap_or(1),
-    }
+    Tolerance::Ulps { min: op.int("min_ulp_difference").unwrap_or(0), max: op.int("max_ulp_difference").unwrap_or(1) }
 }
 
 check_op!(

@@ -13,8 +13,8 @@ mod reduction;
 use smallvec::SmallVec;
 
 pub use device::{PartitionId, ReplicaId};
-pub use older::{CollectiveReduce, CrossReplicaSum};
 pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
+pub use older::{CollectiveReduce, CrossReplicaSum};
 pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
@@ -115,10 +115,16 @@ fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut V
             if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh") {
                 let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
                 if !op.program.block_ops(op.program.body()).iter().any(there) {
-                    problems.push(Problem::new(format!("there is no mesh @{mesh}")).note("define it: sdy.mesh @mesh = <[\"x\"=2]>"));
+                    problems.push(
+                        Problem::new(format!("there is no mesh @{mesh}"))
+                            .note("define it: sdy.mesh @mesh = <[\"x\"=2]>"),
+                    );
                 } else if super::sharding::mesh_named(op.program, mesh).is_some() {
                     let problem = Problem::new(format!("the groups are not along axes of @{mesh}"));
-                    problems.push(problem.note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"));
+                    problems.push(
+                        problem
+                            .note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"),
+                    );
                 }
             }
         }
@@ -142,7 +148,8 @@ fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
 /// Ops whose result's shape depends on the group's size need groups of one size.
 fn check_even(groups: Option<&Groups>, label: &str, problems: &mut Vec<Problem>) {
     if groups.is_some_and(|g| !g.even()) {
-        problems.push(Problem::new(format!("all groups must have the same size, but some are padded with -1 ({label})")));
+        problems
+            .push(Problem::new(format!("all groups must have the same size, but some are padded with -1 ({label})")));
     }
 }
 

@@ -45,7 +45,9 @@ fn convert_inputs(body: Body, elements: &[ElementType]) -> Body {
     };
     for inst in &body.insts {
         let inst = match inst {
-            Inst::Op { op, args, ty } => Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect(), ty: *ty },
+            Inst::Op { op, args, ty } => {
+                Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect(), ty: *ty }
+            }
             other => other.clone(),
         };
         out.insts.push(inst);
@@ -146,7 +148,12 @@ pub(crate) fn promote(value: Scalar, from: ElementType, to: ElementType) -> Scal
 
 /// Checks a reducing region over inputs of the element types `inputs`: (accumulators…, elements…) → accumulators…,
 /// all of rank 0. Gives the accumulators' types.
-pub(crate) fn check_region(op: OpRef<'_>, region: usize, inputs: &[ElementType], label: &str) -> Checked<Vec<ElementType>> {
+pub(crate) fn check_region(
+    op: OpRef<'_>,
+    region: usize,
+    inputs: &[ElementType],
+    label: &str,
+) -> Checked<Vec<ElementType>> {
     let n = inputs.len();
     let block = op.block(region).ok_or_else(|| Problem::new(format!("expected a region ({label})")))?;
     let program = op.program;

@@ -1,8 +1,8 @@
 //! Ops without operands: `constant` and `iota`. Source: the StableHLO specification.
 
-use super::{build, build_shape};
 use super::constraint::{Checked, int, one, require, result, show};
 use super::elementwise::Classes;
+use super::{build, build_shape};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Inst, Kernel, Nest};
@@ -173,12 +173,16 @@ impl Iota {
     fn check(op: OpRef<'_>) -> Checked<(TensorType, usize)> {
         let ty = result(op, 0)?;
         require(Classes::NUMBER.has(ty.element), || {
-            Problem::new(format!("expected elements of integer, floating-point or complex type, found {} (O1)", show(op, ty)))
+            Problem::new(format!(
+                "expected elements of integer, floating-point or complex type, found {} (O1)",
+                show(op, ty)
+            ))
         })?;
         let dim = int(op, "iota_dimension")?;
-        let dim = usize::try_from(dim).ok().filter(|&d| d < ty.rank()).ok_or_else(|| {
-            Problem::new(format!("expected iota_dimension in 0..{}, found {dim} (C1)", ty.rank()))
-        })?;
+        let dim = usize::try_from(dim)
+            .ok()
+            .filter(|&d| d < ty.rank())
+            .ok_or_else(|| Problem::new(format!("expected iota_dimension in 0..{}, found {dim} (C1)", ty.rank())))?;
         Ok((ty.clone(), dim))
     }
 }

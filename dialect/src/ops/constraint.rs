@@ -105,7 +105,8 @@ pub(crate) fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> I
     for (i, want) in inferred.iter().enumerate() {
         let Some(found) = op.result_tensor(i) else { continue };
         let quantized = [want, found].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
-        let shape = want.rank() == found.rank() && want.shape.iter().zip(&found.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+        let shape =
+            want.rank() == found.rank() && want.shape.iter().zip(&found.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
         require(shape && (quantized || want.element == found.element), || {
             Problem::new(format!("expected a result of type {}, found {} ({label})", show(op, want), show(op, found)))
         })?;

@@ -83,10 +83,15 @@ impl DotDims {
     fn checked(op: OpRef<'_>, dims: [Vec<usize>; 4]) -> Checked<Self> {
         let [lhs_batch, rhs_batch, lhs_contract, rhs_contract] = dims;
         let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
-        let pairs = [(&lhs_batch, &rhs_batch, "batching", "C1", "C9"), (&lhs_contract, &rhs_contract, "contracting", "C2", "C10")];
+        let pairs = [
+            (&lhs_batch, &rhs_batch, "batching", "C1", "C9"),
+            (&lhs_contract, &rhs_contract, "contracting", "C2", "C10"),
+        ];
         for (a, b, what, count, size) in pairs {
             require(a.len() == b.len(), || {
-                Problem::new(format!("expected as many {what} dimensions on both sides, found {a:?} and {b:?} ({count})"))
+                Problem::new(format!(
+                    "expected as many {what} dimensions on both sides, found {a:?} and {b:?} ({count})"
+                ))
             })?;
             for (&l, &r) in a.iter().zip(b) {
                 let (m, n) = (lhs.shape[l], rhs.shape[r]);
@@ -157,7 +162,9 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     require(default || op.attr("algorithm").is_none(), || {
         Problem::new("expected precision_config to be DEFAULT where an algorithm is given (C21)")
     })?;
-    for (name, label) in [("lhs_component_count", "C22"), ("rhs_component_count", "C23"), ("num_primitive_operations", "C24")] {
+    for (name, label) in
+        [("lhs_component_count", "C22"), ("rhs_component_count", "C23"), ("num_primitive_operations", "C24")]
+    {
         if let Some(n) = op.field("algorithm", name).and_then(AttrData::as_int) {
             require(n > 0, || Problem::new(format!("expected a positive {name}, found {n} ({label})")))?;
         }

@@ -106,15 +106,13 @@ impl OpDef for While {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &[
-            "(%n: tensor<i32>, %x: tensor<2xf32>) %r:2 = stablehlo.while(%a = %n, %b = %x) : tensor<i32>, tensor<2xf32> \
+        &["(%n: tensor<i32>, %x: tensor<2xf32>) %r:2 = stablehlo.while(%a = %n, %b = %x) : tensor<i32>, tensor<2xf32> \
              cond { %c = stablehlo.constant dense<4> : tensor<i32> \
              %p = stablehlo.compare LT, %a, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> \
              stablehlo.return %p : tensor<i1> } \
              do { %c = stablehlo.constant dense<2> : tensor<i32> %m = stablehlo.maximum %a, %c : tensor<i32> \
              %i = stablehlo.add %m, %c : tensor<i32> %y = stablehlo.add %b, %b : tensor<2xf32> \
-             stablehlo.return %i, %y : tensor<i32>, tensor<2xf32> }",
-        ]
+             stablehlo.return %i, %y : tensor<i32>, tensor<2xf32> }"]
     }
 
     fn control(&self, _: OpRef<'_>) -> Option<Control> {
@@ -273,7 +271,9 @@ impl OpDef for OptimizationBarrier {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x3xf32>, %b: tensor<4xi32>) %r:2 = stablehlo.optimization_barrier %a, %b : tensor<2x3xf32>, tensor<4xi32>"]
+        &[
+            "(%a: tensor<2x3xf32>, %b: tensor<4xi32>) %r:2 = stablehlo.optimization_barrier %a, %b : tensor<2x3xf32>, tensor<4xi32>",
+        ]
     }
 
     fn control(&self, _: OpRef<'_>) -> Option<Control> {

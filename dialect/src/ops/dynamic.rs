@@ -1,7 +1,10 @@
 //! Ops whose result's shape is an operand, and those that read or set a size. Where the operand is a constant the
 //! import pass writes the op with static shapes instead; one row each. Source: the StableHLO specification.
 
-use super::constraint::{Checked, declared, dims, int, ints, is_static, operand_count, rearrange, require, result, same_element, scalar, show, tensor, unique};
+use super::constraint::{
+    Checked, declared, dims, int, ints, is_static, operand_count, rearrange, require, result, same_element, scalar,
+    show, tensor, unique,
+};
 use super::joining::Padding;
 use super::slicing::SliceRanges;
 use super::{build, build_shape};
@@ -77,7 +80,9 @@ pub static DYNAMIC_IOTA: Dynamic = Dynamic {
         known[0].as_ref()?;
         Some(build::iota(b, ty.element, &ty.shape, usize::try_from(dim).ok()?))
     },
-    examples: &["() %s = stablehlo.constant dense<[4, 5]> : tensor<2xi64> %r = stablehlo.dynamic_iota %s, dim = 1 : (tensor<2xi64>) -> tensor<4x5xf32>"],
+    examples: &[
+        "() %s = stablehlo.constant dense<[4, 5]> : tensor<2xi64> %r = stablehlo.dynamic_iota %s, dim = 1 : (tensor<2xi64>) -> tensor<4x5xf32>",
+    ],
 };
 
 /// `dynamic_broadcast_in_dim`: <https://openxla.org/stablehlo/spec#dynamic_broadcast_in_dim>
@@ -96,7 +101,10 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
         for (&from, &d) in operand.shape.iter().zip(&to) {
             let size = ty.shape[d];
             require(from == 1 || from == size || from < 0 || size < 0, || {
-                Problem::operand(0, format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"))
+                Problem::operand(
+                    0,
+                    format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"),
+                )
             })?;
         }
         sizes(op, 1, ty.rank(), "C7")?;
@@ -104,7 +112,10 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
         for ((&from, &d), sizes) in operand.shape.iter().zip(&to).zip(std::iter::repeat(known(op, 1))) {
             let Some(size) = sizes.map(|s| s[d]) else { break };
             require(from == 1 || from == size || from < 0, || {
-                Problem::operand(0, format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"))
+                Problem::operand(
+                    0,
+                    format!("expected size 1 or {size} for dimension {d} of the result, found {from} (C5)"),
+                )
             })?;
         }
         let mut known = op.ints("known_expanding_dimensions").unwrap_or_default();
@@ -117,7 +128,10 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
         let to = dims(&ints(op, "broadcast_dimensions")?, shape.len(), "broadcast_dimensions", "C3")?;
         for (&from, &d) in operand.shape.iter().zip(&to) {
             if from != 1 && from != shape[d] {
-                return Err(EvalError::new(format!("dimension {d} becomes {}, but the operand has {from} (C5)", shape[d])));
+                return Err(EvalError::new(format!(
+                    "dimension {d} becomes {}, but the operand has {from} (C5)",
+                    shape[d]
+                )));
             }
         }
         Ok(rearrange(operand, &shape, |at| {
@@ -127,10 +141,16 @@ pub static DYNAMIC_BROADCAST_IN_DIM: Dynamic = Dynamic {
     },
     expand: |op, b, known| {
         known[1].as_ref()?;
-        let (ty, dims, value) = (op_result(b.program.view(op))?, b.program.view(op).ints("broadcast_dimensions")?, b.program.view(op).operands()[0]);
+        let (ty, dims, value) = (
+            op_result(b.program.view(op))?,
+            b.program.view(op).ints("broadcast_dimensions")?,
+            b.program.view(op).operands()[0],
+        );
         Some(build_shape::broadcast_in_dim(b, value, &ty.shape, &dims))
     },
-    examples: &["(%a: tensor<1x3xi64>) %s = stablehlo.constant dense<[2, 3, 2]> : tensor<3xi64> %r = stablehlo.dynamic_broadcast_in_dim %a, %s, dims = [2, 1] {known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 1>} : (tensor<1x3xi64>, tensor<3xi64>) -> tensor<2x3x2xi64>"],
+    examples: &[
+        "(%a: tensor<1x3xi64>) %s = stablehlo.constant dense<[2, 3, 2]> : tensor<3xi64> %r = stablehlo.dynamic_broadcast_in_dim %a, %s, dims = [2, 1] {known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 1>} : (tensor<1x3xi64>, tensor<3xi64>) -> tensor<2x3x2xi64>",
+    ],
 };
 
 /// `dynamic_reshape`: <https://openxla.org/stablehlo/spec#dynamic_reshape>
@@ -143,7 +163,8 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
         sizes(op, 1, result(op, 0)?.rank(), "C4")?;
         sizes_of_result(op, 1, "C4")?;
         let (from, to) = (tensor(op, 0)?.elements(), result(op, 0)?.elements());
-        let asked = known(op, 1).and_then(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?)));
+        let asked =
+            known(op, 1).and_then(|s| s.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?)));
         let same = |a: Option<usize>, b: Option<usize>| a.is_none() || b.is_none() || a == b;
         require(same(from, to) && same(from, asked), || {
             Problem::new("expected as many elements in the result as in the operand (C2)")
@@ -163,7 +184,9 @@ pub static DYNAMIC_RESHAPE: Dynamic = Dynamic {
         let (ty, value) = (op_result(b.program.view(op))?, b.program.view(op).operands()[0]);
         Some(build_shape::reshape(b, value, &ty.shape))
     },
-    examples: &["(%a: tensor<2x6xf32>) %s = stablehlo.constant dense<[3, 4]> : tensor<2xi32> %r = stablehlo.dynamic_reshape %a, %s : (tensor<2x6xf32>, tensor<2xi32>) -> tensor<3x4xf32>"],
+    examples: &[
+        "(%a: tensor<2x6xf32>) %s = stablehlo.constant dense<[3, 4]> : tensor<2xi32> %r = stablehlo.dynamic_reshape %a, %s : (tensor<2x6xf32>, tensor<2xi32>) -> tensor<3x4xf32>",
+    ],
 };
 
 /// `dynamic_pad`: <https://openxla.org/stablehlo/spec#dynamic_pad>
@@ -178,7 +201,10 @@ pub static DYNAMIC_PAD: Dynamic = Dynamic {
         let rank = tensor(op, 0)?.rank();
         (2..5).try_for_each(|i| sizes(op, i, rank, "C2"))?;
         if let Some(between) = known(op, 4).and_then(|k| k.into_iter().find(|&k| k < 0)) {
-            return Err(Problem::operand(4, format!("expected interior_padding not to be negative, found {between} (C3)")));
+            return Err(Problem::operand(
+                4,
+                format!("expected interior_padding not to be negative, found {between} (C3)"),
+            ));
         }
         let [low, high, interior] = [2, 3, 4].map(|i| known(op, i));
         let (Some(low), Some(high), Some(interior)) = (low, high, interior) else { return Ok(()) };
@@ -204,7 +230,9 @@ pub static DYNAMIC_PAD: Dynamic = Dynamic {
         let (value, padding) = (b.program.view(op).operands()[0], b.program.view(op).operands()[1]);
         Some(build_shape::pad(b, value, padding, &low, &high, &interior))
     },
-    examples: &["(%a: tensor<2x3xi32>, %v: tensor<i32>) %l = stablehlo.constant dense<[0, 1]> : tensor<2xi64> %h = stablehlo.constant dense<[2, -1]> : tensor<2xi64> %i = stablehlo.constant dense<[1, 2]> : tensor<2xi64> %r = stablehlo.dynamic_pad %a, %v, %l, %h, %i : (tensor<2x3xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<5x7xi32>"],
+    examples: &[
+        "(%a: tensor<2x3xi32>, %v: tensor<i32>) %l = stablehlo.constant dense<[0, 1]> : tensor<2xi64> %h = stablehlo.constant dense<[2, -1]> : tensor<2xi64> %i = stablehlo.constant dense<[1, 2]> : tensor<2xi64> %r = stablehlo.dynamic_pad %a, %v, %l, %h, %i : (tensor<2x3xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<5x7xi32>",
+    ],
 };
 
 /// `real_dynamic_slice`: from a start below a limit, by strides, all of them operands.
@@ -231,7 +259,9 @@ pub static REAL_DYNAMIC_SLICE: Dynamic = Dynamic {
         let value = b.program.view(op).operands()[0];
         Some(build_shape::slice(b, value, &ranges.start, &ranges.limit, &ranges.stride))
     },
-    examples: &["(%a: tensor<4x6xf32>) %s = stablehlo.constant dense<[1, 0]> : tensor<2xi64> %l = stablehlo.constant dense<[4, 6]> : tensor<2xi64> %d = stablehlo.constant dense<[1, 2]> : tensor<2xi64> %r = stablehlo.real_dynamic_slice %a, %s, %l, %d : (tensor<4x6xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x3xf32>"],
+    examples: &[
+        "(%a: tensor<4x6xf32>) %s = stablehlo.constant dense<[1, 0]> : tensor<2xi64> %l = stablehlo.constant dense<[4, 6]> : tensor<2xi64> %d = stablehlo.constant dense<[1, 2]> : tensor<2xi64> %r = stablehlo.real_dynamic_slice %a, %s, %l, %d : (tensor<4x6xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x3xf32>",
+    ],
 };
 
 /// `get_dimension_size`: <https://openxla.org/stablehlo/spec#get_dimension_size>
@@ -255,7 +285,9 @@ pub static GET_DIMENSION_SIZE: Dynamic = Dynamic {
         let size = *operand.shape.get(usize::try_from(b.program.view(op).int("dimension")?).ok()?)?;
         Some(build::scalar(b, ElementType::I32, Scalar::Int(size.into())))
     },
-    examples: &["(%a: tensor<4x6xf32>) %r = stablehlo.get_dimension_size %a, dim = 1 : (tensor<4x6xf32>) -> tensor<i32>"],
+    examples: &[
+        "(%a: tensor<4x6xf32>) %r = stablehlo.get_dimension_size %a, dim = 1 : (tensor<4x6xf32>) -> tensor<i32>",
+    ],
 };
 
 /// `set_dimension_size`: the first elements along a dimension, as many as the operand says.
@@ -271,7 +303,9 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
         })?;
         dimension(op, "dimension", operand.rank())?;
         let rank = result(op, 0)?.rank();
-        require(rank == operand.rank(), || Problem::new(format!("expected a result of rank {}, found {rank} (C1)", operand.rank())))
+        require(rank == operand.rank(), || {
+            Problem::new(format!("expected a result of rank {}, found {rank} (C1)", operand.rank()))
+        })
     },
     evaluate: |op, operands| {
         let (operand, size) = (&operands[0], operands[1].get(0).as_i64().unwrap_or(-1));
@@ -291,7 +325,9 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
         let whole = b.program.view(op).operand_tensor(0)?.shape[dim];
         (ty.shape[dim] == size && size <= whole).then(|| build_shape::slice_dim(b, value, dim, 0, size))
     },
-    examples: &["(%a: tensor<4x6xf32>) %s = stablehlo.constant dense<5> : tensor<i32> %r = stablehlo.set_dimension_size %a, %s, dim = 1 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x5xf32>"],
+    examples: &[
+        "(%a: tensor<4x6xf32>) %s = stablehlo.constant dense<5> : tensor<i32> %r = stablehlo.set_dimension_size %a, %s, dim = 1 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x5xf32>",
+    ],
 };
 
 /// What operand `i` holds, if a constant makes it.
@@ -366,7 +402,8 @@ impl OpDef for Dynamic {
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let value = (self.evaluate)(op, operands)?;
         let ty = result(op, 0)?;
-        let fits = ty.shape.len() == value.shape.len() && ty.shape.iter().zip(&value.shape).all(|(&a, &b)| a == b || a < 0);
+        let fits =
+            ty.shape.len() == value.shape.len() && ty.shape.iter().zip(&value.shape).all(|(&a, &b)| a == b || a < 0);
         if !fits {
             let (want, found) = (show(op, ty), show(op, &value.ty()));
             return Err(EvalError::new(format!("the operands make the result {found}, not {want}")));

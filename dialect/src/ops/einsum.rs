@@ -45,7 +45,8 @@ fn letters(op: OpRef<'_>, operands: usize) -> Checked<(Vec<Vec<char>>, Vec<char>
     let inputs: Vec<Vec<char>> = inputs.split(',').map(list).collect::<Checked<_>>()?;
     let result = list(result)?;
     require(inputs.len() == operands, || wrong(&format!("the letters of {operands} operands")))?;
-    let known = result.iter().enumerate().all(|(i, c)| !result[..i].contains(c) && inputs.iter().any(|l| l.contains(c)));
+    let known =
+        result.iter().enumerate().all(|(i, c)| !result[..i].contains(c) && inputs.iter().any(|l| l.contains(c)));
     require(known, || wrong("letters of the operands, each once, in the result"))?;
     for (i, letters) in inputs.iter().enumerate() {
         let ty = tensor(op, i)?;
@@ -107,7 +108,11 @@ fn sum_body(from: &TensorType, element: ElementType, reduced: bool) -> Body {
     }
     if reduced {
         body.accumulators.push(element);
-        value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec::smallvec![Arg::Accumulator(0), value], ty: element });
+        value = body.push(Inst::Op {
+            op: ScalarOp::Add,
+            args: smallvec::smallvec![Arg::Accumulator(0), value],
+            ty: element,
+        });
     }
     body.results = vec![value];
     body
@@ -126,7 +131,9 @@ fn infer(op: OpRef<'_>, operands: usize) -> Inferred {
     }
     let element = op.result_tensor(0).map_or(types[0].element, |t| t.element);
     if element != types[0].element && element.class() == ElementClass::Other {
-        return Err(Problem::new(format!("nothing converts to elements of type {}", op.program.element_text(element))).into());
+        return Err(
+            Problem::new(format!("nothing converts to elements of type {}", op.program.element_text(element))).into()
+        );
     }
     one(TensorType::new(&sizes[..result.len()], element))
 }

@@ -21,10 +21,8 @@ pub struct RunParallel;
 /// The functions by replica and partition; `None` for anything but rows of one length of names.
 fn programs<'a>(op: OpRef<'a>) -> Option<Vec<Vec<&'a str>>> {
     let rows = list(op, op.attr(PROGRAMS)?)?;
-    let rows: Vec<Vec<&str>> = rows
-        .into_iter()
-        .map(|row| list(op, row)?.into_iter().map(symbol).collect())
-        .collect::<Option<_>>()?;
+    let rows: Vec<Vec<&str>> =
+        rows.into_iter().map(|row| list(op, row)?.into_iter().map(symbol).collect()).collect::<Option<_>>()?;
     let width = rows.first().map(Vec::len)?;
     (width > 0 && rows.iter().all(|r| r.len() == width)).then_some(rows)
 }
@@ -223,7 +221,8 @@ impl OpDef for ExpectSerializedEq {
         let (id, iter) = (probe_id(op)?, op.int("iter").unwrap_or(0));
         let value = operands.first().ok_or_else(|| EvalError::new("expected a value"))?;
         let recorded = usize::try_from(iter).ok().and_then(|i| cx.recorded(id, i));
-        let recorded = recorded.ok_or_else(|| EvalError::new(format!("probe \"{id}\" has recorded nothing at time {iter}")))?;
+        let recorded =
+            recorded.ok_or_else(|| EvalError::new(format!("probe \"{id}\" has recorded nothing at time {iter}")))?;
         super::check::compare(value, &recorded, super::check::Tolerance::Exact).map_err(EvalError::new)?;
         Ok(Vec::new())
     }

@@ -4,7 +4,10 @@
 
 use smallvec::smallvec;
 
-use super::constraint::{Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar, show, splat_operand, tensor};
+use super::constraint::{
+    Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
+    show, splat_operand, tensor,
+};
 use super::slicing::Slice;
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
@@ -44,7 +47,10 @@ impl Concatenate {
                 });
             require(same, || {
                 let (want, found) = (show(op, first), show(op, ty));
-                Problem::operand(i, format!("expected the shape of {want} except in dimension {dim}, found {found} (C2)"))
+                Problem::operand(
+                    i,
+                    format!("expected the shape of {want} except in dimension {dim}, found {found} (C2)"),
+                )
             })?;
             // (C6)
             result.shape[dim] = result.shape[dim]
@@ -244,7 +250,9 @@ impl Padding {
 
     /// `operand` with `value`, of rank 0, around and between its elements.
     pub(crate) fn evaluate(&self, operand: &Literal, value: &Literal) -> EvalResult<Literal> {
-        let shape = self.result_shape(&operand.shape).ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?;
+        let shape = self
+            .result_shape(&operand.shape)
+            .ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?;
         Ok(rearrange(operand, &shape, |at| {
             let mut from = Shape::from_slice(at);
             for d in 0..from.len() {
@@ -311,7 +319,8 @@ impl OpDef for Pad {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        let (Ok(padding), Some(operand), Some(result)) = (Padding::check(op), op.operand_tensor(0), op.result_tensor(0))
+        let (Ok(padding), Some(operand), Some(result)) =
+            (Padding::check(op), op.operand_tensor(0), op.result_tensor(0))
         else {
             return Kernel::None;
         };

@@ -30,12 +30,14 @@ fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> 
     element(op, 0, Classes::REAL, "I1")?;
     let feature = int(op, "feature_index")?;
     let feature = usize::try_from(feature).ok().filter(|&d| d < operand.rank());
-    let feature = feature.ok_or_else(|| Problem::new(format!("expected feature_index in 0..{} (C1)", operand.rank())))?;
+    let feature =
+        feature.ok_or_else(|| Problem::new(format!("expected feature_index in 0..{} (C1)", operand.rank())))?;
     let size = operand.shape[feature];
     for i in 1..count {
         same_element(op, i, 0, "C2")?;
         let ty = tensor(op, i)?;
-        let same = |a: &[i64], b: &[i64]| a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0);
+        let same =
+            |a: &[i64], b: &[i64]| a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0);
         if whole.contains(&i) {
             require(same(&ty.shape, &operand.shape), || {
                 let (want, found) = (show(op, operand), show(op, ty));
@@ -43,7 +45,10 @@ fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> 
             })?;
         } else {
             require(same(&ty.shape, &[size]), || {
-                Problem::operand(i, format!("expected one value for each of {size} features, found {} (C5)", show(op, ty)))
+                Problem::operand(
+                    i,
+                    format!("expected one value for each of {size} features, found {} (C5)", show(op, ty)),
+                )
             })?;
         }
     }
@@ -124,7 +129,8 @@ impl OpDef for BatchNormInference {
 
     /// `scale * ((x - mean) / sqrt(variance + epsilon)) + offset`
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        let (Ok((feature, epsilon)), Some(result), true) = (check(op, 5, &[]), op.result_tensor(0), is_static(op)) else {
+        let (Ok((feature, epsilon)), Some(result), true) = (check(op, 5, &[]), op.result_tensor(0), is_static(op))
+        else {
             return Kernel::None;
         };
         let ty = result.element;
@@ -141,7 +147,13 @@ impl OpDef for BatchNormInference {
         body.results = vec![shifted];
         let rank = result.rank();
         let inputs = (0..5).map(|i| if i == 0 { Input::at(0, 0..rank) } else { Input::at(i, [feature]) }).collect();
-        Kernel::Nest(Nest { loops: result.shape.iter().copied().collect(), parallel: rank, inputs, init: Vec::new(), body })
+        Kernel::Nest(Nest {
+            loops: result.shape.iter().copied().collect(),
+            parallel: rank,
+            inputs,
+            init: Vec::new(),
+            body,
+        })
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -154,7 +166,9 @@ impl OpDef for BatchNormInference {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<4x2x6xf32>, %s: tensor<6xf32>, %o: tensor<6xf32>, %m: tensor<6xf32>) %v = stablehlo.constant dense<[1.0, 4.0, 9.0, 0.25, 1.0, 16.0]> : tensor<6xf32> %r = \"stablehlo.batch_norm_inference\"(%a, %s, %o, %m, %v) <{epsilon = 0.0 : f32, feature_index = 2 : i64}> : (tensor<4x2x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x2x6xf32>"]
+        &[
+            "(%a: tensor<4x2x6xf32>, %s: tensor<6xf32>, %o: tensor<6xf32>, %m: tensor<6xf32>) %v = stablehlo.constant dense<[1.0, 4.0, 9.0, 0.25, 1.0, 16.0]> : tensor<6xf32> %r = \"stablehlo.batch_norm_inference\"(%a, %s, %o, %m, %v) <{epsilon = 0.0 : f32, feature_index = 2 : i64}> : (tensor<4x2x6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<4x2x6xf32>",
+        ]
     }
 }
 
@@ -255,9 +269,8 @@ impl OpDef for BatchNormTraining {
         let mean: Vec<f64> = n.sums(|i, _| n.get(0, i)).iter().map(|s| s / n.count()).collect();
         let squares = n.sums(|i, f| (n.get(0, i) - mean[f]).powi(2));
         let variance: Vec<f64> = squares.iter().map(|s| s / n.count()).collect();
-        let value = |i: usize, f: usize| {
-            n.get(1, f) * ((n.get(0, i) - mean[f]) / (variance[f] + epsilon).sqrt()) + n.get(2, f)
-        };
+        let value =
+            |i: usize, f: usize| n.get(1, f) * ((n.get(0, i) - mean[f]) / (variance[f] + epsilon).sqrt()) + n.get(2, f);
         let output = n.whole(value);
         Ok(vec![output, n.per_feature(mean), n.per_feature(variance)])
     }
@@ -281,7 +294,9 @@ impl OpDef for BatchNormTraining {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<4x2x2xf32>, %s: tensor<2xf32>, %o: tensor<2xf32>) %r:3 = \"stablehlo.batch_norm_training\"(%a, %s, %o) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>)"]
+        &[
+            "(%a: tensor<4x2x2xf32>, %s: tensor<2xf32>, %o: tensor<2xf32>) %r:3 = \"stablehlo.batch_norm_training\"(%a, %s, %o) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>)",
+        ]
     }
 }
 
@@ -346,6 +361,8 @@ impl OpDef for BatchNormGrad {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<4x2x2xf32>, %s: tensor<2xf32>, %m: tensor<2xf32>, %g: tensor<4x2x2xf32>) %v = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf32> %r:3 = \"stablehlo.batch_norm_grad\"(%a, %s, %m, %v, %g) <{epsilon = 0.0 : f32, feature_index = 2 : i64}> : (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4x2x2xf32>) -> (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>)"]
+        &[
+            "(%a: tensor<4x2x2xf32>, %s: tensor<2xf32>, %m: tensor<2xf32>, %g: tensor<4x2x2xf32>) %v = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf32> %r:3 = \"stablehlo.batch_norm_grad\"(%a, %s, %m, %v, %g) <{epsilon = 0.0 : f32, feature_index = 2 : i64}> : (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4x2x2xf32>) -> (tensor<4x2x2xf32>, tensor<2xf32>, tensor<2xf32>)",
+        ]
     }
 }

@@ -55,7 +55,9 @@ impl OpDef for Broadcast {
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
         match (Self::check(op), op.result_tensor(0)) {
-            (Ok(sizes), Some(result)) if is_static(op) => copy_nest(result, (sizes.len()..result.rank()).map(Index::Loop)),
+            (Ok(sizes), Some(result)) if is_static(op) => {
+                copy_nest(result, (sizes.len()..result.rank()).map(Index::Loop))
+            }
             _ => Kernel::None,
         }
     }
@@ -85,7 +87,9 @@ impl OpDef for Broadcast {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x3xf32>) %r = stablehlo.broadcast %a, sizes = [4, 2] : (tensor<2x3xf32>) -> tensor<4x2x2x3xf32>"]
+        &[
+            "(%a: tensor<2x3xf32>) %r = stablehlo.broadcast %a, sizes = [4, 2] : (tensor<2x3xf32>) -> tensor<4x2x2x3xf32>",
+        ]
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
@@ -98,11 +102,15 @@ impl TorchIndexSelect {
     fn check(op: OpRef<'_>) -> Checked<(usize, usize)> {
         operand_count(op, 2)?;
         let (operand, index) = (tensor(op, 0)?, tensor(op, 1)?);
-        require(index.element.is_integer(), || Problem::operand(1, format!("expected integers, found {}", show(op, index))))?;
+        require(index.element.is_integer(), || {
+            Problem::operand(1, format!("expected integers, found {}", show(op, index)))
+        })?;
         let batches = usize::try_from(int(op, "batch_dims")?).unwrap_or(usize::MAX);
         let dim = usize::try_from(int(op, "dim")?).unwrap_or(usize::MAX);
         require(batches <= dim && dim < operand.rank() && batches <= index.rank(), || {
-            Problem::new("expected 0 <= batch_dims <= dim < the operand's rank, and no more batches than the index has dimensions")
+            Problem::new(
+                "expected 0 <= batch_dims <= dim < the operand's rank, and no more batches than the index has dimensions",
+            )
         })?;
         for d in 0..batches {
             let (a, b) = (operand.shape[d], index.shape[d]);
@@ -159,14 +167,17 @@ impl OpDef for TorchIndexSelect {
         }
         Ok(vec![super::constraint::rearrange(operand, &shape, |at| {
             let place: Shape = at[..batches].iter().chain(&at[dim..dim + inner]).copied().collect();
-            let selected = index.get(index.position(&place)).as_i64().unwrap_or(i64::MAX).clamp(0, operand.shape[dim] - 1);
+            let selected =
+                index.get(index.position(&place)).as_i64().unwrap_or(i64::MAX).clamp(0, operand.shape[dim] - 1);
             let from: Shape = at[..dim].iter().chain([&selected]).chain(&at[dim + inner..]).copied().collect();
             (operand, operand.position(&from))
         })])
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x6x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.torch_index_select\"(%a, %i) <{batch_dims = 1 : i64, dim = 1 : i64}> : (tensor<2x6x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>"]
+        &[
+            "(%a: tensor<2x6x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.torch_index_select\"(%a, %i) <{batch_dims = 1 : i64, dim = 1 : i64}> : (tensor<2x6x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>",
+        ]
     }
 
     fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {

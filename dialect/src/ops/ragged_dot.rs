@@ -4,7 +4,9 @@
 //! a result of its own; where it is a batch, nothing changes. Source:
 //! <https://openxla.org/stablehlo/generated/chlo#chloragged_dot_chloraggeddotop>.
 
-use super::constraint::{Checked, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique};
+use super::constraint::{
+    Checked, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique,
+};
 use super::contraction::{Products, linear_in};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{AttrData, OpRef, Shape, TensorType};
@@ -60,7 +62,10 @@ impl Dims {
         let ragged = list("lhs_ragged_dimensions", lhs.rank())?;
         let group = list("rhs_group_dimensions", rhs.rank())?;
         let &[ragged] = &ragged[..] else {
-            return Err(Problem::new(format!("expected one ragged dimension of the left operand, found {}", ragged.len())));
+            return Err(Problem::new(format!(
+                "expected one ragged dimension of the left operand, found {}",
+                ragged.len()
+            )));
         };
         let lhs_taken = [&lhs_batch[..], &lhs_contract].concat();
         let rhs_taken = [&rhs_batch[..], &rhs_contract, &group].concat();
@@ -93,7 +98,14 @@ impl Dims {
         let this = Self {
             rhs_free: others(rhs.rank(), &rhs_taken),
             group: group.first().copied(),
-            lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, ragged, kind, prefix,
+            lhs_batch,
+            rhs_batch,
+            lhs_contract,
+            rhs_contract,
+            lhs_free,
+            ragged,
+            kind,
+            prefix,
         };
         this.check_sizes(op, lhs, rhs, sizes)?;
         Ok(this)
@@ -106,8 +118,11 @@ impl Dims {
         let groups = sizes.shape[sizes.rank() - 1];
         if sizes.rank() > 1 {
             let want: Vec<i64> = self.prefix.iter().map(|&d| lhs.shape[d]).chain([groups]).collect();
-            let fits = want.len() == sizes.rank() && want.iter().zip(&sizes.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
-            require(fits, || Problem::operand(2, format!("expected group sizes of shape {want:?}, found {}", show(op, sizes))))?;
+            let fits =
+                want.len() == sizes.rank() && want.iter().zip(&sizes.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+            require(fits, || {
+                Problem::operand(2, format!("expected group sizes of shape {want:?}, found {}", show(op, sizes)))
+            })?;
         }
         let Some(group) = self.group else { return Ok(()) };
         let found = rhs.shape[group];
@@ -126,7 +141,8 @@ impl Dims {
 /// The group of position `at` of the left operand; `None` behind the last.
 fn group_of(dims: &Dims, sizes: &Literal, at: &[i64]) -> Option<i64> {
     let groups = *sizes.shape.last()?;
-    let mut place: Shape = if sizes.shape.len() > 1 { dims.prefix.iter().map(|&d| at[d]).collect() } else { Shape::new() };
+    let mut place: Shape =
+        if sizes.shape.len() > 1 { dims.prefix.iter().map(|&d| at[d]).collect() } else { Shape::new() };
     let mut end = 0i128;
     place.push(0);
     let last = place.len() - 1;
@@ -244,7 +260,9 @@ impl OpDef for RaggedDot {
 
     /// Every left row meets one group.
     fn flops(&self, op: OpRef<'_>) -> f64 {
-        let (Ok(dims), Some(lhs), Some(rhs)) = (Dims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else { return 0.0 };
+        let (Ok(dims), Some(lhs), Some(rhs)) = (Dims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
+            return 0.0;
+        };
         let size = |ty: &TensorType, list: &[usize]| list.iter().map(|&d| ty.shape[d].max(0) as f64).product::<f64>();
         let left = size(lhs, &dims.lhs_batch) * size(lhs, &dims.lhs_free) * size(lhs, &dims.lhs_contract);
         2.0 * left * size(rhs, &dims.rhs_free)

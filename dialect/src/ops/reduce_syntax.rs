@@ -145,7 +145,10 @@ fn short_body(op: OpRef<'_>) -> Option<&str> {
     let plain = nest.body.as_binary().is_some() && program.op(combine.op).attrs.is_empty();
     let element = op.operand_tensor(0)?.element;
     let same = combine.operands() == program.block_args(block)
-        && combine.operand_types().chain(combine.result_types()).all(|t| t.tensor().is_some_and(|t| t.rank() == 0 && t.element == element));
+        && combine
+            .operand_types()
+            .chain(combine.result_types())
+            .all(|t| t.tensor().is_some_and(|t| t.rank() == 0 && t.element == element));
     let ends = end.name() == RETURN && combine.results().eq(end.operands().iter().copied());
     (plain && same && ends && combine.name().starts_with("stablehlo.")).then(|| combine.name())
 }

@@ -4,7 +4,9 @@
 //! specification; sharding rules as Shardy registers them.
 
 use super::combiner::{Combine, check_region, combiner, combining_body, promotable, promote, region_reduction};
-use super::constraint::{Checked, agreeing, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique};
+use super::constraint::{
+    Checked, agreeing, dims, ints, is_static, others, require, result, scalar, show, splat_operand, tensor, unique,
+};
 use super::{build, build_shape};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
@@ -49,7 +51,8 @@ impl ReduceDims {
         let first = tensor(op, 0)?;
         for i in 1..inputs {
             let ty = tensor(op, i)?;
-            let same = ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+            let same =
+                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
             require(same, || {
                 let (want, found) = (show(op, first), show(op, ty));
                 Problem::operand(i, format!("expected the shape of {want}, found {found} (C1)"))
@@ -128,8 +131,8 @@ impl OpDef for Reduce {
     fn localize(&self, cx: &mut Localize<'_>) {
         let op = cx.build.program.view(cx.op);
         let n = op.operands().len() / 2;
-        let neutral: Option<Vec<Scalar>> = combiner(op, 0, n)
-            .and_then(|c| (n..2 * n).map(|i| c.identity(op.operand_tensor(i)?.element)).collect());
+        let neutral: Option<Vec<Scalar>> =
+            combiner(op, 0, n).and_then(|c| (n..2 * n).map(|i| c.identity(op.operand_tensor(i)?.element)).collect());
         let Some(neutral) = neutral else { return cx.same_op() };
         let plain = (0..n).all(|i| splat_operand(op, n + i) == Some(neutral[i]));
         let mut operands = cx.operands.to_vec();
@@ -155,7 +158,9 @@ impl OpDef for Reduce {
         let mut values = vec![start; count];
         let exact = n == 1 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
-        let at = |index: &[i64]| dims.kept.iter().fold(0usize, |at, &d| at * operands[0].shape[d] as usize + index[d] as usize);
+        let at = |index: &[i64]| {
+            dims.kept.iter().fold(0usize, |at, &d| at * operands[0].shape[d] as usize + index[d] as usize)
+        };
         for (position, index) in Indices::of(&operands[0].shape).enumerate() {
             let value = &mut values[at(&index)];
             let element = |i: usize| promote(operands[i].get(position), operands[i].element, types[i]);

@@ -28,7 +28,9 @@ impl Reshape {
             let (want, found) = (elements(&operand.shape), elements(&result.shape));
             require(want.is_some() && want == found, || {
                 let (operand, result) = (show(op, operand), show(op, result));
-                Problem::new(format!("expected as many elements in the result {result} as in the operand {operand} (C2)"))
+                Problem::new(format!(
+                    "expected as many elements in the result {result} as in the operand {operand} (C2)"
+                ))
             })?;
         }
         Ok(result.clone())

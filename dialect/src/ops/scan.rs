@@ -44,7 +44,8 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let span = p.token().span();
     let (types, results) = p.functional_type()?;
     if results.len() < carries {
-        return p.fail(span, format!("expected a result for each of {carries} carried values, found {}", results.len()));
+        return p
+            .fail(span, format!("expected a result for each of {carries} carried values, found {}", results.len()));
     }
     for (name, sizes) in [(OPERANDS, [inputs, carries]), (RESULTS, [results.len() - carries, carries])] {
         let sizes = AttrData::DenseArray(ElementType::I32, sizes.map(|n| n as i64).to_vec());
@@ -129,7 +130,9 @@ impl Scan {
         let size = size.ok_or_else(|| Problem::new("expected an input, or scan_dim_size"))?;
         let args = op.region_args(0);
         let count = op.operands().len();
-        require(args.len() == count, || Problem::new(format!("expected {count} arguments of the body, found {}", args.len())))?;
+        require(args.len() == count, || {
+            Problem::new(format!("expected {count} arguments of the body, found {}", args.len()))
+        })?;
         for (i, &arg) in args.iter().enumerate() {
             let ty = tensor(op, i)?;
             let want = if i < inputs { without(&ty.shape, dim) } else { ty.shape.clone() };
@@ -138,7 +141,9 @@ impl Scan {
         }
         let given = op.region_results(0);
         let want = op.result_count();
-        require(given.len() == want, || Problem::new(format!("expected the body to return {want} values, found {}", given.len())))?;
+        require(given.len() == want, || {
+            Problem::new(format!("expected the body to return {want} values, found {}", given.len()))
+        })?;
         for (i, &value) in given.iter().enumerate().skip(outputs) {
             let carried = args[inputs + i - outputs];
             let same = match (op.program.tensor_type(value), op.program.tensor_type(carried)) {
@@ -152,7 +157,9 @@ impl Scan {
 }
 
 fn fits(a: &TensorType, b: &TensorType) -> bool {
-    a.element == b.element && a.rank() == b.rank() && a.shape.iter().zip(&b.shape).all(|(&a, &b)| a == b || a < 0 || b < 0)
+    a.element == b.element
+        && a.rank() == b.rank()
+        && a.shape.iter().zip(&b.shape).all(|(&a, &b)| a == b || a < 0 || b < 0)
 }
 
 impl OpDef for Scan {
@@ -171,7 +178,8 @@ impl OpDef for Scan {
         }
         let mut types: Vec<TypeData> = Vec::new();
         for (i, &value) in op.region_results(0).iter().enumerate() {
-            let ty = op.program.tensor_type(value).ok_or_else(|| Problem::new("expected the body to return tensors"))?;
+            let ty =
+                op.program.tensor_type(value).ok_or_else(|| Problem::new("expected the body to return tensors"))?;
             let shape = if i < form.outputs { with(&ty.shape, form.dim, form.size) } else { ty.shape.clone() };
             types.push(TensorType::new(&shape, ty.element).into());
         }
@@ -222,7 +230,8 @@ impl OpDef for Scan {
         let (inputs, inits) = view.operands().split_at(form.inputs);
         let (inputs, inits) = (inputs.to_vec(), inits.to_vec());
         let block = view.block(0)?;
-        let buffers: Vec<TensorType> = (0..form.outputs).map(|i| view.result_tensor(i).cloned()).collect::<Option<_>>()?;
+        let buffers: Vec<TensorType> =
+            (0..form.outputs).map(|i| view.result_tensor(i).cloned()).collect::<Option<_>>()?;
         let mut start = vec![build::index(b, 0)];
         for ty in &buffers {
             start.push(build::splat(b, ty.element, &ty.shape, Scalar::zero(ty.element)));
@@ -238,7 +247,8 @@ impl OpDef for Scan {
             let zero = build::index(b, 0);
             let last = build::index(b, form.size - 1);
             let at = if form.reverse { build::subtract(b, last, args[0]) } else { args[0] };
-            let starts = |rank: usize| -> Vec<Value> { (0..rank).map(|d| if d == form.dim { at } else { zero }).collect() };
+            let starts =
+                |rank: usize| -> Vec<Value> { (0..rank).map(|d| if d == form.dim { at } else { zero }).collect() };
             let mut given = Vec::new();
             for &input in &inputs {
                 let shape = b.tensor(input).shape.clone();

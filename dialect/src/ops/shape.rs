@@ -3,7 +3,10 @@
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
-use super::constraint::{Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor, unique};
+use super::constraint::{
+    Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor,
+    unique,
+};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
@@ -41,9 +44,7 @@ impl BroadcastInDim {
         // The scales of quantized elements may move with a dimension; the verifier compares them.
         let base = |ty: &TensorType| crate::ir::Quantized::of(op.program, ty.element).map(|q| (q.storage, q.expressed));
         let same = operand.element == result.element || base(operand).is_some() && base(operand) == base(result);
-        require(same, || {
-            Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result)))
-        })?;
+        require(same, || Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result))))?;
         let dims = Self::dims(op, result.rank())?;
         require(dims.len() == operand.rank(), || {
             Problem::new(format!("expected {} broadcast_dimensions, found {} (C2)", operand.rank(), dims.len()))

@@ -5,7 +5,9 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::constraint::{Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor};
+use super::constraint::{
+    Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor,
+};
 use super::shape::copy_nest;
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType};
@@ -58,7 +60,9 @@ impl SliceRanges {
         for (d, &size) in shape.iter().enumerate() {
             let (start, limit, stride) = (self.start[d], self.limit[d], self.stride[d]);
             require(0 <= start && start <= limit && (limit <= size || size < 0), || {
-                Problem::new(format!("expected 0 <= start <= limit <= {size} in dimension {d}, found {start}:{limit} (C3)"))
+                Problem::new(format!(
+                    "expected 0 <= start <= limit <= {size} in dimension {d}, found {start}:{limit} (C3)"
+                ))
             })?;
             require(stride > 0, || Problem::new(format!("expected a positive stride, found {stride} (C4)")))?;
         }
@@ -104,8 +108,8 @@ impl OpDef for Slice {
         let (Ok(ranges), Some(result), true) = (SliceRanges::check(op), op.result_tensor(0), is_static(op)) else {
             return Kernel::None;
         };
-        let index = (0..result.rank())
-            .map(|d| Index::Loop(d).times(ranges.stride[d]).plus(Index::Const(ranges.start[d])));
+        let index =
+            (0..result.rank()).map(|d| Index::Loop(d).times(ranges.stride[d]).plus(Index::Const(ranges.start[d])));
         copy_nest(result, index)
     }
 
@@ -158,9 +162,7 @@ impl OpDef for Slice {
 /// Operands from `first` on are `rank` scalar integers of one type.
 fn check_starts(op: OpRef<'_>, first: usize, rank: usize, labels: (&str, &str)) -> Checked<()> {
     let found = op.operands().len().saturating_sub(first);
-    require(found == rank, || {
-        Problem::new(format!("expected {rank} start indices, found {found} ({})", labels.0))
-    })?;
+    require(found == rank, || Problem::new(format!("expected {rank} start indices, found {found} ({})", labels.0)))?;
     for i in first..first + rank {
         let ty = tensor(op, i)?;
         require(ty.rank() == 0 && ty.element.is_integer(), || {
@@ -235,8 +237,7 @@ impl OpDef for DynamicSlice {
         if !is_static(op) {
             return Kernel::None;
         }
-        let index = (0..result.rank())
-            .map(|d| Index::Loop(d).plus(start_index(1 + d, operand.shape[d], sizes[d])));
+        let index = (0..result.rank()).map(|d| Index::Loop(d).plus(start_index(1 + d, operand.shape[d], sizes[d])));
         copy_nest(result, index)
     }
 
@@ -303,7 +304,10 @@ impl OpDef for DynamicUpdateSlice {
         check_starts(op, 2, operand.rank(), ("C4", "C5"))?;
         for (d, (&n, &size)) in update.shape.iter().zip(&operand.shape).enumerate() {
             require(n <= size || size < 0, || {
-                Problem::operand(1, format!("expected at most {size} in dimension {d}, found {} (C6)", show(op, update)))
+                Problem::operand(
+                    1,
+                    format!("expected at most {size} in dimension {d}, found {} (C6)", show(op, update)),
+                )
             })?;
         }
         // (C1)

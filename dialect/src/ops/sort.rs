@@ -24,7 +24,8 @@ impl Sort {
         let first = tensor(op, 0)?;
         for i in 1..op.operands().len() {
             let ty = tensor(op, i)?;
-            let same = ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+            let same =
+                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
             require(same, || {
                 let (want, found) = (show(op, first), show(op, ty));
                 Problem::operand(i, format!("expected the shape of {want}, found {found} (C3)"))

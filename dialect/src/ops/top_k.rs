@@ -75,7 +75,8 @@ impl OpDef for TopK {
         let mut rule = ShardingRule::of_op(op);
         for (d, &size) in shape.iter().enumerate() {
             let last = d + 1 == shape.len();
-            let factor = rule.add_all(size, if last { FactorKind::NeedReplication } else { FactorKind::PassThrough }, d);
+            let factor =
+                rule.add_all(size, if last { FactorKind::NeedReplication } else { FactorKind::PassThrough }, d);
             if last {
                 rule.block(factor);
             }

@@ -177,7 +177,9 @@ impl OpDef for Send {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2xf32>, %t: !stablehlo.token) %r = \"stablehlo.send\"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token"]
+        &[
+            "(%a: tensor<2xf32>, %t: !stablehlo.token) %r = \"stablehlo.send\"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token",
+        ]
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
@@ -212,7 +214,9 @@ impl OpDef for Recv {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%t: !stablehlo.token) %r:2 = \"stablehlo.recv\"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<0> : tensor<1x2xi64>}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)"]
+        &[
+            "(%t: !stablehlo.token) %r:2 = \"stablehlo.recv\"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<0> : tensor<1x2xi64>}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)",
+        ]
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
@@ -239,7 +243,9 @@ impl OpDef for Infeed {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%t: !stablehlo.token) %r:2 = \"stablehlo.infeed\"(%t) <{infeed_config = \"\"}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)"]
+        &[
+            "(%t: !stablehlo.token) %r:2 = \"stablehlo.infeed\"(%t) <{infeed_config = \"\"}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)",
+        ]
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
@@ -263,7 +269,9 @@ impl OpDef for Outfeed {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2xf32>, %t: !stablehlo.token) %r = \"stablehlo.outfeed\"(%a, %t) <{outfeed_config = \"\"}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token"]
+        &[
+            "(%a: tensor<2xf32>, %t: !stablehlo.token) %r = \"stablehlo.outfeed\"(%a, %t) <{outfeed_config = \"\"}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token",
+        ]
     }
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {

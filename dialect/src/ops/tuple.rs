@@ -108,7 +108,8 @@ impl OpDef for Tuple {
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let mut all = Vec::new();
         for (i, (literal, ty)) in operands.iter().zip(op.type_ids(op.operands())).enumerate() {
-            let size = bytes(op.program, ty).ok_or_else(|| EvalError::new(format!("component {i} has no fixed size")))?;
+            let size =
+                bytes(op.program, ty).ok_or_else(|| EvalError::new(format!("component {i} has no fixed size")))?;
             let dense = literal.dense_bytes();
             all.extend_from_slice(&dense[..size.min(dense.len())]);
         }
@@ -177,6 +178,8 @@ impl OpDef for GetTupleElement {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%t: tuple<tensor<2xf32>, tuple<tensor<i32>>>) %r = stablehlo.get_tuple_element %t[1] : (tuple<tensor<2xf32>, tuple<tensor<i32>>>) -> tuple<tensor<i32>>"]
+        &[
+            "(%t: tuple<tensor<2xf32>, tuple<tensor<i32>>>) %r = stablehlo.get_tuple_element %t[1] : (tuple<tensor<2xf32>, tuple<tensor<i32>>>) -> tuple<tensor<i32>>",
+        ]
     }
 }

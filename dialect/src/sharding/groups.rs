@@ -34,7 +34,9 @@ pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
     let mut out: Vec<Digit> = Vec::new();
     for d in axes.iter().map(|&a| digit(mesh, a)).filter(|d| d.size > 1) {
         match out.last_mut() {
-            Some(last) if last.stride == d.stride * d.size => *last = Digit { stride: d.stride, size: last.size * d.size },
+            Some(last) if last.stride == d.stride * d.size => {
+                *last = Digit { stride: d.stride, size: last.size * d.size }
+            }
             _ => out.push(d),
         }
     }

@@ -64,7 +64,8 @@ impl Layout {
     /// The part of the global tensor inside `device`'s piece: where it begins and its sizes.
     pub fn range(&self, device: usize) -> (Shape, Shape) {
         let piece = self.piece(device);
-        let start: Shape = piece.iter().zip(&self.local).zip(&self.ty.shape).map(|((p, l), &n)| (p * l).min(n)).collect();
+        let start: Shape =
+            piece.iter().zip(&self.local).zip(&self.ty.shape).map(|((p, l), &n)| (p * l).min(n)).collect();
         let sizes = start.iter().zip(&self.local).zip(&self.ty.shape).map(|((s, &l), n)| l.min(n - s)).collect();
         (start, sizes)
     }
@@ -116,7 +117,8 @@ impl Layout {
                 Some(_) => {}
             }
         }
-        let full: Vec<(Shape, &Literal)> = combined.iter().filter(|c| !c.1.is_empty()).map(|c| (c.0.clone(), &c.1)).collect();
+        let full: Vec<(Shape, &Literal)> =
+            combined.iter().filter(|c| !c.1.is_empty()).map(|c| (c.0.clone(), &c.1)).collect();
         Literal::assemble(self.ty.element, &self.ty.shape, full)
     }
 }

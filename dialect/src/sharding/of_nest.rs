@@ -271,7 +271,8 @@ mod tests {
             let dims: Vec<String> = t.iter().map(|d| d.iter().map(|&f| name(f)).collect()).collect();
             format!("[{}]", dims.join(","))
         };
-        let list = |tensors: &[crate::sharding::TensorFactors]| tensors.iter().map(tensor).collect::<Vec<_>>().join(",");
+        let list =
+            |tensors: &[crate::sharding::TensorFactors]| tensors.iter().map(tensor).collect::<Vec<_>>().join(",");
         let mut text = format!("({})->({})", list(&rule.operands), list(&rule.results));
         for (f, factor) in rule.factors.iter().enumerate() {
             let kind = match factor.kind {

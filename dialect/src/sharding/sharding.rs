@@ -106,7 +106,11 @@ impl TensorSharding {
         shape
             .iter()
             .enumerate()
-            .map(|(d, &size)| if size < 0 { size } else { (size as u64).div_ceil(self.shards(d, mesh).max(1) as u64) as i64 })
+            .map(
+                |(d, &size)| {
+                    if size < 0 { size } else { (size as u64).div_ceil(self.shards(d, mesh).max(1) as u64) as i64 }
+                },
+            )
             .collect()
     }
 

@@ -56,7 +56,12 @@ const STRUCTS: [(&str, &[&str]); 4] = [
     ),
     (
         "stablehlo.dot",
-        &["lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"],
+        &[
+            "lhs_batching_dimensions",
+            "rhs_batching_dimensions",
+            "lhs_contracting_dimensions",
+            "rhs_contracting_dimensions",
+        ],
     ),
     ("stablehlo.channel_handle", &["handle", "type"]),
 ];
@@ -270,7 +275,8 @@ impl<'s> Parser<'s> {
     }
 
     fn bound_list(&mut self, open: &str, close: &str) -> Parse<String> {
-        let items = self.list(open, close, |p| if p.eat("?") { Ok("?".to_owned()) } else { Ok(p.integer()?.to_string()) })?;
+        let items =
+            self.list(open, close, |p| if p.eat("?") { Ok("?".to_owned()) } else { Ok(p.integer()?.to_string()) })?;
         Ok(format!("#stablehlo.bounds<{}>", items.join(", ")))
     }
 
@@ -336,8 +342,14 @@ impl<'s> Parser<'s> {
     }
 
     fn known_value(&mut self, kind: &str, value: &str, span: Span) -> Parse<()> {
-        let Some((_, values)) = ENUMS.iter().find(|e| e.0 == kind).filter(|e| !e.1.contains(&value)) else { return Ok(()) };
-        let d = Diagnostic::error("parse", span, format!("'{}' is no {}", super::parser::short(value), kind.replace('_', " ")));
+        let Some((_, values)) = ENUMS.iter().find(|e| e.0 == kind).filter(|e| !e.1.contains(&value)) else {
+            return Ok(());
+        };
+        let d = Diagnostic::error(
+            "parse",
+            span,
+            format!("'{}' is no {}", super::parser::short(value), kind.replace('_', " ")),
+        );
         self.error(d.note(format!("known are {}", values.join(", "))))
     }
 
@@ -418,7 +430,11 @@ impl<'s> Parser<'s> {
             }
             Ok(())
         })?;
-        if seen.len() == 9 { Ok(dims) } else { self.fail(start, format!("expected all 9 kinds of dimensions, found {}", seen.len())) }
+        if seen.len() == 9 {
+            Ok(dims)
+        } else {
+            self.fail(start, format!("expected all 9 kinds of dimensions, found {}", seen.len()))
+        }
     }
 
     /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`

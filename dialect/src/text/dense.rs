@@ -68,9 +68,15 @@ impl Parser<'_> {
         }
         let per = if element.is_complex() { 2 } else { 1 };
         let splat = !is_list && elements.len() == per;
-        if !splat && (elements.len() != count.saturating_mul(per) || is_list && shape[..] != tensor.shape[..] && count > 0) {
-            let d = Diagnostic::error("type", whole, format!("a literal of shape {:?} for {}", &shape[..], self.program.type_text(ty)))
-                .note("give as many elements as the type has, or one for all: dense<0>");
+        if !splat
+            && (elements.len() != count.saturating_mul(per) || is_list && shape[..] != tensor.shape[..] && count > 0)
+        {
+            let d = Diagnostic::error(
+                "type",
+                whole,
+                format!("a literal of shape {:?} for {}", &shape[..], self.program.type_text(ty)),
+            )
+            .note("give as many elements as the type has, or one for all: dense<0>");
             return self.error(d);
         }
         let mut bytes = Vec::with_capacity(elements.len() / per * element.bytes());
@@ -134,7 +140,8 @@ impl Parser<'_> {
     }
 
     fn element_value(&self, e: &[Element], element: ElementType) -> Option<Scalar> {
-        let text = |e: &Element| self.lexer.text[e.start as usize..e.end as usize].trim_start_matches(['-', ' ', '\n', '\t']);
+        let text =
+            |e: &Element| self.lexer.text[e.start as usize..e.end as usize].trim_start_matches(['-', ' ', '\n', '\t']);
         let first = e.first()?;
         match element.class() {
             ElementClass::Complex => {
@@ -231,7 +238,8 @@ impl Printer<'_> {
             Scalar::Int(v) => self.text(&v.to_string()),
             Scalar::Float(v) => number::print_float(v, bytes, element, &mut self.out),
             Scalar::Complex(re, im) => {
-                let (part, half) = (if element == ElementType::C64 { ElementType::F32 } else { ElementType::F64 }, bytes.len() / 2);
+                let (part, half) =
+                    (if element == ElementType::C64 { ElementType::F32 } else { ElementType::F64 }, bytes.len() / 2);
                 self.text("(");
                 number::print_float(re, &bytes[..half], part, &mut self.out);
                 self.text(",");

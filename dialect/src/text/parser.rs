@@ -265,7 +265,11 @@ impl<'s> Parser<'s> {
             return self.fail(self.tok.span(), "a symbol needs a name after '@'");
         }
         self.advance();
-        Ok(if let Some(quoted) = text.strip_prefix('"') { unescape(&quoted[..quoted.len() - 1]) } else { text.to_owned() })
+        Ok(if let Some(quoted) = text.strip_prefix('"') {
+            unescape(&quoted[..quoted.len() - 1])
+        } else {
+            text.to_owned()
+        })
     }
 
     /// `f`, then `, f` as often as there are commas.
@@ -438,7 +442,12 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         return None;
     }
     let limit = 1 + word.len() / 6;
-    candidates.filter(|c| c.len().abs_diff(word.len()) <= limit).map(|c| (distance(word, c), c)).filter(|d| d.0 <= limit).min().map(|d| d.1)
+    candidates
+        .filter(|c| c.len().abs_diff(word.len()) <= limit)
+        .map(|c| (distance(word, c), c))
+        .filter(|d| d.0 <= limit)
+        .min()
+        .map(|d| d.1)
 }
 
 fn distance(a: &str, b: &str) -> usize {

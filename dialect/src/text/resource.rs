@@ -64,7 +64,9 @@ impl Parser<'_> {
                         let attr = self.program.intern_attr(AttrData::Dense(ty, literal));
                         self.program.op_mut(op).attrs[i].1 = attr;
                     }
-                    _ => return self.fail(span, format!("resource '{key}' doesn't hold as many bytes as its type has")),
+                    _ => {
+                        return self.fail(span, format!("resource '{key}' doesn't hold as many bytes as its type has"));
+                    }
                 }
             }
         }

@@ -45,7 +45,8 @@ impl<'s> Parser<'s> {
                 let name = p.word()?.to_owned();
                 let expected = factor_name(names.len());
                 if name != expected {
-                    let d = Diagnostic::error("parse", span, format!("expected factor {expected}, found {}", short(&name)));
+                    let d =
+                        Diagnostic::error("parse", span, format!("expected factor {expected}, found {}", short(&name)));
                     return p.error(d.note("factors are listed in order: i to z, then z_1, z_2, …"));
                 }
                 p.expect("=")?;
@@ -65,7 +66,9 @@ impl<'s> Parser<'s> {
             rule.custom = true;
         }
         if self.tok.kind == Tok::Word {
-            return self.fail_expected("'>', or one of reduction, need_replication, permutation and blocked_propagation, in this order");
+            return self.fail_expected(
+                "'>', or one of reduction, need_replication, permutation and blocked_propagation, in this order",
+            );
         }
         self.expect(">")?;
         let resolve = |tensors: &Vec<Vec<Vec<String>>>| -> Result<Vec<TensorFactors>, String> {
@@ -169,7 +172,9 @@ impl Printer<'_> {
         }
         if !rule.factors.is_empty() {
             self.text(" {");
-            self.separated(rule.factors.iter().enumerate(), |p, (i, f)| p.text(&format!("{}={}", name(i as u32), f.size)));
+            self.separated(rule.factors.iter().enumerate(), |p, (i, f)| {
+                p.text(&format!("{}={}", name(i as u32), f.size))
+            });
             self.text("}");
         }
         let with = |f: &dyn Fn(&crate::sharding::Factor) -> bool| -> Vec<u32> {

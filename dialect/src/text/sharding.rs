@@ -8,9 +8,7 @@ use super::parser::{Parse, Parser};
 use super::printer::Printer;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AllToAllParam, AttrData, Name};
-use crate::sharding::{
-    AxisList, AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, SubAxis, TensorSharding,
-};
+use crate::sharding::{AxisList, AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, SubAxis, TensorSharding};
 
 impl<'s> Parser<'s> {
     /// What follows `#sdy.kind`.
@@ -56,7 +54,10 @@ impl<'s> Parser<'s> {
             "axis_ref_list" => AttrData::Axes(self.axes()?),
             "list_of_axis_ref_lists" => AttrData::AxesPerDim(self.axes_per_dim()?),
             "all_to_all_param_list" => AttrData::AllToAllParams(self.all_to_all_params()?),
-            _ => return self.fail_expected("manual_axes, axis_ref_list, list_of_axis_ref_lists or all_to_all_param_list"),
+            _ => {
+                return self
+                    .fail_expected("manual_axes, axis_ref_list, list_of_axis_ref_lists or all_to_all_param_list");
+            }
         })
     }
 
@@ -185,7 +186,11 @@ impl<'s> Parser<'s> {
         self.expect(")")?;
         let size = self.integer()?;
         if pre < 1 || size < 2 {
-            let d = Diagnostic::error("mesh", start.to(Span::new(self.prev_end, self.prev_end)), "a sub-axis has pre-size >= 1 and size > 1");
+            let d = Diagnostic::error(
+                "mesh",
+                start.to(Span::new(self.prev_end, self.prev_end)),
+                "a sub-axis has pre-size >= 1 and size > 1",
+            );
             return self.error(d.note("\"x\":(pre)size is the part of x with `pre` to its left"));
         }
         Ok(AxisRef { name, sub: Some(SubAxis { pre, size }) })

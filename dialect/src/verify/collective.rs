@@ -97,7 +97,12 @@ impl<'a> Verifier<'a> {
         };
         if let Some(message) = fault {
             let text = self.program.sharding_text(from);
-            self.error("sharding", op, format!("'{}': {message}", op.name()), &format!("the operand is sharded {text}"));
+            self.error(
+                "sharding",
+                op,
+                format!("'{}': {message}", op.name()),
+                &format!("the operand is sharded {text}"),
+            );
         }
     }
 
@@ -141,7 +146,9 @@ pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
 /// The axes of each dimension the collective gives, or why it can't be applied.
 fn expected(reshard: &Reshard, from: &TensorSharding, mesh: &Mesh) -> Result<Vec<AxisList>, String> {
     let mut dims: Vec<AxisList> = from.dims.iter().map(|d| d.axes.clone()).collect();
-    let count = |n: usize| if n == dims.len() { Ok(()) } else { Err(format!("{n} lists of axes for {} dimensions", dims.len())) };
+    let count = |n: usize| {
+        if n == dims.len() { Ok(()) } else { Err(format!("{n} lists of axes for {} dimensions", dims.len())) }
+    };
     match reshard {
         Reshard::AllGather(axes) | Reshard::ShardedToUnreduced(axes, _) => {
             count(axes.len())?;
@@ -175,7 +182,10 @@ fn expected(reshard: &Reshard, from: &TensorSharding, mesh: &Mesh) -> Result<Vec
                 && distinct(|m| m.2)
                 && let Some(pair) = moves.windows(2).find(|pair| pair[0].1 > pair[1].1)
             {
-                return Err(format!("dimension {} gives axes after dimension {}: order the moves", pair[1].1, pair[0].1));
+                return Err(format!(
+                    "dimension {} gives axes after dimension {}: order the moves",
+                    pair[1].1, pair[0].1
+                ));
             }
             // Each leaves as the minor one of those still there, whatever the order of the moves.
             let mut left: Vec<&Move> = moves.iter().collect();
@@ -232,7 +242,10 @@ fn mismatch(
             }
         } else if merge_axes(expected, mesh) != merge_axes(&dim.axes, mesh) {
             let text = axes_text(program, expected);
-            return Some(format!("expected out_sharding to have {text} on dimension {d}, found {}", axes_text(program, &dim.axes)));
+            return Some(format!(
+                "expected out_sharding to have {text} on dimension {d}, found {}",
+                axes_text(program, &dim.axes)
+            ));
         }
     }
     if let Reshard::ReplicatedToUnreduced(_, kind) | Reshard::ShardedToUnreduced(_, kind) = reshard

@@ -22,13 +22,23 @@ impl<'a> Verifier<'a> {
         match op.attr(EDGES) {
             None => {}
             Some(AttrData::PropagationEdges(steps)) => self.propagation_steps(op, steps),
-            Some(_) => self.edges_fault(op, EDGES, format!("{EDGES} holds no propagation edges"), "write #sdy.propagation_edges<[…]>"),
+            Some(_) => self.edges_fault(
+                op,
+                EDGES,
+                format!("{EDGES} holds no propagation edges"),
+                "write #sdy.propagation_edges<[…]>",
+            ),
         }
         for list in LISTS {
             let Some(attr) = op.attr(list) else { continue };
             let edges = |&a: &crate::ir::Attr| matches!(self.program.attr_data(a), AttrData::PropagationEdges(_));
             if !matches!(attr, AttrData::Array(items) if items.iter().all(edges)) {
-                self.edges_fault(op, list, format!("{list} is no list of propagation edges"), "write [#sdy.propagation_edges<[…]>]");
+                self.edges_fault(
+                    op,
+                    list,
+                    format!("{list} is no list of propagation edges"),
+                    "write [#sdy.propagation_edges<[…]>]",
+                );
             }
         }
     }

@@ -39,7 +39,14 @@ impl<'a> Verifier<'a> {
         for ((list, what, place), types) in lists.into_iter().zip([operands, results]) {
             for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
                 let place = place.nth_sharding(self.program, i);
-                self.manual_dims(&manual, mesh, sharding, ty, &format!("{what} {i}", what = &what[..what.len() - 1]), place);
+                self.manual_dims(
+                    &manual,
+                    mesh,
+                    sharding,
+                    ty,
+                    &format!("{what} {i}", what = &what[..what.len() - 1]),
+                    place,
+                );
             }
         }
     }
@@ -49,14 +56,19 @@ impl<'a> Verifier<'a> {
         let place = place.after(self.program, "manual_axes");
         let mut seen = FxHashSet::default();
         let stated = manual.in_shardings.iter().chain(manual.out_shardings);
-        let meshes: Vec<&Mesh> =
-            stated.filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh)).filter(|m| !m.axes.is_empty()).collect();
+        let meshes: Vec<&Mesh> = stated
+            .filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh))
+            .filter(|m| !m.axes.is_empty())
+            .collect();
         for &axis in manual.manual_axes {
             let text = format!("\"{}\"", self.program.name_text(axis));
             let span = place.find(self.program, &text);
             if !seen.insert(axis) {
                 let span = place.find_last(self.program, &text);
-                self.push(Diagnostic::error("sharding", span, format!("manual axis {text} is listed twice")).note("list it once"));
+                self.push(
+                    Diagnostic::error("sharding", span, format!("manual axis {text} is listed twice"))
+                        .note("list it once"),
+                );
             }
             if let Some(mesh) = meshes.first()
                 && mesh.axis_size(axis).is_none()
@@ -110,7 +122,8 @@ impl<'a> Verifier<'a> {
             let Some(&size) = ty.tensor().and_then(|t| t.shape.get(d)).filter(|&&s| s >= 0) else { continue };
             let pieces = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
             if size % pieces != 0 {
-                let message = format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
+                let message =
+                    format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
                 let first = dim.axes.iter().find(|a| manual.is_manual(a.name));
                 let text = first.map(|a| format!("\"{}\"", self.program.name_text(a.name))).unwrap_or_default();
                 let d = Diagnostic::error("sharding", place.find(self.program, &text), message);

@@ -14,7 +14,8 @@ impl<'a> Verifier<'a> {
     pub(super) fn meshes(&mut self) {
         let program = self.program;
         let devices = func::num_replicas(program).saturating_mul(func::num_partitions(program));
-        let said = ["mhlo.num_replicas", "mhlo.num_partitions"].iter().any(|a| program.attr(program.module, a).is_some());
+        let said =
+            ["mhlo.num_replicas", "mhlo.num_partitions"].iter().any(|a| program.attr(program.module, a).is_some());
         if said && devices > MAX_DEVICES {
             let message = format!("the module runs on {devices} devices; at most {MAX_DEVICES} are supported");
             self.error("mesh", program.view(program.module), message, "lower mhlo.num_replicas or mhlo.num_partitions");
@@ -69,7 +70,8 @@ impl<'a> Verifier<'a> {
         let span = place.find(program, "device_ids");
         if mesh.axes.is_empty() {
             if ids.len() != 1 || ids[0] < 0 {
-                let message = format!("a mesh without axes names one device, found device_ids of {} entries", ids.len());
+                let message =
+                    format!("a mesh without axes names one device, found device_ids of {} entries", ids.len());
                 fault(span, message, "write <[], device_ids=[0]> for one device alone");
             }
             return;

@@ -101,12 +101,17 @@ fn relation(program: &Program, op: OpRef<'_>, name: &str, tensors: &[&TensorType
             if rhs.dimension.is_some_and(|d| contracting.contains(&d)) {
                 "the right operand's scales are along a dimension that is summed over (C16)".to_owned()
             } else {
-                product(tensors, [lhs.as_ref(), Some(rhs), result.as_ref()], ["C14", "C15", "C17", "C18", "C19", "C20"])?
+                product(
+                    tensors,
+                    [lhs.as_ref(), Some(rhs), result.as_ref()],
+                    ["C14", "C15", "C17", "C18", "C19", "C20"],
+                )?
             }
         }
         ("convolution" | "dynamic_conv", [lhs, rhs, .., result]) => {
             let Some(AttrData::ConvDims(dims)) = op.attr("dimension_numbers") else { return None };
-            let elsewhere = |q: &Option<Quantized>, want: i64| q.as_ref().and_then(|q| q.dimension).is_some_and(|d| d != want);
+            let elsewhere =
+                |q: &Option<Quantized>, want: i64| q.as_ref().and_then(|q| q.dimension).is_some_and(|d| d != want);
             if elsewhere(rhs, dims.kernel_output_feature) {
                 "the kernel's scales aren't along its output features (C29)".to_owned()
             } else if elsewhere(result, dims.output_feature) {
@@ -118,13 +123,16 @@ fn relation(program: &Program, op: OpRef<'_>, name: &str, tensors: &[&TensorType
         }
         ("uniform_quantize", [operand, Some(result)]) => {
             let expressed = operand.as_ref().map_or(tensors[0].element, |q| q.expressed);
-            (expressed != result.expressed).then(|| "the result expresses another type than the operand has (C2)".to_owned())?
+            (expressed != result.expressed)
+                .then(|| "the result expresses another type than the operand has (C2)".to_owned())?
         }
         ("uniform_dequantize", [Some(operand), _]) => (operand.expressed != tensors[1].element)
             .then(|| "the result has another type than the operand expresses (C2)".to_owned())?,
         ("constant", [Some(result)]) => {
             let value = op.dense("value")?.element;
-            if value == result.storage || value.bits() == result.storage.bits() && value.class() == result.storage.class() {
+            if value == result.storage
+                || value.bits() == result.storage.bits() && value.class() == result.storage.class()
+            {
                 return None;
             }
             "the value's elements aren't those that the result's type stores (C1)".to_owned()

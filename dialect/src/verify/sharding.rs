@@ -26,13 +26,20 @@ impl<'a> Verifier<'a> {
                 }
             }
             Some(_) if op.name() != func::MODULE_NAME => {
-                self.error("sharding", op, "sdy.sharding of an op lists one sharding a result", "write #sdy.sharding_per_value<[<…>]>");
+                self.error(
+                    "sharding",
+                    op,
+                    "sdy.sharding of an op lists one sharding a result",
+                    "write #sdy.sharding_per_value<[<…>]>",
+                );
             }
             _ => {}
         }
         match op.attr("sdy.sharding_rule") {
             Some(AttrData::ShardingRule(rule)) => self.rule(op, rule),
-            Some(_) => self.error("sharding", op, "sdy.sharding_rule is no sharding rule", "write #sdy.op_sharding_rule<…>"),
+            Some(_) => {
+                self.error("sharding", op, "sdy.sharding_rule is no sharding rule", "write #sdy.op_sharding_rule<…>")
+            }
             None => {}
         }
         if let Some(sharding) = sdy::stated_sharding(op)
@@ -63,7 +70,8 @@ impl<'a> Verifier<'a> {
         let (first, other) = *self.groups.entry(id).or_insert((op.op, owner));
         if other != owner {
             let message = format!("sharding group {id} has members inside and outside of a manual computation");
-            let d = Diagnostic::error("sharding", op.span(), message).also(self.program.op(first).span, "another member");
+            let d =
+                Diagnostic::error("sharding", op.span(), message).also(self.program.op(first).span, "another member");
             self.push(d.note("use another group_id in the manual computation"));
         }
     }

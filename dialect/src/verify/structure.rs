@@ -22,7 +22,12 @@ impl<'a> Verifier<'a> {
             self.error("region", op, format!("'{name}' stands inside another op"), "move it to the module's top level");
         }
         if owner.is_none() && op.def().terminator() {
-            self.error("region", op, format!("'{name}' ends no region"), "it belongs at the end of a function or region");
+            self.error(
+                "region",
+                op,
+                format!("'{name}' ends no region"),
+                "it belongs at the end of a function or region",
+            );
         }
         let regions = &self.program.op(op.op).regions;
         if name == func::MODULE_NAME {
@@ -68,7 +73,11 @@ impl<'a> Verifier<'a> {
         let last = ops.last().map(|&last| self.program.view(last));
         if last.is_none_or(|last| last.name() != expected) {
             let found = last.map_or("nothing".to_owned(), |last| format!("'{}'", last.name()));
-            let which = if self.program.op(op.op).regions.len() > 1 { format!("region {region}") } else { "the region".to_owned() };
+            let which = if self.program.op(op.op).regions.len() > 1 {
+                format!("region {region}")
+            } else {
+                "the region".to_owned()
+            };
             let message = format!("{which} of '{name}' must end with '{expected}', found {found}");
             let d = Diagnostic::error("region", op.span(), message);
             let at = last.map(|l| l.span()).unwrap_or_default();
@@ -105,7 +114,8 @@ impl<'a> Verifier<'a> {
         let returned = op.type_ids(last.operands());
         if returned != signature.results {
             let (found, expected) = (program.types_text(&returned), program.types_text(signature.results));
-            let d = Diagnostic::error("type", last.span(), format!("expected @{name} to return {expected}, found {found}"));
+            let d =
+                Diagnostic::error("type", last.span(), format!("expected @{name} to return {expected}, found {found}"));
             let d = d.also(op.span(), format!("@{name} is declared here"));
             self.push(d.note("return values of the declared types, or declare what is returned"));
         }

@@ -25,7 +25,9 @@ impl<'a> Verifier<'a> {
                     }
                     seen.entry(name).or_insert(op);
                 }
-                None if needs_name => self.error("symbol", view, format!("'{}' needs a name", view.name()), "add @name"),
+                None if needs_name => {
+                    self.error("symbol", view, format!("'{}' needs a name", view.name()), "add @name")
+                }
                 None => {}
             }
         }
@@ -77,7 +79,8 @@ impl<'a> Verifier<'a> {
         ] {
             if found != expected {
                 let (found, expected) = (program.types_text(&found), program.types_text(expected));
-                let d = Diagnostic::error("symbol", op.span(), format!("@{name} {what} {expected}, the call says {found}"));
+                let d =
+                    Diagnostic::error("symbol", op.span(), format!("@{name} {what} {expected}, the call says {found}"));
                 let d = d.also(program.op(function).span, format!("@{name} is defined here"));
                 self.push(d.note("make the call's types those of the function"));
             }

@@ -84,7 +84,9 @@ impl<'a> Verifier<'a> {
             let made = s.unreduced.iter().find(|&&a| !is_covered(a, &have, mesh))?;
             let fine = s.kind == ReductionKind::Sum || makes == Some(s.kind);
             let (axis, kind) = (self.program.name_text(made.name), s.kind.text());
-            (!fine).then(|| (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), OWN_PARTS))
+            (!fine).then(|| {
+                (format!("'{}' can't make parts along \"{axis}\" that combine by {kind}", op.name()), OWN_PARTS)
+            })
         });
         let fault = fault.or_else(|| {
             before.iter().find_map(|s| {
@@ -97,7 +99,8 @@ impl<'a> Verifier<'a> {
                     }
                     Some(kind) if kind != s.kind => {
                         let (kind, parts) = (kind.text(), s.kind.text());
-                        let message = format!("'{}' combines by {kind}, but parts along \"{axis}\" by {parts}", op.name());
+                        let message =
+                            format!("'{}' combines by {kind}, but parts along \"{axis}\" by {parts}", op.name());
                         Some((message, "combine parts the way they were made"))
                     }
                     Some(_) => None,
@@ -131,15 +134,16 @@ impl<'a> Verifier<'a> {
             Some(_) => {}
         }
         for (i, &value) in op.operands().iter().enumerate() {
-            let wanted = match self.function_of.get(&block) {
-                Some(&function) => func::result_sharding(self.program, function, i).map(Cow::Borrowed),
-                None => around.results().nth(i).and_then(|v| self.sharding_of(v)).map(|s| {
-                    match sdy::ManualComputation::of(around) {
-                        Some(manual) => Cow::Owned(manual.inside(&s)),
-                        None => s,
-                    }
-                }),
-            };
+            let wanted =
+                match self.function_of.get(&block) {
+                    Some(&function) => func::result_sharding(self.program, function, i).map(Cow::Borrowed),
+                    None => around.results().nth(i).and_then(|v| self.sharding_of(v)).map(|s| {
+                        match sdy::ManualComputation::of(around) {
+                            Some(manual) => Cow::Owned(manual.inside(&s)),
+                            None => s,
+                        }
+                    }),
+                };
             let Some(wanted) = wanted.filter(|_| !self.is_stated(value)) else { continue };
             // A value nobody has placed may become anything, and one on another mesh is moved anyway.
             let Some(own) = self.sharding_of(self.past_barriers(value)) else { continue };
@@ -174,7 +178,8 @@ impl<'a> Verifier<'a> {
             ValueSource::Result(op, _) => {
                 let op = self.program.view(op);
                 let reshard = op.def().reshard(op);
-                is_explicit(op) || matches!(reshard, Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)))
+                is_explicit(op)
+                    || matches!(reshard, Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)))
             }
             ValueSource::Arg(..) => false,
         }
@@ -205,7 +210,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-const COMBINE_FIRST: &str = "combine the parts before, by a constraint, a reshard or an all-reduce; the pass propagate does it";
+const COMBINE_FIRST: &str =
+    "combine the parts before, by a constraint, a reshard or an all-reduce; the pass propagate does it";
 const OWN_PARTS: &str = "an op gives parts that add up, or that combine as its own reduction does";
 
 fn is_explicit(op: OpRef<'_>) -> bool {

@@ -32,7 +32,8 @@ impl<'a> Verifier<'a> {
             }
             None => return,
         };
-        let (Some(from_mesh), Some(mesh)) = (sdy::resolve(self.program, &from.mesh), sdy::resolve(self.program, &to.mesh))
+        let (Some(from_mesh), Some(mesh)) =
+            (sdy::resolve(self.program, &from.mesh), sdy::resolve(self.program, &to.mesh))
         else {
             return;
         };
@@ -86,10 +87,19 @@ impl<'a> Verifier<'a> {
         };
         let &[operand] = op.operands() else { return };
         if !op.result_tensor(0).is_some_and(TensorType::is_static) {
-            self.error("sharding", op, format!("'{name}' needs a tensor of known sizes"), "give every dimension a size");
+            self.error(
+                "sharding",
+                op,
+                format!("'{name}' needs a tensor of known sizes"),
+                "give every dimension a size",
+            );
         }
         if self.uses[operand.index()] != 1 {
-            let d = Diagnostic::error("sharding", op.operand_span(0), format!("the operand of '{name}' is read by others too"));
+            let d = Diagnostic::error(
+                "sharding",
+                op.operand_span(0),
+                format!("the operand of '{name}' is read by others too"),
+            );
             self.push(d.note("an edge stands for its operand: let the others read the edge's result"));
         }
         let source = self.program.value_source(operand);

@@ -14,7 +14,13 @@ use super::context::{Plain, inputs, same};
 use super::evaluate;
 
 /// Which positions of each dimension belong to the factor's positions `half`.
-fn positions(tensor: &TensorFactors, rule: &ShardingRule, shape: &[i64], factor: u32, half: &Range<i64>) -> Vec<Vec<i64>> {
+fn positions(
+    tensor: &TensorFactors,
+    rule: &ShardingRule,
+    shape: &[i64],
+    factor: u32,
+    half: &Range<i64>,
+) -> Vec<Vec<i64>> {
     let of_dim = |(factors, &size): (&_, &i64)| {
         let factors: &dialect::sharding::DimFactors = factors;
         let Some(at) = factors.iter().position(|&f| f == factor) else { return (0..size).collect() };
@@ -62,11 +68,8 @@ pub(crate) fn check(program: &Program, op: Op, rule: &ShardingRule) -> Result<()
                 .zip(&rule.operands)
                 .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &half)))
                 .collect();
-            let place: Vec<Vec<Vec<i64>>> = want
-                .iter()
-                .zip(&rule.results)
-                .map(|(l, t)| positions(t, rule, &l.shape, f as u32, &half))
-                .collect();
+            let place: Vec<Vec<Vec<i64>>> =
+                want.iter().zip(&rule.results).map(|(l, t)| positions(t, rule, &l.shape, f as u32, &half)).collect();
             let pieces = local(program, op, rule, f as u32, half.start, &operands, &place)
                 .map_err(|e| format!("factor {f}, from {}: {e}", half.start))?;
             for (r, piece) in pieces.iter().enumerate() {

@@ -66,7 +66,8 @@ pub fn torus_seconds(kind: CollectiveKind, operand: u64, result: u64, group: &Gr
 /// Chiplets gather between chips first, each pair half of the array, then within the chip.
 pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
     let Some(pair) = group.chiplets() else { return gather_on_lines(bytes, group.lines()) };
-    gather_on_lines(bytes / pair.participants as f64, group.lines()) + gather_on_lines(bytes, std::slice::from_ref(pair))
+    gather_on_lines(bytes / pair.participants as f64, group.lines())
+        + gather_on_lines(bytes, std::slice::from_ref(pair))
 }
 
 fn gather_on_lines(bytes: f64, lines: &[Line]) -> f64 {
@@ -185,7 +186,8 @@ pub struct Route {
 /// Seconds of a permute whose pairs are known: the busiest link, plus the longest way.
 pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
     let share = |messages: u64, bandwidth: f64| if messages == 0 { 0.0 } else { messages as f64 * (bytes / bandwidth) };
-    let busiest = share(route.link_messages, route.link_bandwidth).max(share(route.chiplet_messages, route.chiplet_bandwidth));
+    let busiest =
+        share(route.link_messages, route.link_bandwidth).max(share(route.chiplet_messages, route.chiplet_bandwidth));
     busiest + route.hop_latency * route.hops as f64
 }
 

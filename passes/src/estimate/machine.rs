@@ -170,7 +170,10 @@ mod tests {
         assert_eq!(flat.collective_seconds(CollectiveKind::AllGather, 9, 72, &group), 1e-6 + 63.0 * (1.0 / 90e9));
         assert_eq!(flat.shift_seconds(90, 3, &group), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(flat.permute_seconds(90, &[]), 1e-6 + 90.0 * (1.0 / 90e9));
-        assert_eq!(flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8), 100.0 / 2e14);
+        assert_eq!(
+            flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8),
+            100.0 / 2e14
+        );
         assert_eq!(flat.memory_seconds(3e12), 3.0);
         assert_eq!(flat.memory_bytes(), 17_179_869_184);
         assert!(!flat.overlaps_communication());
@@ -186,7 +189,8 @@ mod tests {
         assert!(v5e.overlaps_communication());
         assert_eq!(v5e.target().to_string(), "v5e:4x2");
         // 64 MiB over a line of 4: three steps of 16 MiB.
-        let gather = v5e.collective_seconds(CollectiveKind::AllGather, 1 << 24, 1 << 26, &v5e.group(&[AxisPart::whole(0, 4)]));
+        let gather =
+            v5e.collective_seconds(CollectiveKind::AllGather, 1 << 24, 1 << 26, &v5e.group(&[AxisPart::whole(0, 4)]));
         assert_eq!(gather, (1u64 << 26) as f64 / (45e9 * 4.0 / 3.0));
     }
 

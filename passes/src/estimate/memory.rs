@@ -18,8 +18,7 @@ pub(super) fn peak_bytes(program: &Program, function: Op, traffic: &Traffic) -> 
     let donated = |i: &usize| {
         ["jax.buffer_donor", "tf.aliasing_output"].iter().any(|n| func::arg_attr(program, function, *i, n).is_some())
     };
-    let kept: FxHashSet<Value> =
-        (0..arguments.len()).filter(|i| !donated(i)).map(|i| arguments[i]).collect();
+    let kept: FxHashSet<Value> = (0..arguments.len()).filter(|i| !donated(i)).map(|i| arguments[i]).collect();
     let start: f64 = arguments.iter().map(|&v| bytes_of(program, v)).sum();
     peak(program, block, start, arguments, &kept, traffic)
 }
@@ -73,9 +72,12 @@ fn peak(
         if let Some(stored) = literal {
             size = size.min(stored);
         }
-        let inside = program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)).map(|&inner| {
-            peak(program, inner, live, &[], kept, traffic)
-        });
+        let inside = program
+            .op(op)
+            .regions
+            .iter()
+            .flat_map(|&r| program.region_blocks(r))
+            .map(|&inner| peak(program, inner, live, &[], kept, traffic));
         top = inside.fold(top, f64::max);
         live += size - taken_over;
         top = top.max(live);

@@ -26,6 +26,6 @@ pub use placement::{AxisPart, Placement, PlacementError};
 pub use precision::Precision;
 pub use program::{Communication, Estimate, Event, estimate};
 pub use roofline::{Matmul, OpSeconds, Work};
-pub use trips::trip_count;
-pub(crate) use traffic::bytes_of;
 pub use target::{Flat, Slice, Target, TargetError, UNKNOWN_TRIP_COUNT};
+pub(crate) use traffic::bytes_of;
+pub use trips::trip_count;

@@ -160,7 +160,8 @@ impl Run<'_> {
     }
 
     fn collective(&mut self, view: OpRef<'_>, collective: Collective, clock: &mut Clock) {
-        let sum = |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
+        let sum =
+            |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
         let operand_bytes = sum(&mut view.operands().iter().copied());
         let result_bytes = sum(&mut view.results());
         let seconds = self.collective_seconds(&collective, operand_bytes, result_bytes);
@@ -194,13 +195,15 @@ impl Run<'_> {
             Kind::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
             Kind::CollectivePermute => {
                 let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
-                let mut pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+                let mut pairs: Vec<(u64, u64)> =
+                    collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
                 pairs.sort_unstable();
                 pairs.dedup();
                 return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
             }
         };
-        let mut devices: Vec<u64> = collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
+        let mut devices: Vec<u64> =
+            collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
         if replicas {
             devices.sort_unstable();
             devices.dedup();

@@ -30,8 +30,9 @@ impl Matmul {
     /// FLOPs an MXU of side `mxu_side` spends: the held operand's two dimensions pad to the side, the streamed operand's rows to 8
     /// (tpus.md:90,169). Either operand may be the held one; the cheaper choice is taken.
     pub fn padded_flops(&self, mxu_side: u64) -> u128 {
-        let streamed_by_held =
-            |streamed, held| product([2, self.batch, padded(streamed, 8), padded(self.contracting, mxu_side), padded(held, mxu_side)]);
+        let streamed_by_held = |streamed, held| {
+            product([2, self.batch, padded(streamed, 8), padded(self.contracting, mxu_side), padded(held, mxu_side)])
+        };
         streamed_by_held(self.rows, self.columns).min(streamed_by_held(self.columns, self.rows))
     }
 }

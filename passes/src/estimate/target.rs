@@ -79,7 +79,10 @@ impl Target {
             None => (text, None),
         };
         let Some(chip) = Chip::named(name) else {
-            return Err(TargetError { message: format!("unknown target `{}`", shortened(text)), help: accepted_targets() });
+            return Err(TargetError {
+                message: format!("unknown target `{}`", shortened(text)),
+                help: accepted_targets(),
+            });
         };
         match shape {
             Some(shape) => Slice::parse(chip, shape).map(Target::Slice),
@@ -189,7 +192,11 @@ fn example_shape(chip: &Chip) -> &'static str {
 }
 
 fn largest_slice(chip: &Chip) -> String {
-    if chip.torus_rank == 2 { format!("at most {}x{}", chip.pod[0], chip.pod[1]) } else { format!("at most {} chips", chip.pod_chips) }
+    if chip.torus_rank == 2 {
+        format!("at most {}x{}", chip.pod[0], chip.pod[1])
+    } else {
+        format!("at most {} chips", chip.pod_chips)
+    }
 }
 
 /// Keeps a message readable whatever was typed.
@@ -225,9 +232,13 @@ mod tests {
 
     #[test]
     fn errors_say_what_is_allowed() {
-        let check = |text: &str, expected: &str| assert_eq!(Target::parse(text).unwrap_err().to_string(), expected, "{text}");
-        let slice =
-            |shape: &str| format!("`{shape}` is not the shape of a v5e slice (2 dimensions of at least 1, as in `v5e:4x4`; at most 16x16)");
+        let check =
+            |text: &str, expected: &str| assert_eq!(Target::parse(text).unwrap_err().to_string(), expected, "{text}");
+        let slice = |shape: &str| {
+            format!(
+                "`{shape}` is not the shape of a v5e slice (2 dimensions of at least 1, as in `v5e:4x4`; at most 16x16)"
+            )
+        };
         for shape in ["4x4x4", "4", "0x4", "32x8", "", "4x", "-4x4", "+4x4", "4X4", "99999999999999999999999x2"] {
             check(&format!("v5e:{shape}"), &slice(shape));
         }

@@ -42,7 +42,9 @@ fn trips(start: i64, step: i64, limit: i64, direction: Comparison) -> Option<u64
         Comparison::Le if step > 0 => limit - start + 1,
         Comparison::Gt if step < 0 => start - limit,
         Comparison::Ge if step < 0 => start - limit + 1,
-        Comparison::Ne if step != 0 && (limit - start) % step == 0 && (limit - start) / step >= 0 => (limit - start).abs(),
+        Comparison::Ne if step != 0 && (limit - start) % step == 0 && (limit - start) / step >= 0 => {
+            (limit - start).abs()
+        }
         _ => return None,
     };
     let size = step.abs();

@@ -108,7 +108,8 @@ fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
 impl Grid {
     /// The mesh cut wherever an annotation cuts.
     fn of(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) -> Option<Self> {
-        let declared = func::declared_grid(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
+        let declared =
+            func::declared_grid(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
         let mut first: Option<(Span, &Tiles)> = None;
         let mut cuts: Vec<i64> = Vec::new();
         for annotation in annotations {
@@ -288,8 +289,7 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
     if matches!(target.as_deref(), Some(super::shard_map::ENTER | super::shard_map::LEAVE)) {
         return Err(format!("@{} outside of the pattern that makes a manual computation", target.unwrap_or_default()));
     }
-    let ranks: Vec<usize> =
-        program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
+    let ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
     let open = unspecified(program, op)?;
     let mut list = Vec::new();
     for (i, &rank) in ranks.iter().enumerate() {

@@ -20,7 +20,9 @@ const RESULT: &str = "xla.sdy.FuncResultSharding";
 pub(super) fn is_present(program: &Program) -> bool {
     let argument = |f: Op| {
         let count = func::signature(program, f).inputs.len().max(func::signature(program, f).results.len());
-        (0..count).any(|i| func::arg_attr(program, f, i, FRONTEND).is_some() || func::result_attr(program, f, i, FRONTEND).is_some())
+        (0..count).any(|i| {
+            func::arg_attr(program, f, i, FRONTEND).is_some() || func::result_attr(program, f, i, FRONTEND).is_some()
+        })
     };
     program.attr(program.module, FRONTEND).is_some()
         || program.top_level("func.func").any(argument)
@@ -96,7 +98,9 @@ fn read_function(program: &mut Program, function: Op, diagnostics: &mut Diagnost
         let dictionary = func::arg_attr(program, function, i, FRONTEND);
         let Some(text) = take(program, dictionary, SHARDING) else { continue };
         let span = program.value_span(argument);
-        let Some(sharding) = shardings(program, &text, span, diagnostics).and_then(|mut list| list.pop()) else { continue };
+        let Some(sharding) = shardings(program, &text, span, diagnostics).and_then(|mut list| list.pop()) else {
+            continue;
+        };
         func::remove_arg_attr(program, function, i, ANNOTATION);
         if func::arg_sharding(program, function, i).is_none() {
             let attr = program.intern_attr(AttrData::Sharding(sharding));
@@ -122,7 +126,12 @@ fn set_result(program: &mut Program, op: Op, sharding: &TensorSharding) {
 }
 
 /// The shardings in `text`, one or a list for several values.
-fn shardings(program: &mut Program, text: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<Vec<TensorSharding>> {
+fn shardings(
+    program: &mut Program,
+    text: &str,
+    span: Span,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<TensorSharding>> {
     let other = parsed(&format!("\"a.value\"() {{value = {text}}} : () -> ()"), text, span, diagnostics)?;
     let op = other.ops_under(other.body()).into_iter().next()?;
     let list = match other.attr(op, "value").map(|a| other.attr_data(a)) {

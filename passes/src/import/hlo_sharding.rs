@@ -83,7 +83,9 @@ fn one(text: &str) -> Result<HloSharding, String> {
     match inner {
         "replicated" => Ok(HloSharding::Replicated),
         "manual" => Ok(HloSharding::Manual),
-        _ => Err(format!("the sharding '{text}' has no counterpart: expected replicated, manual, maximal or devices=[…]")),
+        _ => Err(format!(
+            "the sharding '{text}' has no counterpart: expected replicated, manual, maximal or devices=[…]"
+        )),
     }
 }
 
@@ -123,14 +125,19 @@ fn tiled(text: &str) -> Result<Tiles, String> {
             None => (vec![Run { stride: 1, size: devices }], Some(list), &rest[end..]),
         }
     };
-    let mut dims = regroup(&runs, &tiles).ok_or_else(|| format!("tiles {tiles:?} cut the device order across its own dimensions"))?;
+    let mut dims = regroup(&runs, &tiles)
+        .ok_or_else(|| format!("tiles {tiles:?} cut the device order across its own dimensions"))?;
     let rest = rest.trim();
     let kinds: Vec<&str> = match rest {
         "" => Vec::new(),
         "last_tile_dim_replicate" => vec!["replicated"],
         _ => {
             let inner = rest.strip_prefix("last_tile_dims=").and_then(braced);
-            inner.ok_or_else(|| format!("expected last_tile_dims={{…}}, found '{rest}'"))?.split(',').map(str::trim).collect()
+            inner
+                .ok_or_else(|| format!("expected last_tile_dims={{…}}, found '{rest}'"))?
+                .split(',')
+                .map(str::trim)
+                .collect()
         }
     };
     let of_tensor = dims.len().checked_sub(kinds.len()).ok_or("more kinds of tiles than dimensions of them")?;
@@ -154,7 +161,11 @@ fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, St
         return Err(format!("dimensions {sizes:?} in the order {order:?} are no order of {devices} devices"));
     }
     let stride = |d: usize| sizes[d + 1..].iter().product();
-    Ok(order.iter().map(|&d| Run { stride: stride(d as usize), size: sizes[d as usize] }).filter(|r| r.size > 1).collect())
+    Ok(order
+        .iter()
+        .map(|&d| Run { stride: stride(d as usize), size: sizes[d as usize] })
+        .filter(|r| r.size > 1)
+        .collect())
 }
 
 /// A list of devices as runs, major first, if it is an iota with its dimensions in another order.
@@ -214,7 +225,8 @@ mod tests {
     use super::*;
 
     fn dims(text: &str) -> Vec<Vec<(i64, i64)>> {
-        let Ok([HloSharding::Tiled(tiles)]) = read(text).as_deref().map(|l| <[_; 1]>::try_from(l.to_vec()).unwrap()) else {
+        let Ok([HloSharding::Tiled(tiles)]) = read(text).as_deref().map(|l| <[_; 1]>::try_from(l.to_vec()).unwrap())
+        else {
             panic!("{text}: {:?}", read(text));
         };
         tiles.dims.iter().map(|runs| runs.iter().map(|r| (r.stride, r.size)).collect()).collect()
@@ -232,9 +244,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused() {
-        for text in ["devices=[2]<=[2]", "{devices=[2]<=[3]}", "{devices=[2]0,0}", "{unknown}", "{devices=[3]<=[2,2]}"] {
+        for text in ["devices=[2]<=[2]", "{devices=[2]<=[3]}", "{devices=[2]0,0}", "{unknown}", "{devices=[3]<=[2,2]}"]
+        {
             assert!(read(text).is_err(), "{text}");
         }
-        assert_eq!(read("{{replicated}, {maximal device=3}}"), Ok(vec![HloSharding::Replicated, HloSharding::Maximal(3)]));
+        assert_eq!(
+            read("{{replicated}, {maximal device=3}}"),
+            Ok(vec![HloSharding::Replicated, HloSharding::Maximal(3)])
+        );
     }
 }

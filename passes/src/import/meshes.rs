@@ -11,8 +11,11 @@ use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding, merge_
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
 pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
-    let meshes: Vec<(Op, String, Mesh)> =
-        crate::partition::mesh::meshes(program).into_iter().filter(|m| !m.2.axes.is_empty()).map(|(op, n, m)| (op, n.to_owned(), m.clone())).collect();
+    let meshes: Vec<(Op, String, Mesh)> = crate::partition::mesh::meshes(program)
+        .into_iter()
+        .filter(|m| !m.2.axes.is_empty())
+        .map(|(op, n, m)| (op, n.to_owned(), m.clone()))
+        .collect();
     if meshes.len() < 2 {
         return;
     }
@@ -21,14 +24,22 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
             && manual_axes(program).iter().all(|(axis, from)| whole_axes(*axis, from, target).is_some())
     };
     let Some(main) = meshes.iter().position(|m| fits(&m.2)) else {
-        let d = Diagnostic::error("mesh", program.op(meshes[1].0).span, "the meshes' axes cut the devices in unrelated ways")
-            .also(program.op(meshes[0].0).span, "the other mesh")
-            .note("give both meshes the same device order, and axes whose sizes divide each other's");
+        let d = Diagnostic::error(
+            "mesh",
+            program.op(meshes[1].0).span,
+            "the meshes' axes cut the devices in unrelated ways",
+        )
+        .also(program.op(meshes[0].0).span, "the other mesh")
+        .note("give both meshes the same device order, and axes whose sizes divide each other's");
         return diagnostics.push(d);
     };
     let names: Vec<Name> = meshes.iter().map(|m| program.name(&m.1)).collect();
     let target = meshes[main].2.clone();
-    let rewrite = Rewrite { target: &target, target_name: names[main], meshes: names.into_iter().zip(meshes.iter().map(|m| &m.2)).collect() };
+    let rewrite = Rewrite {
+        target: &target,
+        target_name: names[main],
+        meshes: names.into_iter().zip(meshes.iter().map(|m| &m.2)).collect(),
+    };
     for index in 0..program.op_count() {
         let op = Op::new(index);
         let mesh = mesh_of(program, op).cloned();
@@ -112,9 +123,13 @@ impl Rewrite<'_> {
     fn nested(&self, program: &mut Program, attr: Attr, data: AttrData, mesh: Option<&Mesh>) -> Attr {
         let new = match data {
             AttrData::Sharding(s) => AttrData::Sharding(self.sharding(&s)),
-            AttrData::ShardingPerValue(list) => AttrData::ShardingPerValue(list.iter().map(|s| self.sharding(s)).collect()),
+            AttrData::ShardingPerValue(list) => {
+                AttrData::ShardingPerValue(list.iter().map(|s| self.sharding(s)).collect())
+            }
             AttrData::Array(items) => AttrData::Array(items.iter().map(|&a| self.attr(program, a, mesh)).collect()),
-            AttrData::Dict(items) => AttrData::Dict(items.iter().map(|&(n, a)| (n, self.attr(program, a, mesh))).collect()),
+            AttrData::Dict(items) => {
+                AttrData::Dict(items.iter().map(|&(n, a)| (n, self.attr(program, a, mesh))).collect())
+            }
             _ => return attr,
         };
         program.intern_attr(new)

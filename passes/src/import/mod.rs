@@ -145,7 +145,9 @@ impl Import<'_> {
         if renaming.value(operand) == operand {
             return None;
         }
-        let known = [func::SHARDING, "out_shardings"].into_iter().find_map(|name| self.stated(maker, name).get(i as usize).cloned());
+        let known = [func::SHARDING, "out_shardings"]
+            .into_iter()
+            .find_map(|name| self.stated(maker, name).get(i as usize).cloned());
         let starts = matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..));
         let out = sharding::stated_sharding(view)?;
         known.or_else(|| starts.then(|| TensorSharding::replicated(out.mesh.clone(), out.rank())))
@@ -162,7 +164,12 @@ impl Import<'_> {
             };
             let (ty, span) = (self.program.value_type(value), self.program.op(op).span);
             let attr = self.program.intern_attr(AttrData::Sharding(sharding.clone()));
-            let made = Builder::new(self.program, ops, loc).op(&sharding::ShardingConstraint, &[value], &[ty], &[("sharding", attr)]);
+            let made = Builder::new(self.program, ops, loc).op(
+                &sharding::ShardingConstraint,
+                &[value],
+                &[ty],
+                &[("sharding", attr)],
+            );
             self.program.op_mut(made).span = span;
             read.push(self.program.result(made, 0));
         }

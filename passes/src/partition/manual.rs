@@ -12,7 +12,6 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding, digits};
 use dialect::signature::{self, Side, Signature};
 
-
 /// Wraps the partitioned `@main`.
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
@@ -27,14 +26,19 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     if func::num_replicas(program) > 1 {
         let message = "JAX's runtime takes partitions or replicas, not both";
         let d = Diagnostic::error("partition", program.op(main).span, message);
-        return diagnostics.push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
+        return diagnostics
+            .push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
     }
     let (ins, outs) = (signature.arguments, signature.results);
     let Some(block) = func::block(program, main) else { return };
     let arguments = program.block_args(block).to_vec();
     let Some(last) = program.terminator(block) else { return };
     if outs.iter().any(|s| s.sharding.as_ref().is_some_and(|s| !s.unreduced.is_empty())) {
-        let d = Diagnostic::error("partition", program.op(main).span, "an unreduced result can't leave a manual computation");
+        let d = Diagnostic::error(
+            "partition",
+            program.op(main).span,
+            "an unreduced result can't leave a manual computation",
+        );
         return diagnostics.push(d.note("reduce it before it is returned"));
     }
     let fine = refine(program, &mesh, ins.iter().chain(&outs));
@@ -61,7 +65,8 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let attrs = manual_attrs(program, &ins, &outs, &mesh, &fine, name);
     let attrs: Vec<(Name, _)> = attrs.into_iter().map(|(n, a)| (program.name(n), a)).collect();
     let mut b = Builder::new(program, &mut ops, loc);
-    let op = b.raw(&sharding::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
+    let op =
+        b.raw(&sharding::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
     let mut results = Vec::new();
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);

@@ -256,7 +256,8 @@ impl Partition<'_> {
         for &region in &regions {
             for &block in self.program.region_blocks(region) {
                 let read = |o: Op| self.program.op(o).operands.clone();
-                self.program.walk(block, &mut |o| captured.extend(read(o).iter().filter(|v| self.values.contains_key(v))));
+                self.program
+                    .walk(block, &mut |o| captured.extend(read(o).iter().filter(|v| self.values.contains_key(v))));
             }
         }
         if captured.is_empty() {
@@ -264,7 +265,11 @@ impl Partition<'_> {
         }
         if captured.iter().any(|v| self.program.value_type(*v) != self.program.value_type(self.values[v])) {
             let name = self.program.op_name(op).to_owned();
-            let d = Diagnostic::error("partition", self.program.op(op).span, format!("a region of '{name}' reads a value that is cut"));
+            let d = Diagnostic::error(
+                "partition",
+                self.program.op(op).span,
+                format!("a region of '{name}' reads a value that is cut"),
+            );
             self.diagnostics.push(d.note("constrain the value to be whole on every device, or pass it as an operand"));
             return false;
         }
@@ -297,7 +302,8 @@ impl Partition<'_> {
         let mut lowering =
             Lowering { mesh: self.mesh, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
         if let Some(dim) = lowering.misaligned(reshard) {
-            let message = format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
+            let message =
+                format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
             let d = Diagnostic::error("partition", self.program.op(op).span, message)
                 .note("pad the dimension to a multiple of the axes' sizes, or cut it by one axis");
             return self.diagnostics.push(d);

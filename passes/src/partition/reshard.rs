@@ -6,7 +6,9 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::{build, build_collective, build_shape};
-use dialect::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, groups, identity, permutation};
+use dialect::sharding::{
+    AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, groups, identity, permutation,
+};
 use smallvec::SmallVec;
 
 use super::position::Positions;
@@ -42,7 +44,9 @@ impl Lowering<'_> {
                 build_collective::collective_permute(b, value, &pairs, channel)
             }
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),
-            Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => self.joint_reduce_scatter(b, axes, *kind, value),
+            Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => {
+                self.joint_reduce_scatter(b, axes, *kind, value)
+            }
             Reshard::ReduceScatter(axes, kind) => self.reduce_scatter(b, value, axes, *kind),
             Reshard::ReplicatedToUnreduced(axes, kind) => {
                 let at = self.positions.coordinate(b, self.mesh, axes);
@@ -163,7 +167,13 @@ impl Lowering<'_> {
         build_collective::all_reduce(b, value, dialect::sharding::reduction_op(kind), &groups(self.mesh, axes), channel)
     }
 
-    fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[Vec<AxisRef>], kind: ReductionKind) -> Value {
+    fn reduce_scatter(
+        &mut self,
+        b: &mut Builder<'_>,
+        value: Value,
+        axes: &[Vec<AxisRef>],
+        kind: ReductionKind,
+    ) -> Value {
         let shape = b.tensor(value).shape.clone();
         let even = axes.iter().enumerate().all(|(d, a)| shape[d] % axes_size(a, self.mesh).max(1) == 0);
         if !even {

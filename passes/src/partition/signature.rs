@@ -43,9 +43,8 @@ pub(super) fn finish(
     program.set_region_blocks(region, &[block]);
     let inputs: Vec<Ty> = program.block_args(block).iter().map(|&v| program.value_type(v)).collect();
     let last = program.terminator(block);
-    let results: Vec<Ty> = last.map_or_else(Vec::new, |op| {
-        program.op(op).operands.clone().iter().map(|&v| program.value_type(v)).collect()
-    });
+    let results: Vec<Ty> = last
+        .map_or_else(Vec::new, |op| program.op(op).operands.clone().iter().map(|&v| program.value_type(v)).collect());
     func::set_signature(program, main, &inputs, &results);
     let body = program.body();
     let kept = led_to(program, &[main]);

@@ -24,7 +24,9 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
             let (name, axis) = (program.op_name(op), program.name_text(axis));
             let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
             let d = Diagnostic::error("partition", view.span(), message);
-            return Err(d.note("put it in a manual computation (shard_map) of the axis; without a channel it is between replicas"));
+            return Err(d.note(
+                "put it in a manual computation (shard_map) of the axis; without a channel it is between replicas",
+            ));
         }
     }
     Ok(())

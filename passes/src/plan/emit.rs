@@ -7,7 +7,9 @@
 use std::rc::Rc;
 
 use dialect::ir::build::Builder;
-use dialect::ir::{AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource};
+use dialect::ir::{
+    AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource,
+};
 use dialect::op::Control;
 use dialect::ops::{func, sharding};
 use dialect::sharding::{AxisList, ReductionKind};
@@ -316,7 +318,8 @@ fn printable(program: &Program, value: Value) -> String {
         return name;
     }
     let span = program.value_span(value);
-    let text = program.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).filter(|t| !t.is_empty());
+    let text =
+        program.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).filter(|t| !t.is_empty());
     match (text, program.value_source(value)) {
         (Some(text), _) => text.to_owned(),
         (None, ValueSource::Result(op, _)) => program.op_name(op).to_owned(),

@@ -181,7 +181,9 @@ impl Reader<'_, '_> {
             return 0.0;
         }
         let view = self.program.view(op);
-        let element = |i: usize| view.operand_tensor(i).or(view.operand_tensor(0)).map_or("f32", |t| t.element.text().unwrap_or("f32"));
+        let element = |i: usize| {
+            view.operand_tensor(i).or(view.operand_tensor(0)).map_or("f32", |t| t.element.text().unwrap_or("f32"))
+        };
         flops / self.machine.peak_flops(Precision::of_product(element(0), element(1)))
     }
 

@@ -19,7 +19,13 @@ use super::strategy::{OpModel, Strategy};
 type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 
 /// The greedy choice for a whole graph.
-pub(super) fn greedy(graph: &Graph, space: &mut Space<'_>, models: &Models, placer: &mut Placer, rates: Rates) -> Choice {
+pub(super) fn greedy(
+    graph: &Graph,
+    space: &mut Space<'_>,
+    models: &Models,
+    placer: &mut Placer,
+    rates: Rates,
+) -> Choice {
     // The distributions each value exists in so far.
     let mut have: Vec<SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()];
     let mut known: FxHashMap<Situation, Way> = FxHashMap::default();

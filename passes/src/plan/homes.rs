@@ -59,7 +59,10 @@ impl Homes {
             for (value, s) in view.results().zip(list) {
                 self.table[value.index()] = between(program, grid, s, value);
             }
-            let mut devices = list.iter().filter(|s| is_on_one_device(program, s)).filter_map(|s| sharding::resolve(program, &s.mesh));
+            let mut devices = list
+                .iter()
+                .filter(|s| is_on_one_device(program, s))
+                .filter_map(|s| sharding::resolve(program, &s.mesh));
             let first = devices.next();
             if devices.any(|other| Some(other) != first) {
                 let message = format!("the results of '{}' are on different single devices", view.name());

@@ -118,7 +118,8 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
             Inst::Index(..) => Form::constant(false),
             Inst::Op { op, args, ty } => {
                 let types: SmallVec<[ElementType; 3]> = args.iter().map(|&a| body.arg_type(a)).collect();
-                let args: SmallVec<[&Form; 3]> = args.iter().map(|&a| form_of(a, inputs, accumulators, &insts)).collect();
+                let args: SmallVec<[&Form; 3]> =
+                    args.iter().map(|&a| form_of(a, inputs, accumulators, &insts)).collect();
                 apply(*op, &args, &types, *ty)
             }
         };
@@ -127,8 +128,11 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
     let results: Vec<&Form> = body.results.iter().map(|&r| form_of(r, inputs, accumulators, &insts)).collect();
     let Some(first) = results.first() else { return Vec::new() };
     // A set's operands must be of a type that is summed, and every result linear in it.
-    let summed = |i: usize| op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex());
-    let fits = |&set: &u32| (0..32).filter(|i| set & (1 << i) != 0).all(summed) && results.iter().all(|r| r.within(set));
+    let summed = |i: usize| {
+        op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex())
+    };
+    let fits =
+        |&set: &u32| (0..32).filter(|i| set & (1 << i) != 0).all(summed) && results.iter().all(|r| r.within(set));
     // An accumulator that grows by more than a sum is no sum.
     let grows = accumulators.is_empty() || body.results.iter().all(|&r| matches!(r, Arg::Inst(_)));
     if !grows {
@@ -150,11 +154,9 @@ fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -
     match (op, args) {
         (ScalarOp::Add | ScalarOp::Sub, [a, b]) => both(a, b),
         (ScalarOp::Mul, [a, b]) => times(a, b),
-        (ScalarOp::Div, [a, b]) if ty.is_float() || ty.is_complex() => Form {
-            linear: a.linear.iter().copied().filter(|s| s & b.depends == 0).collect(),
-            depends,
-            zero: a.zero,
-        },
+        (ScalarOp::Div, [a, b]) if ty.is_float() || ty.is_complex() => {
+            Form { linear: a.linear.iter().copied().filter(|s| s & b.depends == 0).collect(), depends, zero: a.zero }
+        }
         (ScalarOp::Neg | ScalarOp::Real | ScalarOp::Imag, [a]) => (*a).clone(),
         (ScalarOp::Complex, [a, b]) => both(a, b),
         (ScalarOp::Select, [p, a, b]) => {
@@ -189,7 +191,11 @@ mod tests {
 
     fn sets(text: &str) -> Vec<u32> {
         let mut diagnostics = Diagnostics::default();
-        let text = format!("func.func @main({}) -> tensor<f32> {{ {} }}", text.split_once(" : ").unwrap().0, text.split_once(" : ").unwrap().1);
+        let text = format!(
+            "func.func @main({}) -> tensor<f32> {{ {} }}",
+            text.split_once(" : ").unwrap().0,
+            text.split_once(" : ").unwrap().1
+        );
         let program = dialect::parse(&text, &mut diagnostics);
         assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
         let (_, block) = program.functions()[0];
@@ -203,15 +209,28 @@ mod tests {
     fn sums_are_linear_together_products_alone() {
         let two = "%a: tensor<f32>, %b: tensor<f32> : ";
         assert_eq!(sets(&format!("{two} %r = stablehlo.add %a, %b : tensor<f32> return %r : tensor<f32>")), [0b11]);
-        assert_eq!(sets(&format!("{two} %r = stablehlo.multiply %a, %b : tensor<f32> return %r : tensor<f32>")), [1, 2]);
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.multiply %a, %b : tensor<f32> return %r : tensor<f32>")),
+            [1, 2]
+        );
         assert_eq!(sets(&format!("{two} %r = stablehlo.divide %a, %b : tensor<f32> return %r : tensor<f32>")), [1]);
-        assert_eq!(sets(&format!("{two} %r = stablehlo.maximum %a, %b : tensor<f32> return %r : tensor<f32>")), [0u32; 0]);
-        assert_eq!(sets(&format!("{two} %r = stablehlo.multiply %a, %a : tensor<f32> return %r : tensor<f32>")), [1, 2]);
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.maximum %a, %b : tensor<f32> return %r : tensor<f32>")),
+            [0u32; 0]
+        );
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.multiply %a, %a : tensor<f32> return %r : tensor<f32>")),
+            [1, 2]
+        );
     }
 
     #[test]
     fn only_widening_conversions_are() {
-        let from = |t: &str| sets(&format!("%a: tensor<{t}> :  %r = stablehlo.convert %a : (tensor<{t}>) -> tensor<f32> return %r : tensor<f32>"));
+        let from = |t: &str| {
+            sets(&format!(
+                "%a: tensor<{t}> :  %r = stablehlo.convert %a : (tensor<{t}>) -> tensor<f32> return %r : tensor<f32>"
+            ))
+        };
         assert_eq!(from("bf16"), [1]);
         assert_eq!(from("f64"), [0u32; 0]);
         assert_eq!(from("i32"), [0u32; 0]);

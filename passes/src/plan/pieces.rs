@@ -37,14 +37,23 @@ fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Parts)> {
         return None;
     }
     let rule = view.def().sharding_rule(view)?;
-    let reduced = |d: &usize| rule.operands[0][*d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
+    let reduced =
+        |d: &usize| rule.operands[0][*d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
     let home = homes.get(program, *view.operands().first()?);
-    let mut cut = (0..home.dims.len()).filter(|d| !home.dims[*d].is_empty() && d < &rule.operands[0].len()).filter(reduced);
+    let mut cut =
+        (0..home.dims.len()).filter(|d| !home.dims[*d].is_empty() && d < &rule.operands[0].len()).filter(reduced);
     let dim = cut.next()?;
     cut.next().is_none().then(|| (dim, home.dims[dim].clone()))
 }
 
-fn split_op(program: &mut Program, homes: &mut Homes, op: Op, dim: usize, axes: &Parts, ops: &mut Vec<Op>) -> Option<Vec<Value>> {
+fn split_op(
+    program: &mut Program,
+    homes: &mut Homes,
+    op: Op,
+    dim: usize,
+    axes: &Parts,
+    ops: &mut Vec<Op>,
+) -> Option<Vec<Value>> {
     let (def, loc) = (program.op(op).def, program.op(op).loc);
     let operands = program.op(op).operands.clone();
     let places: Vec<Distribution> = program.results(op).map(|v| homes.get(program, v)).collect();

@@ -138,7 +138,8 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
         }
         ([], [_, ..]) => {
             let pending = minus(&from.unreduced, &to.unreduced);
-            let whole = part_set(arriving.iter().map(|a| a.1)) == pending && minus(&to.unreduced, &from.unreduced).is_empty();
+            let whole =
+                part_set(arriving.iter().map(|a| a.1)) == pending && minus(&to.unreduced, &from.unreduced).is_empty();
             whole.then_some(StepKind::ReduceScatter(scattered))?
         }
         _ => return None,
@@ -398,7 +399,8 @@ impl Atoms {
                 }
             }
         }
-        let distinct = |key: fn(&Move) -> usize| (1..moves.len()).all(|i| moves[..i].iter().all(|m| key(m) != key(&moves[i])));
+        let distinct =
+            |key: fn(&Move) -> usize| (1..moves.len()).all(|i| moves[..i].iter().all(|m| key(m) != key(&moves[i])));
         if distinct(|m| m.from) && distinct(|m| m.to) {
             moves.sort_by_key(|m| m.from);
         }
@@ -409,9 +411,11 @@ impl Atoms {
     fn follows(&self, before: &State, m: &Move, a: u8) -> bool {
         let Some(last) = m.parts.last() else { return false };
         before.dims.iter().any(|l| {
-            l.windows(2).any(|w| w[1] == a && {
-                let p = self.parts[w[0] as usize];
-                p.axis == last.axis && p.end() == last.end()
+            l.windows(2).any(|w| {
+                w[1] == a && {
+                    let p = self.parts[w[0] as usize];
+                    p.axis == last.axis && p.end() == last.end()
+                }
             })
         })
     }

@@ -132,7 +132,9 @@ impl Pieces {
     /// After one step.
     pub(crate) fn step(&self, grid: &Grid, step: &Step) -> Result<Self, String> {
         let axes: Parts = match &step.kind {
-            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => Parts::new(),
+            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => {
+                Parts::new()
+            }
             kind => kind.axes(&self.at, &step.to),
         };
         if let Some(to) = step.kind.apply(&self.at)

@@ -70,7 +70,9 @@ impl OpModel {
                 && distribution.kind != ReductionKind::Sum
                 && self.reduction == Some(distribution.kind)
             {
-                for factor in (0..self.rule.factors.len()).filter(|&f| self.rule.factors[f].kind == FactorKind::Reduction) {
+                for factor in
+                    (0..self.rule.factors.len()).filter(|&f| self.rule.factors[f].kind == FactorKind::Reduction)
+                {
                     if self.divisible(factor) {
                         extend(&mut strategy.factors, factor, &distribution.unreduced);
                     }
@@ -104,13 +106,20 @@ impl OpModel {
             axes.truncate(first.unwrap_or(axes.len()));
         }
         self.legalize(&mut next);
-        let place = |f: &SmallVec<[u32; 1]>| merge_parts(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
+        let place =
+            |f: &SmallVec<[u32; 1]>| merge_parts(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
         (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
     }
 
     /// `strategy`, which must not use `axis`, with `axis` cutting factor `factor` besides; axes of one factor stand in the
     /// order of `rank`, parts of one axis in their own. `None` when the factor can't be cut so.
-    pub fn cutting(&self, strategy: &Strategy, axis: Part, factor: usize, rank: &dyn Fn(Part) -> usize) -> Option<Strategy> {
+    pub fn cutting(
+        &self,
+        strategy: &Strategy,
+        axis: Part,
+        factor: usize,
+        rank: &dyn Fn(Part) -> usize,
+    ) -> Option<Strategy> {
         if !self.divisible(factor) {
             return None;
         }
@@ -179,7 +188,8 @@ impl OpModel {
             for factors in self.rule.tensors().flatten().filter(|f| f.len() > 1) {
                 let mut open = true;
                 for &f in factors {
-                    let (size, axes) = (self.rule.factors[f as usize].size.max(1) as u64, &mut strategy.factors[f as usize]);
+                    let (size, axes) =
+                        (self.rule.factors[f as usize].size.max(1) as u64, &mut strategy.factors[f as usize]);
                     while !axes.is_empty() && (!open || !size.is_multiple_of(size_of(axes))) {
                         axes.pop();
                         changed = true;
@@ -339,7 +349,12 @@ mod tests {
         let mut rule = ShardingRule::new(&[2, 0], &[1]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::Reduction, &[(0, 1)], &[]);
-        let model = OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: [1].into_iter().collect(), linear: Vec::new() };
+        let model = OpModel {
+            rule,
+            reduction: Some(ReductionKind::Sum),
+            accumulated: [1].into_iter().collect(),
+            linear: Vec::new(),
+        };
         let strategy = model.keeping([(0, &dist(&g, "x|y"))]);
         let places = model.assignment(&strategy);
         assert_eq!(places.operands[1], Distribution::replicated(0).with_unreduced(&[g.whole(1)], ReductionKind::Sum));

@@ -135,7 +135,8 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
         return None;
     }
     let element = view.operand_tensor(0)?.element;
-    let same = |v: Value| program.tensor_type(v).is_some_and(|t| t.element == element && t.shape.iter().all(|&d| d > 0));
+    let same =
+        |v: Value| program.tensor_type(v).is_some_and(|t| t.element == element && t.shape.iter().all(|&d| d > 0));
     if !view.operands().iter().copied().chain(view.results()).all(same) {
         return None;
     }
@@ -239,8 +240,13 @@ fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>)
     let results: Vec<Value> = members.iter().flat_map(|&m| program.results(m)).collect();
     let mut types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
     // A location for each operand, and the causes in the same order.
-    let mut locs: Vec<Loc> = members.iter().flat_map(|&m| vec![program.op(m).loc; program.op(m).operands.len()]).collect();
-    let loc = if locs.windows(2).all(|w| w[0] == w[1]) { locs.remove(0) } else { program.intern_loc(LocData::Fused(None, locs)) };
+    let mut locs: Vec<Loc> =
+        members.iter().flat_map(|&m| vec![program.op(m).loc; program.op(m).operands.len()]).collect();
+    let loc = if locs.windows(2).all(|w| w[0] == w[1]) {
+        locs.remove(0)
+    } else {
+        program.intern_loc(LocData::Fused(None, locs))
+    };
     let causes: Vec<Attr> = members.iter().filter_map(|&m| program.attr(m, CAUSE)).collect();
     let mut attrs = first.attrs.to_vec();
     attrs.retain(|a| program.name_text(a.0) != CAUSE);

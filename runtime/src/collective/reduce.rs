@@ -229,9 +229,8 @@ mod tests {
 
     #[test]
     fn two_operands_combine_as_the_operation_says() {
-        let ops = [
-            ScalarOp::Add, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min, ScalarOp::And, ScalarOp::Or, ScalarOp::Xor,
-        ];
+        let ops =
+            [ScalarOp::Add, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min, ScalarOp::And, ScalarOp::Or, ScalarOp::Xor];
         let mut count = 0;
         for &element in ElementType::ALL {
             for op in ops {
@@ -245,7 +244,8 @@ mod tests {
                     let value = |d: usize| Scalar::decode(element, &operands[d][at * width..(at + 1) * width]);
                     let mut want = Vec::new();
                     op.apply(element, element, &[value(0), value(1)]).encode(element, &mut want);
-                    let is_nan = |bytes: &[u8]| matches!(Scalar::decode(element, bytes), Scalar::Float(v) if v.is_nan());
+                    let is_nan =
+                        |bytes: &[u8]| matches!(Scalar::decode(element, bytes), Scalar::Float(v) if v.is_nan());
                     let is_same = got == want || (is_nan(got) && is_nan(&want));
                     assert!(is_same, "{op:?} {element:?} {:?} {:?}: {got:?} {want:?}", value(0), value(1));
                 }

@@ -98,7 +98,8 @@ impl Shared {
             let mut devices = lock(&self.devices);
             devices.waiting += 1;
             let gone = devices.left.iter().filter(|l| **l).count();
-            let absent = group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
+            let absent =
+                group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
             match absent {
                 Some((_, &m)) => {
                     Some(format!("device {} ended before it took part in {}", devices.ids[m], self.sites[site].0))
@@ -162,7 +163,8 @@ impl Transport for Shared {
     ) -> Result<(), String> {
         let at = site;
         let group = &self.sites[site].1[group];
-        let position = group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
+        let position =
+            group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
         let mut meeting = lock(&group.meeting);
         if self.failed.load(Ordering::SeqCst) {
             drop(meeting);

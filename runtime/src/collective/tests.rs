@@ -21,7 +21,12 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     Literal::from_scalars(element, shape, (0..n).map(at))
 }
 
-fn run(transport: &dyn Transport, plan: &Plan, inputs: &[Literal], result_bytes: usize) -> Vec<Result<Vec<u8>, String>> {
+fn run(
+    transport: &dyn Transport,
+    plan: &Plan,
+    inputs: &[Literal],
+    result_bytes: usize,
+) -> Vec<Result<Vec<u8>, String>> {
     std::thread::scope(|s| {
         let start = |(d, input): (usize, &Literal)| {
             let bytes = input.dense_bytes().into_owned();
@@ -40,7 +45,14 @@ fn run(transport: &dyn Transport, plan: &Plan, inputs: &[Literal], result_bytes:
     })
 }
 
-fn check(kind: CollectiveKind, element: ElementType, shape: &[i64], groups: &[&[i64]], dims: (usize, usize), expect: impl Fn(&[Literal], usize) -> Literal) {
+fn check(
+    kind: CollectiveKind,
+    element: ElementType,
+    shape: &[i64],
+    groups: &[&[i64]],
+    dims: (usize, usize),
+    expect: impl Fn(&[Literal], usize) -> Literal,
+) {
     let devices = 1 + groups.iter().flat_map(|g| g.iter()).max().copied().unwrap_or(0) as usize;
     let collective = Collective {
         kind,
@@ -51,14 +63,14 @@ fn check(kind: CollectiveKind, element: ElementType, shape: &[i64], groups: &[&[
     };
     let plan = Plan::new(&collective, element, shape, devices);
     let inputs: Vec<Literal> = (0..devices).map(|d| value(d, shape, element)).collect();
-    let expected: Vec<Vec<u8>> = groups
-        .iter()
-        .flat_map(|g| g.iter().enumerate().map(|(i, &d)| (d, i, *g)))
-        .fold(vec![Vec::new(); devices], |mut all, (d, i, g)| {
+    let expected: Vec<Vec<u8>> = groups.iter().flat_map(|g| g.iter().enumerate().map(|(i, &d)| (d, i, *g))).fold(
+        vec![Vec::new(); devices],
+        |mut all, (d, i, g)| {
             let members: Vec<Literal> = g.iter().map(|&m| inputs[m as usize].clone()).collect();
             all[d as usize] = expect(&members, i).dense_bytes().into_owned();
             all
-        });
+        },
+    );
     let shared = Shared::new(devices, &[plan.site()]);
     let channels = Channels::new(devices, &[plan.site()]);
     for transport in [&shared as &dyn Transport, &channels] {
@@ -85,7 +97,9 @@ fn all_kinds_over_both_transports() {
             check(CollectiveKind::AllGather, element, &[2, 3, 4], &groups, (dim, dim), |all, _| {
                 Literal::concatenate(&all.iter().collect::<Vec<_>>(), dim)
             });
-            check(CollectiveKind::ReduceScatter, element, &[6, 3, 9], &groups, (dim, dim), |all, i| sum(all).split(dim, 3)[i].clone());
+            check(CollectiveKind::ReduceScatter, element, &[6, 3, 9], &groups, (dim, dim), |all, i| {
+                sum(all).split(dim, 3)[i].clone()
+            });
             for concat in 0..3 {
                 check(CollectiveKind::AllToAll, element, &[6, 3, 9], &groups, (dim, concat), |all, i| {
                     let pieces: Vec<Literal> = all.iter().map(|a| a.split(dim, 3)[i].clone()).collect();

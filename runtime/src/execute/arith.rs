@@ -31,7 +31,9 @@ pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     match op {
         // These give one of their operands, perhaps with another sign.
         Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast => false,
-        Convert => ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float()),
+        Convert => {
+            ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float())
+        }
         _ => ty.is_float(),
     }
 }
@@ -46,7 +48,11 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
         Scalar::Int(v) => v.to_string(),
         Scalar::Complex(..) => "0".to_owned(),
     };
-    if ty == ElementType::I1 { emit(&format!("arith.constant {text}")) } else { emit(&format!("arith.constant {text} : {reg}")) }
+    if ty == ElementType::I1 {
+        emit(&format!("arith.constant {text}"))
+    } else {
+        emit(&format!("arith.constant {text} : {reg}"))
+    }
 }
 
 /// `op` of `args`; operands have type `from` (after select's predicate), the result `to`.
@@ -267,7 +273,9 @@ fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> Strin
             match x.cmp(&y) {
                 std::cmp::Ordering::Equal => a.to_owned(),
                 std::cmp::Ordering::Greater => emit(&format!("arith.trunci {a} : {f} to {t}")),
-                std::cmp::Ordering::Less if class == ElementClass::Signed => emit(&format!("arith.extsi {a} : {f} to {t}")),
+                std::cmp::Ordering::Less if class == ElementClass::Signed => {
+                    emit(&format!("arith.extsi {a} : {f} to {t}"))
+                }
                 std::cmp::Ordering::Less => emit(&format!("arith.extui {a} : {f} to {t}")),
             }
         }
@@ -286,7 +294,11 @@ fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
     let signed = to.class() == ElementClass::Signed;
     let bits = to.bits();
     let t = register(to);
-    let (low, high) = if signed { (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1)) } else { (0.0, 2f64.powi(bits as i32)) };
+    let (low, high) = if signed {
+        (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1))
+    } else {
+        (0.0, 2f64.powi(bits as i32))
+    };
     let element = if f == "f64" { ElementType::F64 } else { ElementType::F32 };
     let (lo, hi) = (constant(Scalar::Float(low), element, emit), constant(Scalar::Float(high), element, emit));
     let below = emit(&format!("arith.cmpf olt, {a}, {lo} : {f}"));
@@ -297,7 +309,8 @@ fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
     let zero = constant(Scalar::Float(0.0), element, emit);
     let safe = emit(&format!("arith.select {bad}, {zero}, {a} : {f}"));
     let v = emit(&format!("arith.{} {safe} : {f} to {t}", if signed { "fptosi" } else { "fptoui" }));
-    let (least, most) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    let (least, most) =
+        if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
     let least = constant(Scalar::Int(least), to, emit);
     // The largest unsigned number is written as all ones.
     let most = if signed { constant(Scalar::Int(most), to, emit) } else { emit(&format!("arith.constant -1 : {t}")) };

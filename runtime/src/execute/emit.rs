@@ -47,7 +47,15 @@ fn is_narrow(element: ElementType) -> bool {
 /// Appends function `name` computing `kernel`: pointers to the buffers, then to the results.
 pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
     let kernel = &collapse(kernel);
-    let mut e = Emitter { kernel, out: String::new(), next: 0, indent: 1, loops: Vec::new(), values: vec![None; kernel.nodes.len()], outer: Vec::new() };
+    let mut e = Emitter {
+        kernel,
+        out: String::new(),
+        next: 0,
+        indent: 1,
+        loops: Vec::new(),
+        values: vec![None; kernel.nodes.len()],
+        outer: Vec::new(),
+    };
     let count: i64 = kernel.loops[..kernel.parallel].iter().product();
     let mut params: Vec<String> = Vec::new();
     for (i, (_, element, shape)) in kernel.buffers.iter().enumerate() {

@@ -25,12 +25,21 @@ pub(super) struct Fusion {
 
 /// Which ops of `block` may be folded, and the kernels of the others. `native` says whether a nest can be compiled;
 /// `stored` are values that must be in memory (results, values read inside regions).
-pub(super) fn fuse(program: &Program, block: Block, stored: &dyn Fn(Value) -> bool, native: &dyn Fn(Op, &Nest) -> bool) -> Fusion {
+pub(super) fn fuse(
+    program: &Program,
+    block: Block,
+    stored: &dyn Fn(Value) -> bool,
+    native: &dyn Fn(Op, &Nest) -> bool,
+) -> Fusion {
     let ops = program.block_ops(block);
     let mut nests: FxHashMap<Op, Nest> = FxHashMap::default();
     for &op in ops {
         let view = program.view(op);
-        if view.def().flops(view) > 0.0 && view.def().reduction(view).is_some() && !view.def().elementwise() && is_matmul(program, op) {
+        if view.def().flops(view) > 0.0
+            && view.def().reduction(view).is_some()
+            && !view.def().elementwise()
+            && is_matmul(program, op)
+        {
             continue;
         }
         if let Kernel::Nest(nest) = view.def().kernel(view)
@@ -47,7 +56,13 @@ pub(super) fn fuse(program: &Program, block: Block, stored: &dyn Fn(Value) -> bo
             readers.entry(v).or_default().push((op, foldable));
         }
     }
-    let mut fusion = Planner { program, nests: &nests, readers: &readers, roots: FxHashMap::default(), weights: FxHashMap::default() };
+    let mut fusion = Planner {
+        program,
+        nests: &nests,
+        readers: &readers,
+        roots: FxHashMap::default(),
+        weights: FxHashMap::default(),
+    };
     let mut folded = FxHashSet::default();
     for &op in ops.iter().rev() {
         let Some(nest) = nests.get(&op) else { continue };
@@ -125,7 +140,8 @@ impl Planner<'_> {
         }
         let own = 1 + nest.body.insts.len() as u64 + nest.inputs.len() as u64;
         // Every reader's expression holds this one once more for each time it reads it.
-        let weight = readers.iter().map(|(r, _)| self.weights.get(r).copied().unwrap_or(1)).sum::<u64>().saturating_mul(own);
+        let weight =
+            readers.iter().map(|(r, _)| self.weights.get(r).copied().unwrap_or(1)).sum::<u64>().saturating_mul(own);
         let roots = self.reader_roots(op);
         let elements: i64 = nest.loops.iter().product();
         let runs = |root: &Op| self.nests.get(root).map_or(i64::MAX, |n| n.loops.iter().product::<i64>());
@@ -163,7 +179,13 @@ fn has_load(index: &[Index]) -> bool {
 }
 
 /// The kernel of one op that stores, with everything folded into it.
-pub(super) fn build(program: &Program, op: Op, nest: &Nest, nests: &FxHashMap<Op, Nest>, folded: &FxHashSet<Op>) -> Fused {
+pub(super) fn build(
+    program: &Program,
+    op: Op,
+    nest: &Nest,
+    nests: &FxHashMap<Op, Nest>,
+    folded: &FxHashSet<Op>,
+) -> Fused {
     let mut fused = Fused::default();
     (fused.loops, fused.parallel) = (nest.loops.clone(), nest.parallel);
     let mut builder = Builder { program, nests, folded, fused: &mut fused };
@@ -259,7 +281,8 @@ impl Builder<'_> {
             return self.fused.node(NodeData::Const(dialect::scalar::Scalar::Int(0)), dialect::ir::ElementType::I32);
         };
         let buffer = self.fused.buffer(value, ty.element, &ty.shape);
-        let load = NodeData::Load { buffer, index: SmallVec::from(index.to_vec()), guards: guards.to_vec(), outside: None };
+        let load =
+            NodeData::Load { buffer, index: SmallVec::from(index.to_vec()), guards: guards.to_vec(), outside: None };
         self.fused.node(load, ty.element)
     }
 
@@ -277,10 +300,10 @@ impl Builder<'_> {
             Index::Load { operand, index } => {
                 let index = index.iter().map(|i| self.place(op, i, loops)).collect();
                 let value = self.program.op(op).operands[*operand];
-                let (element, shape) = self.program.tensor_type(value).map_or_else(
-                    || (dialect::ir::ElementType::I32, SmallVec::new()),
-                    |t| (t.element, t.shape.clone()),
-                );
+                let (element, shape) = self
+                    .program
+                    .tensor_type(value)
+                    .map_or_else(|| (dialect::ir::ElementType::I32, SmallVec::new()), |t| (t.element, t.shape.clone()));
                 Index::Load { operand: self.fused.buffer(value, element, &shape), index }
             }
         }

@@ -94,7 +94,8 @@ impl Lowering<'_> {
 
     /// The slot of a value defined now.
     fn slot(&mut self, value: Value) -> Result<Slot, Diagnostic> {
-        let Some(t) = self.program.tensor_type(value).filter(|t| t.is_static() && t.element.bytes() > 0).cloned() else {
+        let Some(t) = self.program.tensor_type(value).filter(|t| t.is_static() && t.element.bytes() > 0).cloned()
+        else {
             let span = self.program.value_span(value);
             let ty = self.program.type_text(self.program.value_type(value));
             return Err(Diagnostic::error("run", span, format!("values of type {ty} can't be run natively"))
@@ -217,7 +218,9 @@ impl Lowering<'_> {
             results.push(self.slot(v)?);
         }
         let step = match def.kernel(view) {
-            Kernel::External(kind @ (External::PartitionId | External::ReplicaId)) => Step::DeviceId { kind, out: results[0] },
+            Kernel::External(kind @ (External::PartitionId | External::ReplicaId)) => {
+                Step::DeviceId { kind, out: results[0] }
+            }
             Kernel::External(External::Collective) => {
                 let Some(collective) = def.collective(view) else {
                     return Err(Diagnostic::error("run", view.span(), "a collective without groups"));
@@ -318,7 +321,8 @@ impl Lowering<'_> {
             }
             Control::Call | Control::Manual | Control::Inline => {
                 let message = format!("'{}' must be inlined before the program is run", view.name());
-                Err(Diagnostic::error("run", view.span(), message).note("run the passes import, plan and partition before"))
+                Err(Diagnostic::error("run", view.span(), message)
+                    .note("run the passes import, plan and partition before"))
             }
         }
     }
@@ -369,4 +373,3 @@ impl Lowering<'_> {
         }
     }
 }
-

@@ -49,8 +49,9 @@ impl Executable {
     /// and needs one device only.
     pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
         let bug = |message: String| Diagnostic::error("run", Default::default(), message);
-        let signature = Signature::of(&mut program)
-            .ok_or_else(|| bug("@main doesn't say its global types".to_owned()).note("run the pass partition before"))?;
+        let signature = Signature::of(&mut program).ok_or_else(|| {
+            bug("@main doesn't say its global types".to_owned()).note("run the pass partition before")
+        })?;
         let main = func::function(&program, "main").ok_or_else(|| bug("there is no function @main".to_owned()))?;
         let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
         let partitions = func::num_partitions(&program).max(1) as usize;
@@ -157,7 +158,8 @@ impl Session<'_> {
         let transport = &transport;
         let results: Vec<Result<(), Fault>> = std::thread::scope(|scope| {
             let spawn = |device: usize| {
-                let builder = std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
+                let builder =
+                    std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
                 let thread = builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main());
                 // The devices that do run must not wait for one that never will.
                 thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
@@ -170,8 +172,11 @@ impl Session<'_> {
             handles.into_iter().map(join).collect()
         });
         // The device that failed by itself knows where; the others only heard of it.
-        let faults: Vec<(usize, Fault)> = results.into_iter().enumerate().filter_map(|(d, r)| Some((d, r.err()?))).collect();
-        let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else { return Ok(()) };
+        let faults: Vec<(usize, Fault)> =
+            results.into_iter().enumerate().filter_map(|(d, r)| Some((d, r.err()?))).collect();
+        let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else {
+            return Ok(());
+        };
         let message = match fault.span {
             Some(_) if self.ids.len() > 1 => format!("device {} failed: {}", self.ids[*device], fault.message),
             _ => fault.message.clone(),
@@ -238,7 +243,8 @@ struct Device<'s> {
 impl Device<'_> {
     fn main(&self) -> Result<(), Fault> {
         // Whatever ends this thread, the others must not wait for it.
-        let mut leaving = Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
+        let mut leaving =
+            Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
         let result = self.steps(&self.session.executable.lowered.steps);
         leaving.failure = result.as_ref().err().map(|fault| fault.message.clone());
         result
@@ -261,14 +267,19 @@ impl Device<'_> {
         let arena = self.arena();
         match step {
             Step::Kernel { kernel, slots } => {
-                let pointers: smallvec::SmallVec<[*mut u8; 16]> = slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
+                let pointers: smallvec::SmallVec<[*mut u8; 16]> =
+                    slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
                 // SAFETY: slots lie inside the arena at the alignment of the arena, have the sizes of the kernel's
                 // memrefs, and those alive at one step don't overlap; only this thread touches this arena now.
                 unsafe { e.kernels[*kernel].call(&pointers, &[]) };
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
             Step::DeviceId { kind, out } => {
-                let id = if *kind == External::PartitionId { self.device % e.partitions } else { self.device / e.partitions };
+                let id = if *kind == External::PartitionId {
+                    self.device % e.partitions
+                } else {
+                    self.device / e.partitions
+                };
                 arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
             }
             Step::While { condition, predicate, body } => loop {
@@ -283,7 +294,10 @@ impl Device<'_> {
                 let bytes = arena.read(slot.offset, slot.bytes);
                 let choice = match bytes[..] {
                     [b] => usize::from(b == 0),
-                    _ => Literal::from_bytes(slot.element, &slot.shape, bytes).get(0).as_i64().map_or(usize::MAX, |v| v as usize),
+                    _ => Literal::from_bytes(slot.element, &slot.shape, bytes)
+                        .get(0)
+                        .as_i64()
+                        .map_or(usize::MAX, |v| v as usize),
                 };
                 let branch = branches.get(choice).or(branches.last());
                 branch.map_or(Ok(()), |b| self.steps(b))?;

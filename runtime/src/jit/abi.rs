@@ -13,8 +13,7 @@ use melior::ir::Module as MlirModule;
 use melior::ir::ValueLike;
 use melior::ir::operation::{OperationRef, OperationResult};
 use mlir_sys::{
-    LLVMContextRef, LLVMModuleRef, mlirOperationDestroy, mlirTranslateModuleToLLVMIR,
-    mlirValueReplaceAllUsesOfWith,
+    LLVMContextRef, LLVMModuleRef, mlirOperationDestroy, mlirTranslateModuleToLLVMIR, mlirValueReplaceAllUsesOfWith,
 };
 
 /// An object of LLVM that is only ever pointed to.
@@ -48,11 +47,7 @@ unsafe extern "C" {
     fn LLVMGetDefaultTargetTriple() -> *mut c_char;
     fn LLVMGetHostCPUName() -> *mut c_char;
     fn LLVMGetHostCPUFeatures() -> *mut c_char;
-    fn LLVMGetTargetFromTriple(
-        triple: *const c_char,
-        target: *mut Pointer,
-        error: *mut *mut c_char,
-    ) -> c_int;
+    fn LLVMGetTargetFromTriple(triple: *const c_char, target: *mut Pointer, error: *mut *mut c_char) -> c_int;
     fn LLVMCreateTargetMachine(
         target: Pointer,
         triple: *const c_char,
@@ -78,12 +73,7 @@ unsafe extern "C" {
 
     fn LLVMCreatePassBuilderOptions() -> Pointer;
     fn LLVMDisposePassBuilderOptions(options: Pointer);
-    fn LLVMRunPasses(
-        module: LLVMModuleRef,
-        passes: *const c_char,
-        machine: Pointer,
-        options: Pointer,
-    ) -> Pointer;
+    fn LLVMRunPasses(module: LLVMModuleRef, passes: *const c_char, machine: Pointer, options: Pointer) -> Pointer;
 
     fn LLVMGetErrorMessage(error: Pointer) -> *mut c_char;
     fn LLVMDisposeErrorMessage(message: *mut c_char);
@@ -153,19 +143,12 @@ impl Processor {
     /// The one this process runs on.
     pub(super) fn host() -> Self {
         // SAFETY: both return owned messages.
-        unsafe {
-            Self {
-                name: take_message(LLVMGetHostCPUName()),
-                features: take_message(LLVMGetHostCPUFeatures()),
-            }
-        }
+        unsafe { Self { name: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) } }
     }
 
     /// Whether it has a feature, such as `avx512f`.
     pub(super) fn has_feature(&self, name: &str) -> bool {
-        self.features
-            .split(',')
-            .any(|feature| feature.strip_prefix('+') == Some(name))
+        self.features.split(',').any(|feature| feature.strip_prefix('+') == Some(name))
     }
 }
 
@@ -253,21 +236,13 @@ impl Ir {
         // sign of failure, is never used.
         unsafe {
             let context = LLVMContextCreate();
-            LLVMContextSetDiagnosticHandler(
-                context,
-                collect_diagnostic,
-                (&raw const *errors).cast_mut().cast(),
-            );
+            LLVMContextSetDiagnosticHandler(context, collect_diagnostic, (&raw const *errors).cast_mut().cast());
             let raw = mlirTranslateModuleToLLVMIR(module.as_operation().to_raw(), context);
             if raw.is_null() {
                 LLVMContextDispose(context);
                 return None;
             }
-            let ir = Self {
-                module: raw,
-                context,
-                errors,
-            };
+            let ir = Self { module: raw, context, errors };
             LLVMSetTarget(raw, machine.triple.as_ptr());
             let layout = LLVMCreateTargetDataLayout(machine.raw);
             LLVMSetModuleDataLayout(raw, layout);
@@ -277,11 +252,7 @@ impl Ir {
     }
 
     /// Runs a pass pipeline in the syntax of `opt -passes`.
-    pub(super) fn run_passes(
-        &mut self,
-        passes: &str,
-        machine: &TargetMachine,
-    ) -> Result<(), String> {
+    pub(super) fn run_passes(&mut self, passes: &str, machine: &TargetMachine) -> Result<(), String> {
         let passes = c_string(passes)?;
         // SAFETY: module, machine and options are alive and used by this thread only.
         let result = unsafe {
@@ -294,11 +265,7 @@ impl Ir {
     }
 
     /// Generates assembly text or a relocatable object.
-    pub(super) fn emit(
-        &mut self,
-        machine: &TargetMachine,
-        file_type: FileType,
-    ) -> Result<Vec<u8>, String> {
+    pub(super) fn emit(&mut self, machine: &TargetMachine, file_type: FileType) -> Result<Vec<u8>, String> {
         let (mut error, mut buffer) = (null_mut(), null_mut());
         // SAFETY: the out pointers are valid; on success the buffer is owned here, copied and freed once.
         let bytes = unsafe {
@@ -329,11 +296,7 @@ impl Ir {
 
     fn reported_errors(&self) -> Result<(), String> {
         let errors = take(&self.errors);
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 }
 

@@ -17,11 +17,7 @@ const CALLABLE: u8 = 4;
 
 unsafe extern "C" {
     fn LLVMConsumeError(error: Pointer);
-    fn LLVMCreateMemoryBufferWithMemoryRangeCopy(
-        data: *const c_char,
-        length: usize,
-        name: *const c_char,
-    ) -> Pointer;
+    fn LLVMCreateMemoryBufferWithMemoryRangeCopy(data: *const c_char, length: usize, name: *const c_char) -> Pointer;
     fn LLVMOrcCreateLLJIT(jit: *mut Pointer, builder: Pointer) -> Pointer;
     fn LLVMOrcDisposeLLJIT(jit: Pointer) -> Pointer;
     fn LLVMOrcLLJITGetExecutionSession(jit: Pointer) -> Pointer;
@@ -83,10 +79,7 @@ impl Code {
         // symbols are copied or handed over to the session, which `code` owns from here on.
         unsafe {
             check(LLVMOrcCreateLLJIT(&mut raw, null_mut()))?;
-            let code = Self {
-                jit: raw,
-                reports: Box::default(),
-            };
+            let code = Self { jit: raw, reports: Box::default() };
             let session = LLVMOrcLLJITGetExecutionSession(raw);
             LLVMOrcExecutionSessionSetErrorReporter(
                 session,
@@ -99,13 +92,9 @@ impl Code {
                 address: round_single_to_bf16 as *const () as u64,
                 flags: [EXPORTED | CALLABLE, 0],
             };
-            check(LLVMOrcJITDylibDefine(
-                library,
-                LLVMOrcAbsoluteSymbols(&symbol, 1),
-            ))?;
+            check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(&symbol, 1)))?;
             let start = object.as_ptr().cast();
-            let buffer =
-                LLVMCreateMemoryBufferWithMemoryRangeCopy(start, object.len(), c"kernels".as_ptr());
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(start, object.len(), c"kernels".as_ptr());
             check(LLVMOrcLLJITAddObjectFile(raw, library, buffer))?;
             Ok(code)
         }
@@ -152,18 +141,8 @@ pub struct KernelFn {
 
 impl KernelFn {
     /// The kernel whose entry has a name.
-    pub(super) fn new(
-        code: &Arc<Code>,
-        entry: &str,
-        operands: usize,
-        scalars: usize,
-    ) -> Result<Self, String> {
-        Ok(Self {
-            entry: code.entry(entry)?,
-            _code: Arc::clone(code),
-            operands,
-            scalars,
-        })
+    pub(super) fn new(code: &Arc<Code>, entry: &str, operands: usize, scalars: usize) -> Result<Self, String> {
+        Ok(Self { entry: code.entry(entry)?, _code: Arc::clone(code), operands, scalars })
     }
 
     /// How many buffers the kernel takes.
@@ -187,11 +166,7 @@ impl KernelFn {
     /// Every operand points to a buffer of the size and alignment of its memref that nobody writes during the call, and
     /// nobody reads if the kernel writes it; operands marked `llvm.noalias` overlap no other operand.
     pub unsafe fn call(&self, operands: &[*mut u8], scalars: &[i64]) {
-        assert_eq!(
-            (operands.len(), scalars.len()),
-            (self.operands, self.scalars),
-            "arguments of a kernel"
-        );
+        assert_eq!((operands.len(), scalars.len()), (self.operands, self.scalars), "arguments of a kernel");
         // SAFETY: the entry reads exactly as many values as were just counted; the rest is the caller's promise.
         unsafe { (self.entry)(operands.as_ptr(), scalars.as_ptr()) }
     }

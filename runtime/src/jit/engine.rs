@@ -47,16 +47,12 @@ impl Engine {
 
     /// Compiles every public function of `text`. Errors are MLIR's or LLVM's diagnostics.
     pub fn compile(&self, text: &str) -> Result<Module, String> {
-        Ok(Module {
-            functions: Arc::new(self.compile_functions(text)?),
-        })
+        Ok(Module { functions: Arc::new(self.compile_functions(text)?) })
     }
 
     /// Compiles several texts, as many at a time as there are processors, into one module. Kernels' names must differ.
     pub fn compile_all(&self, texts: &[String]) -> Result<Module, String> {
-        let threads = thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(texts.len());
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(texts.len());
         let next = AtomicUsize::new(0);
         let results = Mutex::new(BTreeMap::new());
         thread::scope(|scope| {
@@ -66,25 +62,16 @@ impl Engine {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(text) = texts.get(index) else { break };
                         let result = self.compile_functions(text);
-                        results
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .insert(index, result);
+                        results.lock().unwrap_or_else(PoisonError::into_inner).insert(index, result);
                     }
                 });
             }
         });
         let mut functions = BTreeMap::new();
-        for result in results
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into_values()
-        {
+        for result in results.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
             merge(&mut functions, result?)?;
         }
-        Ok(Module {
-            functions: Arc::new(functions),
-        })
+        Ok(Module { functions: Arc::new(functions) })
     }
 
     /// The LLVM IR that [`Engine::compile`] turns into machine code, optimized.
@@ -96,10 +83,7 @@ impl Engine {
     /// The assembly that [`Engine::compile`] assembles.
     pub fn assembly(&self, text: &str) -> Result<String, String> {
         let machine = TargetMachine::new(&self.processor)?;
-        let assembly = self
-            .optimize(text, &machine)?
-            .0
-            .emit(&machine, FileType::Assembly)?;
+        let assembly = self.optimize(text, &machine)?.0.emit(&machine, FileType::Assembly)?;
         Ok(String::from_utf8_lossy(&assembly).into_owned())
     }
 
@@ -110,21 +94,14 @@ impl Engine {
         let code = Arc::new(Code::link(&object)?);
         let mut functions = BTreeMap::new();
         for signature in signatures {
-            let (operands, scalars) = (
-                signature.count(Parameter::Pointer),
-                signature.count(Parameter::Scalar),
-            );
+            let (operands, scalars) = (signature.count(Parameter::Pointer), signature.count(Parameter::Scalar));
             let kernel = KernelFn::new(&code, &entry_name(&signature.name), operands, scalars)?;
             functions.insert(signature.name, kernel);
         }
         Ok(functions)
     }
 
-    fn optimize(
-        &self,
-        text: &str,
-        machine: &TargetMachine,
-    ) -> Result<(Ir, Vec<Signature>), String> {
+    fn optimize(&self, text: &str, machine: &TargetMachine) -> Result<(Ir, Vec<Signature>), String> {
         let context = context();
         let (module, signatures) = lower(&context, text, self.processor.has_feature("avx512f"))?;
         let mut ir = with_diagnostics(&context, || Ir::translate(&module, machine))?;
@@ -133,10 +110,7 @@ impl Engine {
     }
 }
 
-fn merge(
-    into: &mut BTreeMap<String, KernelFn>,
-    from: BTreeMap<String, KernelFn>,
-) -> Result<(), String> {
+fn merge(into: &mut BTreeMap<String, KernelFn>, from: BTreeMap<String, KernelFn>) -> Result<(), String> {
     for (name, kernel) in from {
         if into.contains_key(&name) {
             return Err(format!("two kernels are called @{name}"));

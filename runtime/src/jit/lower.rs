@@ -51,10 +51,7 @@ pub(super) enum Parameter {
 impl Signature {
     /// How many of the parameters are of a kind.
     pub(super) fn count(&self, kind: Parameter) -> usize {
-        self.parameters
-            .iter()
-            .filter(|&&parameter| parameter == kind)
-            .count()
+        self.parameters.iter().filter(|&&parameter| parameter == kind).count()
     }
 }
 
@@ -74,10 +71,7 @@ pub(super) fn entry_name(kernel: &str) -> String {
 }
 
 /// Collects MLIR's diagnostics while `run` works; they are the error when it returns `None`.
-pub(super) fn with_diagnostics<T>(
-    context: &Context,
-    run: impl FnOnce() -> Option<T>,
-) -> Result<T, String> {
+pub(super) fn with_diagnostics<T>(context: &Context, run: impl FnOnce() -> Option<T>) -> Result<T, String> {
     let messages = Rc::new(RefCell::new(String::new()));
     let sink = Rc::clone(&messages);
     let handler = context.attach_diagnostic_handler(move |diagnostic| {
@@ -88,11 +82,7 @@ pub(super) fn with_diagnostics<T>(
     context.detach_diagnostic_handler(handler);
     result.ok_or_else(|| {
         let text = messages.take();
-        if text.is_empty() {
-            "MLIR failed without a message".to_string()
-        } else {
-            text
-        }
+        if text.is_empty() { "MLIR failed without a message".to_string() } else { text }
     })
 }
 
@@ -127,8 +117,7 @@ pub(super) fn lower<'c>(
         let manager = PassManager::new(context);
         // Each pass leaves valid IR; one check when translating is enough.
         manager.enable_verifier(false);
-        parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE)
-            .expect("the pipeline is a constant");
+        parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE).expect("the pipeline is a constant");
         manager.run(&mut module).ok()
     })?;
     set_attributes(context, &module, wide_vectors);
@@ -146,10 +135,7 @@ fn signatures(module: &Module<'_>) -> Result<Vec<Signature>, String> {
             .attribute("sym_visibility")
             .and_then(StringAttribute::try_from)
             .is_ok_and(|visibility| visibility.value() != "public");
-        if operation.name().as_string_ref().as_str() != Ok("func.func")
-            || is_private
-            || !has_body(&operation)
-        {
+        if operation.name().as_string_ref().as_str() != Ok("func.func") || is_private || !has_body(&operation) {
             continue;
         }
         let name = operation
@@ -177,9 +163,7 @@ fn parameters(ty: FunctionType<'_>) -> Result<Vec<Parameter>, String> {
     (0..ty.input_count())
         .map(|index| {
             let input = ty.input(index).map_err(|error| error.to_string())?;
-            parameter(input).ok_or_else(|| {
-                format!("parameter {index} is a {input}, expected a memref, i64 or index")
-            })
+            parameter(input).ok_or_else(|| format!("parameter {index} is a {input}, expected a memref, i64 or index"))
         })
         .collect()
 }
@@ -197,11 +181,9 @@ fn parameter(ty: Type<'_>) -> Option<Parameter> {
 
 /// Gives every function with a body internal linkage and the attributes its kind needs.
 fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: bool) {
-    let internal = Attribute::parse(context, "#llvm.linkage<internal>")
-        .expect("a constant of the llvm dialect");
+    let internal = Attribute::parse(context, "#llvm.linkage<internal>").expect("a constant of the llvm dialect");
     // Left to itself, LLVM uses half of AVX-512's width.
-    let wide = Attribute::parse(context, r#"[["prefer-vector-width", "512"]]"#)
-        .expect("a constant attribute");
+    let wide = Attribute::parse(context, r#"[["prefer-vector-width", "512"]]"#).expect("a constant attribute");
     let mut next = module.body().first_operation_mut();
     while let Some(mut operation) = next {
         next = operation.next_in_block_mut();
@@ -212,9 +194,7 @@ fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: b
         if wide_vectors {
             operation.set_attribute("passthrough", wide);
         }
-        let name = operation
-            .attribute("sym_name")
-            .and_then(StringAttribute::try_from);
+        let name = operation.attribute("sym_name").and_then(StringAttribute::try_from);
         if name.is_ok_and(|name| name.value().starts_with(math::PREFIX)) {
             operation.set_attribute("always_inline", Attribute::unit(context));
         }
@@ -222,17 +202,11 @@ fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: b
 }
 
 fn has_body<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
-    operation
-        .region(0)
-        .is_ok_and(|region| region.first_block().is_some())
+    operation.region(0).is_ok_and(|region| region.first_block().is_some())
 }
 
 /// Adds the entries, the only functions visible from outside.
-fn append_entries<'c>(
-    context: &'c Context,
-    module: &Module<'c>,
-    signatures: &[Signature],
-) -> Result<(), String> {
+fn append_entries<'c>(context: &'c Context, module: &Module<'c>, signatures: &[Signature]) -> Result<(), String> {
     let mut text = String::new();
     for signature in signatures {
         write_entry(&mut text, signature);
@@ -262,10 +236,7 @@ fn write_entry(text: &mut String, signature: &Signature) {
     let types = types.join(", ");
     let _ = writeln!(text, "llvm.func @{name}({types})");
     let entry = quoted(&entry_name(&signature.name));
-    let _ = writeln!(
-        text,
-        "llvm.func @{entry}(%pointers: !llvm.ptr, %scalars: !llvm.ptr) {{"
-    );
+    let _ = writeln!(text, "llvm.func @{entry}(%pointers: !llvm.ptr, %scalars: !llvm.ptr) {{");
     let (mut pointers, mut scalars) = (0, 0);
     let mut arguments = Vec::new();
     for (index, parameter) in signature.parameters.iter().enumerate() {
@@ -273,22 +244,13 @@ fn write_entry(text: &mut String, signature: &Signature) {
             Parameter::Pointer => ("%pointers", &mut pointers, "!llvm.ptr"),
             Parameter::Scalar => ("%scalars", &mut scalars, "i64"),
         };
-        let _ = writeln!(
-            text,
-            "  %slot{index} = llvm.getelementptr {array}[{position}] : (!llvm.ptr) -> !llvm.ptr, {ty}"
-        );
-        let _ = writeln!(
-            text,
-            "  %value{index} = llvm.load %slot{index} : !llvm.ptr -> {ty}"
-        );
+        let _ =
+            writeln!(text, "  %slot{index} = llvm.getelementptr {array}[{position}] : (!llvm.ptr) -> !llvm.ptr, {ty}");
+        let _ = writeln!(text, "  %value{index} = llvm.load %slot{index} : !llvm.ptr -> {ty}");
         arguments.push(format!("%value{index}"));
         *position += 1;
     }
-    let _ = writeln!(
-        text,
-        "  llvm.call @{name}({}) : ({types}) -> ()\n  llvm.return\n}}",
-        arguments.join(", ")
-    );
+    let _ = writeln!(text, "  llvm.call @{name}({}) : ({types}) -> ()\n  llvm.return\n}}", arguments.join(", "));
 }
 
 /// A symbol name as MLIR quotes it.

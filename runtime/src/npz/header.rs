@@ -80,7 +80,9 @@ impl Header {
             }
         }
         match (descr, fortran, shape) {
-            (Some((element, big_endian)), Some(fortran), Some(shape)) => Ok(Self { element, shape, fortran, big_endian }),
+            (Some((element, big_endian)), Some(fortran), Some(shape)) => {
+                Ok(Self { element, shape, fortran, big_endian })
+            }
             _ => Err("the header lacks one of 'descr', 'fortran_order' and 'shape'".into()),
         }
     }
@@ -158,10 +160,22 @@ fn row_major(data: &[u8], shape: &[i64], width: usize) -> Vec<u8> {
 
 /// What a dtype's kind and width stand for. Unknown bits of one byte are `ui8`.
 const DTYPES: &[(&str, ElementType)] = &[
-    ("b1", ElementType::I1), ("i1", ElementType::I8), ("i2", ElementType::I16), ("i4", ElementType::I32),
-    ("i8", ElementType::I64), ("u1", ElementType::UI8), ("u2", ElementType::UI16), ("u4", ElementType::UI32),
-    ("u8", ElementType::UI64), ("f1", ElementType::F8E5M2), ("f2", ElementType::F16), ("f4", ElementType::F32),
-    ("f8", ElementType::F64), ("c8", ElementType::C64), ("c16", ElementType::C128), ("V2", ElementType::BF16),
+    ("b1", ElementType::I1),
+    ("i1", ElementType::I8),
+    ("i2", ElementType::I16),
+    ("i4", ElementType::I32),
+    ("i8", ElementType::I64),
+    ("u1", ElementType::UI8),
+    ("u2", ElementType::UI16),
+    ("u4", ElementType::UI32),
+    ("u8", ElementType::UI64),
+    ("f1", ElementType::F8E5M2),
+    ("f2", ElementType::F16),
+    ("f4", ElementType::F32),
+    ("f8", ElementType::F64),
+    ("c8", ElementType::C64),
+    ("c16", ElementType::C128),
+    ("V2", ElementType::BF16),
     ("V1", ElementType::UI8),
 ];
 
@@ -240,7 +254,8 @@ impl<'a> Cursor<'a> {
         while !self.eat(')') {
             let rest = self.rest.trim_start();
             let (digits, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-            let size: i64 = digits.parse().map_err(|_| format!("expected a size in the shape, found '{}'", self.found()))?;
+            let size: i64 =
+                digits.parse().map_err(|_| format!("expected a size in the shape, found '{}'", self.found()))?;
             // Python 2 wrote long integers with an L.
             self.rest = after.strip_prefix('L').unwrap_or(after);
             shape.push(size);

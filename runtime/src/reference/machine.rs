@@ -167,7 +167,8 @@ impl<'p> Machine<'p> {
         let bytes = types.fold(0u64, |sum, bytes| sum.saturating_add(bytes as u64)).saturating_mul(devices);
         if bytes > self.limits.bytes {
             let limit = self.limits.bytes;
-            let message = format!("its results take {bytes} bytes on {devices} devices, more than the limit of {limit}");
+            let message =
+                format!("its results take {bytes} bytes on {devices} devices, more than the limit of {limit}");
             return Err(EvalError::new(message));
         }
         Ok(())
@@ -260,7 +261,10 @@ impl Context for Machine<'_> {
     fn step(&mut self) -> EvalResult<()> {
         self.steps += 1;
         if self.steps > self.limits.steps {
-            return Err(EvalError::new(format!("more than {} trips of loops; the program may never end", self.limits.steps)));
+            return Err(EvalError::new(format!(
+                "more than {} trips of loops; the program may never end",
+                self.limits.steps
+            )));
         }
         Ok(())
     }

@@ -52,7 +52,9 @@ fn all_gather_in_the_order_of_the_group() {
 fn all_reduce_across_replicas_then_across_all() {
     let x = || lanes(&[], &[&[1], &[10], &[100], &[1000]]);
     let reduce = |attributes: &str| {
-        let body = format!("%r = \"stablehlo.all_reduce\"(%x) <{{{attributes}}}> {SUM} : (tensor<i32>) -> tensor<i32> return %r : tensor<i32>");
+        let body = format!(
+            "%r = \"stablehlo.all_reduce\"(%x) <{{{attributes}}}> {SUM} : (tensor<i32>) -> tensor<i32> return %r : tensor<i32>"
+        );
         run(&body, ("tensor<i32>", "tensor<i32>"), (2, 2), x()).unwrap()
     };
     let groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>";
@@ -73,9 +75,8 @@ fn an_all_reduce_converts_to_the_type_of_its_computation() {
     let text = format!(
         "func.func @main(%x: tensor<2xi8>) -> tensor<2xi32> {{ %r = \"stablehlo.all_reduce\"(%x) <{{{CHANNEL}, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}}> {SUM} : (tensor<2xi8>) -> tensor<2xi32> return %r : tensor<2xi32> }}"
     );
-    let x = |values: [i64; 2]| {
-        Some(Literal::from_scalars(ElementType::I8, &[2], values.map(|v| Scalar::Int(v.into()))))
-    };
+    let x =
+        |values: [i64; 2]| Some(Literal::from_scalars(ElementType::I8, &[2], values.map(|v| Scalar::Int(v.into()))));
     let found = evaluate(&program(&text), "main", 1, 2, &[vec![x([100, -1]), x([100, -2])]]).unwrap();
     assert_eq!(shown(&found[0]), [[200, -3], [200, -3]]);
 }
@@ -155,7 +156,8 @@ fn a_collective_that_misses_a_device_is_an_error() {
 
 #[test]
 fn an_index_out_of_range_takes_the_last_branch() {
-    let branch = |v: i64| format!("{{ %c = stablehlo.constant dense<{v}> : tensor<i32> stablehlo.return %c : tensor<i32> }}");
+    let branch =
+        |v: i64| format!("{{ %c = stablehlo.constant dense<{v}> : tensor<i32> stablehlo.return %c : tensor<i32> }}");
     let body = format!(
         "%r = \"stablehlo.case\"(%x) ({}, {}, {}) : (tensor<i32>) -> tensor<i32> return %r : tensor<i32>",
         branch(10),

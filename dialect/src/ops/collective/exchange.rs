@@ -3,8 +3,8 @@
 use super::groups::{self, Groups};
 use super::mesh_axes;
 use super::{
-    check_even, checked_groups, dimension, evaluated_dim, flat_groups, in_groups, pointwise_rule,
-    replicated_dims_rule, running_groups, tensors,
+    check_even, checked_groups, dimension, evaluated_dim, flat_groups, in_groups, pointwise_rule, replicated_dims_rule,
+    running_groups, tensors,
 };
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::build::Builder;

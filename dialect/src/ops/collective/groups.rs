@@ -145,7 +145,8 @@ impl Groups {
             let missing = (0..seen.len() as i64).find(|id| !seen.contains(id));
             if let Some(id) = missing.filter(|_| cover && problems.is_empty()) {
                 problems.push(
-                    Problem::new(format!("device id {id} is in no group ({})", labels[1])).note("every device belongs to one group"),
+                    Problem::new(format!("device id {id} is in no group ({})", labels[1]))
+                        .note("every device belongs to one group"),
                 );
             }
             return;

@@ -25,7 +25,8 @@ pub(super) fn mesh_groups(op: OpRef<'_>, name: &str) -> Option<Vec<Vec<i64>>> {
         let (pre, size) = part.strip_prefix('(')?.split_once(')')?;
         let int = |text: &str| text.parse::<i64>().ok().filter(|&v| v > 0);
         let sub = SubAxis { pre: int(pre)?, size: int(size)? };
-        let fits = sub.pre.checked_mul(sub.size).is_some_and(|end| mesh.axis_size(name).is_some_and(|full| full % end == 0));
+        let fits =
+            sub.pre.checked_mul(sub.size).is_some_and(|end| mesh.axis_size(name).is_some_and(|full| full % end == 0));
         fits.then_some(AxisRef { name, sub: Some(sub) })
     };
     let axes: Option<Vec<AxisRef>> = axes.iter().map(axis).collect();
@@ -44,7 +45,9 @@ fn named_mesh(program: &Program, mesh: &AttrData) -> Option<(Vec<String>, Mesh)>
         AttrData::Struct(kind, fields) if &**kind == "stablehlo.mesh" => {
             let get = |key| fields.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1));
             let AttrData::Array(axes) = get("axes")? else { return None };
-            let axis = |&a: &Attr| Some((field(program, a, "name")?.as_str()?.to_owned(), field(program, a, "size")?.as_int()?));
+            let axis = |&a: &Attr| {
+                Some((field(program, a, "name")?.as_str()?.to_owned(), field(program, a, "size")?.as_int()?))
+            };
             let ids = match get("device_ids") {
                 Some(AttrData::Dense(_, ids)) => Some(ids.to_ints()?),
                 Some(_) => return None,
@@ -61,7 +64,9 @@ fn named_mesh(program: &Program, mesh: &AttrData) -> Option<(Vec<String>, Mesh)>
 /// A field of a struct.
 fn field<'a>(program: &'a Program, attr: Attr, key: &str) -> Option<&'a AttrData> {
     match program.attr_data(attr) {
-        AttrData::Struct(_, fields) => fields.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1)),
+        AttrData::Struct(_, fields) => {
+            fields.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1))
+        }
         _ => None,
     }
 }
@@ -71,7 +76,8 @@ pub(super) fn in_rows(op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
     let rows = mesh_groups(build.program.view(op), super::GROUPS)?;
     let rows = crate::ops::build_collective::rows(build, &rows);
     let data = build.program.op(op).clone();
-    let types: Vec<Ty> = build.program.results(op).collect::<Vec<_>>().into_iter().map(|v| build.program.value_type(v)).collect();
+    let types: Vec<Ty> =
+        build.program.results(op).collect::<Vec<_>>().into_iter().map(|v| build.program.value_type(v)).collect();
     let key = build.program.name(super::GROUPS);
     let attrs: Vec<(Name, Attr)> = data.attrs.iter().map(|&(n, a)| (n, if n == key { rows } else { a })).collect();
     let made = build.raw(data.def, data.def.name(), &data.operands, &types, &attrs, &data.regions);

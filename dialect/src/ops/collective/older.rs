@@ -92,9 +92,11 @@ impl OpDef for CollectiveReduce {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.collective_reduce\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({ \
+        &[
+            "(%a: tensor<2x3xf32>) %r = \"stablehlo.collective_reduce\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({ \
              ^bb0(%x: tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y : tensor<f32> \
-             stablehlo.return %s : tensor<f32> }) : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+             stablehlo.return %s : tensor<f32> }) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        ]
     }
 
     /// It talks to other devices, whoever reads what it gives.
@@ -122,7 +124,11 @@ impl OpDef for CrossReplicaSum {
         if operands.len() > 1 {
             problems.push(Problem::new(format!("expected one operand, found {}", operands.len())));
         }
-        if problems.is_empty() { Ok(operands.into_iter().map(|(_, ty)| ty.clone().into()).collect()) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(operands.into_iter().map(|(_, ty)| ty.clone().into()).collect())
+        } else {
+            Err(problems)
+        }
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -152,7 +158,9 @@ impl OpDef for CrossReplicaSum {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.cross-replica-sum\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+        &[
+            "(%a: tensor<2x3xf32>) %r = \"stablehlo.cross-replica-sum\"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+        ]
     }
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {

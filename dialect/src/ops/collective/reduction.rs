@@ -3,11 +3,11 @@
 //! Elements combine in the order of the group, as the op's region says; a region of scalar arithmetic is evaluated as
 //! a kernel body, any other through the context.
 
-use super::{groups, mesh_axes};
 use super::{
     check_channel, check_even, checked_groups, dimension, evaluated_dim, flat_groups, group_size, in_groups,
     pointwise_rule, replicated_dims_rule, running_groups, tensors,
 };
+use super::{groups, mesh_axes};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, region_on_lane};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TensorType, Value};
@@ -221,15 +221,20 @@ pub(super) fn computation_type(
     let Some(scalar) = scalar.filter(|_| same) else {
         let (args, results) = (op.program.types_text(&args), op.program.types_text(&results));
         problems.push(
-            Problem::new(format!("the computation is {args} -> {results}, expected (tensor<E>, tensor<E>) -> tensor<E> ({label})"))
-                .note("its region takes two scalars and returns one"),
+            Problem::new(format!(
+                "the computation is {args} -> {results}, expected (tensor<E>, tensor<E>) -> tensor<E> ({label})"
+            ))
+            .note("its region takes two scalars and returns one"),
         );
         return None;
     };
     for &(i, ty) in operands {
         if !promotable(op.program, ty.element, scalar.element) {
             let (from, to) = (op.program.element_text(ty.element), op.program.element_text(scalar.element));
-            problems.push(Problem::operand(i, format!("elements {from} don't promote to the computation's {to} ({label})")));
+            problems.push(Problem::operand(
+                i,
+                format!("elements {from} don't promote to the computation's {to} ({label})"),
+            ));
         }
     }
     Some(scalar.element)
@@ -250,7 +255,8 @@ pub(super) fn combined(
     cx: &mut dyn Context,
 ) -> EvalResult<Literal> {
     let Some((first, rest)) = members.split_first() else { return Err(EvalError::new("an empty group")) };
-    let element = op.region_args(0).first().and_then(|&v| op.program.tensor_type(v)).map_or(first.element, |t| t.element);
+    let element =
+        op.region_args(0).first().and_then(|&v| op.program.tensor_type(v)).map_or(first.element, |t| t.element);
     let mut sum = converted(first, element);
     for next in rest {
         let next = converted(next, element);

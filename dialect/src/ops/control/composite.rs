@@ -55,7 +55,8 @@ impl OpDef for Composite {
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let name = op.attr("name").and_then(AttrData::as_str).unwrap_or_default();
         let parts: Vec<&str> = name.split('.').collect();
-        let word = |w: &&str, sign: &[u8]| !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || sign.contains(&b));
+        let word =
+            |w: &&str, sign: &[u8]| !w.is_empty() && w.bytes().all(|b| b.is_ascii_alphanumeric() || sign.contains(&b));
         let space = parts.first().filter(|w| word(w, b"_") && w.as_bytes()[0].is_ascii_alphabetic());
         if parts.len() < 2 || space.is_none() || !parts[1..].iter().all(|w| word(w, b"_$")) {
             return Err(Problem::new(format!("expected a name like \"namespace.op\", found \"{name}\" (C1)")).into());
@@ -92,7 +93,9 @@ impl OpDef for Composite {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<i64>) %r = stablehlo.composite \"my.op\" %a {composite_attributes = {n = 2 : i64}, decomposition = @f, version = 1 : i32} : (tensor<i64>) -> tensor<i64>"]
+        &[
+            "(%a: tensor<i64>) %r = stablehlo.composite \"my.op\" %a {composite_attributes = {n = 2 : i64}, decomposition = @f, version = 1 : i32} : (tensor<i64>) -> tensor<i64>",
+        ]
     }
 
     fn control(&self, _: OpRef<'_>) -> Option<Control> {

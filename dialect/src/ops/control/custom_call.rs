@@ -80,7 +80,9 @@ impl OpDef for CustomCall {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         if op.attr("call_target_name").and_then(AttrData::as_str).is_none() {
-            return Err(Problem::new("a custom call needs a target (I2)").note("write stablehlo.custom_call @target(…)").into());
+            return Err(Problem::new("a custom call needs a target (I2)")
+                .note("write stablehlo.custom_call @target(…)")
+                .into());
         }
         if target(op).starts_with("check.expect_") && op.operands().len() != 2 {
             let found = op.operands().len();

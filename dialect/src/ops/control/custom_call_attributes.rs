@@ -41,7 +41,8 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
         },
         ref several => several.to_vec(),
     };
-    for (what, types, layouts) in [("operand", op.type_ids(op.operands()), operands), ("result", result_types, results)] {
+    for (what, types, layouts) in [("operand", op.type_ids(op.operands()), operands), ("result", result_types, results)]
+    {
         require(types.len() == layouts.len(), || {
             Problem::new(format!("expected {} {what}_layouts, one a value, found {}", types.len(), layouts.len()))
         })?;
@@ -56,7 +57,9 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
             sorted.sort_unstable();
             require(sorted.iter().copied().eq(0..rank as i64), || {
                 let ty = op.program.type_text(ty);
-                Problem::new(format!("expected the layout of {what} {i} to order the {rank} dimensions of {ty}, found {dims:?}"))
+                Problem::new(format!(
+                    "expected the layout of {what} {i} to order the {rank} dimensions of {ty}, found {dims:?}"
+                ))
             })?;
         }
     }

@@ -3,9 +3,9 @@
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
-use super::{CHLO_NEXT_AFTER, CHLO_POLYGAMMA, CHLO_ZETA, COMPARE, FUNCTIONAL, Pointwise, SELECT};
 use super::table::{ADD, AND, ATAN2, COMPLEX, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, OR, POWER, REMAINDER};
 use super::table::{SHIFT_LEFT, SHIFT_RIGHT_ARITHMETIC, SHIFT_RIGHT_LOGICAL, SUBTRACT, XOR};
+use super::{CHLO_NEXT_AFTER, CHLO_POLYGAMMA, CHLO_ZETA, COMPARE, FUNCTIONAL, Pointwise, SELECT};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementClass, Op, OpRef, Shape, TensorType, Value};
@@ -67,7 +67,9 @@ rows! {
 pub static BROADCAST_SELECT: Broadcasting = Broadcasting {
     name: "chlo.broadcast_select",
     inner: &SELECT,
-    examples: &["(%p: tensor<3xi1>, %a: tensor<4x1xf32>, %b: tensor<f32>) %r = chlo.broadcast_select %p, %a, %b : (tensor<3xi1>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x3xf32>"],
+    examples: &[
+        "(%p: tensor<3xi1>, %a: tensor<4x1xf32>, %b: tensor<f32>) %r = chlo.broadcast_select %p, %a, %b : (tensor<3xi1>, tensor<4x1xf32>, tensor<f32>) -> tensor<4x3xf32>",
+    ],
 };
 
 /// The dimension of a result of `rank` that each of operand `i`'s dimensions becomes.
@@ -77,7 +79,9 @@ fn places(op: OpRef<'_>, i: usize, rank: usize) -> Checked<Vec<usize>> {
         Some(to) => {
             let to = dims(&to, rank, "broadcast_dimensions", "C1")?;
             let ascending = to.len() == own && to.windows(2).all(|w| w[0] < w[1]);
-            require(ascending, || Problem::new(format!("expected {own} ascending broadcast_dimensions, found {to:?}")))?;
+            require(ascending, || {
+                Problem::new(format!("expected {own} ascending broadcast_dimensions, found {to:?}"))
+            })?;
             Ok(to)
         }
         None => {
@@ -98,7 +102,10 @@ impl Broadcasting {
             for (&size, &d) in ty.shape.iter().zip(&to) {
                 let have = &mut shape[d];
                 require(*have == 1 || size == 1 || *have == size || *have < 0 || size < 0, || {
-                    Problem::operand(i, format!("expected size 1 or {have} for dimension {d} of the result, found {size}"))
+                    Problem::operand(
+                        i,
+                        format!("expected size 1 or {have} for dimension {d} of the result, found {size}"),
+                    )
                 })?;
                 if *have == 1 || (*have < 0 && size > 1) {
                     *have = size;
@@ -154,7 +161,9 @@ impl OpDef for Broadcasting {
         }
         let ty = result(op, 0)?;
         let want = TensorType::new(&shape, ty.element);
-        require(*ty == want, || Problem::new(format!("expected a result of type {}, found {}", show(op, &want), show(op, ty))))?;
+        require(*ty == want, || {
+            Problem::new(format!("expected a result of type {}, found {}", show(op, &want), show(op, ty)))
+        })?;
         let quantized = types.iter().any(|t| t.element.class() == ElementClass::Other);
         require(quantized || self.inner.body(op).is_some(), || {
             Problem::new(format!("expected elements that {} is defined for", self.inner.name))

@@ -117,7 +117,9 @@ pub static CHLO_ZETA: Pointwise = Pointwise {
     compute: Compute::Own(|op| formula_of_two(op, Formula::zeta)),
     linear: Linear::No,
     expands: true,
-    examples: &["(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.zeta %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>"],
+    examples: &[
+        "(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.zeta %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
+    ],
 };
 
 /// `chlo.polygamma`
@@ -129,7 +131,9 @@ pub static CHLO_POLYGAMMA: Pointwise = Pointwise {
     compute: Compute::Own(|op| formula_of_two(op, Formula::polygamma)),
     linear: Linear::No,
     expands: true,
-    examples: &["(%a: tensor<4xf64>, %b: tensor<4xf64>) %r = chlo.polygamma %a, %b : tensor<4xf64>, tensor<4xf64> -> tensor<4xf64>"],
+    examples: &[
+        "(%a: tensor<4xf64>, %b: tensor<4xf64>) %r = chlo.polygamma %a, %b : tensor<4xf64>, tensor<4xf64> -> tensor<4xf64>",
+    ],
 };
 
 /// `chlo.mulhi`

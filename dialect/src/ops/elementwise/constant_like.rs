@@ -143,7 +143,9 @@ impl OpDef for ConstantLike {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x4xi64>) %r = \"chlo.constant_like\"(%a) <{value = 3.5 : f32}> : (tensor<2x4xi64>) -> tensor<2x4xf32>"]
+        &[
+            "(%a: tensor<2x4xi64>) %r = \"chlo.constant_like\"(%a) <{value = 3.5 : f32}> : (tensor<2x4xi64>) -> tensor<2x4xf32>",
+        ]
     }
 
     fn elementwise(&self) -> bool {

@@ -172,7 +172,8 @@ mod tests {
     use crate::scalar::Scalar;
 
     fn value(name: &str, ty: &str, x: f64) -> f64 {
-        let program = example_program(&format!("(%a: tensor<{ty}>) %r = chlo.{name} %a : tensor<{ty}> -> tensor<{ty}>"));
+        let program =
+            example_program(&format!("(%a: tensor<{ty}>) %r = chlo.{name} %a : tensor<{ty}> -> tensor<{ty}>"));
         let op = program.view(program.block_ops(example_block(&program))[0]);
         let element = if ty == "f32" { ElementType::F32 } else { ElementType::F64 };
         let crate::kernel::Kernel::Nest(nest) = op.def().kernel(op) else { panic!("no nest") };

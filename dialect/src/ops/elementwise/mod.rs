@@ -197,7 +197,10 @@ impl Pointwise {
                 ElementType::F64 => ElementType::C128,
                 _ => {
                     let found = show(op, first);
-                    return Err(Problem::operand(0, format!("expected elements of type f32 or f64, found {found} (I1)")));
+                    return Err(Problem::operand(
+                        0,
+                        format!("expected elements of type f32 or f64, found {found} (I1)"),
+                    ));
                 }
             },
             _ => ty.element,

@@ -9,7 +9,9 @@ pub(super) fn mulhi(op: OpRef<'_>) -> Option<Body> {
     let ty = op.operand_tensor(0)?.element;
     let signed = ty.class() == crate::ir::ElementClass::Signed;
     let mut m = Body { inputs: vec![ty, ty], ..Body::default() };
-    let push = |m: &mut Body, op: ScalarOp, args: &[Arg], ty| m.push(Inst::Op { op, args: args.iter().copied().collect(), ty });
+    let push = |m: &mut Body, op: ScalarOp, args: &[Arg], ty| {
+        m.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+    };
     let right = if signed { ScalarOp::ShrArithmetic } else { ScalarOp::ShrLogical };
     let (a, b) = (Arg::Input(0), Arg::Input(1));
     let result = if ty.bits() <= 32 {
@@ -23,9 +25,8 @@ pub(super) fn mulhi(op: OpRef<'_>) -> Option<Body> {
         // a = 2^32 a1 + a0 with a0 not negative, and b likewise.
         let by = m.push(Inst::Const(Scalar::Int(32), ty));
         let mask = m.push(Inst::Const(Scalar::Int(0xFFFF_FFFF), ty));
-        let [(a0, a1), (b0, b1)] = [a, b].map(|x| {
-            (push(&mut m, ScalarOp::And, &[x, mask], ty), push(&mut m, right, &[x, by], ty))
-        });
+        let [(a0, a1), (b0, b1)] =
+            [a, b].map(|x| (push(&mut m, ScalarOp::And, &[x, mask], ty), push(&mut m, right, &[x, by], ty)));
         // Products of the lower halves are unsigned whatever the type; none of the others overflows.
         let low = push(&mut m, ScalarOp::Mul, &[a0, b0], ty);
         let carry = push(&mut m, ScalarOp::ShrLogical, &[low, by], ty);

@@ -10,7 +10,9 @@ use crate::ops::constraint::{Checked, require, result, show, tensor};
 fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
     let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
     let fits = super::compatible(&operand.shape, &ty.shape);
-    require(fits, || Problem::new(format!("expected the shape of {}, found {} ({label})", show(op, operand), show(op, ty))))?;
+    require(fits, || {
+        Problem::new(format!("expected the shape of {}, found {} ({label})", show(op, operand), show(op, ty)))
+    })?;
     merge(op, 0, ty.clone(), label)?;
     Ok(ty.clone())
 }
@@ -31,7 +33,9 @@ pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
     compute: Compute::Own(|_| None),
     linear: Linear::No,
     expands: false,
-    examples: &["(%a: tensor<2xf32>) %r = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1:-30,0.5:-20}>>"],
+    examples: &[
+        "(%a: tensor<2xf32>) %r = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1:-30,0.5:-20}>>",
+    ],
 };
 
 /// `stablehlo.uniform_dequantize`: <https://openxla.org/stablehlo/spec#uniform_dequantize>
@@ -53,5 +57,7 @@ pub static UNIFORM_DEQUANTIZE: Pointwise = Pointwise {
     compute: Compute::Own(|_| None),
     linear: Linear::No,
     expands: false,
-    examples: &["(%a: tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) %r = stablehlo.uniform_dequantize %a : (tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32>"],
+    examples: &[
+        "(%a: tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) %r = stablehlo.uniform_dequantize %a : (tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32>",
+    ],
 };

@@ -52,10 +52,7 @@ pub static COMPARE: Pointwise = Pointwise {
         Piece::Enum("comparison_direction", "comparison_direction"),
         Piece::Token(","),
         Piece::Operands,
-        Piece::Optional(
-            "compare_type",
-            &[Piece::Token(","), Piece::Enum("compare_type", "comparison_type")],
-        ),
+        Piece::Optional("compare_type", &[Piece::Token(","), Piece::Enum("compare_type", "comparison_type")]),
         Piece::AttrDict,
         Piece::Types(TypeForm::Functional),
     ]),
@@ -188,7 +185,9 @@ pub static REDUCE_PRECISION: Pointwise = Pointwise {
         element(op, 0, Classes::REAL, "I1")?;
         for (name, least, label) in [("exponent_bits", 1, "C2"), ("mantissa_bits", 0, "C3")] {
             let bits = int(op, name)?;
-            require(bits >= least, || Problem::new(format!("expected {name} of at least {least}, found {bits} ({label})")))?;
+            require(bits >= least, || {
+                Problem::new(format!("expected {name} of at least {least}, found {bits} ({label})"))
+            })?;
         }
         declared(op, tensor(op, 0)?.clone(), "C1")
     }),

@@ -8,7 +8,9 @@ use crate::kernel::{External, Index, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::constraint::{Checked, agreeing, ints, is_static, length, one, operand_count, rearrange, require, show, tensor};
+use crate::ops::constraint::{
+    Checked, agreeing, ints, is_static, length, one, operand_count, rearrange, require, show, tensor,
+};
 use crate::ops::shape::copy_nest;
 use crate::sharding::{ReductionKind, ShardingRule};
 
@@ -70,7 +72,10 @@ impl GatherDims {
         for (list, label) in [(&dims.collapsed, "C9"), (&dims.operand_batching, "C12")] {
             for &d in list {
                 require(sizes[d] <= 1, || {
-                    Problem::new(format!("expected slice_sizes of at most 1 in dimension {d}, found {} ({label})", sizes[d]))
+                    Problem::new(format!(
+                        "expected slice_sizes of at most 1 in dimension {d}, found {} ({label})",
+                        sizes[d]
+                    ))
                 })?;
             }
         }
@@ -105,7 +110,8 @@ impl OpDef for Gather {
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
         let (Some(gather), true) = (GatherDims::of(op), is_static(op)) else { return Kernel::None };
-        let (Some(operand), Some(indices), Some(result)) = (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0))
+        let (Some(operand), Some(indices), Some(result)) =
+            (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0))
         else {
             return Kernel::None;
         };
@@ -185,7 +191,9 @@ impl DynamicGather {
         operand_count(op, 3)?;
         let (operand, indices, sizes) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
         for (i, ty) in [(1, indices), (2, sizes)] {
-            require(ty.element.is_integer(), || Problem::operand(i, format!("expected integers, found {} (I{})", show(op, ty), i + 1)))?;
+            require(ty.element.is_integer(), || {
+                Problem::operand(i, format!("expected integers, found {} (I{})", show(op, ty), i + 1))
+            })?;
         }
         let fits = sizes.rank() == 1 && (sizes.shape[0] < 0 || sizes.shape[0] == operand.rank() as i64);
         require(fits, || {
@@ -234,6 +242,8 @@ impl OpDef for DynamicGather {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %s = stablehlo.constant dense<[1, 4]> : tensor<2xi64> %r = \"stablehlo.dynamic_gather\"(%a, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>}> : (tensor<8x4xf32>, tensor<2x3xi32>, tensor<2xi64>) -> tensor<2x3x4xf32>"]
+        &[
+            "(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %s = stablehlo.constant dense<[1, 4]> : tensor<2xi64> %r = \"stablehlo.dynamic_gather\"(%a, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>}> : (tensor<8x4xf32>, tensor<2x3xi32>, tensor<2xi64>) -> tensor<2x3x4xf32>",
+        ]
     }
 }

@@ -97,11 +97,8 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
     let combine = combiner(op, 0, n);
     let mut operands = cx.operands.to_vec();
-    let offsets: Vec<Option<Value>> = dims
-        .index_map
-        .iter()
-        .map(|d| if dims.collapsed.contains(d) { cx.offset(0, *d) } else { None })
-        .collect();
+    let offsets: Vec<Option<Value>> =
+        dims.index_map.iter().map(|d| if dims.collapsed.contains(d) { cx.offset(0, *d) } else { None }).collect();
     if offsets.iter().any(Option::is_some) {
         operands[n] = relative(&mut cx.build, &dims, operands[n], &offsets, None);
     }

@@ -71,7 +71,11 @@ impl SliceDims {
         };
         let vector = op.field(words.attr, "index_vector_dim").and_then(AttrData::as_int).unwrap_or(0);
         let index_vector_dim = usize::try_from(vector).ok().filter(|&d| d <= indices.rank()).ok_or_else(|| {
-            Problem::new(format!("expected index_vector_dim in 0..={}, found {vector} ({})", indices.rank(), words.vector))
+            Problem::new(format!(
+                "expected index_vector_dim in 0..={}, found {vector} ({})",
+                indices.rank(),
+                words.vector
+            ))
         })?;
         let batch_rank = indices.rank() - usize::from(index_vector_dim < indices.rank());
 
@@ -89,7 +93,12 @@ impl SliceDims {
         let window = op.field_ints(words.attr, name);
         require(window.len() == operand_window.len(), || {
             let want = operand_window.len();
-            Problem::new(format!("expected {want} {name} for operand rank {}, found {} ({})", operand.rank(), window.len(), words.rank))
+            Problem::new(format!(
+                "expected {want} {name} for operand rank {}, found {} ({})",
+                operand.rank(),
+                window.len(),
+                words.rank
+            ))
         })?;
         let window = dims(&window, batch_rank + window.len(), name, range)?;
         unique(&window, name, order)?;
@@ -100,16 +109,25 @@ impl SliceDims {
         let indices_batching = list(name, indices.rank(), range)?;
         unique(&indices_batching, name, once)?;
         require(!indices_batching.contains(&index_vector_dim), || {
-            Problem::new(format!("expected {name} without index_vector_dim, found {indices_batching:?} ({})", words.vector_batching))
+            Problem::new(format!(
+                "expected {name} without index_vector_dim, found {indices_batching:?} ({})",
+                words.vector_batching
+            ))
         })?;
         require(operand_batching.len() == indices_batching.len(), || {
             let (a, b) = (operand_batching.len(), indices_batching.len());
-            Problem::new(format!("expected as many batching dimensions of operand and indices, found {a} and {b} ({})", words.batching_count))
+            Problem::new(format!(
+                "expected as many batching dimensions of operand and indices, found {a} and {b} ({})",
+                words.batching_count
+            ))
         })?;
         for (&o, &i) in operand_batching.iter().zip(&indices_batching) {
             let (a, b) = (operand.shape[o], indices.shape[i]);
             require(a == b || a < 0 || b < 0, || {
-                Problem::new(format!("expected batching dimensions of one size, found {a} and {b} ({})", words.batching_size))
+                Problem::new(format!(
+                    "expected batching dimensions of one size, found {a} and {b} ({})",
+                    words.batching_size
+                ))
             })?;
         }
 
@@ -120,7 +138,16 @@ impl SliceDims {
             Problem::new(format!("expected {name} of {components} dimensions, found {} ({count})", index_map.len()))
         })?;
         unique(&[&index_map[..], &operand_batching].concat(), name, once)?;
-        Ok(Self { window, batch, operand_window, collapsed, operand_batching, indices_batching, index_map, index_vector_dim })
+        Ok(Self {
+            window,
+            batch,
+            operand_window,
+            collapsed,
+            operand_batching,
+            indices_batching,
+            index_map,
+            index_vector_dim,
+        })
     }
 
     /// The dimension of the indices that batch dimension number `k` runs over.

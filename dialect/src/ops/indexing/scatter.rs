@@ -49,7 +49,9 @@ impl ScatterDims {
     fn check(op: OpRef<'_>) -> Checked<Self> {
         let count = op.operands().len();
         require(count % 2 == 1 && count > 1, || {
-            Problem::new(format!("expected as many updates as inputs and indices between them, found {count} operands (C5)"))
+            Problem::new(format!(
+                "expected as many updates as inputs and indices between them, found {count} operands (C5)"
+            ))
         })?;
         let inputs = count / 2;
         let (first, indices, updates) = (tensor(op, 0)?, tensor(op, inputs)?, tensor(op, inputs + 1)?);
@@ -59,7 +61,10 @@ impl ScatterDims {
         for i in 0..inputs {
             let (input, update) = (tensor(op, i)?, tensor(op, inputs + 1 + i)?);
             require(compatible(&input.shape, &first.shape), || {
-                Problem::operand(i, format!("expected the shape of {}, found {} (C1)", show(op, first), show(op, input)))
+                Problem::operand(
+                    i,
+                    format!("expected the shape of {}, found {} (C1)", show(op, first), show(op, input)),
+                )
             })?;
             require(compatible(&update.shape, &updates.shape), || {
                 let (want, found) = (show(op, updates), show(op, update));
@@ -144,7 +149,8 @@ impl OpDef for Scatter {
             .map(|at| (0..n).map(|i| promote(operands[i].get(at), operands[i].element, types[i])).collect())
             .collect();
         let count: i64 = dims.batch.iter().map(|&d| updates[0].shape[d]).product();
-        let exact = n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
+        let exact =
+            n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
         for (number, at) in Indices::of(&updates[0].shape).enumerate() {
             let (offset, start) = dims.locate(&at, shape.len(), indices);
@@ -192,7 +198,9 @@ impl OpDef for Scatter {
 
     /// Additions onto zeros.
     fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        let Some(input) = op.operand_tensor(0).filter(|_| op.operands().len() == 3 && operand == 2) else { return false };
+        let Some(input) = op.operand_tensor(0).filter(|_| op.operands().len() == 3 && operand == 2) else {
+            return false;
+        };
         let zeros = splat_operand(op, 0) == Some(Scalar::zero(input.element));
         let same = op.result_tensor(0).is_some_and(|r| r.element == input.element);
         zeros && same && combiner(op, 0, 1) == Some(ScalarOp::Add)

@@ -38,7 +38,10 @@ impl OpDef for Cholesky {
     fn syntax(&self) -> Syntax {
         Syntax::Pieces(&[
             Piece::Operands,
-            Piece::Optional("lower", &[Piece::Token(","), Piece::Token("lower"), Piece::Token("="), Piece::Attr("lower")]),
+            Piece::Optional(
+                "lower",
+                &[Piece::Token(","), Piece::Token("lower"), Piece::Token("="), Piece::Attr("lower")],
+            ),
             Piece::AttrDict,
             Piece::Types(TypeForm::SameOrFunctional),
         ])
@@ -93,7 +96,8 @@ impl OpDef for Cholesky {
             }
             for i in 0..n {
                 for j in 0..=i {
-                    let (at, value) = if lower { (i * n + j, l[i * n + j]) } else { (j * n + i, conjugate(l[i * n + j])) };
+                    let (at, value) =
+                        if lower { (i * n + j, l[i * n + j]) } else { (j * n + i, conjugate(l[i * n + j])) };
                     values[start + at] = value;
                 }
             }

@@ -40,8 +40,12 @@ impl Fft {
         };
         let lengths = ints(op, "fft_length")?;
         let (n, rank) = (lengths.len(), operand.rank());
-        require((1..=3).contains(&n), || Problem::new(format!("expected 1 to 3 values of fft_length, found {n} (C3)")))?;
-        require(n <= rank, || Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand))))?;
+        require((1..=3).contains(&n), || {
+            Problem::new(format!("expected 1 to 3 values of fft_length, found {n} (C3)"))
+        })?;
+        require(n <= rank, || {
+            Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand)))
+        })?;
         let real = kind == Kind::Real;
         let fits = match real {
             true => matches!(operand.element, ElementType::F32 | ElementType::F64),
@@ -56,7 +60,10 @@ impl Fft {
             let want = if last { half(length) } else { length };
             require(size < 0 || size == want, || {
                 let label = if last { "C5" } else { "C4" };
-                Problem::operand(0, format!("expected size {want} in dimension {}, found {size} ({label})", rank - n + i))
+                Problem::operand(
+                    0,
+                    format!("expected size {want} in dimension {}, found {size} ({label})", rank - n + i),
+                )
             })?;
         }
         Ok((kind, lengths))
@@ -120,7 +127,8 @@ impl OpDef for Fft {
         let mut rule = ShardingRule::of_op(op);
         for (d, &size) in operand.iter().enumerate() {
             let batch = d + lengths.len() < operand.len();
-            let factor = rule.add_all(size, if batch { FactorKind::PassThrough } else { FactorKind::NeedReplication }, d);
+            let factor =
+                rule.add_all(size, if batch { FactorKind::PassThrough } else { FactorKind::NeedReplication }, d);
             if size != *result.get(d)? {
                 rule.block(factor);
             }
@@ -182,7 +190,13 @@ impl OpDef for Fft {
 
 /// `f` of every line along dimension `d` of a tensor of shape `from`; gives one of shape `to`, the beginnings of the
 /// lines `f` gives.
-fn along(values: &[Complex], from: &[i64], to: &[i64], d: usize, f: impl Fn(&[Complex]) -> Vec<Complex>) -> Vec<Complex> {
+fn along(
+    values: &[Complex],
+    from: &[i64],
+    to: &[i64],
+    d: usize,
+    f: impl Fn(&[Complex]) -> Vec<Complex>,
+) -> Vec<Complex> {
     let step: usize = from[d + 1..].iter().map(|&n| n.max(0) as usize).product();
     let (before, after) = (from[d].max(0) as usize, to[d].max(0) as usize);
     let mut result = vec![(0.0, 0.0); to.iter().map(|&n| n.max(0) as usize).product()];

@@ -50,7 +50,9 @@ impl TriangularSolve {
         let transpose = op.enum_value("transpose_a").unwrap_or("NO_TRANSPOSE");
         let known = ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"].contains(&transpose);
         require(known, || {
-            Problem::new(format!("expected transpose_a to be NO_TRANSPOSE, TRANSPOSE or ADJOINT, found {transpose} (I6)"))
+            Problem::new(format!(
+                "expected transpose_a to be NO_TRANSPOSE, TRANSPOSE or ADJOINT, found {transpose} (I6)"
+            ))
         })?;
         Ok(Form {
             left,
@@ -124,7 +126,8 @@ impl OpDef for TriangularSolve {
             let matrix = |i: usize, j: usize| if form.left { entry(i, j) } else { entry(j, i) };
             let forward = (form.lower != form.transposed) == form.left;
             for line in 0..free {
-                let place = |i: usize| batch * rows * columns + if form.left { i * columns + line } else { line * columns + i };
+                let place =
+                    |i: usize| batch * rows * columns + if form.left { i * columns + line } else { line * columns + i };
                 for step in 0..n {
                     let i = if forward { step } else { n - 1 - step };
                     let before = if forward { 0..i } else { i + 1..n };

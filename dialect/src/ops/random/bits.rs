@@ -60,7 +60,8 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
     };
     let mut half = shape.to_vec();
     half[split] = half[split].max(0).div_euclid(2) + half[split].max(0).rem_euclid(2);
-    let number = |at: &[i64]| at.iter().zip(&half).fold(0u64, |n, (&i, &d)| n.wrapping_mul(d as u64).wrapping_add(i as u64));
+    let number =
+        |at: &[i64]| at.iter().zip(&half).fold(0u64, |n, (&i, &d)| n.wrapping_mul(d as u64).wrapping_add(i as u64));
     let bits = Indices::of(shape).map(|mut at| {
         let word = at[split] % 2;
         at[split] /= 2;

@@ -33,7 +33,9 @@ impl RngBitGenerator {
             _ => return Err(Problem::new("expected rng_algorithm to be DEFAULT, THREE_FRY or PHILOX (I1)")),
         };
         let words: &[i64] = if algorithm == Algorithm::ThreeFry { &[2] } else { &[2, 3] };
-        let fits = state.rank() == 1 && state.element == ElementType::UI64 && (state.shape[0] < 0 || words.contains(&state.shape[0]));
+        let fits = state.rank() == 1
+            && state.element == ElementType::UI64
+            && (state.shape[0] < 0 || words.contains(&state.shape[0]));
         require(fits, || {
             let want = if words.len() == 1 { "tensor<2xui64>" } else { "tensor<2xui64> or tensor<3xui64>" };
             Problem::operand(0, format!("expected {want}, found {} (C2)", show(op, state)))
@@ -178,7 +180,11 @@ impl OpDef for RngBitGenerator {
         } else {
             Literal::from_bytes(output.element, &output.shape, bytes)
         };
-        let state = Literal::from_scalars(ElementType::UI64, &operands[0].shape, state.into_iter().map(|w| Scalar::Int(w.into())));
+        let state = Literal::from_scalars(
+            ElementType::UI64,
+            &operands[0].shape,
+            state.into_iter().map(|w| Scalar::Int(w.into())),
+        );
         Ok(vec![state, output])
     }
 

@@ -7,7 +7,9 @@ use crate::ir::{ElementClass, ElementType, OpRef, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::constraint::{Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor};
+use crate::ops::constraint::{
+    Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor,
+};
 use crate::ops::elementwise::{Classes, element};
 use crate::scalar::Scalar;
 use crate::text::{Piece, Syntax, TypeForm};
@@ -44,7 +46,9 @@ impl Rng {
         })?;
         if let Some(sizes) = op.constant_operand(2).and_then(Literal::to_ints) {
             let fits = sizes.len() == output.rank() && sizes.iter().zip(&output.shape).all(|(&a, &b)| a == b || b < 0);
-            require(fits, || Problem::new(format!("expected a result of sizes {sizes:?}, found {} (C3)", show(op, output))))?;
+            require(fits, || {
+                Problem::new(format!("expected a result of sizes {sizes:?}, found {} (C3)", show(op, output)))
+            })?;
         }
         Ok(normal)
     }
@@ -88,7 +92,8 @@ impl OpDef for Rng {
         let n = shape.iter().try_fold(2i64, |n, &d| n.checked_mul(d.max(0)));
         let n = n.ok_or_else(|| Problem::new(format!("{shape:?} are too many elements")))?;
         let (a, b) = (operands[0].get(0), operands[1].get(0));
-        let (bits, _) = philox_bits(a.as_f64().to_bits() ^ b.as_f64().to_bits().rotate_left(32), 0, ElementType::UI64, n as u64);
+        let (bits, _) =
+            philox_bits(a.as_f64().to_bits() ^ b.as_f64().to_bits().rotate_left(32), 0, ElementType::UI64, n as u64);
         let unit = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
         let values = bits.chunks_exact(2).map(|pair| match (a, b) {
             (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a + i128::from(pair[0]) % (b - a).max(1)),

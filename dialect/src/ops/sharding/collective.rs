@@ -43,7 +43,9 @@ pub static ALL_GATHER: ShardyCollective = ShardyCollective {
     axes: "gathering_axes",
     form: AxesForm::PerDim,
     reduces: false,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_gather [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.all_gather [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.all_slice [{"b"}, {}] %1 out_sharding=<…> : T`: adds axes to the ends of dimensions.
 pub static ALL_SLICE: ShardyCollective = ShardyCollective {
@@ -51,7 +53,9 @@ pub static ALL_SLICE: ShardyCollective = ShardyCollective {
     axes: "slicing_axes",
     form: AxesForm::PerDim,
     reduces: false,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_slice [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\", \"y\"}, {}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.all_slice [{\"y\"}, {}] %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"x\", \"y\"}, {}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.all_to_all [{"b"}: 0->2] %1 out_sharding=<…> : T`: moves axes from one dimension to another.
 pub static ALL_TO_ALL: ShardyCollective = ShardyCollective {
@@ -59,7 +63,9 @@ pub static ALL_TO_ALL: ShardyCollective = ShardyCollective {
     axes: "params",
     form: AxesForm::Moves,
     reduces: false,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_to_all [{\"x\"}: 0->1] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {\"x\"}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.all_to_all [{\"x\"}: 0->1] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {\"x\"}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.collective_permute %1 out_sharding=<…> : T`: replaces axes by others of the same sizes.
 pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
@@ -67,7 +73,9 @@ pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
     axes: "",
     form: AxesForm::None,
     reduces: false,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.all_reduce {"x"} %1 out_sharding=<…> : T`: combines unreduced parts along axes.
 pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
@@ -75,7 +83,9 @@ pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
     axes: "reduction_axes",
     form: AxesForm::Flat,
     reduces: true,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.all_reduce max {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.all_reduce max {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then cuts along the same.
 pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
@@ -83,7 +93,9 @@ pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
     axes: "reduce_scatter_axes",
     form: AxesForm::PerDim,
     reduces: true,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.reduce_scatter [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.reduce_scatter [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.replicated_to_unreduced {"x"} %1 out_sharding=<…> : T`: one device keeps the value, the others zero
 /// (after `max` and `min` the lowest and the highest value).
@@ -92,7 +104,9 @@ pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     axes: "axes",
     form: AxesForm::Flat,
     reduces: true,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.replicated_to_unreduced {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.replicated_to_unreduced {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>",
+    ],
 };
 /// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: fills each device's piece up with zeros
 /// (or the same).
@@ -101,7 +115,9 @@ pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     axes: "axes",
     form: AxesForm::PerDim,
     reduces: true,
-    examples: &["(%a: tensor<8x8xf32>) %r = sdy.sharded_to_unreduced [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>"],
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = sdy.sharded_to_unreduced [{\"x\"}, {}] %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>",
+    ],
 };
 
 const ALL: [&ShardyCollective; 8] = [

@@ -420,9 +420,11 @@ impl OpDef for Named {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<8x2xi32>) %r = sdy.named_computation<\"foo\">(%a) in_shardings=[<mesh<[\"b\"=2]>, [{\"b\"}, {}]>] \
+        &[
+            "(%a: tensor<8x2xi32>) %r = sdy.named_computation<\"foo\">(%a) in_shardings=[<mesh<[\"b\"=2]>, [{\"b\"}, {}]>] \
              (%b: tensor<8x2xi32>) { %c = stablehlo.add %b, %b : tensor<8x2xi32> sdy.return %c : tensor<8x2xi32> } \
-             : (tensor<8x2xi32>) -> tensor<8x2xi32>"]
+             : (tensor<8x2xi32>) -> tensor<8x2xi32>",
+        ]
     }
 
     fn control(&self, _: OpRef<'_>) -> Option<Control> {

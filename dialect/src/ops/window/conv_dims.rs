@@ -1,6 +1,6 @@
 //! What the dimensions of a convolution's operands and result are for.
 
-use super::{DynamicConv, Words, WindowDim, counts, windows};
+use super::{DynamicConv, WindowDim, Words, counts, windows};
 use crate::ir::{AttrData, ConvDims, OpRef, Shape, TensorType};
 use crate::op::{OpDef, Problem};
 use crate::ops::constraint::{Checked, require, tensor};
@@ -86,7 +86,11 @@ impl ConvolutionDims {
             let mut sorted = all.clone();
             sorted.sort_unstable();
             require(sorted.iter().copied().eq(0..rank as i64), || {
-                Problem::new(format!("expected the {what}'s dimensions to be 0 to {}, found {all:?} ({})", rank - 1, labels[1]))
+                Problem::new(format!(
+                    "expected the {what}'s dimensions to be 0 to {}, found {all:?} ({})",
+                    rank - 1,
+                    labels[1]
+                ))
             })?;
             Ok(all.into_iter().map(|d| d as usize).collect())
         };

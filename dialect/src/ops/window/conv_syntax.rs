@@ -120,4 +120,3 @@ fn printable(op: OpRef<'_>, name: &str) -> bool {
         _ => name != "window_reversal" && i64_array(op, name).is_some(),
     }
 }
-

@@ -107,8 +107,8 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     let mut left = vec![Index::Const(0); rank];
     let mut right = left.clone();
     let mut guards = Vec::new();
-    left[dims.batch.input] = group(dims.batch_groups, lhs.shape[dims.batch.input] / dims.batch_groups)
-        .plus(Index::Loop(dims.batch.output));
+    left[dims.batch.input] =
+        group(dims.batch_groups, lhs.shape[dims.batch.input] / dims.batch_groups).plus(Index::Loop(dims.batch.output));
     left[input_feature] = group(dims.feature_groups, rhs.shape[kernel_in]).plus(channel.clone());
     (right[kernel_in], right[kernel_out]) = (channel, feature.clone());
     for (i, window) in dims.windows.iter().enumerate() {
@@ -284,7 +284,9 @@ impl OpDef for DynamicConv {
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%a: tensor<2x4x2xf32>, %k: tensor<2x2x3xf32>) %p = stablehlo.constant dense<[[1, 2]]> : tensor<1x2xi64> %r = \"stablehlo.dynamic_conv\"(%a, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<2x4x2xf32>, tensor<2x2x3xf32>, tensor<1x2xi64>) -> tensor<2x6x3xf32>"]
+        &[
+            "(%a: tensor<2x4x2xf32>, %k: tensor<2x2x3xf32>) %p = stablehlo.constant dense<[[1, 2]]> : tensor<1x2xi64> %r = \"stablehlo.dynamic_conv\"(%a, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64}> : (tensor<2x4x2xf32>, tensor<2x2x3xf32>, tensor<1x2xi64>) -> tensor<2x6x3xf32>",
+        ]
     }
 }
 

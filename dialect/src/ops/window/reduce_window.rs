@@ -4,11 +4,13 @@
 use super::{WindowDim, Words, counts, windows};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
-use crate::kernel::{Init, Index, Input, Kernel, Nest, Outside};
+use crate::kernel::{Index, Init, Input, Kernel, Nest, Outside};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::combiner::{Combine, SHORT_SUM, check_region, combiner, combining_body, promote};
-use crate::ops::constraint::{Checked, declared, ints, is_static, length, require, result, same_element, scalar, show, splat_operand, tensor};
+use crate::ops::constraint::{
+    Checked, declared, ints, is_static, length, require, result, same_element, scalar, show, splat_operand, tensor,
+};
 use crate::ops::reduction::without_accumulators;
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -37,7 +39,8 @@ impl ReduceWindow {
         let first = tensor(op, 0)?;
         for i in 0..n {
             let ty = tensor(op, i)?;
-            let same = ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+            let same =
+                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
             require(same, || {
                 let (want, found) = (show(op, first), show(op, ty));
                 Problem::operand(i, format!("expected the shape of {want}, found {found} (C2)"))
@@ -107,7 +110,8 @@ impl OpDef for ReduceWindow {
             let mut value = start.clone();
             for inside in Indices::of(&sizes) {
                 let place = |d: usize| windows[d].element(at[d], inside[d], input[d]);
-                let position = (0..windows.len()).map(place).collect::<Option<Shape>>().map(|p| operands[0].position(&p));
+                let position =
+                    (0..windows.len()).map(place).collect::<Option<Shape>>().map(|p| operands[0].position(&p));
                 let element = |i: usize| match position {
                     Some(position) => promote(operands[i].get(position), operands[i].element, types[i]),
                     None => start[i],

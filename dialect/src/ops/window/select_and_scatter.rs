@@ -9,7 +9,9 @@ use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::combiner::{Combine, check_region, promote};
 use crate::ops::comparator::{Comparator, check_comparator};
-use crate::ops::constraint::{Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor};
+use crate::ops::constraint::{
+    Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor,
+};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
@@ -39,7 +41,8 @@ impl SelectAndScatter {
         }
         let windows = windows(op, &sizes, &WORDS)?;
         let (counts, source) = (counts(&windows, &operand.shape, "C2")?, tensor(op, 1)?);
-        let fits = source.rank() == counts.len() && source.shape.iter().zip(&counts).all(|(&a, &b)| a == b || a < 0 || b < 0);
+        let fits =
+            source.rank() == counts.len() && source.shape.iter().zip(&counts).all(|(&a, &b)| a == b || a < 0 || b < 0);
         require(fits, || {
             let want = show(op, &TensorType::new(&counts, source.element));
             Problem::operand(1, format!("expected {want}, an element for each window, found {} (C2)", show(op, source)))

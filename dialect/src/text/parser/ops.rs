@@ -29,7 +29,8 @@ impl<'s> Parser<'s> {
                     let before = self.tok.start;
                     self.op_recovering(body);
                     if self.at("}") || self.tok.start == before {
-                        let _ = self.fail::<()>(self.tok.span(), format!("'{}' closes nothing", short(self.token_text())));
+                        let _ =
+                            self.fail::<()>(self.tok.span(), format!("'{}' closes nothing", short(self.token_text())));
                         self.advance();
                     }
                 }
@@ -252,7 +253,8 @@ impl<'s> Parser<'s> {
             }
         }
         let p = &mut self.program;
-        let op = p.new_op(parsed.def, &parsed.name, &parsed.operands, &parsed.results, &parsed.attrs, &parsed.regions, loc);
+        let op =
+            p.new_op(parsed.def, &parsed.name, &parsed.operands, &parsed.results, &parsed.attrs, &parsed.regions, loc);
         let data = p.op_mut(op);
         data.span = parsed.span;
         data.operand_spans = parsed.operand_spans;

@@ -95,13 +95,16 @@ impl<'s> Parser<'s> {
                     }
                     match text[start..at].parse::<i64>() {
                         Ok(n) => n,
-                        Err(_) => return self.fail(Span::new(start, at), "the dimension's size doesn't fit in 63 bits"),
+                        Err(_) => {
+                            return self.fail(Span::new(start, at), "the dimension's size doesn't fit in 63 bits");
+                        }
                     }
                 }
                 _ => break,
             };
             if bytes.get(at) != Some(&b'x') {
-                return self.fail(Span::new(start, at), "expected 'x' after the dimension's size, then the element type");
+                return self
+                    .fail(Span::new(start, at), "expected 'x' after the dimension's size, then the element type");
             }
             at += 1;
             ty.shape.push(size);
@@ -109,8 +112,9 @@ impl<'s> Parser<'s> {
         self.resume(at);
         ty.element = self.element_type()?;
         if ty.elements().is_some_and(|n| n.saturating_mul(ty.element.bytes().max(1)) > 1 << 50) {
-            let d = Diagnostic::error("limit", Span::new(open.start, self.prev_end), "a tensor of more than 2^50 bytes")
-                .note("no device holds it; check the sizes");
+            let d =
+                Diagnostic::error("limit", Span::new(open.start, self.prev_end), "a tensor of more than 2^50 bytes")
+                    .note("no device holds it; check the sizes");
             return self.error(d);
         }
         if self.eat(",") {
@@ -173,7 +177,8 @@ impl<'s> Parser<'s> {
             self.advance();
             return Ok(e);
         }
-        let digits = text.strip_prefix("si").or(text.strip_prefix("ui")).or(text.strip_prefix('i')).or(text.strip_prefix('f'));
+        let digits =
+            text.strip_prefix("si").or(text.strip_prefix("ui")).or(text.strip_prefix('i')).or(text.strip_prefix('f'));
         let known = matches!(text, "tf32" | "f80" | "f128");
         if known || digits.is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit())) {
             self.advance();
@@ -210,7 +215,9 @@ impl<'s> Parser<'s> {
             Some(Ok(quantized)) => quantized.to_string(),
             Some(Err(message)) => {
                 let d = Diagnostic::error("type", Span::new(tok.start, self.prev_end), message);
-                return self.error(d.note("write !quant.uniform<i8:f32, 0.5:0>, or with a dimension and values for each of its elements"));
+                return self.error(d.note(
+                    "write !quant.uniform<i8:f32, 0.5:0>, or with a dimension and values for each of its elements",
+                ));
             }
             None => text.into(),
         };
@@ -235,9 +242,10 @@ impl<'s> Parser<'s> {
             let actual = self.program.value_type(v);
             if actual != ty {
                 let (a, t) = (self.program.type_text(actual), self.program.type_text(ty));
-                let d = Diagnostic::error("type", op.operand_spans[i], format!("operand {i} is {a}, but the op says {t}"))
-                    .also(self.program.value_span(v), format!("defined here as {a}"))
-                    .note("make the op's type that of the value, or use another value");
+                let d =
+                    Diagnostic::error("type", op.operand_spans[i], format!("operand {i} is {a}, but the op says {t}"))
+                        .also(self.program.value_span(v), format!("defined here as {a}"))
+                        .note("make the op's type that of the value, or use another value");
                 return self.error(d);
             }
         }
@@ -252,9 +260,13 @@ impl<'s> Parser<'s> {
             let text = self.token_text();
             match (self.tok.kind, text) {
                 (Tok::End, _) => {
-                    let d = Diagnostic::error("parse", self.tok.span(), "expected a closing bracket, found the end of the text")
-                        .also(opened, "opened here")
-                        .note("close the bracket");
+                    let d = Diagnostic::error(
+                        "parse",
+                        self.tok.span(),
+                        "expected a closing bracket, found the end of the text",
+                    )
+                    .also(opened, "opened here")
+                    .note("close the bracket");
                     return self.error(d);
                 }
                 (Tok::Punct, "<" | "(" | "[" | "{") => stack.push(text.as_bytes()[0]),

@@ -61,7 +61,11 @@ impl Printer<'_> {
             }
             AttrData::ConvDims(dims) => {
                 self.text("#stablehlo.conv<");
-                if dims.is_whole() { self.conv_dims(dims) } else { self.raw_conv_dims(dims) }
+                if dims.is_whole() {
+                    self.conv_dims(dims)
+                } else {
+                    self.raw_conv_dims(dims)
+                }
                 self.text(">");
             }
             AttrData::Opaque(text) => self.text(text),
@@ -189,8 +193,14 @@ impl Printer<'_> {
         let program = self.program;
         self.separated(entries.iter(), |p, &(key, attr)| {
             let key = program.name_text(key);
-            let plain = key.bytes().enumerate().all(|(i, b)| b.is_ascii_alphabetic() || b == b'_' || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.')));
-            if plain && !key.is_empty() { p.text(key) } else { p.string(key) }
+            let plain = key.bytes().enumerate().all(|(i, b)| {
+                b.is_ascii_alphabetic() || b == b'_' || i > 0 && (b.is_ascii_digit() || matches!(b, b'$' | b'.'))
+            });
+            if plain && !key.is_empty() {
+                p.text(key)
+            } else {
+                p.string(key)
+            }
             if !matches!(program.attr_data(attr), AttrData::Unit) {
                 p.text(" = ");
                 p.attr(attr);

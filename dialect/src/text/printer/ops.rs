@@ -141,7 +141,9 @@ impl Printer<'_> {
         }
         self.text(" : ");
         match form {
-            TypeForm::SameOrFunctional if !results.is_empty() && operands.iter().all(|&t| t == results[0]) && results.len() == 1 => {
+            TypeForm::SameOrFunctional
+                if !results.is_empty() && operands.iter().all(|&t| t == results[0]) && results.len() == 1 =>
+            {
                 self.ty(results[0]);
             }
             TypeForm::Arrow if !operands.is_empty() && !results.is_empty() => {
@@ -156,7 +158,12 @@ impl Printer<'_> {
                 }
             }
             TypeForm::Result if results.len() == 1 => self.ty(results[0]),
-            TypeForm::Select if operands.len() == 3 && results.len() == 1 && operands[1] == results[0] && operands[2] == results[0] => {
+            TypeForm::Select
+                if operands.len() == 3
+                    && results.len() == 1
+                    && operands[1] == results[0]
+                    && operands[2] == results[0] =>
+            {
                 self.types(&[operands[0], results[0]]);
             }
             TypeForm::Complex if self.has_parts(&operands, &results) => self.ty(results[0]),
@@ -239,7 +246,8 @@ impl Printer<'_> {
     fn leave_region(&mut self, region: Region, scope: RegionScope) {
         if let Some(&block) = self.program.region_blocks(region).first() {
             let args = self.program.block_args(block).to_vec();
-            let firsts: Vec<Value> = self.program.block_ops(block).iter().filter_map(|&op| self.program.results(op).next()).collect();
+            let firsts: Vec<Value> =
+                self.program.block_ops(block).iter().filter_map(|&op| self.program.results(op).next()).collect();
             for v in args.into_iter().chain(firsts) {
                 if let Some(name) = self.names.get(&v) {
                     let base: Box<str> = name.split('#').next().unwrap_or_default().into();

@@ -129,7 +129,14 @@ fn permutes_and_broadcasts() {
     check(seconds(CollectivePermute, 10, 10, &[line(16, false, 1)]), 40.0 + 15.0 * H);
     check(seconds(CollectiveBroadcast, 10, 10, &[line(4, false, 1)]), 10.0 + 3.0 * H);
     check(seconds(CollectiveBroadcast, 10, 10, &[line(4, true, 1), line(4, true, 1)]), 5.0 + 4.0 * H);
-    let route = Route { link_messages: 3, chiplet_messages: 1, hops: 5, link_bandwidth: 1.0, chiplet_bandwidth: 0.25, hop_latency: H };
+    let route = Route {
+        link_messages: 3,
+        chiplet_messages: 1,
+        hops: 5,
+        link_bandwidth: 1.0,
+        chiplet_bandwidth: 0.25,
+        hop_latency: H,
+    };
     check(route_seconds(10.0, &route), 40.0 + 5.0 * H);
     check(route_seconds(10.0, &Route { chiplet_messages: 0, chiplet_bandwidth: 0.0, ..route }), 30.0 + 5.0 * H);
     check(point_to_point_seconds(10.0, 2, 3, 1.0, H), 5.0 + 3.0 * H);

@@ -87,7 +87,14 @@ fn whole_dims(grid: &Grid, axis_sizes: &[u64]) -> Option<[Option<usize>; DIMS]> 
 }
 
 /// Backtracks over the axes; there are at most as many of size above 1 as dimensions, or it fails at once.
-fn assign(grid: &Grid, axis_sizes: &[u64], axes: &[usize], subsets: &[usize], free: usize, owners: &mut [Option<usize>; DIMS]) -> bool {
+fn assign(
+    grid: &Grid,
+    axis_sizes: &[u64],
+    axes: &[usize],
+    subsets: &[usize],
+    free: usize,
+    owners: &mut [Option<usize>; DIMS],
+) -> bool {
     let Some((&axis, others)) = axes.split_first() else { return true };
     if axes.len() > free.count_ones() as usize {
         return false;

@@ -8,7 +8,8 @@ impl Placement {
     /// The group of an explicit list of device ids. The other groups of the collective are taken to look alike. Ids outside the mesh are
     /// ignored.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
-        let places: SmallVec<[[u64; DIMS]; 16]> = devices.iter().filter_map(|&device| self.coordinates(device)).collect();
+        let places: SmallVec<[[u64; DIMS]; 16]> =
+            devices.iter().filter_map(|&device| self.coordinates(device)).collect();
         let mut along: SmallVec<[u64; 16]> = SmallVec::new();
         let extents = std::array::from_fn(|dim| {
             along.clear();
@@ -32,7 +33,8 @@ fn extent_of(coordinates: &[u64]) -> Extent {
         let step = coordinates[counted] - first;
         let repeats = |times: usize| {
             let (from, offset) = (times * counted, times as u64 * step);
-            coordinates.len() >= from + counted && (0..counted).all(|at| coordinates[from + at] == coordinates[at] + offset)
+            coordinates.len() >= from + counted
+                && (0..counted).all(|at| coordinates[from + at] == coordinates[at] + offset)
         };
         let size = (1..).take_while(|&times| repeats(times)).count() + 1;
         if size == 1 || !step.is_multiple_of(block) {

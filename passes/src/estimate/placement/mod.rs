@@ -133,7 +133,8 @@ impl Placement {
     /// For each device of the mesh, row-major, the position of its chip (or chiplet) in the slice, row-major too: the device order to
     /// build the mesh with.
     pub fn device_order(&self) -> Vec<u64> {
-        let position = |place: [u64; DIMS]| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
+        let position =
+            |place: [u64; DIMS]| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
@@ -181,7 +182,13 @@ impl Placement {
             let Extent { participants, stride, .. } = extents[dim];
             let Dim { size, wraps, link_bandwidth } = self.dims[dim];
             let ring = wraps && participants.saturating_mul(stride) == size;
-            Line { participants, ring, stride: stride.saturating_mul(sharing), link_bandwidth, hop_latency: self.hop_latency }
+            Line {
+                participants,
+                ring,
+                stride: stride.saturating_mul(sharing),
+                link_bandwidth,
+                hop_latency: self.hop_latency,
+            }
         };
         let mut group = Group::of_size(size);
         (0..CHIPLETS).for_each(|dim| group.push(line(dim)));
@@ -217,7 +224,8 @@ struct Grid {
 impl Grid {
     /// The slice as a mesh of that many devices sees it: its chips, or its chiplets where the mesh has more devices than chips.
     fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Grid, PlacementError> {
-        let devices = axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size)).unwrap_or(u64::MAX);
+        let devices =
+            axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size)).unwrap_or(u64::MAX);
         let chips = slice.chips();
         let per_chip = if devices > chips { slice.chip.chiplets } else { 1 };
         let places = chips * per_chip;
@@ -231,7 +239,11 @@ impl Grid {
         let dims = std::array::from_fn(|dim| match dim {
             CHIPLETS => Dim { size: per_chip, wraps: false, link_bandwidth: slice.chip.chiplet_bandwidth },
             // The devices of a chip share its links.
-            _ => Dim { size: slice.dims[dim], wraps: wraps[dim], link_bandwidth: slice.chip.link_bandwidth / per_chip as f64 },
+            _ => Dim {
+                size: slice.dims[dim],
+                wraps: wraps[dim],
+                link_bandwidth: slice.chip.link_bandwidth / per_chip as f64,
+            },
         });
         Ok(Grid { dims, hop_latency: slice.chip.hop_latency, unused: places / devices })
     }

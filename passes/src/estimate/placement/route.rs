@@ -10,7 +10,8 @@ impl Placement {
     /// Counts the messages over every link when all `pairs` (source, target) of devices send at once. Pairs with a device outside the
     /// mesh are ignored.
     pub fn route(&self, pairs: &[(u64, u64)]) -> Route {
-        let strides: [usize; DIMS] = std::array::from_fn(|dim| self.dims[dim + 1..].iter().map(|dim| dim.size as usize).product());
+        let strides: [usize; DIMS] =
+            std::array::from_fn(|dim| self.dims[dim + 1..].iter().map(|dim| dim.size as usize).product());
         let places = self.dims.iter().map(|dim| dim.size as usize).product::<usize>();
         // One counter for each place, dimension and direction: the link that leaves it that way.
         let mut messages = vec![0u64; places * DIMS * 2];
@@ -34,7 +35,8 @@ impl Placement {
             longest = longest.max(hops);
         }
         let busiest = |of_chiplets: bool| {
-            let counters = messages.iter().enumerate().filter(|(index, _)| (index / 2 % DIMS == CHIPLETS) == of_chiplets);
+            let counters =
+                messages.iter().enumerate().filter(|(index, _)| (index / 2 % DIMS == CHIPLETS) == of_chiplets);
             counters.map(|(_, &count)| count).max().unwrap_or(0)
         };
         Route {

@@ -16,7 +16,11 @@ impl Placement {
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
-    pub fn best(slice: &Slice, axis_sizes: &[u64], score: impl FnMut(&Placement) -> f64) -> Result<Placement, PlacementError> {
+    pub fn best(
+        slice: &Slice,
+        axis_sizes: &[u64],
+        score: impl FnMut(&Placement) -> f64,
+    ) -> Result<Placement, PlacementError> {
         let grid = Grid::new(slice, axis_sizes)?;
         let mut search = Search { grid: &grid, axis_sizes, score, tried: 0, best: None };
         search.factor(0, &mut Assignment::empty(axis_sizes.len()), grid.dims.map(|dim| dim.size));
@@ -81,7 +85,9 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
             return;
         }
         // Large shares first: whole dimensions come early, where the bound does not reach.
-        for size in (1..=rest.min(left[dim])).rev().filter(|size| rest.is_multiple_of(*size) && left[dim].is_multiple_of(*size)) {
+        for size in
+            (1..=rest.min(left[dim])).rev().filter(|size| rest.is_multiple_of(*size) && left[dim].is_multiple_of(*size))
+        {
             let mut left = left;
             left[dim] /= size;
             assignment.factors[axis][dim] = size;

@@ -143,7 +143,9 @@ fn chiplets_are_the_minor_dimension() {
 #[test]
 fn groups_of_device_lists() {
     let placement = row_major("v5e:4x16", &[4, 2, 4, 2]);
-    let check = |devices: &[u64], expected: &str| assert_eq!(show(&placement.group_of_devices(devices)), expected, "{devices:?}");
+    let check = |devices: &[u64], expected: &str| {
+        assert_eq!(show(&placement.group_of_devices(devices)), expected, "{devices:?}")
+    };
     check(&[0, 16, 32, 48], "4");
     check(&[0, 2, 4, 6], "4/2");
     check(&[17, 25], "o2/8");
@@ -163,7 +165,8 @@ fn groups_of_device_lists() {
 
 #[test]
 fn device_orders_are_permutations() {
-    for (target, axis_sizes) in [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v7x:4x4x8", &[32, 8]), ("v5p:2x3x5", &[30])]
+    for (target, axis_sizes) in
+        [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v7x:4x4x8", &[32, 8]), ("v5p:2x3x5", &[30])]
     {
         let placement = new(target, axis_sizes);
         let mut order = placement.device_order();

@@ -5,9 +5,9 @@
 //! down. All limits are counts, so the answer is the same everywhere.
 
 mod extract;
+mod rules;
 #[cfg(test)]
 mod rules_tests;
-mod rules;
 mod term;
 mod window;
 
@@ -93,8 +93,7 @@ impl Search<'_, '_, '_> {
 
     /// Strategies for a window that make it cheaper.
     fn answer(&mut self, window: &Window) -> Option<Vec<Way>> {
-        let before: Vec<Way> =
-            window.ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
+        let before: Vec<Way> = window.ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
         let facts = Facts::new(d.graph, d.models, d.space, d.placer, &mut self.tables);

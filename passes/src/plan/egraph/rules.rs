@@ -65,11 +65,7 @@ pub(super) static ROWS: &[Row] = &[
         doc: "two collectives in a row = the cheapest steps with the same ends",
         rewrite: shortest,
     },
-    Row {
-        name: "all_reduce_by_scatter",
-        doc: "all_reduce x = all_gather(reduce_scatter x)",
-        rewrite: by_scatter,
-    },
+    Row { name: "all_reduce_by_scatter", doc: "all_reduce x = all_gather(reduce_scatter x)", rewrite: by_scatter },
     Row {
         name: "sum_of_all_reduces",
         doc: "all_reduce x + all_reduce y = all_reduce(x + y)",
@@ -236,9 +232,13 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(u32) -> bool) -> Equal
     let strategy = terms.analysis.placer.strategy(way).clone();
     let tensors = tensors(terms, op);
     for &set in model.linear.iter().filter(|s| count(s.count_ones())) {
-        for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set & 1u32.checked_shl(*o.0 as u32).unwrap_or(0) != 0) {
+        for (&operand, &child) in
+            tensors.iter().zip(&term.children).filter(|o| set & 1u32.checked_shl(*o.0 as u32).unwrap_or(0) != 0)
+        {
             for from in before(terms, child, |k| is_reduce(k) || is_scatter(k)) {
-                let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else { continue };
+                let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
+                    continue;
+                };
                 let space = &terms.analysis.space;
                 let (at, reduced) = (space.distribution(at), space.distribution(reduced));
                 if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != set) {

@@ -40,11 +40,31 @@ const MAX: &str = r#""stablehlo.reduce"(A) <{dimensions = array<i64: 1>}> ({ ^bb
 
 /// Arguments and ops of the programs.
 const PROGRAMS: &[(&[&[i64]], &[OpText])] = &[
-    (&[&[8, 8], &[8, 8], &[8, 8]], &[(DOT, &[0, 1], &[8, 8], "f32"), (ADD, &[3, 2], &[8, 8], "f32"), (ABS, &[4], &[8, 8], "f32")]),
-    (&[&[8, 8], &[8, 8]], &[(DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], "f64"), (TRANSPOSE, &[3], &[8, 8], "f64")]),
-    (&[&[8, 8], &[8, 8]], &[(DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], "bf16"), (ADD, &[3, 3], &[8, 8], "bf16")]),
-    (&[&[8, 8], &[8, 8], &[8, 8]], &[(DOT, &[0, 1], &[8, 8], "f32"), (DOT, &[0, 2], &[8, 8], "f32"), (ADD, &[3, 4], &[8, 8], "f32"), (MUL, &[5, 2], &[8, 8], "f32")]),
-    (&[&[8, 8], &[8, 8]], &[(TRANSPOSE, &[0], &[8, 8], "f32"), (DOT, &[2, 1], &[8, 8], "f32"), (DOT, &[3, 0], &[8, 8], "f32")]),
+    (
+        &[&[8, 8], &[8, 8], &[8, 8]],
+        &[(DOT, &[0, 1], &[8, 8], "f32"), (ADD, &[3, 2], &[8, 8], "f32"), (ABS, &[4], &[8, 8], "f32")],
+    ),
+    (
+        &[&[8, 8], &[8, 8]],
+        &[(DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], "f64"), (TRANSPOSE, &[3], &[8, 8], "f64")],
+    ),
+    (
+        &[&[8, 8], &[8, 8]],
+        &[(DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], "bf16"), (ADD, &[3, 3], &[8, 8], "bf16")],
+    ),
+    (
+        &[&[8, 8], &[8, 8], &[8, 8]],
+        &[
+            (DOT, &[0, 1], &[8, 8], "f32"),
+            (DOT, &[0, 2], &[8, 8], "f32"),
+            (ADD, &[3, 4], &[8, 8], "f32"),
+            (MUL, &[5, 2], &[8, 8], "f32"),
+        ],
+    ),
+    (
+        &[&[8, 8], &[8, 8]],
+        &[(TRANSPOSE, &[0], &[8, 8], "f32"), (DOT, &[2, 1], &[8, 8], "f32"), (DOT, &[3, 0], &[8, 8], "f32")],
+    ),
     (&[&[8, 8], &[]], &[(MAX, &[0, 1], &[8], "f32"), (ADD, &[2, 2], &[8], "f32")]),
 ];
 
@@ -62,7 +82,10 @@ impl Random {
         let mut dims = vec![Parts::new(); rank];
         for axis in 0..grid.sizes().len() {
             let whole = grid.whole(axis);
-            let halves = [super::super::distribution::Part { size: 2, ..whole }, super::super::distribution::Part { pre: 2, size: whole.size / 2, ..whole }];
+            let halves = [
+                super::super::distribution::Part { size: 2, ..whole },
+                super::super::distribution::Part { pre: 2, size: whole.size / 2, ..whole },
+            ];
             let parts = if whole.size > 2 && self.below(3) == 0 { halves.to_vec() } else { vec![whole] };
             for part in parts {
                 let dim = self.below(rank + 1);
@@ -108,7 +131,10 @@ impl Written {
         }
         let last = types.len() - 1;
         let result = type_text(&types[last].0, types[last].1);
-        let text = format!("sdy.mesh @mesh = <[{}]>\nfunc.func @main({arguments}) -> {result} {{\n{body}return %v{last} : {result}\n}}", mesh.join(", "));
+        let text = format!(
+            "sdy.mesh @mesh = <[{}]>\nfunc.func @main({arguments}) -> {result} {{\n{body}return %v{last} : {result}\n}}",
+            mesh.join(", ")
+        );
         let mut random = Random(7);
         let mut values: Vec<Literal> = Vec::new();
         for (shape, _) in &types[..args.len()] {
@@ -139,7 +165,10 @@ fn line(op: &OpText, result: usize, types: &[(Vec<i64>, &str)]) -> String {
     let operands: Vec<String> = op.1.iter().map(|i| format!("%v{i}")).collect();
     let from: Vec<String> = op.1.iter().map(|&i| type_text(&types[i].0, types[i].1)).collect();
     let ty = format!("({}) -> {}", from.join(", "), type_text(op.2, op.3));
-    format!("%v{result} = {}\n", op.0.replace("(A)", &format!("({})", operands.join(", "))).replace(": T", &format!(": {ty}")))
+    format!(
+        "%v{result} = {}\n",
+        op.0.replace("(A)", &format!("({})", operands.join(", "))).replace(": T", &format!(": {ty}"))
+    )
 }
 
 /// The op over concrete operands, whatever their shapes.
@@ -153,7 +182,8 @@ fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
     let result = type_text(shape, op.3);
     let n = operands.len();
     let body = line(&local, n, &types);
-    let program = parsed(&format!("func.func @main({}) -> {result} {{\n{body}return %v{n} : {result}\n}}", args.join(", ")));
+    let program =
+        parsed(&format!("func.func @main({}) -> {result} {{\n{body}return %v{n} : {result}\n}}", args.join(", ")));
     let (_, block) = program.functions()[0];
     let op: Op = program.block_ops(block)[0];
     let view = program.view(op);
@@ -170,7 +200,8 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &Grid, term: &Term
     };
     match term.head {
         Head::Step { kind, to } => {
-            let step = Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.space.distribution(to).clone() };
+            let step =
+                Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.space.distribution(to).clone() };
             cut(terms, term.children[0]).step(grid, &step)
         }
         Head::Op { op, way, .. } => {
@@ -226,7 +257,8 @@ fn prove(
     let grid = homes::main_grid(program, main, block);
     let mut diagnostics = Diagnostics::default();
     let homes = Homes::read(program, &grid, main, block, &mut diagnostics);
-    let machine = Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
+    let machine =
+        Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
     let cost = MachineCost::new(&machine);
     let mut space = Space::new(&grid, &cost);
     let mut models = Models::default();
@@ -276,7 +308,8 @@ fn prove(
     let seeded: HashSet<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
     let mut found = 0;
     for _ in 0..2 {
-        let all: Vec<(egg::Id, Term)> = terms.classes().flat_map(|c| c.nodes.iter().map(|n| (c.id, n.clone()))).collect();
+        let all: Vec<(egg::Id, Term)> =
+            terms.classes().flat_map(|c| c.nodes.iter().map(|n| (c.id, n.clone()))).collect();
         for (id, term) in all {
             for equal in (row.rewrite)(&mut terms, &term) {
                 assert_eq!(terms[id].data, terms[equal].data, "{}: {}", row.name, row.doc);

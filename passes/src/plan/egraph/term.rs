@@ -189,13 +189,7 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
 }
 
 /// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
-pub(super) fn computed(
-    terms: &mut Terms<'_, '_>,
-    op: u32,
-    strategy: Strategy,
-    result: u32,
-    from: &[Id],
-) -> Id {
+pub(super) fn computed(terms: &mut Terms<'_, '_>, op: u32, strategy: Strategy, result: u32, from: &[Id]) -> Id {
     let way = terms.analysis.placer.way(&strategy);
     let places = terms.analysis.places(op, way);
     let graph = terms.analysis.graph;

@@ -148,7 +148,12 @@ impl Window {
     }
 
     /// The strategies of the cheapest plan found, op by op, and others worth trying.
-    pub(super) fn solve(&self, facts: Facts<'_, '_>, choice: &Choice, rates: Rates) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
+    pub(super) fn solve(
+        &self,
+        facts: Facts<'_, '_>,
+        choice: &Choice,
+        rates: Rates,
+    ) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
         let mut terms = Terms::new(facts);
         let root = self.seed(&mut terms, choice);
         terms.rebuild();

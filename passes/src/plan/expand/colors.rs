@@ -84,7 +84,9 @@ impl Colors {
 /// Calls `each` with every factor of an op that cuts a dimension first, the value and the dimension.
 fn each_dim(graph: &Graph, model: &OpModel, op: u32, each: &mut dyn FnMut(usize, u32, usize)) {
     let node = &graph.ops[op as usize];
-    for (value, factors) in node.results.iter().chain(&node.operands).zip(model.rule.results.iter().chain(&model.rule.operands)) {
+    for (value, factors) in
+        node.results.iter().chain(&node.operands).zip(model.rule.results.iter().chain(&model.rule.operands))
+    {
         let Some(value) = *value else { continue };
         for (dim, factors) in factors.iter().enumerate() {
             let major = factors.iter().find(|&&f| model.rule.factors[f as usize].size > 1);

@@ -101,7 +101,9 @@ impl Moves {
         }
         let wholes = groups.len();
         for axis in axes.iter().rev().filter(|a| a.size >= MIN_SPLIT) {
-            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else { continue };
+            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else {
+                continue;
+            };
             groups.push(Parts::from_slice(&[Part { size: major, ..*axis }]));
             groups.push(Parts::from_slice(&[Part { pre: major, size: axis.size / major, ..*axis }]));
         }
@@ -132,7 +134,8 @@ fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
             }
         }
     }
-    let before = |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
+    let before =
+        |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
     (0..n).map(|a| (0..n).filter(|&b| b != a && before(b, a)).count()).collect()
 }
 

@@ -59,15 +59,8 @@ pub(super) struct Body {
 impl Body {
     /// An empty body whose values have the shape of `ty`, a float type or a vector of one.
     pub(super) fn new(ty: &str) -> Self {
-        let shape = ty
-            .strip_suffix('>')
-            .and_then(|open| open.rfind('x'))
-            .map_or("", |end| &ty[..=end]);
-        Self {
-            text: String::new(),
-            next: 0,
-            shape: shape.to_string(),
-        }
+        let shape = ty.strip_suffix('>').and_then(|open| open.rfind('x')).map_or("", |end| &ty[..=end]);
+        Self { text: String::new(), next: 0, shape: shape.to_string() }
     }
 
     /// The text so far.
@@ -77,11 +70,7 @@ impl Body {
 
     /// A type of this body's shape.
     pub(super) fn ty(&self, element: &str) -> String {
-        if self.shape.is_empty() {
-            element.to_string()
-        } else {
-            format!("{}{element}>", self.shape)
-        }
+        if self.shape.is_empty() { element.to_string() } else { format!("{}{element}>", self.shape) }
     }
 
     /// The name of a value.
@@ -94,10 +83,7 @@ impl Body {
     }
 
     fn push(&mut self, kind: Kind, op: std::fmt::Arguments<'_>) -> V {
-        let value = V {
-            index: self.next,
-            kind,
-        };
+        let value = V { index: self.next, kind };
         self.next += 1;
         let _ = writeln!(self.text, "  {} = {op}", Self::name(value));
         value
@@ -108,14 +94,8 @@ impl Body {
         let ty = self.ty(element);
         match element {
             // A bitcast to the same type folds away and gives the parameter a number like any other value.
-            "f32" => self.push(
-                Kind::F32,
-                format_args!("arith.bitcast {arg} : {ty} to {ty}"),
-            ),
-            "f64" => self.push(
-                Kind::F64,
-                format_args!("arith.bitcast {arg} : {ty} to {ty}"),
-            ),
+            "f32" => self.push(Kind::F32, format_args!("arith.bitcast {arg} : {ty} to {ty}")),
+            "f64" => self.push(Kind::F64, format_args!("arith.bitcast {arg} : {ty} to {ty}")),
             _ => {
                 let wide = self.kind_ty(Kind::F32);
                 self.push(Kind::F32, format_args!("arith.extf {arg} : {ty} to {wide}"))
@@ -126,29 +106,17 @@ impl Body {
     /// Returns `value` as type `element`, rounded once if that is narrower.
     pub(super) fn finish(&mut self, value: V, element: &str) {
         let narrow = element == "bf16" || element == "f16";
-        let value = if narrow && value.kind == Kind::F64 {
-            self.round_to_odd(value)
-        } else {
-            value
-        };
+        let value = if narrow && value.kind == Kind::F64 { self.round_to_odd(value) } else { value };
         let ty = self.ty(element);
         let mut name = Self::name(value);
         if element == "bf16" {
             let bits = self.round_to_bf16(value);
             let (from, to) = (self.kind_ty(Kind::I32), self.ty("i16"));
-            let _ = writeln!(
-                self.text,
-                "  %half = arith.trunci {} : {from} to {to}",
-                Self::name(bits)
-            );
+            let _ = writeln!(self.text, "  %half = arith.trunci {} : {from} to {to}", Self::name(bits));
             let _ = writeln!(self.text, "  %narrow = arith.bitcast %half : {to} to {ty}");
             name = "%narrow".to_string();
         } else if element == "f16" {
-            let _ = writeln!(
-                self.text,
-                "  %narrow = arith.truncf {name} : {} to {ty}",
-                self.kind_ty(value.kind)
-            );
+            let _ = writeln!(self.text, "  %narrow = arith.truncf {name} : {} to {ty}", self.kind_ty(value.kind));
             name = "%narrow".to_string();
         }
         let _ = writeln!(self.text, "  return {name} : {ty}");
@@ -256,12 +224,7 @@ impl Body {
 
     /// `a * b + c`, rounded once.
     pub(super) fn fma(&mut self, a: V, b: V, c: V) -> V {
-        let (ty, x, y, z) = (
-            self.kind_ty(a.kind),
-            Self::name(a),
-            Self::name(b),
-            Self::name(c),
-        );
+        let (ty, x, y, z) = (self.kind_ty(a.kind), Self::name(a), Self::name(b), Self::name(c));
         self.push(a.kind, format_args!("math.fma {x}, {y}, {z} : {ty}"))
     }
 
@@ -298,10 +261,7 @@ impl Body {
     /// Compares floats; `predicate` is `olt`, `oeq`, `une`, …
     pub(super) fn compare(&mut self, predicate: &str, a: V, b: V) -> V {
         let (ty, x, y) = (self.kind_ty(a.kind), Self::name(a), Self::name(b));
-        self.push(
-            Kind::I1,
-            format_args!("arith.cmpf {predicate}, {x}, {y} : {ty}"),
-        )
+        self.push(Kind::I1, format_args!("arith.cmpf {predicate}, {x}, {y} : {ty}"))
     }
 
     /// Compares a float with a constant.
@@ -316,10 +276,7 @@ impl Body {
         if self.shape.is_empty() {
             self.push(yes.kind, format_args!("arith.select {c}, {x}, {y} : {ty}"))
         } else {
-            self.push(
-                yes.kind,
-                format_args!("arith.select {c}, {x}, {y} : {flag}, {ty}"),
-            )
+            self.push(yes.kind, format_args!("arith.select {c}, {x}, {y} : {flag}, {ty}"))
         }
     }
 
@@ -384,21 +341,13 @@ impl Body {
 
     /// The float of these bits.
     pub(super) fn float_of_bits(&mut self, a: V) -> V {
-        let kind = if a.kind == Kind::I32 {
-            Kind::F32
-        } else {
-            Kind::F64
-        };
+        let kind = if a.kind == Kind::I32 { Kind::F32 } else { Kind::F64 };
         self.convert("arith.bitcast", a, kind)
     }
 
     /// An integer as a float of the same width.
     pub(super) fn int_to_float(&mut self, a: V) -> V {
-        let kind = if a.kind == Kind::I32 {
-            Kind::F32
-        } else {
-            Kind::F64
-        };
+        let kind = if a.kind == Kind::I32 { Kind::F32 } else { Kind::F64 };
         self.convert("arith.sitofp", a, kind)
     }
 
@@ -426,11 +375,7 @@ impl Body {
     /// NaN gives some integer.
     pub(super) fn small_int(&mut self, a: V) -> V {
         // Adding 1.5 * 2^mantissa puts the integer into the lowest bits of the sum.
-        let magic = if a.kind == Kind::F32 {
-            12_582_912.0
-        } else {
-            6_755_399_441_055_744.0
-        };
+        let magic = if a.kind == Kind::F32 { 12_582_912.0 } else { 6_755_399_441_055_744.0 };
         let sum = self.offset(a, magic);
         let bits = self.bits(sum);
         let zero = self.float(a.kind, magic);
@@ -440,11 +385,7 @@ impl Body {
 
     /// `2^exponent` for an integer exponent within the normal range.
     pub(super) fn power_of_two(&mut self, exponent: V) -> V {
-        let (mantissa, bias) = if exponent.kind == Kind::I32 {
-            (23, 127)
-        } else {
-            (52, 1023)
-        };
+        let (mantissa, bias) = if exponent.kind == Kind::I32 { (23, 127) } else { (52, 1023) };
         let bias = self.int(exponent.kind, bias);
         let biased = self.add_int(exponent, bias);
         let bits = self.shift_left(biased, mantissa);

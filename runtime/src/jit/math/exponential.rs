@@ -26,14 +26,7 @@ struct Precision {
 const SINGLE: Precision = Precision {
     ln_2: [LN_2 as f32 as f64, LN_2 - LN_2 as f32 as f64],
     // 2^-31.9 of e^r - 1.
-    tail: &[
-        0.5000000044,
-        0.1666666637,
-        0.04166636091,
-        8.333389368e-3,
-        1.394062723e-3,
-        1.984587819e-4,
-    ],
+    tail: &[0.5000000044, 0.1666666637, 0.04166636091, 8.333389368e-3, 1.394062723e-3, 1.984587819e-4],
     exp_bounds: (-104.0, 89.0),
     expm1_bound: -20.0,
     tanh_bound: 10.0,
@@ -61,11 +54,7 @@ const DOUBLE: Precision = Precision {
 };
 
 fn precision(x: V) -> &'static Precision {
-    if x.kind() == Kind::F64 {
-        &DOUBLE
-    } else {
-        &SINGLE
-    }
+    if x.kind() == Kind::F64 { &DOUBLE } else { &SINGLE }
 }
 
 /// `x = n ln 2 + r` with `|r| <= ln 2 / 2`; gives `n` as an integer and `e^r - 1`.

@@ -36,17 +36,9 @@ const DOUBLE: &[f64] = &[
 /// `k` as a float and `f = m - 1` for positive finite `x`.
 pub(super) fn parts(b: &mut Body, x: V) -> (V, V) {
     let (mantissa, smallest, root) = if x.kind() == Kind::F64 {
-        (
-            52,
-            f64::MIN_POSITIVE,
-            std::f64::consts::FRAC_1_SQRT_2.to_bits().cast_signed(),
-        )
+        (52, f64::MIN_POSITIVE, std::f64::consts::FRAC_1_SQRT_2.to_bits().cast_signed())
     } else {
-        (
-            23,
-            f64::from(f32::MIN_POSITIVE),
-            i64::from(std::f32::consts::FRAC_1_SQRT_2.to_bits()),
-        )
+        (23, f64::from(f32::MIN_POSITIVE), i64::from(std::f32::consts::FRAC_1_SQRT_2.to_bits()))
     };
     let is_denormal = b.compare_to("olt", x, smallest);
     let enlarged = b.scale(x, 2f64.powi(mantissa));

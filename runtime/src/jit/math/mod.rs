@@ -84,8 +84,7 @@ fn expand_block<'c>(
                 inner = block.next_in_region();
             }
         }
-        expand_operation(context, block, operation, functions)
-            .map_err(|error| error.to_string())?;
+        expand_operation(context, block, operation, functions).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -100,10 +99,7 @@ fn expand_operation<'c>(
     let Ok(name) = name.as_string_ref().as_str() else {
         return Ok(());
     };
-    let Some(short) = name
-        .strip_prefix("math.")
-        .or_else(|| (name == "arith.truncf").then_some("truncf"))
-    else {
+    let Some(short) = name.strip_prefix("math.").or_else(|| (name == "arith.truncf").then_some("truncf")) else {
         return Ok(());
     };
     let ty = operation.result(0)?.r#type();
@@ -112,15 +108,10 @@ fn expand_operation<'c>(
         return Ok(());
     };
     let symbol = format!("{PREFIX}{short}.{from}.{ty}");
-    functions
-        .entry(symbol.clone())
-        .or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
+    functions.entry(symbol.clone()).or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
     let operands: Vec<_> = operation.operands().collect();
     let call = OperationBuilder::new("func.call", operation.location())
-        .add_attributes(&[(
-            Identifier::new(context, "callee"),
-            FlatSymbolRefAttribute::new(context, &symbol).into(),
-        )])
+        .add_attributes(&[(Identifier::new(context, "callee"), FlatSymbolRefAttribute::new(context, &symbol).into())])
         .add_operands(&operands)
         .add_results(&[ty])
         .build()?;
@@ -132,25 +123,19 @@ fn expand_operation<'c>(
 /// How to compute an op, if it is to be expanded for these types.
 fn expansion(name: &str, from: &str, to: &str) -> Option<Expansion> {
     if name == "truncf" {
-        let is_written_out = matches!(
-            (element(from), element(to)),
-            ("f32" | "f64", "bf16") | ("f64", "f16")
-        );
+        let is_written_out = matches!((element(from), element(to)), ("f32" | "f64", "bf16") | ("f64", "f16"));
         return is_written_out.then_some(Unary(|_, x| x));
     }
     let row = TABLE.binary_search_by_key(&name, |row| row.0).ok()?;
     let (_, in_double, expansion) = TABLE[row];
-    (matches!(element(to), "f32" | "bf16" | "f16") || (in_double && element(to) == "f64"))
-        .then_some(expansion)
+    (matches!(element(to), "f32" | "bf16" | "f16") || (in_double && element(to) == "f64")).then_some(expansion)
 }
 
 /// The element type of a scalar or vector type.
 fn element(ty: &str) -> &str {
     ty.strip_prefix("vector<")
         .and_then(|rest| rest.strip_suffix('>'))
-        .map_or(ty, |rest| {
-            rest.rsplit_once('x').map_or(rest, |(_, element)| element)
-        })
+        .map_or(ty, |rest| rest.rsplit_once('x').map_or(rest, |(_, element)| element))
 }
 
 /// The text of one function.
@@ -165,8 +150,5 @@ fn function(symbol: &str, expansion: Expansion, from: &str, to: &str) -> String 
         }
     };
     body.finish(result, element(to));
-    format!(
-        "func.func private @\"{symbol}\"({parameters}) -> {to} {{\n{}}}\n",
-        body.into_text()
-    )
+    format!("func.func private @\"{symbol}\"({parameters}) -> {to} {{\n{}}}\n", body.into_text())
 }

@@ -66,15 +66,7 @@ fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
 fn sin_cos(b: &mut Body, r: V) -> (V, V) {
     let z = b.mul(r, r);
     // (sin r - r) / r^3, 2^-37 of sin r, and (cos r - 1 + r^2 / 2) / r^4, 2^-33 of cos r.
-    let p = b.polynomial(
-        z,
-        &[
-            -0.1666666664,
-            8.333329299e-3,
-            -1.983931031e-4,
-            2.718102851e-6,
-        ],
-    );
+    let p = b.polynomial(z, &[-0.1666666664, 8.333329299e-3, -1.983931031e-4, 2.718102851e-6]);
     let zr = b.mul(z, r);
     let sin = b.fma(zr, p, r);
     let p = b.polynomial(z, &[0.04166664565, -1.388731466e-3, 2.443297123e-5]);

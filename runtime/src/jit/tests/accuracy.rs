@@ -13,14 +13,9 @@ fn ulps(got: f32, want: f64) -> f64 {
     if rounded.is_infinite() || got.is_infinite() || got.is_nan() || rounded == 0.0 {
         // The sign of a zero counts; the smallest denormal passes for a rounded zero.
         let is_same = rounded.to_bits() == got.to_bits();
-        let is_tiny = rounded == 0.0
-            && got.abs() <= f32::from_bits(1)
-            && got.is_sign_negative() == want.is_sign_negative();
-        return if is_same || (is_tiny && want != 0.0) {
-            0.0
-        } else {
-            f64::INFINITY
-        };
+        let is_tiny =
+            rounded == 0.0 && got.abs() <= f32::from_bits(1) && got.is_sign_negative() == want.is_sign_negative();
+        return if is_same || (is_tiny && want != 0.0) { 0.0 } else { f64::INFINITY };
     }
     let exponent = (want.abs().log2().floor() as i32).max(-126) - 23;
     (f64::from(got) - want).abs() / 2f64.powi(exponent)
@@ -45,31 +40,10 @@ fn functions_of_one_argument_are_accurate() {
         ("cbrt", 0.6, f64::cbrt),
     ];
     for (name, bound, exact) in functions {
-        let text = elementwise(
-            "k",
-            1,
-            "f32",
-            "f32",
-            BLOCK,
-            &format!("%r = math.{name} %x : f32"),
-        );
+        let text = elementwise("k", 1, "f32", "f32", BLOCK, &format!("%r = math.{name} %x : f32"));
         let kernel = compile(&text, "k");
-        let mut x: Vec<f32> = (0..=u32::MAX / STRIDE)
-            .map(|i| f32::from_bits(i * STRIDE))
-            .collect();
-        let special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            f32::NAN,
-            1e6,
-            -1e6,
-            f32::MAX,
-            1e-45,
-        ];
+        let mut x: Vec<f32> = (0..=u32::MAX / STRIDE).map(|i| f32::from_bits(i * STRIDE)).collect();
+        let special = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e6, -1e6, f32::MAX, 1e-45];
         x.extend(special);
         x.extend((0..20000).map(|i| (i as f32 - 10000.0) / 512.0));
         x.resize(x.len().next_multiple_of(BLOCK), 0.5);
@@ -77,10 +51,7 @@ fn functions_of_one_argument_are_accurate() {
             let got: Vec<f32> = map(&kernel, &[block]);
             for (&x, &got) in block.iter().zip(&got) {
                 let want = exact(f64::from(x));
-                assert!(
-                    ulps(got, want) <= bound,
-                    "{name}({x:e}) = {got:e}, expected {want:e}"
-                );
+                assert!(ulps(got, want) <= bound, "{name}({x:e}) = {got:e}, expected {want:e}");
             }
         }
     }
@@ -101,31 +72,10 @@ fn functions_in_double_precision_are_accurate() {
         ("cbrt", 4.0, f64::cbrt),
     ];
     for (name, bound, near) in functions {
-        let text = elementwise(
-            "k",
-            1,
-            "f64",
-            "f64",
-            BLOCK,
-            &format!("%r = math.{name} %x : f64"),
-        );
+        let text = elementwise("k", 1, "f64", "f64", BLOCK, &format!("%r = math.{name} %x : f64"));
         let kernel = compile(&text, "k");
-        let mut x: Vec<f64> = (0..60000u64)
-            .map(|i| f64::from_bits(i * 307_445_734_561_825))
-            .collect();
-        let special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            1e6,
-            -1e6,
-            f64::MAX,
-            5e-324,
-        ];
+        let mut x: Vec<f64> = (0..60000u64).map(|i| f64::from_bits(i * 307_445_734_561_825)).collect();
+        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e6, -1e6, f64::MAX, 5e-324];
         x.extend(special);
         x.extend((0..60000).map(|i| f64::from(i - 30000) / 1511.0));
         x.extend((0..60000).map(|i| 1.0 + f64::from(i - 30000) / 1e7));
@@ -137,10 +87,7 @@ fn functions_in_double_precision_are_accurate() {
                 let want = near(x);
                 let is_same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
                 let unit = (want.abs() * f64::EPSILON).max(5e-324);
-                assert!(
-                    is_same || (got - want).abs() <= bound * unit,
-                    "{name}({x:e}) = {got:e}, expected {want:e}"
-                );
+                assert!(is_same || (got - want).abs() <= bound * unit, "{name}({x:e}) = {got:e}, expected {want:e}");
             }
         }
     }
@@ -178,50 +125,28 @@ fn functions_of_two_arguments_are_accurate() {
         33.0,
         -33.0,
     ];
-    let functions: [(&str, f64, fn(f64, f64) -> f64); 2] =
-        [("powf", 0.6, f64::powf), ("atan2", 1.6, f64::atan2)];
+    let functions: [(&str, f64, fn(f64, f64) -> f64); 2] = [("powf", 0.6, f64::powf), ("atan2", 1.6, f64::atan2)];
     for (name, bound, exact) in functions {
-        let text = elementwise(
-            "k",
-            2,
-            "f32",
-            "f32",
-            BLOCK,
-            &format!("%r = math.{name} %x, %y : f32"),
-        );
+        let text = elementwise("k", 2, "f32", "f32", BLOCK, &format!("%r = math.{name} %x, %y : f32"));
         let kernel = compile(&text, "k");
         let mut seed = 7u64;
         let mut random = move || {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 32) as u32
         };
         for round in 0..16 {
             let (x, y): (Vec<f32>, Vec<f32>) = (0..BLOCK)
                 .map(|i| match round % 4 {
-                    0 => (
-                        special[i % special.len()],
-                        special[i / special.len() % special.len()],
-                    ),
+                    0 => (special[i % special.len()], special[i / special.len() % special.len()]),
                     1 => (f32::from_bits(random()), f32::from_bits(random())),
-                    2 => (
-                        f32::from_bits(random() & 0x7FFF_FFFF),
-                        random().cast_signed() as f32 / 3e7,
-                    ),
-                    _ => (
-                        (random() % 2001) as f32 / 100.0 - 10.0,
-                        (random() % 41) as f32 - 20.0,
-                    ),
+                    2 => (f32::from_bits(random() & 0x7FFF_FFFF), random().cast_signed() as f32 / 3e7),
+                    _ => ((random() % 2001) as f32 / 100.0 - 10.0, (random() % 41) as f32 - 20.0),
                 })
                 .unzip();
             let got: Vec<f32> = map(&kernel, &[&x, &y]);
             for ((&x, &y), &got) in x.iter().zip(&y).zip(&got) {
                 let want = exact(f64::from(x), f64::from(y));
-                assert!(
-                    ulps(got, want) <= bound,
-                    "{name}({x:e}, {y:e}) = {got:e}, expected {want:e}"
-                );
+                assert!(ulps(got, want) <= bound, "{name}({x:e}, {y:e}) = {got:e}, expected {want:e}");
             }
         }
     }
@@ -230,15 +155,10 @@ fn functions_of_two_arguments_are_accurate() {
 #[test]
 fn other_types_and_vectors_have_functions_too() {
     let narrow = elementwise("k", 1, "bf16", "bf16", 256, "%r = math.tanh %x : bf16");
-    let x: Vec<u16> = (0..256)
-        .map(|i| bf16::from_f32(i as f32 / 32.0 - 4.0).to_bits())
-        .collect();
+    let x: Vec<u16> = (0..256).map(|i| bf16::from_f32(i as f32 / 32.0 - 4.0).to_bits()).collect();
     let got: Vec<u16> = map(&compile(&narrow, "k"), &[&x]);
     for (&x, &got) in x.iter().zip(&got) {
-        assert_eq!(
-            got,
-            bf16::from_f32(bf16::from_bits(x).to_f32().tanh()).to_bits()
-        );
+        assert_eq!(got, bf16::from_f32(bf16::from_bits(x).to_f32().tanh()).to_bits());
     }
     let vectors = "func.func @k(%in: memref<16xf32>, %out: memref<16xf32>) {
   %zero = arith.constant 0.0 : f32

@@ -13,17 +13,10 @@ use super::{Engine, KernelFn};
 /// A kernel of one loop over `count` elements: `body` computes `%r` of type `to` from `%x` (and `%y`) of type `from`.
 fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, body: &str) -> String {
     let inputs = ["x", "y"];
-    let parameters: Vec<String> = (0..arity)
-        .map(|i| format!("%in{i}: memref<{count}x{from}> {{llvm.noalias}}"))
-        .collect();
-    let loads: String = (0..arity)
-        .map(|i| {
-            format!(
-                "    %{} = memref.load %in{i}[%i] : memref<{count}x{from}>\n",
-                inputs[i]
-            )
-        })
-        .collect();
+    let parameters: Vec<String> =
+        (0..arity).map(|i| format!("%in{i}: memref<{count}x{from}> {{llvm.noalias}}")).collect();
+    let loads: String =
+        (0..arity).map(|i| format!("    %{} = memref.load %in{i}[%i] : memref<{count}x{from}>\n", inputs[i])).collect();
     format!(
         "func.func @{name}({}, %out: memref<{count}x{to}> {{llvm.noalias}}) {{
   %c0 = arith.constant 0 : index
@@ -43,10 +36,7 @@ fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, bod
 /// Calls a kernel of the shape above.
 fn map<T: Copy, R: Copy + Default>(kernel: &KernelFn, inputs: &[&[T]]) -> Vec<R> {
     let mut out = vec![R::default(); inputs[0].len()];
-    let mut operands: Vec<*mut u8> = inputs
-        .iter()
-        .map(|input| input.as_ptr().cast_mut().cast())
-        .collect();
+    let mut operands: Vec<*mut u8> = inputs.iter().map(|input| input.as_ptr().cast_mut().cast()).collect();
     operands.push(out.as_mut_ptr().cast());
     // SAFETY: the kernel loops over as many elements as the slices have.
     unsafe { kernel.call(&operands, &[]) };
@@ -54,32 +44,17 @@ fn map<T: Copy, R: Copy + Default>(kernel: &KernelFn, inputs: &[&[T]]) -> Vec<R>
 }
 
 fn compile(text: &str, name: &str) -> KernelFn {
-    Engine::new()
-        .unwrap()
-        .compile(text)
-        .unwrap()
-        .function(name)
-        .unwrap()
+    Engine::new().unwrap().compile(text).unwrap().function(name).unwrap()
 }
 
 fn compile_error(text: &str) -> String {
-    Engine::new()
-        .unwrap()
-        .compile(text)
-        .err()
-        .expect("the text is wrong")
+    Engine::new().unwrap().compile(text).err().expect("the text is wrong")
 }
 
 #[test]
 fn a_loop_computes_and_uses_the_widest_vectors() {
-    let text = elementwise(
-        "axpy",
-        2,
-        "f32",
-        "f32",
-        1000,
-        "%a = arith.mulf %x, %x : f32\n %r = arith.addf %a, %y : f32",
-    );
+    let text =
+        elementwise("axpy", 2, "f32", "f32", 1000, "%a = arith.mulf %x, %x : f32\n %r = arith.addf %a, %y : f32");
     let kernel = compile(&text, "axpy");
     assert_eq!((kernel.operand_count(), kernel.scalar_count()), (3, 0));
     let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
@@ -94,13 +69,7 @@ fn a_loop_computes_and_uses_the_widest_vectors() {
     } else if Processor::host().has_feature("avx2") {
         assert!(assembly.contains("ymm"), "{assembly}");
     }
-    assert!(
-        Engine::new()
-            .unwrap()
-            .llvm_ir(&text)
-            .unwrap()
-            .contains("define void @axpy.entry(ptr")
-    );
+    assert!(Engine::new().unwrap().llvm_ir(&text).unwrap().contains("define void @axpy.entry(ptr"));
 }
 
 #[test]
@@ -132,31 +101,19 @@ func.func @total(%a: memref<16xf32>, %out: memref<f32>) {
   return
 }";
     let module = Engine::new().unwrap().compile(text).unwrap();
-    assert_eq!(
-        module.names().collect::<Vec<_>>(),
-        ["matmul", "shifted", "total"]
-    );
+    assert_eq!(module.names().collect::<Vec<_>>(), ["matmul", "shifted", "total"]);
     let shifted = module.function("shifted").unwrap();
     assert_eq!((shifted.operand_count(), shifted.scalar_count()), (2, 2));
     let mut table: Vec<i32> = (0..24).collect();
     let mut row = vec![0i32; 6];
     // SAFETY: buffers of 24 and 6 elements, as declared; row 2 exists.
-    unsafe {
-        shifted.call(
-            &[table.as_mut_ptr().cast(), row.as_mut_ptr().cast()],
-            &[2, 4],
-        )
-    };
+    unsafe { shifted.call(&[table.as_mut_ptr().cast(), row.as_mut_ptr().cast()], &[2, 4]) };
     assert_eq!(row, [16, 17, 12, 13, 14, 15]);
 
     let mut a = [1f32, 2.0, 3.0, 4.0, 5.0, 6.0];
     let mut b = [1f32, 0.0, 0.0, 1.0, 1.0, 1.0];
     let mut c = [100f32, 0.0, 0.0, 0.0];
-    let operands = [
-        a.as_mut_ptr().cast(),
-        b.as_mut_ptr().cast(),
-        c.as_mut_ptr().cast(),
-    ];
+    let operands = [a.as_mut_ptr().cast(), b.as_mut_ptr().cast(), c.as_mut_ptr().cast()];
     // SAFETY: buffers of 6, 6 and 4 elements, as declared.
     unsafe { module.function("matmul").unwrap().call(&operands, &[]) };
     assert_eq!(c, [104.0, 5.0, 10.0, 11.0]);
@@ -164,12 +121,7 @@ func.func @total(%a: memref<16xf32>, %out: memref<f32>) {
     let mut v: Vec<f32> = (0..16).map(|i| i as f32).collect();
     let mut sum = 0f32;
     // SAFETY: buffers of 16 elements and 1, as declared.
-    unsafe {
-        module
-            .function("total")
-            .unwrap()
-            .call(&[v.as_mut_ptr().cast(), (&raw mut sum).cast()], &[])
-    };
+    unsafe { module.function("total").unwrap().call(&[v.as_mut_ptr().cast(), (&raw mut sum).cast()], &[]) };
     assert_eq!(sum, 120.0);
     assert!(module.function("absent").is_none());
 }
@@ -178,60 +130,28 @@ func.func @total(%a: memref<16xf32>, %out: memref<f32>) {
 fn mistakes_come_back_as_diagnostics() {
     for (text, expected) in [
         ("func.func @f( {", "expected"),
-        (
-            "func.func @f(%a: memref<4xf32>) { %x = arith.bogus %a : f32 return }",
-            "arith.bogus",
-        ),
-        (
-            "func.func @f(%a: memref<4xf32>) -> f32 { %x = arith.constant 0.0 : f32 return %x : f32 }",
-            "kernel @f",
-        ),
+        ("func.func @f(%a: memref<4xf32>) { %x = arith.bogus %a : f32 return }", "arith.bogus"),
+        ("func.func @f(%a: memref<4xf32>) -> f32 { %x = arith.constant 0.0 : f32 return %x : f32 }", "kernel @f"),
         ("func.func @f(%a: f32) { return }", "parameter 0 is a f32"),
-        (
-            "func.func @f(%a: memref<?xf32>) { return }",
-            "memref<?xf32>",
-        ),
-        (
-            "func.func private @outside() func.func @f() { call @outside() : () -> () return }",
-            "outside",
-        ),
-        (
-            "func.func @f() { \"test.unknown\"() : () -> () return }",
-            "unregistered",
-        ),
+        ("func.func @f(%a: memref<?xf32>) { return }", "memref<?xf32>"),
+        ("func.func private @outside() func.func @f() { call @outside() : () -> () return }", "outside"),
+        ("func.func @f() { \"test.unknown\"() : () -> () return }", "unregistered"),
         ("func.func @f() { return }\0", "NUL"),
-        (
-            "func.func @f() { return } func.func @f() { return }",
-            "redefinition",
-        ),
-        (
-            "llvm.func @g(i32) llvm.func @g() func.func @f() { return }",
-            "redefinition",
-        ),
+        ("func.func @f() { return } func.func @f() { return }", "redefinition"),
+        ("llvm.func @g(i32) llvm.func @g() func.func @f() { return }", "redefinition"),
     ] {
         let error = compile_error(text);
         assert!(error.contains(expected), "{text}: {error}");
     }
-    let twice = [
-        "func.func @f() { return }".to_string(),
-        "func.func @f() { return }".to_string(),
-    ];
-    assert!(
-        Engine::new()
-            .unwrap()
-            .compile_all(&twice)
-            .err()
-            .unwrap()
-            .contains("@f")
-    );
+    let twice = ["func.func @f() { return }".to_string(), "func.func @f() { return }".to_string()];
+    assert!(Engine::new().unwrap().compile_all(&twice).err().unwrap().contains("@f"));
 }
 
 #[test]
 fn many_threads_compile_and_call() {
     let scale = |factor: usize| {
-        let body = format!(
-            "%f = arith.constant {factor}.0 : f32\n %t = arith.mulf %x, %f : f32\n %r = math.exp %t : f32"
-        );
+        let body =
+            format!("%f = arith.constant {factor}.0 : f32\n %t = arith.mulf %x, %f : f32\n %r = math.exp %t : f32");
         elementwise(&format!("k{factor}"), 1, "f32", "f32", 64, &body)
     };
     let texts: Vec<String> = (0..6).map(scale).collect();
@@ -247,8 +167,7 @@ fn many_threads_compile_and_call() {
                 let x: Vec<f32> = (0..64).map(|i| i as f32 / 64.0).collect();
                 for round in 0..1000 {
                     let factor = round % 6;
-                    let got: Vec<f32> =
-                        map(&shared.function(&format!("k{factor}")).unwrap(), &[&x]);
+                    let got: Vec<f32> = map(&shared.function(&format!("k{factor}")).unwrap(), &[&x]);
                     assert!((got[63] - (factor as f32 * x[63]).exp()).abs() < 1e-3 * got[63]);
                     let got: Vec<f32> = map(&kernel, &[&x]);
                     assert!((got[63] - (device as f32 * x[63]).exp()).abs() < 1e-3 * got[63]);
@@ -261,37 +180,14 @@ fn many_threads_compile_and_call() {
 #[test]
 fn narrow_floats_round_once_and_to_even() {
     let all: Vec<u16> = (0..=u16::MAX).collect();
-    let widen = compile(
-        &elementwise(
-            "k",
-            1,
-            "bf16",
-            "f32",
-            65536,
-            "%r = arith.extf %x : bf16 to f32",
-        ),
-        "k",
-    );
+    let widen = compile(&elementwise("k", 1, "bf16", "f32", 65536, "%r = arith.extf %x : bf16 to f32"), "k");
     let wide: Vec<f32> = map(&widen, &[&all]);
-    let narrow = compile(
-        &elementwise(
-            "k",
-            1,
-            "f32",
-            "bf16",
-            65536,
-            "%r = arith.truncf %x : f32 to bf16",
-        ),
-        "k",
-    );
+    let narrow = compile(&elementwise("k", 1, "f32", "bf16", 65536, "%r = arith.truncf %x : f32 to bf16"), "k");
     let back: Vec<u16> = map(&narrow, &[&wide]);
     for ((&bits, &wide), &back) in all.iter().zip(&wide).zip(&back) {
         assert_eq!(wide.is_nan(), bf16::from_bits(bits).is_nan());
         assert!(wide.is_nan() || wide.to_bits() == u32::from(bits) << 16);
-        assert_eq!(
-            bf16::from_bits(back).is_nan(),
-            bf16::from_bits(bits).is_nan()
-        );
+        assert_eq!(bf16::from_bits(back).is_nan(), bf16::from_bits(bits).is_nan());
         assert!(wide.is_nan() || back == bits, "{bits:x}");
     }
     let mut seed = 1u64;
@@ -299,41 +195,21 @@ fn narrow_floats_round_once_and_to_even() {
         .map(|i| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // Around ties of the narrow types, where rounding twice would show.
-            let tie =
-                f64::from(f16::from_bits((seed >> 48) as u16).to_f32()) * (1.0 + 2f64.powi(-11));
+            let tie = f64::from(f16::from_bits((seed >> 48) as u16).to_f32()) * (1.0 + 2f64.powi(-11));
             tie * (1.0 + f64::from(i % 5 - 2) * 2f64.powi(-40))
         })
         .collect();
     let singles: Vec<f32> = doubles.iter().map(|&v| v as f32).collect();
-    for (from, to) in [
-        ("f64", "f16"),
-        ("f64", "bf16"),
-        ("f32", "f16"),
-        ("f32", "bf16"),
-    ] {
-        let text = elementwise(
-            "k",
-            1,
-            from,
-            to,
-            65536,
-            &format!("%r = arith.truncf %x : {from} to {to}"),
-        );
-        let got: Vec<u16> = if from == "f64" {
-            map(&compile(&text, "k"), &[&doubles])
-        } else {
-            map(&compile(&text, "k"), &[&singles])
-        };
+    for (from, to) in [("f64", "f16"), ("f64", "bf16"), ("f32", "f16"), ("f32", "bf16")] {
+        let text = elementwise("k", 1, from, to, 65536, &format!("%r = arith.truncf %x : {from} to {to}"));
+        let got: Vec<u16> =
+            if from == "f64" { map(&compile(&text, "k"), &[&doubles]) } else { map(&compile(&text, "k"), &[&singles]) };
         let decode = |bits: u16| match to {
             "f16" => f16::from_bits(bits).to_f64(),
             _ => bf16::from_bits(bits).to_f64(),
         };
         for ((&double, &single), &got) in doubles.iter().zip(&singles).zip(&got) {
-            let value = if from == "f64" {
-                double
-            } else {
-                f64::from(single)
-            };
+            let value = if from == "f64" { double } else { f64::from(single) };
             if value.is_nan() {
                 assert!(decode(got).is_nan());
             } else if decode(got).is_finite() {
@@ -341,8 +217,7 @@ fn narrow_floats_round_once_and_to_even() {
                 let error = (decode(got) - value).abs();
                 for neighbor in [got.wrapping_sub(1), got.wrapping_add(1)] {
                     let other = (decode(neighbor) - value).abs();
-                    let is_fine =
-                        error < other || other.is_nan() || (error == other && got % 2 == 0);
+                    let is_fine = error < other || other.is_nan() || (error == other && got % 2 == 0);
                     assert!(is_fine, "{value:e} {from} to {to}: {got:x}");
                 }
             } else {
@@ -361,28 +236,16 @@ fn lesser_processors_compute_the_same() {
         %t = arith.truncf %h : f32 to f16\n %u = arith.mulf %t, %t : f16\n %w = arith.extf %u : f16 to f32
         %sin = math.sin %w : f32\n %r = math.powf %sin, %w : f32";
     let text = elementwise("k", 1, "bf16", "f32", 256, body);
-    let x: Vec<u16> = (0..256)
-        .map(|i| bf16::from_f32(i as f32 / 16.0 - 8.0).to_bits())
-        .collect();
+    let x: Vec<u16> = (0..256).map(|i| bf16::from_f32(i as f32 / 16.0 - 8.0).to_bits()).collect();
     let want: Vec<f32> = map(&compile(&text, "k"), &[&x]);
     assert!(want.iter().any(|v| v.is_finite() && *v > 0.1));
     if cfg!(target_arch = "x86_64") {
         for name in ["x86-64", "x86-64-v3"] {
-            let processor = Processor {
-                name: name.to_string(),
-                features: String::new(),
-            };
+            let processor = Processor { name: name.to_string(), features: String::new() };
             let engine = Engine::for_processor(processor).unwrap();
-            let got: Vec<f32> = map(
-                &engine.compile(&text).unwrap().function("k").unwrap(),
-                &[&x],
-            );
-            let bits = |values: &[f32]| {
-                values
-                    .iter()
-                    .map(|v| if v.is_nan() { 0 } else { v.to_bits() })
-                    .collect::<Vec<_>>()
-            };
+            let got: Vec<f32> = map(&engine.compile(&text).unwrap().function("k").unwrap(), &[&x]);
+            let bits =
+                |values: &[f32]| values.iter().map(|v| if v.is_nan() { 0 } else { v.to_bits() }).collect::<Vec<_>>();
             assert_eq!(bits(&got), bits(&want), "{name}");
         }
     }

@@ -53,7 +53,12 @@ fn main() -> ExitCode {
     for (name, count) in &all.ops {
         println!("  {count:8} {name}");
     }
-    println!("{} of {} programs as Shardy has them, {} refused by Shardy", all.equal, all.compared(), all.refused.len());
+    println!(
+        "{} of {} programs as Shardy has them, {} refused by Shardy",
+        all.equal,
+        all.compared(),
+        all.refused.len()
+    );
     u8::from(!all.different.is_empty()).into()
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn same_lines(text: &str) -> Vec<Outcome> {
 }
 
 fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
-    let wanted = [(Severity::Error, wanted(text, "expected-error")), (Severity::Warning, wanted(text, "expected-warning"))];
+    let wanted =
+        [(Severity::Error, wanted(text, "expected-error")), (Severity::Warning, wanted(text, "expected-warning"))];
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
     // Both MLIR's reader and ours check a program only when it could be read.
@@ -65,7 +66,11 @@ fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
             });
         }
         let known: BTreeSet<usize> = lines.iter().map(|l| l.0).collect();
-        if let Some(extra) = found.iter().find(|f| !known.contains(&f.0)).filter(|_| known.iter().all(|k| found.iter().any(|f| f.0 == *k))) {
+        if let Some(extra) = found
+            .iter()
+            .find(|f| !known.contains(&f.0))
+            .filter(|_| known.iter().all(|k| found.iter().any(|f| f.0 == *k)))
+        {
             outcomes.push(Outcome::failed("refused too", format!("line {}: {}", first + extra.0 + 1, extra.1)));
         }
     }

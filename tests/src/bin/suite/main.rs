@@ -68,7 +68,8 @@ fn main() -> std::process::ExitCode {
         }
         let folder = Path::new(checkout).join(part.folder);
         let only = value("--only").unwrap_or("");
-        let files: Vec<PathBuf> = files(&folder, part.deep).into_iter().filter(|f| f.to_string_lossy().contains(only)).collect();
+        let files: Vec<PathBuf> =
+            files(&folder, part.deep).into_iter().filter(|f| f.to_string_lossy().contains(only)).collect();
         if files.is_empty() {
             eprintln!("no file to run under {}", folder.display());
             return 2.into();
@@ -88,7 +89,9 @@ fn main() -> std::process::ExitCode {
         ran = true;
     }
     if !ran {
-        eprintln!("usage: suite --stablehlo DIR --shardy DIR [--python PYTHON] [--part NAME] [--only TEXT] [--all]\nparts:");
+        eprintln!(
+            "usage: suite --stablehlo DIR --shardy DIR [--python PYTHON] [--part NAME] [--only TEXT] [--all]\nparts:"
+        );
         PARTS.iter().for_each(|p| eprintln!("  {} ({})", p.name, p.checkout));
         return 2.into();
     }

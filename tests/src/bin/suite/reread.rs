@@ -16,7 +16,8 @@ pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
         for (_, piece) in programs(text).into_iter().filter(|p| !p.1.contains("expected-error")) {
             match load(piece) {
                 Ok(program) => {
-                    let generic = dialect::print_with(&program, dialect::text::PrintOptions { locations: false, ..GENERIC });
+                    let generic =
+                        dialect::print_with(&program, dialect::text::PrintOptions { locations: false, ..GENERIC });
                     let prints = json!({"short": dialect::print(&program), "generic": generic});
                     cases.push(json!({"name": name, "original": piece, "prints": prints}));
                 }
