@@ -8,7 +8,6 @@ pub mod diagnostic;
 pub mod eval;
 pub mod ir;
 pub mod kernel;
-pub mod kernel_eval;
 pub mod literal;
 pub mod localize;
 pub mod op;

@@ -9,7 +9,7 @@ use super::constraint::{Checked, require};
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::{Block, ElementClass, ElementType, OpRef, Program, Quantized, TensorType};
 use crate::kernel::{Arg, Body, Inst, Kernel};
-use crate::kernel_eval::body_of_region;
+use crate::kernel::body_of_region;
 use crate::literal::Literal;
 use crate::op::Problem;
 use crate::scalar::{Scalar, ScalarOp};

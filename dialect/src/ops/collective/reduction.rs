@@ -12,7 +12,7 @@ use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, regi
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TensorType, Value};
 use crate::kernel::{Arg, Body, External, Kernel};
-use crate::kernel_eval::body_of_region;
+use crate::kernel::body_of_region;
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::ops::combiner::promotable;

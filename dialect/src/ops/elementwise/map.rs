@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::{Context, EvalResult, region_on_lane};
 use crate::ir::{OpRef, TensorType};
 use crate::kernel::{Arg, Body, Kernel};
-use crate::kernel_eval::{body_of_region, map};
+use crate::kernel::{body_of_region, map};
 use crate::literal::Literal;
 use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
 use crate::ops::constraint::{Checked, declared, ints, is_static, one, require, show, tensor};

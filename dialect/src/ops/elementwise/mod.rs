@@ -33,7 +33,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementClass, ElementType, Op, OpRef, TensorType, Value};
 use crate::kernel::{Body, Input, Kernel, Nest};
-use crate::kernel_eval::map;
+use crate::kernel::map;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::scalar::ScalarOp;

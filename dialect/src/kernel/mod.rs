@@ -1,0 +1,124 @@
+//! What an op computes, as a loop nest: the one description from which sharding rules, costs, fusion and native code
+//! are derived.
+//!
+//! A nest runs over `loops`; the first `parallel` of them are the dimensions of the results in order, the rest are
+//! reduced, innermost last. Every input is read at quasi-affine positions; where a guard fails its `outside` value
+//! stands instead. The body computes from the loaded elements (and, in a reduction, the accumulators) one value a
+//! result. Results all have the shape of the parallel loops.
+
+mod body;
+mod eval;
+mod index;
+
+use smallvec::SmallVec;
+
+use crate::scalar::Scalar;
+
+pub use body::{Arg, Body, Inst};
+pub use eval::{body_of_region, map};
+pub use index::Index;
+
+/// The computation of an op.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Kernel {
+    /// A loop nest.
+    Nest(Nest),
+    /// Done by a named implementation of the runtime.
+    External(External),
+    /// Regions decide: while, if, case, manual_computation, call.
+    Control,
+    /// Nothing the runtime can do: returns, meshes, unknown ops.
+    None,
+}
+
+/// Computations with an implementation of their own in the runtime.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum External {
+    /// `stablehlo.scatter`
+    Scatter,
+    /// A collective of any kind: [`OpDef::collective`](crate::op::OpDef::collective) says which.
+    Collective,
+    /// `stablehlo.partition_id`
+    PartitionId,
+    /// `stablehlo.replica_id`
+    ReplicaId,
+    /// `stablehlo.sort`
+    Sort,
+    /// `stablehlo.select_and_scatter`
+    SelectAndScatter,
+    /// `stablehlo.rng_bit_generator`
+    RngBitGenerator,
+    /// `stablehlo.fft`
+    Fft,
+    /// `stablehlo.cholesky`
+    Cholesky,
+    /// `stablehlo.triangular_solve`
+    TriangularSolve,
+    /// Nothing of its own: the runtime asks for the op's reference meaning.
+    Reference,
+}
+
+/// A loop nest.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Nest {
+    /// Trip counts: the parallel loops first.
+    pub loops: SmallVec<[i64; 6]>,
+    /// How many of the loops are parallel.
+    pub parallel: usize,
+    /// What is read.
+    pub inputs: Vec<Input>,
+    /// Initial values of the accumulators, one a result; empty without reduction loops.
+    pub init: Vec<Init>,
+    /// What is computed from the inputs (then the accumulators).
+    pub body: Body,
+}
+
+/// One element read from an operand in every iteration.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Input {
+    /// Which operand of the op.
+    pub operand: usize,
+    /// A position for each dimension of the operand.
+    pub index: SmallVec<[Index; 4]>,
+    /// Conditions under which the element exists; all must hold.
+    pub guards: Vec<Guard>,
+    /// What stands in its place where a guard fails; required when there are guards.
+    pub outside: Option<Outside>,
+}
+
+impl Input {
+    /// Reads operand `operand` at plain loop positions, without guards.
+    pub fn at(operand: usize, loops: impl IntoIterator<Item = usize>) -> Self {
+        let index = loops.into_iter().map(Index::Loop).collect();
+        Self { operand, index, guards: Vec::new(), outside: None }
+    }
+}
+
+/// A value read in place of an element that doesn't exist.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outside {
+    /// A constant of the operand's element type.
+    Const(Scalar),
+    /// The only element of a rank-0 operand.
+    Operand(usize),
+}
+
+/// The start of an accumulator.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Init {
+    /// A constant of the result's element type.
+    Const(Scalar),
+    /// The only element of a rank-0 operand.
+    Operand(usize),
+}
+
+/// `lo <= index < hi`. Interior padding guards the remainder: `Mod(index, step)` in `0..1`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Guard {
+    /// What is compared.
+    pub index: Index,
+    /// Smallest allowed value.
+    pub lo: i64,
+    /// One past the largest allowed value.
+    pub hi: i64,
+}
