@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{ElementType, OpRef, Program, Region, Value, ValueSource};
 use super::{Arg, Body, Index, Init, Inst, Kernel, Nest, Outside};
+use crate::ir::{ElementType, OpRef, Program, Region, Value, ValueSource};
 use crate::literal::{Indices, Literal};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::scalar_eval::{float_binary, float_unary};

@@ -3,8 +3,8 @@
 
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::{ElementType, OpRef, Region};
-use crate::kernel::{Arg, Body};
 use crate::kernel::body_of_region;
+use crate::kernel::{Arg, Body};
 use crate::literal::Literal;
 use crate::op::Problem;
 use crate::scalar::Scalar;
