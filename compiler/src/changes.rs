@@ -12,7 +12,7 @@ use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
 use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
-use crate::cli::STACK;
+use crate::stack::STACK_BYTES;
 use crate::place::place;
 use crate::source::Source;
 
@@ -67,7 +67,7 @@ impl Trial<'_> {
         let cores = thread::available_parallelism().map_or(1, usize::from).min(changes.len());
         thread::scope(|scope| {
             for _ in 1..cores {
-                let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
             }
             work();
         });

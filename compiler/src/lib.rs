@@ -3,24 +3,16 @@
 //! [`run`] is the whole program as a function of its arguments and streams; `main.rs` and the tests call it.
 //! Everything said to the user is made in this crate: `dialect`, `passes` and `runtime` return plain data.
 
-mod arrays;
 mod causes;
-mod cells;
 mod changes;
-pub mod cli;
-mod command;
+mod cli;
 mod compare;
 mod execution;
-mod expectation;
-mod json;
-mod picture;
-pub mod pipeline;
 mod place;
-mod render;
-mod session;
 mod source;
-mod svg;
+mod stack;
 mod units;
 
+pub use cli::pipeline::Registry;
+pub use cli::session::Io;
 pub use cli::{main, run, run_with};
-pub use session::Io;

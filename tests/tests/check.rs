@@ -4,7 +4,7 @@ use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use passes::options::Options;
 use passes::{Pass, partition};
-use shardc::pipeline::Registry;
+use shardc::Registry;
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<8xf32>, tensor<f32>) {

@@ -93,7 +93,7 @@ fn codespan_is_known_to_one_file() {
         .filter(|(p, t)| t.contains("codespan_reporting::") && !p.ends_with("tidy.rs"))
         .map(|f| f.0)
         .collect();
-    assert_eq!(users, ["compiler/src/render.rs"]);
+    assert_eq!(users, ["compiler/src/cli/render.rs"]);
 }
 
 #[test]

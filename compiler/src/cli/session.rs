@@ -8,9 +8,9 @@ use dialect::diagnostic::{Diagnostics, Severity};
 use serde_json::{Value, json};
 
 use crate::cli::{BUG, FAILED, OK, USAGE};
-use crate::json;
-use crate::pipeline::Registry;
-use crate::render::render;
+use crate::cli::json;
+use crate::cli::pipeline::Registry;
+use crate::cli::render::render;
 use crate::source::Source;
 
 /// The streams of a run.

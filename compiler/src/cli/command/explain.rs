@@ -13,10 +13,10 @@ use serde_json::{Value as Json, json};
 use super::{Common, explain_value};
 use crate::causes::{self, Annotation, Cause, Origins, sharding_of, value_name, written};
 use crate::changes::{self, Change, Trial};
-use crate::pipeline::{self, Knobs, Stage};
+use crate::cli::pipeline::{self, Knobs, Stage};
 use crate::place::place;
-use crate::render::render;
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::render::render;
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 use crate::units;
 

@@ -11,9 +11,9 @@ use passes::estimate::{Communication, Estimate, Machine, Precision, estimate};
 use serde_json::{Value, json};
 
 use super::Common;
-use crate::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::pipeline::{self, Knobs, Stage, Watch};
 use crate::place::{axes_of_groups, place};
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 use crate::units;
 

@@ -9,7 +9,7 @@ use dialect::text::PrintOptions;
 use passes::estimate::Target;
 use passes::{Pass, Step};
 
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 
 /// The known ops and passes; others add theirs.

@@ -3,9 +3,9 @@
 use dialect::text::PrintOptions;
 
 use super::Common;
-use crate::expectation;
-use crate::pipeline::{self, Watch};
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::expectation;
+use crate::cli::pipeline::{self, Watch};
+use crate::cli::session::{Failure, Outcome, Session};
 
 const EXAMPLES: &str = "\
 Examples:

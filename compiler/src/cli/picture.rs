@@ -9,7 +9,7 @@ use std::fmt::Write;
 use dialect::ir::Program;
 use dialect::sharding::{Mesh, ReductionKind};
 
-use crate::cells::{Cell, Cells, short_list};
+use crate::cli::cells::{Cell, Cells, short_list};
 
 /// How to draw.
 #[derive(Clone, Debug)]

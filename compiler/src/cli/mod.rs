@@ -2,28 +2,35 @@
 //!
 //! Exit codes: 0 ok, 1 diagnostics or a failed comparison, 2 usage, 101 a bug in shardc.
 
+mod arrays;
+mod cells;
+mod command;
+mod expectation;
+mod json;
+mod picture;
+pub(crate) mod pipeline;
+mod render;
+pub(crate) mod session;
+mod svg;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::command;
-use crate::pipeline::Registry;
-use crate::session::{Io, Outcome, Session};
+use self::pipeline::Registry;
+use self::session::{Io, Outcome, Session};
+use crate::stack::STACK_BYTES;
 
 /// Everything went well.
-pub const OK: u8 = 0;
+pub(crate) const OK: u8 = 0;
 /// The program has errors, or a comparison failed.
-pub const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// The command line can't be obeyed.
-pub const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// shardc itself is wrong.
-pub const BUG: u8 = 101;
-
-/// Stack of a thread that parses or runs passes: deep programs nest deeply there, and the main thread's is the system's
-/// choice.
-pub(crate) const STACK: usize = 256 << 20;
+pub(crate) const BUG: u8 = 101;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -117,7 +124,7 @@ pub fn main() -> ExitCode {
             "this is a bug in shardc, not in your program; please report it with the command and its input"
         );
     }));
-    let worker = std::thread::Builder::new().stack_size(STACK).spawn(|| {
+    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
         let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err.lock());

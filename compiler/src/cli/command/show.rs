@@ -9,11 +9,11 @@ use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 
 use super::Common;
 use crate::causes::written_name;
-use crate::cells::Cells;
-use crate::picture::{self, Part, Style, draw_cells, draw_mesh};
-use crate::pipeline::{self, Knobs, Stage, Watch};
-use crate::session::{Failure, Outcome, Session};
-use crate::svg;
+use crate::cli::cells::Cells;
+use crate::cli::picture::{self, Part, Style, draw_cells, draw_mesh};
+use crate::cli::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::session::{Failure, Outcome, Session};
+use crate::cli::svg;
 use crate::units;
 
 const EXAMPLES: &str = "\

@@ -6,8 +6,8 @@ use dialect::text::PrintOptions;
 
 use super::Common;
 use crate::execution;
-use crate::pipeline::{self, Knobs, Stage, Watch};
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 
 const EXAMPLES: &str = "\

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::picture::{Grid, Part, Style, elide, hex};
+use crate::cli::picture::{Grid, Part, Style, elide, hex};
 
 /// Width of a character and height of a line, in pixels of a monospaced font of 13.
 const CHAR: usize = 8;

@@ -9,11 +9,11 @@ use dialect::literal::Literal;
 use serde_json::json;
 
 use super::Common;
-use crate::arrays;
+use crate::cli::arrays;
 use crate::compare::{Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE, Ran};
-use crate::pipeline::{self, Knobs, Stage, Watch};
-use crate::session::{Failure, Outcome, Session};
+use crate::cli::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 
 const EXAMPLES: &str = "\

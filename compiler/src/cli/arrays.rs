@@ -7,7 +7,7 @@ use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use runtime::npz;
 
-use crate::session::Failure;
+use crate::cli::session::Failure;
 
 /// The name of array `i` of a replica: `arg0`, and `arg0.replica1` behind the first.
 fn array_name(prefix: &str, i: usize, replica: usize) -> String {
