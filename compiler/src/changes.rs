@@ -12,9 +12,9 @@ use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
 use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
-use crate::stack::STACK_BYTES;
 use crate::place::place;
 use crate::source::Source;
+use crate::stack::STACK_BYTES;
 
 /// Another sharding for one annotation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use dialect::diagnostic::{Diagnostics, Severity};
 use serde_json::{Value, json};
 
-use crate::cli::{BUG, FAILED, OK, USAGE};
 use crate::cli::json;
 use crate::cli::pipeline::Registry;
 use crate::cli::render::render;
+use crate::cli::{BUG, FAILED, OK, USAGE};
 use crate::source::Source;
 
 /// The streams of a run.

@@ -8,11 +8,11 @@ use serde_json::json;
 use super::Common;
 use super::run::{named, said};
 use crate::cli::arrays;
+use crate::cli::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::compare::{Mismatch, Tolerance, compare};
 use crate::execution::{self, Backend, HAS_NATIVE};
-use crate::cli::pipeline::{self, Knobs, Stage, Watch};
 use crate::place::place;
-use crate::cli::session::{Failure, Outcome, Session};
 use crate::source::Source;
 
 const EXAMPLES: &str = "\

@@ -5,9 +5,9 @@ use dialect::ir::Program;
 use dialect::text::PrintOptions;
 
 use super::Common;
-use crate::execution;
 use crate::cli::pipeline::{self, Knobs, Stage, Watch};
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::execution;
 use crate::source::Source;
 
 const EXAMPLES: &str = "\

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::Common;
 use crate::cli::pipeline::{self, Knobs, Stage, Watch};
-use crate::place::{axes_of_groups, place};
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::place::{axes_of_groups, place};
 use crate::source::Source;
 use crate::units;
 

@@ -14,9 +14,9 @@ use super::{Common, explain_value};
 use crate::causes::{self, Annotation, Cause, Origins, sharding_of, value_name, written};
 use crate::changes::{self, Change, Trial};
 use crate::cli::pipeline::{self, Knobs, Stage};
-use crate::place::place;
 use crate::cli::render::render;
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::place::place;
 use crate::source::Source;
 use crate::units;
 

@@ -9,9 +9,9 @@ use serde_json::{Value as Json, json};
 use super::explain::Args;
 use crate::causes::{Annotation, Origins, sharding_of, value_name, written_name};
 use crate::cli::pipeline::{self, Stage};
-use crate::place::{place, place_of};
 use crate::cli::render::render;
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::place::{place, place_of};
 use crate::source::Source;
 
 /// Runs the command for the value the user calls `name`.

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::Common;
 use crate::cli::arrays;
-use crate::compare::{Tolerance, compare};
-use crate::execution::{self, Backend, HAS_NATIVE, Ran};
 use crate::cli::pipeline::{self, Knobs, Stage, Watch};
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::compare::{Tolerance, compare};
+use crate::execution::{self, Backend, HAS_NATIVE, Ran};
 use crate::source::Source;
 
 const EXAMPLES: &str = "\
