@@ -1,9 +1,7 @@
 //! What every op promises, proved on its examples: text round trip, `infer` gives the types of `evaluate`, the loop
 //! nest computes what `evaluate` does, and the sharding rule is true: the op on the pieces, put together, is the op.
 
-#[path = "proofs/context.rs"]
 mod context;
-#[path = "proofs/cut.rs"]
 mod cut;
 
 use context::{Plain, inputs};

@@ -1,9 +1,8 @@
 //! Propagation gives what Shardy's propagation gives: the same ops but for constants, the same shardings.
 //!
 //! Expected listings were made by Shardy itself (`tests/oracles/propagate.py` says how and what a listing is): for the
-//! programs of `tests/corpus` they stand in `propagate/corpus`, for others behind the program in one file.
+//! programs of `tests/corpus` they stand in `corpus`, for others behind the program in one file.
 
-#[path = "propagate/listing.rs"]
 #[allow(dead_code, reason = "the comparison with Shardy's own tests, in another package, reads more of it")]
 mod listing;
 
