@@ -1,4 +1,4 @@
-//! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/`, and one line in
+//! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one line in
 //! [`OPS`](crate::ops::OPS). Passes and runtime never match on an op's name; they ask these questions.
 
 use rustc_hash::FxHashMap;
@@ -125,7 +125,7 @@ pub enum Control {
     /// The function [`callee`](crate::ops::func::callee) names runs over the operands.
     Call,
     /// Region 0 runs on every device of a mesh over its pieces of the operands; see
-    /// [`ManualComputation`](crate::ops::sharding::ManualComputation).
+    /// [`ManualComputation`](crate::ops::sdy::ManualComputation).
     Manual,
     /// Region 0 runs over the operands.
     Inline,

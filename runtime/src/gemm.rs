@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
 use dialect::ir::{ElementClass, ElementType, OpRef};
-use dialect::ops::contraction::DotDims;
+use dialect::ops::stablehlo::contraction::DotDims;
 use gemm::Parallelism;
 use half::{bf16, f16};
 use smallvec::SmallVec;

@@ -10,6 +10,9 @@ use crate::scalar::Scalar;
 use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
+/// The ops of this dialect.
+pub static OPS: &[&dyn OpDef] = &[&ExpectEq, &ExpectEqConst, &ExpectAlmostEq, &ExpectAlmostEqConst, &ExpectClose];
+
 /// How far apart two elements may be.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Tolerance {

@@ -11,6 +11,9 @@ use crate::ops::func;
 use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Piece, Printer, Syntax, TypeForm};
 
+/// The ops of this dialect.
+pub static OPS: &[&dyn OpDef] = &[&ExpectSerializedEq, &RunParallel, &Print, &Probe];
+
 const PROGRAMS: &str = "programs";
 const PROBE_ID: &str = "probe_id";
 

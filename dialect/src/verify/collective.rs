@@ -7,8 +7,7 @@ use super::place::Place;
 use super::sharding::{AxisFaults, in_mesh_order};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef, Program, Value, ValueSource};
-use crate::ops::func;
-use crate::ops::sharding as sdy;
+use crate::ops::{func, sdy};
 use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, TensorSharding, axes_size, merge_axes};
 
 /// Axes, the dimension they leave and the one they come to.

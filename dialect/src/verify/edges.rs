@@ -88,7 +88,7 @@ impl<'a> Verifier<'a> {
 
     fn is_axis_of_some_mesh(&self, op: OpRef<'a>, axis: crate::sharding::AxisRef) -> bool {
         let shardings = self.all_shardings(op);
-        let inline = shardings.iter().filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh));
+        let inline = shardings.iter().filter_map(|s| crate::ops::sdy::resolve(self.program, &s.mesh));
         self.meshes.values().copied().chain(inline).any(|mesh| mesh.axis_size(axis.name).is_some())
     }
 
@@ -98,7 +98,7 @@ impl<'a> Verifier<'a> {
             Some(AttrData::ShardingPerValue(list)) => list.as_slice(),
             _ => &[],
         };
-        let stated = crate::ops::sharding::stated_sharding(op);
+        let stated = crate::ops::sdy::stated_sharding(op);
         let operands = op.operands().iter().filter_map(|&v| self.sharding_of(v));
         own.iter().chain(stated).map(Cow::Borrowed).chain(operands).collect()
     }

@@ -7,7 +7,7 @@ use super::place::Place;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef, TypeData};
 use crate::op::Control;
-use crate::ops::sharding::ManualComputation;
+use crate::ops::sdy::ManualComputation;
 use crate::sharding::{Mesh, TensorSharding};
 
 impl<'a> Verifier<'a> {
@@ -57,7 +57,7 @@ impl<'a> Verifier<'a> {
         let mut seen = FxHashSet::default();
         let stated = manual.in_shardings.iter().chain(manual.out_shardings);
         let meshes: Vec<&Mesh> = stated
-            .filter_map(|s| crate::ops::sharding::resolve(self.program, &s.mesh))
+            .filter_map(|s| crate::ops::sdy::resolve(self.program, &s.mesh))
             .filter(|m| !m.axes.is_empty())
             .collect();
         for &axis in manual.manual_axes {
@@ -88,7 +88,7 @@ impl<'a> Verifier<'a> {
     fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, Place)]) {
         let mut first: Option<&Mesh> = None;
         for sharding in lists.iter().flat_map(|l| l.0) {
-            let Some(mesh) = crate::ops::sharding::resolve(self.program, &sharding.mesh) else { continue };
+            let Some(mesh) = crate::ops::sdy::resolve(self.program, &sharding.mesh) else { continue };
             if mesh.axes.is_empty() {
                 continue;
             }

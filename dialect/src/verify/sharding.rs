@@ -6,8 +6,7 @@ use super::Verifier;
 use super::place::Place;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Name, OpRef, TypeData};
-use crate::ops::func;
-use crate::ops::sharding as sdy;
+use crate::ops::{func, sdy};
 use crate::sharding::{AxisRef, Mesh, MeshRef, TensorSharding};
 use crate::text::nearest;
 

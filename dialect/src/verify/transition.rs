@@ -12,8 +12,7 @@ use super::unreduced::is_covered;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::ir::{Block, OpRef, Program, Value, ValueSource};
 use crate::op::{CollectiveKind, Control};
-use crate::ops::func;
-use crate::ops::sharding as sdy;
+use crate::ops::{func, sdy};
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 
 /// Checks every op of a verified program; an error for each op that drops, makes or turns unreduced axes as it can't.

@@ -7,7 +7,7 @@ use super::collective::is_proper;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{OpRef, TensorType, Value, ValueSource};
 use crate::op::Control;
-use crate::ops::sharding as sdy;
+use crate::ops::sdy;
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 
 impl<'a> Verifier<'a> {

@@ -6,7 +6,7 @@
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
-use dialect::ops::sharding;
+use dialect::ops::sdy;
 use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding, merge_axes};
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
@@ -58,12 +58,12 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
 /// The mesh an op's own lists of axes are of: that of its shardings.
 fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
     let view = program.view(op);
-    if let Some(manual) = sharding::ManualComputation::of(view) {
+    if let Some(manual) = sdy::ManualComputation::of(view) {
         return manual.mesh;
     }
     program.op(op).attrs.iter().find_map(|a| match program.attr_data(a.1) {
-        AttrData::Sharding(s) => sharding::resolve(program, &s.mesh),
-        AttrData::ShardingPerValue(list) => list.first().and_then(|s| sharding::resolve(program, &s.mesh)),
+        AttrData::Sharding(s) => sdy::resolve(program, &s.mesh),
+        AttrData::ShardingPerValue(list) => list.first().and_then(|s| sdy::resolve(program, &s.mesh)),
         _ => None,
     })
 }
@@ -72,7 +72,7 @@ fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
 fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
     let mut list: Vec<(Name, Mesh)> = Vec::new();
     program.walk(program.body(), &mut |op| {
-        if let Some(manual) = sharding::ManualComputation::of(program.view(op))
+        if let Some(manual) = sdy::ManualComputation::of(program.view(op))
             && let Some(mesh) = manual.mesh
         {
             for &axis in manual.manual_axes {

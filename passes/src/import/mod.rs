@@ -14,7 +14,7 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value, ValueSource};
 use dialect::op::Control;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::{Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 
@@ -75,7 +75,7 @@ impl Import<'_> {
             for operand in &mut self.program.op_mut(op).operands {
                 *operand = renaming.value(*operand);
             }
-            if of_elements && sharding::stated_sharding(self.program.view(op)).is_some() {
+            if of_elements && sdy::stated_sharding(self.program.view(op)).is_some() {
                 let operands = self.program.op(op).operands.to_vec();
                 renaming.values.extend(self.program.results(op).zip(operands));
                 continue;
@@ -149,7 +149,7 @@ impl Import<'_> {
             .into_iter()
             .find_map(|name| self.stated(maker, name).get(i as usize).cloned());
         let starts = matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..));
-        let out = sharding::stated_sharding(view)?;
+        let out = sdy::stated_sharding(view)?;
         known.or_else(|| starts.then(|| TensorSharding::replicated(out.mesh.clone(), out.rank())))
     }
 
@@ -165,7 +165,7 @@ impl Import<'_> {
             let (ty, span) = (self.program.value_type(value), self.program.op(op).span);
             let attr = self.program.intern_attr(AttrData::Sharding(sharding.clone()));
             let made = Builder::new(self.program, ops, loc).op(
-                &sharding::ShardingConstraint,
+                &sdy::ShardingConstraint,
                 &[value],
                 &[ty],
                 &[("sharding", attr)],
@@ -213,7 +213,7 @@ impl Import<'_> {
     /// that does nothing runs on any.
     fn axes_of_a_mesh(&mut self, op: Op) {
         let view = self.program.view(op);
-        let Some(manual) = sharding::ManualComputation::of(view) else { return };
+        let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let works = view.block(0).is_some_and(|body| self.program.block_ops(body).len() > 1);
         if works && manual.mesh.is_none() && !manual.manual_axes.is_empty() {
             let span = view.span();

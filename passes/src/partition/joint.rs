@@ -3,7 +3,7 @@
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
-use dialect::ops::{build_collective, build_shape};
+use dialect::ops::build;
 use dialect::sharding::{AxisRef, ReductionKind, axes_size, groups};
 
 use super::reshard::Lowering;
@@ -31,15 +31,15 @@ impl Lowering<'_> {
         let (sizes, local) = (self.sizes(axes), b.tensor(value).shape.clone());
         let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
         let channel = self.next_channel();
-        let counted = build_shape::reshape(b, value, &[&[1], &local[..]].concat());
-        let gathered = build_collective::all_gather(b, counted, 0, &groups(self.mesh, &all), channel);
+        let counted = build::shape::reshape(b, value, &[&[1], &local[..]].concat());
+        let gathered = build::collective::all_gather(b, counted, 0, &groups(self.mesh, &all), channel);
         // [n0, n1, …, l0, l1, …] to [n0 * l0, n1 * l1, …].
         let rank = local.len();
-        let split = build_shape::reshape(b, gathered, &[&sizes[..], &local[..]].concat());
+        let split = build::shape::reshape(b, gathered, &[&sizes[..], &local[..]].concat());
         let order: Vec<i64> = (0..rank).flat_map(|d| [d as i64, (rank + d) as i64]).collect();
         let merged: Shape = sizes.iter().zip(&local).map(|(n, l)| n * l).collect();
-        let moved = build_shape::transpose(b, split, &order);
-        build_shape::reshape(b, moved, &merged)
+        let moved = build::shape::transpose(b, split, &order);
+        build::shape::reshape(b, moved, &merged)
     }
 
     /// One reduce-scatter along all dimensions.
@@ -56,14 +56,14 @@ impl Lowering<'_> {
         // [n0 * l0, n1 * l1, …] to [n0 * n1 * …, l0, l1, …].
         let rank = whole.len();
         let pairs: Vec<i64> = sizes.iter().zip(&local).flat_map(|(&n, &l)| [n, l]).collect();
-        let split = build_shape::reshape(b, value, &pairs);
+        let split = build::shape::reshape(b, value, &pairs);
         let order: Vec<i64> = (0..rank).map(|d| 2 * d as i64).chain((0..rank).map(|d| 2 * d as i64 + 1)).collect();
-        let moved = build_shape::transpose(b, split, &order);
-        let counted = build_shape::reshape(b, moved, &[&[axes_size(&all, self.mesh)], &local[..]].concat());
+        let moved = build::shape::transpose(b, split, &order);
+        let counted = build::shape::reshape(b, moved, &[&[axes_size(&all, self.mesh)], &local[..]].concat());
         let channel = self.next_channel();
         let op = dialect::sharding::reduction_op(kind);
-        let scattered = build_collective::reduce_scatter(b, counted, op, 0, &groups(self.mesh, &all), channel);
-        build_shape::reshape(b, scattered, &local)
+        let scattered = build::collective::reduce_scatter(b, counted, op, 0, &groups(self.mesh, &all), channel);
+        build::shape::reshape(b, scattered, &local)
     }
 
     /// One all-to-all for all moves: `(axes, from, to)`.
@@ -89,14 +89,14 @@ impl Lowering<'_> {
             split.push(rest);
             rest_shape.push(rest);
         }
-        let apart = build_shape::reshape(b, value, &split);
-        let in_front = build_shape::transpose(b, apart, &[&counts[..], &rests[..]].concat());
+        let apart = build::shape::reshape(b, value, &split);
+        let in_front = build::shape::transpose(b, apart, &[&counts[..], &rests[..]].concat());
         let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.0.iter().copied()).collect();
-        let counted = build_shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
+        let counted = build::shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
         let channel = self.next_channel();
-        let exchanged = build_collective::all_to_all(b, counted, 0, 0, &groups(self.mesh, &all), channel);
+        let exchanged = build::collective::all_to_all(b, counted, 0, 0, &groups(self.mesh, &all), channel);
         // Now the counts say where a piece came from: they go in front of the dimensions they left, major first.
-        let apart = build_shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
+        let apart = build::shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
         let (mut order, mut merged) = (Vec::new(), Shape::new());
         for d in 0..shape.len() {
             let mut leaving: Vec<usize> = (0..moves.len()).filter(|&k| moves[k].1 == d).collect();
@@ -105,8 +105,8 @@ impl Lowering<'_> {
             order.extend(leaving.into_iter().map(|k| k as i64));
             order.push((moves.len() + d) as i64);
         }
-        let moved = build_shape::transpose(b, apart, &order);
-        build_shape::reshape(b, moved, &merged)
+        let moved = build::shape::transpose(b, apart, &order);
+        build::shape::reshape(b, moved, &merged)
     }
 
     /// Where the first of `axes` stands among those that cut dimension `d` before.

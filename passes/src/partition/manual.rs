@@ -7,7 +7,7 @@
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
-use dialect::ops::{build, build_shape, func, sharding};
+use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding, digits};
 use dialect::signature::{self, Side, Signature};
@@ -48,7 +48,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let returned: Vec<Value> = program.op(last).operands.to_vec();
     let mut body_ops = program.block_ops(block).to_vec();
     body_ops.pop();
-    Builder::new(program, &mut body_ops, loc).op(&sharding::Return, &returned, &[], &[]);
+    Builder::new(program, &mut body_ops, loc).op(&sdy::Return, &returned, &[], &[]);
     program.set_block_ops(block, body_ops);
     let region = program.new_region(&[block]);
 
@@ -65,8 +65,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let attrs = manual_attrs(program, &ins, &outs, &mesh, &fine, name);
     let attrs: Vec<(Name, _)> = attrs.into_iter().map(|(n, a)| (program.name(n), a)).collect();
     let mut b = Builder::new(program, &mut ops, loc);
-    let op =
-        b.raw(&sharding::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
+    let op = b.raw(&sdy::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
     let mut results = Vec::new();
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);
@@ -96,7 +95,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let mesh_attr = program.intern_attr(AttrData::Mesh(fine));
     let sym = program.attr_str(&mesh_name);
     let mut top = Vec::new();
-    Builder::new(program, &mut top, loc).op(&sharding::MESH, &[], &[], &[("mesh", mesh_attr), ("sym_name", sym)]);
+    Builder::new(program, &mut top, loc).op(&sdy::MESH, &[], &[], &[("mesh", mesh_attr), ("sym_name", sym)]);
     let body = program.body();
     top.extend(program.block_ops(body).iter().copied());
     program.set_block_ops(body, top);
@@ -117,7 +116,7 @@ fn pad(b: &mut Builder<'_>, value: Value, from: &[i64], to: &[i64]) -> Value {
     let zero = build::scalar(b, element, Scalar::zero(element));
     let none: Shape = from.iter().map(|_| 0).collect();
     let high: Shape = from.iter().zip(to).map(|(a, z)| z - a).collect();
-    build_shape::pad(b, value, zero, &none, &high, &none)
+    build::shape::pad(b, value, zero, &none, &high, &none)
 }
 
 fn cut(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
@@ -126,7 +125,7 @@ fn cut(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
     }
     let none: Shape = to.iter().map(|_| 0).collect();
     let ones: Shape = to.iter().map(|_| 1).collect();
-    build_shape::slice(b, value, &none, to, &ones)
+    build::shape::slice(b, value, &none, to, &ones)
 }
 
 /// Drops what only the per-device form says.

@@ -22,7 +22,7 @@ use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Ty, Value};
 use dialect::kernel::Kernel;
 use dialect::localize::Localize;
 use dialect::op::Control;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::{Mesh, Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -100,7 +100,7 @@ fn shardings(program: &Program, main: Op, block: Block) -> Vec<Option<Rc<TensorS
                 table[value.index()] = Some(Rc::new(s.clone()));
             }
         }
-        if let Some(manual) = sharding::ManualComputation::of(view) {
+        if let Some(manual) = sdy::ManualComputation::of(view) {
             for (value, s) in view.results().zip(manual.out_shardings) {
                 table[value.index()] = Some(Rc::new(s.clone()));
             }
@@ -209,7 +209,7 @@ impl Partition<'_> {
             }
             Some(Control::While | Control::Case | Control::If) => return self.with_regions(op, &operands, ops),
             Some(Control::Identity) if self.program.result_count(op) == 0 => return,
-            Some(Control::Identity) if sharding::stated_sharding(self.program.view(op)).is_some() => {
+            Some(Control::Identity) if sdy::stated_sharding(self.program.view(op)).is_some() => {
                 return self.constraint(op, operands.first().copied());
             }
             _ => {}
@@ -344,7 +344,7 @@ impl Partition<'_> {
         let inside = self.program.block_ops(body).to_vec();
         let Some((&last, body_ops)) = inside.split_last() else { return };
         let around = self.manual.len();
-        if let Some(manual) = sharding::ManualComputation::of(self.program.view(op)) {
+        if let Some(manual) = sdy::ManualComputation::of(self.program.view(op)) {
             self.manual.extend(manual.manual_axes);
         }
         for &inner in body_ops {

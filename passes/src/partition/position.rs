@@ -9,7 +9,7 @@ use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
 use dialect::literal::Literal;
 use dialect::localize::Position;
-use dialect::ops::{build, build_collective, build_shape};
+use dialect::ops::build;
 use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Mesh, TensorSharding, digits, index};
 use rustc_hash::FxHashMap;
@@ -45,8 +45,8 @@ impl Positions {
             }
             let table = Literal::from_scalars(ElementType::I64, &[n], table.into_iter().map(|v| Scalar::Int(v.into())));
             let table = build::constant(b, table);
-            let entry = build_shape::dynamic_slice(b, table, &[id], &[1]);
-            build_shape::reshape(b, entry, &[])
+            let entry = build::shape::dynamic_slice(b, table, &[id], &[1]);
+            build::shape::reshape(b, entry, &[])
         } else {
             let devices = mesh.devices();
             let mut sum = None;
@@ -94,7 +94,7 @@ impl Positions {
         if let Some(v) = self.partition {
             return v;
         }
-        let id = build_collective::partition_id(b);
+        let id = build::collective::partition_id(b);
         let value = build::convert(b, id, ElementType::I64);
         self.partition = Some(value);
         value

@@ -5,7 +5,7 @@
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
-use dialect::ops::{build, build_collective, build_shape};
+use dialect::ops::build;
 use dialect::sharding::{
     AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, groups, identity, permutation,
 };
@@ -41,7 +41,7 @@ impl Lowering<'_> {
                 let all = |s: &TensorSharding| s.dims.iter().flat_map(|d| d.axes.iter().copied()).collect::<Vec<_>>();
                 let pairs = permutation(self.mesh, &all(self.from), &all(self.to));
                 let channel = self.next_channel();
-                build_collective::collective_permute(b, value, &pairs, channel)
+                build::collective::collective_permute(b, value, &pairs, channel)
             }
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),
             Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => {
@@ -53,7 +53,7 @@ impl Lowering<'_> {
                 let zero = build::index(b, 0);
                 let first = build::compare(b, dialect::scalar::Comparison::Eq, at, zero);
                 let ty = b.tensor(value).clone();
-                let first = build_shape::splat(b, first, &ty.shape);
+                let first = build::shape::splat(b, first, &ty.shape);
                 let others = build::splat(b, ty.element, &ty.shape, identity(*kind, ty.element));
                 build::select(b, first, value, others)
             }
@@ -67,7 +67,7 @@ impl Lowering<'_> {
                     *size *= axes_size(axes, self.mesh);
                 }
                 let empty = build::splat(b, ty.element, &shape, identity(*kind, ty.element));
-                let placed = build_shape::dynamic_update_slice(b, empty, value, &starts);
+                let placed = build::shape::dynamic_update_slice(b, empty, value, &starts);
                 let local = self.to.local_shape(self.shape, self.mesh);
                 self.cut(b, placed, &local)
             }
@@ -121,7 +121,7 @@ impl Lowering<'_> {
     fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let channel = self.next_channel();
         let groups = groups(self.mesh, axes);
-        let gathered = build_collective::all_gather(b, value, dim, &groups, channel);
+        let gathered = build::collective::all_gather(b, value, dim, &groups, channel);
         // The piece of the coarser sharding may be shorter than the pieces put together.
         // Parts of axes may leave: what stays is told by sizes.
         let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
@@ -145,7 +145,7 @@ impl Lowering<'_> {
             let start = if d == dim { offset } else { build::index(b, 0) };
             starts.push(start);
         }
-        build_shape::dynamic_slice(b, value, &starts, &sizes)
+        build::shape::dynamic_slice(b, value, &starts, &sizes)
     }
 
     /// `axes` move from dimension `from` to dimension `to`, minor in both.
@@ -159,12 +159,18 @@ impl Lowering<'_> {
             return self.slice(b, whole, to, axes);
         }
         let channel = self.next_channel();
-        build_collective::all_to_all(b, value, to, from, &groups(self.mesh, axes), channel)
+        build::collective::all_to_all(b, value, to, from, &groups(self.mesh, axes), channel)
     }
 
     fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
         let channel = self.next_channel();
-        build_collective::all_reduce(b, value, dialect::sharding::reduction_op(kind), &groups(self.mesh, axes), channel)
+        build::collective::all_reduce(
+            b,
+            value,
+            dialect::sharding::reduction_op(kind),
+            &groups(self.mesh, axes),
+            channel,
+        )
     }
 
     fn reduce_scatter(
@@ -185,7 +191,7 @@ impl Lowering<'_> {
         cut.fold(value, |v, (d, axes)| {
             let channel = self.next_channel();
             let op = dialect::sharding::reduction_op(kind);
-            build_collective::reduce_scatter(b, v, op, d, &groups(self.mesh, axes), channel)
+            build::collective::reduce_scatter(b, v, op, d, &groups(self.mesh, axes), channel)
         })
     }
 
@@ -199,7 +205,7 @@ impl Lowering<'_> {
         let none: Shape = ty.shape.iter().map(|_| 0).collect();
         let mut high = none.clone();
         high[dim] = size - ty.shape[dim];
-        build_shape::pad(b, value, zero, &none, &high, &none)
+        build::shape::pad(b, value, zero, &none, &high, &none)
     }
 
     /// Cuts padding off the ends.
@@ -210,6 +216,6 @@ impl Lowering<'_> {
         }
         let start: Shape = shape.iter().map(|_| 0).collect();
         let stride: Shape = shape.iter().map(|_| 1).collect();
-        build_shape::slice(b, value, &start, shape, &stride)
+        build::shape::slice(b, value, &start, shape, &stride)
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, Program, Value};
-use dialect::ops::{build, build_shape};
+use dialect::ops::build;
 use dialect::scalar::Comparison;
 use dialect::sharding::{FactorKind, Mesh, TensorSharding, identity};
 
@@ -52,7 +52,7 @@ pub(super) fn mask(
         let local = b.tensor(masked[i]).clone();
         let offset = positions.offset(&mut b, mesh, &s.dims[d].axes, local.shape[d]);
         let at = build::iota(&mut b, ElementType::I64, &local.shape, d);
-        let offset = build_shape::splat(&mut b, offset, &local.shape);
+        let offset = build::shape::splat(&mut b, offset, &local.shape);
         let at = build::add(&mut b, at, offset);
         let end = build::splat(&mut b, ElementType::I64, &local.shape, dialect::scalar::Scalar::Int(global.into()));
         let inside = build::compare(&mut b, Comparison::Lt, at, end);

@@ -11,7 +11,7 @@ use dialect::ir::{
     AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource,
 };
 use dialect::op::Control;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisList, ReductionKind};
 use rustc_hash::FxHashMap;
 
@@ -92,10 +92,10 @@ impl<'a, 's> Emit<'a, 's> {
             return;
         };
         let view = self.program.view(op);
-        if sharding::group_id(view).is_some() {
+        if sdy::group_id(view).is_some() {
             return;
         }
-        let alias = sharding::stated_sharding(view).is_some();
+        let alias = sdy::stated_sharding(view).is_some();
         match view.def().control(view) {
             Some(Control::While) => return self.whole_loop(op, at),
             Some(Control::Case | Control::If | Control::Inline) => {
@@ -164,7 +164,7 @@ impl<'a, 's> Emit<'a, 's> {
     /// States a manual region in words of the grid and plans what is not manual in it.
     fn manual(&mut self, op: Op, at: u32) {
         let view = self.program.view(op);
-        let Some(manual) = sharding::ManualComputation::of(view) else { return };
+        let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
         let grid: &Grid = self.space.grid();
         for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
@@ -252,14 +252,14 @@ impl<'a, 's> Emit<'a, 's> {
             AttrData::AllToAllParams(list.iter().map(one).collect())
         };
         let (def, axes) = match kind {
-            StepKind::AllGather(p) => (&sharding::ALL_GATHER, Some(("gathering_axes", per_dim(p)))),
-            StepKind::AllSlice(p) => (&sharding::ALL_SLICE, Some(("slicing_axes", per_dim(p)))),
-            StepKind::AllToAll(m) => (&sharding::ALL_TO_ALL, Some(("params", moves(m)))),
-            StepKind::Permute => (&sharding::COLLECTIVE_PERMUTE, None),
-            StepKind::AllReduce(p) => (&sharding::ALL_REDUCE, Some(("reduction_axes", flat(p)))),
-            StepKind::ReduceScatter(p) => (&sharding::REDUCE_SCATTER, Some(("reduce_scatter_axes", per_dim(p)))),
-            StepKind::ReplicatedToUnreduced(p) => (&sharding::REPLICATED_TO_UNREDUCED, Some(("axes", flat(p)))),
-            StepKind::ShardedToUnreduced(p) => (&sharding::SHARDED_TO_UNREDUCED, Some(("axes", per_dim(p)))),
+            StepKind::AllGather(p) => (&sdy::ALL_GATHER, Some(("gathering_axes", per_dim(p)))),
+            StepKind::AllSlice(p) => (&sdy::ALL_SLICE, Some(("slicing_axes", per_dim(p)))),
+            StepKind::AllToAll(m) => (&sdy::ALL_TO_ALL, Some(("params", moves(m)))),
+            StepKind::Permute => (&sdy::COLLECTIVE_PERMUTE, None),
+            StepKind::AllReduce(p) => (&sdy::ALL_REDUCE, Some(("reduction_axes", flat(p)))),
+            StepKind::ReduceScatter(p) => (&sdy::REDUCE_SCATTER, Some(("reduce_scatter_axes", per_dim(p)))),
+            StepKind::ReplicatedToUnreduced(p) => (&sdy::REPLICATED_TO_UNREDUCED, Some(("axes", flat(p)))),
+            StepKind::ShardedToUnreduced(p) => (&sdy::SHARDED_TO_UNREDUCED, Some(("axes", per_dim(p)))),
         };
         let mut attrs: Vec<(&str, Attr)> = Vec::new();
         if let Some((name, data)) = axes {
@@ -275,7 +275,7 @@ impl<'a, 's> Emit<'a, 's> {
             attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(combined as i64, ty))));
         }
         let out = sharding_attr(self.program, grid, to);
-        attrs.push((sharding::OUT_SHARDING, out));
+        attrs.push((sdy::OUT_SHARDING, out));
         let list = AttrData::ShardingPerValue(vec![grid.sharding(to)]);
         attrs.push((func::SHARDING, self.program.intern_attr(list)));
         attrs.push(("shardc.cause", self.cause(value, from, to, user)));

@@ -7,7 +7,7 @@
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::Control;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -201,10 +201,10 @@ impl Reader<'_, '_> {
 
     fn op(&mut self, op: Op) {
         let view = self.program.view(op);
-        if sharding::group_id(view).is_some() {
+        if sdy::group_id(view).is_some() {
             return;
         }
-        if sharding::stated_sharding(view).is_some() {
+        if sdy::stated_sharding(view).is_some() {
             let home = self.homes_of(view.results());
             return self.border(op, &home, &home);
         }
@@ -306,7 +306,7 @@ pub(super) fn manual_places(
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
     let view = program.view(op);
-    let Some(manual) = sharding::ManualComputation::of(view) else { return Default::default() };
+    let Some(manual) = sdy::ManualComputation::of(view) else { return Default::default() };
     let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
         let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
             homes::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))

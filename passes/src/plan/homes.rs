@@ -5,7 +5,7 @@
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Block, Op, Program, Value};
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
 
@@ -59,10 +59,8 @@ impl Homes {
             for (value, s) in view.results().zip(list) {
                 self.table[value.index()] = between(program, grid, s, value);
             }
-            let mut devices = list
-                .iter()
-                .filter(|s| is_on_one_device(program, s))
-                .filter_map(|s| sharding::resolve(program, &s.mesh));
+            let mut devices =
+                list.iter().filter(|s| is_on_one_device(program, s)).filter_map(|s| sdy::resolve(program, &s.mesh));
             let first = devices.next();
             if devices.any(|other| Some(other) != first) {
                 let message = format!("the results of '{}' are on different single devices", view.name());
@@ -70,12 +68,12 @@ impl Homes {
                 diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
             }
         }
-        if let Some(stated) = sharding::stated_sharding(view)
+        if let Some(stated) = sdy::stated_sharding(view)
             && let Some(value) = view.results().next()
         {
             self.table[value.index()] = fixed(program, grid, stated, value, diagnostics);
         }
-        if let Some(manual) = sharding::ManualComputation::of(view) {
+        if let Some(manual) = sdy::ManualComputation::of(view) {
             for (value, s) in view.results().zip(manual.out_shardings) {
                 self.table[value.index()] = fixed(program, grid, s, value, diagnostics);
             }
@@ -94,7 +92,7 @@ impl Homes {
 }
 
 fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
-    sharding::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal)
+    sdy::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal)
 }
 
 fn on_one_device(span: Span, what: &str) -> Diagnostic {
@@ -128,7 +126,7 @@ pub(super) fn fixed(
 }
 
 fn distribution(program: &Program, grid: &Grid, s: &TensorSharding) -> Option<Distribution> {
-    let mesh = sharding::resolve(program, &s.mesh)?;
+    let mesh = sdy::resolve(program, &s.mesh)?;
     if mesh.is_maximal() || s.all_axes().next().is_none() {
         // One device's value may as well be everybody's.
         return Some(Distribution::replicated(s.rank()));
@@ -156,15 +154,15 @@ pub(super) fn main_grid(program: &Program, main: Op, block: Block) -> Grid {
     }
     program.walk(block, &mut |op| {
         let view = program.view(op);
-        sharding::result_shardings(view).into_iter().flatten().for_each(|s| count(&s.mesh, 1));
-        sharding::stated_sharding(view).into_iter().for_each(|s| count(&s.mesh, 1));
-        if let Some(manual) = sharding::ManualComputation::of(view) {
+        sdy::result_shardings(view).into_iter().flatten().for_each(|s| count(&s.mesh, 1));
+        sdy::stated_sharding(view).into_iter().for_each(|s| count(&s.mesh, 1));
+        if let Some(manual) = sdy::ManualComputation::of(view) {
             manual.in_shardings.iter().chain(manual.out_shardings).for_each(|s| count(&s.mesh, 1));
         }
     });
     let mut best: Option<(Grid, usize)> = None;
     for (mesh, n) in counts {
-        let Some(data) = sharding::resolve(program, &mesh) else { continue };
+        let Some(data) = sdy::resolve(program, &mesh) else { continue };
         if !data.is_maximal() && best.as_ref().is_none_or(|b| n > b.1) {
             best = Some((Grid::new(mesh.clone(), data.clone()), n));
         }

@@ -36,7 +36,7 @@ mod simulate;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, Ty};
 use dialect::ops::func::Signature;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::MeshRef;
 
 use crate::estimate::{Machine, Target};
@@ -242,7 +242,7 @@ impl Planner<'_> {
 
     /// Plans the body of a partly manual region along the axes that are not manual.
     fn inside(&mut self, program: &mut Program, space: &Space<'_>, op: Op) {
-        let Some(manual) = sharding::ManualComputation::of(program.view(op)) else { return };
+        let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
         let axes = manual.manual_axes.to_vec();
         let Some(body) = program.region_block(op, 0) else { return };
         let grid = space.grid();

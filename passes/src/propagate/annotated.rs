@@ -7,7 +7,7 @@
 
 use dialect::ir::{AttrData, Block, Op, Program, Value};
 use dialect::op::Registry;
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::{Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 
@@ -65,10 +65,10 @@ fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (Ten
         match (view.def().reshard(view), change) {
             (Some(Reshard::AllReduce(..)), Some((_, (_, new)))) => {
                 let result = program.result(op, 0);
-                if let Some(now) = sharding::stated_sharding(program.view(op)).cloned() {
+                if let Some(now) = sdy::stated_sharding(program.view(op)).cloned() {
                     let new = TensorSharding { dims: new.dims, ..now.clone() };
                     let attr = program.intern_attr(AttrData::Sharding(new.clone()));
-                    program.set_attr(op, sharding::OUT_SHARDING, attr);
+                    program.set_attr(op, sdy::OUT_SHARDING, attr);
                     moved.insert(result, (now, new));
                 }
             }
@@ -92,7 +92,7 @@ fn reshard(program: &mut Program, value: Value, to: TensorSharding) -> Option<Op
     let name = "sdy.reshard";
     let def = Registry::standard().get(name)?;
     let attr = program.intern_attr(AttrData::Sharding(to));
-    let attrs = [(program.name(sharding::SHARDING), attr)];
+    let attrs = [(program.name(sdy::SHARDING), attr)];
     let (ty, loc) = (program.value_type(value), program.value_loc(value));
     Some(program.new_op(def, name, &[value], &[ty], &attrs, &[], loc))
 }

@@ -9,7 +9,7 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Block, Name, Op, Program, Renaming};
 use dialect::op::OpDef;
 use dialect::ops::func;
-use dialect::ops::sharding::{NAMED_COMPUTATION, resolve};
+use dialect::ops::sdy::{NAMED_COMPUTATION, resolve};
 use dialect::sharding::TensorSharding;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -2,7 +2,7 @@
 //! carried it. Following these leads to an annotation.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Value};
-use dialect::ops::{func, sharding};
+use dialect::ops::{func, sdy};
 use dialect::sharding::AxisRef;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -114,7 +114,7 @@ impl OriginTable {
         }
         let (mut constraints, mut others) = (0, 0);
         for op in program.ops_under(program.body()) {
-            let states = sharding::stated_sharding(program.view(op)).is_some();
+            let states = sdy::stated_sharding(program.view(op)).is_some();
             let (word, count) = if states { ("constraint", &mut constraints) } else { ("op", &mut others) };
             for result in program.results(op) {
                 names.insert(Start::Value(result), format!("{word}_{count}"));

@@ -2,7 +2,7 @@
 
 use dialect::ir::{Name, Op, Program};
 use dialect::op::{Constancy, OpDef, Spread};
-use dialect::ops::{UNKNOWN, sharding};
+use dialect::ops::{UNKNOWN, sdy};
 use dialect::sharding::Reshard;
 use rustc_hash::FxHashMap;
 
@@ -98,10 +98,10 @@ impl Roles {
         let view = program.view(op);
         let mut kind = *self.kinds.entry(data.name).or_insert_with(|| kind_of(program.name_text(data.name)));
         if let Kind::Barrier(_) = kind {
-            kind = Kind::Barrier(match sharding::barrier_direction(view) {
-                Some(sharding::Direction::None) => Direction::None,
-                Some(sharding::Direction::Forward) => Direction::Forward,
-                Some(sharding::Direction::Backward) => Direction::Backward,
+            kind = Kind::Barrier(match sdy::barrier_direction(view) {
+                Some(sdy::Direction::None) => Direction::None,
+                Some(sdy::Direction::Forward) => Direction::Forward,
+                Some(sdy::Direction::Backward) => Direction::Backward,
                 _ => Direction::Both,
             });
         }

@@ -2,7 +2,7 @@
 //! has nothing left to do is its operand.
 
 use dialect::ir::{AttrData, Block, Program, Value};
-use dialect::ops::sharding::resolve;
+use dialect::ops::sdy::resolve;
 use dialect::sharding::{AxisList, Mesh};
 use rustc_hash::FxHashMap;
 

@@ -3,7 +3,7 @@
 
 use dialect::ir::Value;
 use dialect::ir::build::Builder;
-use dialect::ops::build_shape as shape;
+use dialect::ops::build::shape;
 
 /// Each of `values` with the dimension that is scattered, if one is, as one tensor whose dimension 0 is scattered.
 pub(super) fn pack(b: &mut Builder<'_>, values: &[(Value, Option<usize>)], n: i64) -> Value {

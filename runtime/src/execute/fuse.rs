@@ -85,7 +85,7 @@ pub(super) fn fuse(
 
 /// Products over a reduction that a matrix library does better than a loop nest.
 pub(super) fn is_matmul(program: &Program, op: Op) -> bool {
-    dialect::ops::contraction::DotDims::of(program.view(op)).is_some()
+    dialect::ops::stablehlo::contraction::DotDims::of(program.view(op)).is_some()
 }
 
 /// Whether operand `i` is read by inputs alone, not in index expressions, starts or paddings.

@@ -23,6 +23,9 @@ use crate::op::{Control, Inferred, OpDef, Problem};
 use crate::sharding::ShardingRule;
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this dialect.
+pub static OPS: &[&dyn OpDef] = &[&MODULE, &FUNC, &RETURN, &CALL];
+
 /// The name of the module op.
 pub const MODULE_NAME: &str = "builtin.module";
 

@@ -1,0 +1,53 @@
+//! Typed builders for ops with regions: reduce and sort.
+
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, ElementClass, Ty, Value};
+use crate::ops::build;
+use crate::ops::stablehlo::control;
+use crate::ops::stablehlo::reduction::Reduce;
+use crate::ops::stablehlo::sort::Sort;
+use crate::scalar::{Scalar, ScalarOp};
+
+/// `value` combined by `op` along `dims`, beginning with `init`, of rank 0.
+pub fn reduce(b: &mut Builder<'_>, value: Value, init: Value, dims: &[i64], op: ScalarOp) -> Value {
+    let ty = b.program.value_type(init);
+    let region = b.region(&[ty, ty], |b, args| {
+        let combined = build::pointwise(b, op, args);
+        b.op(&control::Return, &[combined], &[], &[]);
+    });
+    let dims = b.program.attr_i64s(dims);
+    b.inferred(&Reduce, &[value, init], &[("dimensions", dims)], &[region])[0]
+}
+
+/// The sum of `value` along `dims`.
+pub fn sum(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
+    let element = b.tensor(value).element;
+    let zero = build::scalar(b, element, Scalar::zero(element));
+    reduce(b, value, zero, dims, ScalarOp::Add)
+}
+
+/// `values` sorted together along `dim`, largest of the first first; equal ones stay in order. Floats are in total order.
+pub fn sort_down(b: &mut Builder<'_>, values: &[Value], dim: i64) -> Vec<Value> {
+    let types: Vec<Ty> = values
+        .iter()
+        .flat_map(|&v| {
+            let element = b.tensor(v).element;
+            [b.program.tensor(&[], element); 2]
+        })
+        .collect();
+    let compared = match b.tensor(values[0]).element.class() {
+        ElementClass::Float => "TOTALORDER",
+        ElementClass::Signed => "SIGNED",
+        _ => "UNSIGNED",
+    };
+    let region = b.region(&types, |b, args| {
+        let direction = b.program.attr_enum("comparison_direction", "GT");
+        let kind = b.program.attr_enum("comparison_type", compared);
+        let attrs = [("comparison_direction", direction), ("compare_type", kind)];
+        let greater = b.inferred(&crate::ops::stablehlo::elementwise::COMPARE, &args[..2], &attrs, &[]);
+        b.op(&control::Return, &greater, &[], &[]);
+    });
+    let dim = b.program.attr_i64(dim);
+    let stable = b.program.intern_attr(AttrData::Bool(true));
+    b.inferred(&Sort, values, &[("dimension", dim), ("is_stable", stable)], &[region])
+}

@@ -1,0 +1,142 @@
+//! Typed builders for the ops that move, cut, join and contract tensors. Each appends one op and gives its result;
+//! each panics when the op would be invalid, since then the pass that builds it is wrong.
+
+use crate::ir::build::Builder;
+use crate::ir::{Attr, ElementType, Value};
+use crate::op::OpDef;
+use crate::ops::stablehlo::contraction::DotGeneral;
+use crate::ops::stablehlo::joining::{Concatenate, Pad};
+use crate::ops::stablehlo::reshape::Reshape;
+use crate::ops::stablehlo::shape::{BroadcastInDim, Reverse, Transpose};
+use crate::ops::stablehlo::slicing::{DynamicSlice, DynamicUpdateSlice, Slice};
+
+fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value], attrs: &[(&str, Attr)]) -> Value {
+    b.inferred(def, operands, attrs, &[])[0]
+}
+
+/// An op whose result type operands and attributes don't decide.
+fn typed(
+    b: &mut Builder<'_>,
+    def: &'static dyn OpDef,
+    operands: &[Value],
+    shape: &[i64],
+    element: ElementType,
+    attrs: &[(&str, Attr)],
+) -> Value {
+    let ty = b.program.tensor(shape, element);
+    let op = b.op(def, operands, &[ty], attrs);
+    if let Err(problems) = def.infer(b.program.view(op)) {
+        panic!("built an invalid {}: {problems:?}", def.name());
+    }
+    b.program.result(op, 0)
+}
+
+/// `value[start:limit:stride, …]`
+pub fn slice(b: &mut Builder<'_>, value: Value, start: &[i64], limit: &[i64], stride: &[i64]) -> Value {
+    let [start, limit, stride] = [start, limit, stride].map(|v| b.program.attr_i64s(v));
+    one(b, &Slice, &[value], &[("start_indices", start), ("limit_indices", limit), ("strides", stride)])
+}
+
+/// `limit - start` positions of dimension `dim`, everything of the others.
+pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limit: i64) -> Value {
+    let mut limits = b.tensor(value).shape.to_vec();
+    let (mut starts, strides) = (vec![0; limits.len()], vec![1; limits.len()]);
+    (starts[dim], limits[dim]) = (start, limit);
+    slice(b, value, &starts, &limits, &strides)
+}
+
+/// A box of `sizes` from rank-0 integer `starts`, one a dimension, clamped into `value`.
+pub fn dynamic_slice(b: &mut Builder<'_>, value: Value, starts: &[Value], sizes: &[i64]) -> Value {
+    let sizes = b.program.attr_i64s(sizes);
+    let operands: Vec<Value> = [value].into_iter().chain(starts.iter().copied()).collect();
+    one(b, &DynamicSlice, &operands, &[("slice_sizes", sizes)])
+}
+
+/// `value` with `update` put over it at rank-0 integer `starts`, clamped into it.
+pub fn dynamic_update_slice(b: &mut Builder<'_>, value: Value, update: Value, starts: &[Value]) -> Value {
+    let operands: Vec<Value> = [value, update].into_iter().chain(starts.iter().copied()).collect();
+    one(b, &DynamicUpdateSlice, &operands, &[])
+}
+
+/// The same elements in `shape`; `value` itself when it has it already.
+pub fn reshape(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
+    let ty = b.tensor(value);
+    if ty.shape[..] == *shape {
+        return value;
+    }
+    let element = ty.element;
+    typed(b, &Reshape, &[value], shape, element, &[])
+}
+
+/// Result dimension `d` is dimension `permutation[d]`.
+pub fn transpose(b: &mut Builder<'_>, value: Value, permutation: &[i64]) -> Value {
+    let permutation = b.program.attr_i64s(permutation);
+    one(b, &Transpose, &[value], &[("permutation", permutation)])
+}
+
+/// The elements along `dims` in opposite order.
+pub fn reverse(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
+    let dims = b.program.attr_i64s(dims);
+    one(b, &Reverse, &[value], &[("dimensions", dims)])
+}
+
+/// Dimension `d` of `value` becomes dimension `dims[d]` of `shape`.
+pub fn broadcast_in_dim(b: &mut Builder<'_>, value: Value, shape: &[i64], dims: &[i64]) -> Value {
+    let element = b.tensor(value).element;
+    let dims = b.program.attr_i64s(dims);
+    typed(b, &BroadcastInDim, &[value], shape, element, &[("broadcast_dimensions", dims)])
+}
+
+/// A rank-0 value in every element of `shape`; itself when `shape` is rank 0.
+pub fn splat(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
+    if shape.is_empty() { value } else { broadcast_in_dim(b, value, shape, &[]) }
+}
+
+/// `values` one behind the other along `dim`; a single one stays itself.
+pub fn concatenate(b: &mut Builder<'_>, values: &[Value], dim: usize) -> Value {
+    if let [only] = values {
+        return *only;
+    }
+    let dim = b.program.attr_i64(dim as i64);
+    one(b, &Concatenate, values, &[("dimension", dim)])
+}
+
+/// `value` with the rank-0 `padding` around and between its elements.
+pub fn pad(b: &mut Builder<'_>, value: Value, padding: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
+    let [low, high, interior] = [low, high, interior].map(|v| b.program.attr_i64s(v));
+    let attrs = [("edge_padding_low", low), ("edge_padding_high", high), ("interior_padding", interior)];
+    one(b, &Pad, &[value, padding], &attrs)
+}
+
+/// The product of `lhs` and `rhs` over pairs of batching and contracting dimensions, with results of `element`.
+/// `attrs` may carry `precision_config` and `algorithm`.
+pub fn dot_general(
+    b: &mut Builder<'_>,
+    (lhs, rhs): (Value, Value),
+    (lhs_batch, rhs_batch): (&[i64], &[i64]),
+    (lhs_contract, rhs_contract): (&[i64], &[i64]),
+    element: ElementType,
+    attrs: &[(&str, Attr)],
+) -> Value {
+    let dims = b.program.attr_struct(
+        "stablehlo.dot",
+        &[
+            ("lhs_batching_dimensions", lhs_batch),
+            ("rhs_batching_dimensions", rhs_batch),
+            ("lhs_contracting_dimensions", lhs_contract),
+            ("rhs_contracting_dimensions", rhs_contract),
+        ],
+        &[],
+    );
+    let (l, r) = (b.tensor(lhs).shape.clone(), b.tensor(rhs).shape.clone());
+    let free = |shape: &[i64], taken: [&[i64]; 2]| {
+        let taken = taken.concat();
+        shape.iter().enumerate().filter(|(d, _)| !taken.contains(&(*d as i64))).map(|(_, &n)| n).collect::<Vec<i64>>()
+    };
+    let mut shape: Vec<i64> = lhs_batch.iter().map(|&d| l[d as usize]).collect();
+    shape.extend(free(&l, [lhs_batch, lhs_contract]));
+    shape.extend(free(&r, [rhs_batch, rhs_contract]));
+    let mut all = vec![("dot_dimension_numbers", dims)];
+    all.extend(attrs);
+    typed(b, &DotGeneral, &[lhs, rhs], &shape, element, &all)
+}

@@ -1,0 +1,156 @@
+//! CHLO's constants: one of its own, and one of an operand's shape.
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, TypeData, Value};
+use crate::kernel::{Body, Inst, Kernel};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::build;
+use crate::ops::support::constraint::{Checked, declared, is_static, one, operand_count, tensor};
+use crate::scalar::Scalar;
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
+
+/// A tensor constant of another dialect: as `stablehlo.constant`.
+pub struct OtherConstant {
+    name: &'static str,
+    examples: &'static [&'static str],
+}
+/// `chlo.constant`
+pub static CHLO_CONSTANT: OtherConstant =
+    OtherConstant { name: "chlo.constant", examples: &["() %r = chlo.constant dense<[1, 2]> : tensor<2xi32>"] };
+/// `arith.constant`, which MLIR's own passes make.
+pub static ARITH_CONSTANT: OtherConstant =
+    OtherConstant { name: "arith.constant", examples: &["() %r = arith.constant dense<[1, 2]> : tensor<2xi32>"] };
+/// `chlo.constant_like`: one value everywhere, in the operand's shape.
+pub struct ConstantLike;
+
+/// `dense<1.0> : tensor<2xf32>`
+static SYNTAX: CustomSyntax = CustomSyntax { parse, print };
+
+fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.attr_dict(op)?;
+    let span = p.token().span();
+    let value = p.attribute()?;
+    let AttrData::Dense(ty, _) = p.program.attr_data(value) else {
+        return p.fail(span, "expected dense<…> with its type");
+    };
+    op.results.push(*ty);
+    op.set(&mut p.program, "value", value);
+    Ok(())
+}
+
+fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let (Some(value), Some(AttrData::Dense(ty, _))) = (op.attr_id("value"), op.attr("value")) else { return false };
+    if op.result_type_ids() != [*ty] || !op.operands().is_empty() {
+        return false;
+    }
+    p.attr_dict(op, &["value"]);
+    p.text(" ");
+    p.attr(value);
+    true
+}
+
+impl OpDef for OtherConstant {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&SYNTAX)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        match op.dense("value") {
+            Some(literal) => one(literal.ty()),
+            None => Err(Problem::new("expected an attribute 'value' of dense elements").into()),
+        }
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let literal = op.dense("value").ok_or_else(|| EvalError::new("a constant without a value"))?;
+        Ok(vec![literal.clone()])
+    }
+
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let literal = b.program.view(op).dense("value")?.clone();
+        Some(vec![build::constant(b, literal)])
+    }
+
+    fn constant<'a>(&self, op: OpRef<'a>) -> Option<&'a Literal> {
+        op.dense("value")
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        self.examples
+    }
+}
+
+impl ConstantLike {
+    /// The value and its type.
+    fn value(op: OpRef<'_>) -> Checked<(Scalar, ElementType)> {
+        operand_count(op, 1)?;
+        let wrong = || Problem::new("expected an attribute 'value' of one number");
+        let (value, ty) = match op.attr("value").ok_or_else(wrong)? {
+            AttrData::Int(v, ty) => (Scalar::Int((*v).into()), *ty),
+            AttrData::Float(bits, ty) => (Scalar::Float(f64::from_bits(*bits)), *ty),
+            AttrData::Bool(v) => return Ok((Scalar::Int((*v).into()), ElementType::I1)),
+            _ => return Err(wrong()),
+        };
+        match op.program.type_data(ty) {
+            TypeData::Scalar(element) => Ok((value.round(*element), *element)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl OpDef for ConstantLike {
+    fn name(&self) -> &'static str {
+        "chlo.constant_like"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let (_, element) = Self::value(op)?;
+        let ty = tensor(op, 0)?.with_element(element);
+        if let Some(given) = op.result_tensor(0).filter(|t| t.element != element) {
+            let (want, found) = (op.program.element_text(element), op.program.element_text(given.element));
+            return Err(Problem::new(format!("expected a result of {want} like the value, found {found}")).into());
+        }
+        if is_static(op) { one(ty) } else { declared(op) }
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let (Ok((value, element)), Some(ty), true) = (Self::value(op), op.result_tensor(0), is_static(op)) else {
+            return Kernel::None;
+        };
+        // The elements read don't matter, but that there is one each does.
+        let read = op.operand_tensor(0).map_or(element, |t| t.element);
+        let mut body = Body { inputs: vec![read], ..Body::default() };
+        body.results = vec![body.push(Inst::Const(value, element))];
+        crate::ops::stablehlo::elementwise::nest(op, body)
+            .filter(|n| n.parallel == ty.rank())
+            .map_or(Kernel::None, Kernel::Nest)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (value, element) = Self::value(op)?;
+        Ok(vec![Literal::splat(element, &operands[0].shape, value)])
+    }
+
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let view = b.program.view(op);
+        let (value, element) = Self::value(view).ok().filter(|_| is_static(view))?;
+        let shape = view.operand_tensor(0).map(|t: &TensorType| t.shape.clone())?;
+        Some(vec![build::splat(b, element, &shape, value)])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<2x4xi64>) %r = \"chlo.constant_like\"(%a) <{value = 3.5 : f32}> : (tensor<2x4xi64>) -> tensor<2x4xf32>",
+        ]
+    }
+
+    fn elementwise(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,195 @@
+//! Writing a scalar computation as a formula: a [`Body`] with one working type.
+
+mod bessel;
+mod erf;
+mod erf_inv;
+mod gamma;
+mod inverse;
+mod zeta;
+
+use crate::ir::{ElementType, OpRef};
+use crate::kernel::{Arg, Body, Inst};
+use crate::scalar::{Comparison, Scalar, ScalarOp};
+
+/// A body being written.
+pub(crate) struct Formula {
+    body: Body,
+    /// The type it computes in.
+    ty: ElementType,
+}
+
+/// The body of `f` over the op's operand: converted to the working type before, back after.
+pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
+    of_operands(op, 1, &|m, args| f(m, args[0]))
+}
+
+/// The same over two operands.
+pub(crate) fn formula_of_two(op: OpRef<'_>, f: fn(&mut Formula, Arg, Arg) -> Arg) -> Option<Body> {
+    of_operands(op, 2, &|m, args| f(m, args[0], args[1]))
+}
+
+fn of_operands(op: OpRef<'_>, count: usize, f: &dyn Fn(&mut Formula, &[Arg]) -> Arg) -> Option<Body> {
+    let (from, to) = (op.operand_tensor(0)?.element, op.result_tensor(0)?.element);
+    let ty = if from.is_float() && from != ElementType::F64 { ElementType::F32 } else { from };
+    let mut m = Formula { body: Body { inputs: vec![from; count], ..Body::default() }, ty };
+    let args: Vec<Arg> = (0..count).map(|i| m.convert(Arg::Input(i), ty)).collect();
+    let result = f(&mut m, &args);
+    let result = m.convert(result, to);
+    m.body.results = vec![result];
+    crate::ops::stablehlo::elementwise::known(&m.body).then_some(m.body)
+}
+
+/// The float after the first operand in the direction of the second: the next pattern of bits of the same sign.
+pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
+    let ty = op.operand_tensor(0)?.element;
+    let bits = match ty.bits() {
+        8 => ElementType::UI8,
+        16 => ElementType::UI16,
+        32 => ElementType::UI32,
+        64 => ElementType::UI64,
+        _ => return None,
+    };
+    let mut m = Formula { body: Body { inputs: vec![ty, ty], ..Body::default() }, ty };
+    let (x, y) = (Arg::Input(0), Arg::Input(1));
+    let zero = m.c(0.0);
+    let is = |m: &mut Formula, c, a, b| m.typed(ScalarOp::Compare(c), &[a, b], ElementType::I1);
+    let whole = |m: &mut Formula, v: i128| m.body.push(Inst::Const(Scalar::Int(v), bits));
+    let (one, sign) = (whole(&mut m, 1), whole(&mut m, 1 << (ty.bits() - 1)));
+    let pattern = m.typed(ScalarOp::Bitcast, &[x], bits);
+    let (up, down) = (m.typed(ScalarOp::Add, &[pattern, one], bits), m.typed(ScalarOp::Sub, &[pattern, one], bits));
+    // Away from zero the pattern grows.
+    let (rises, positive) = (is(&mut m, Comparison::Gt, y, x), is(&mut m, Comparison::Gt, x, zero));
+    let toward = m.typed(ScalarOp::Xor, &[rises, positive], ElementType::I1);
+    let moved = m.typed(ScalarOp::Select, &[toward, down, up], bits);
+    // From zero the smallest number with the other's sign.
+    let direction = m.typed(ScalarOp::Bitcast, &[y], bits);
+    let direction = m.typed(ScalarOp::And, &[direction, sign], bits);
+    let smallest = m.typed(ScalarOp::Or, &[direction, one], bits);
+    let at_zero = is(&mut m, Comparison::Eq, x, zero);
+    let moved = m.typed(ScalarOp::Select, &[at_zero, smallest, moved], bits);
+    let moved = m.typed(ScalarOp::Bitcast, &[moved], ty);
+    let there = is(&mut m, Comparison::Eq, x, y);
+    let value = m.op(ScalarOp::Select, &[there, y, moved]);
+    // A NaN in either stays one.
+    let (a, b) = (is(&mut m, Comparison::Ne, x, x), is(&mut m, Comparison::Ne, y, y));
+    let either = m.typed(ScalarOp::Or, &[a, b], ElementType::I1);
+    let nan = m.c(f64::NAN);
+    let result = m.op(ScalarOp::Select, &[either, nan, value]);
+    m.body.results = vec![result];
+    crate::ops::stablehlo::elementwise::known(&m.body).then_some(m.body)
+}
+
+impl Formula {
+    fn convert(&mut self, x: Arg, ty: ElementType) -> Arg {
+        if self.body.arg_type(x) == ty { x } else { self.typed(ScalarOp::Convert, &[x], ty) }
+    }
+
+    fn typed(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
+        self.body.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
+    }
+
+    /// `f` computing with the real type of the parts of a complex working type.
+    pub(crate) fn in_parts<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let ty = self.ty;
+        self.ty = crate::complex::part(ty);
+        let result = f(self);
+        self.ty = ty;
+        result
+    }
+
+    /// An operation in the working type.
+    pub(crate) fn op(&mut self, op: ScalarOp, args: &[Arg]) -> Arg {
+        self.typed(op, args, self.ty)
+    }
+
+    /// An operation that gives the real part's type of a complex working type.
+    pub(crate) fn part(&mut self, op: ScalarOp, x: Arg) -> Arg {
+        self.typed(op, &[x], crate::complex::part(self.ty))
+    }
+
+    /// A constant.
+    pub(crate) fn c(&mut self, value: f64) -> Arg {
+        let value = if self.is_complex() { Scalar::Complex(value, 0.0) } else { Scalar::Float(value) };
+        self.body.push(Inst::Const(value.round(self.ty), self.ty))
+    }
+
+    /// Whether it computes with complex numbers.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.ty.is_complex()
+    }
+
+    /// Whether it computes in f64.
+    pub(crate) fn is_double(&self) -> bool {
+        self.ty == ElementType::F64
+    }
+
+    pub(crate) fn add(&mut self, a: Arg, b: Arg) -> Arg {
+        self.op(ScalarOp::Add, &[a, b])
+    }
+
+    pub(crate) fn sub(&mut self, a: Arg, b: Arg) -> Arg {
+        self.op(ScalarOp::Sub, &[a, b])
+    }
+
+    pub(crate) fn mul(&mut self, a: Arg, b: Arg) -> Arg {
+        self.op(ScalarOp::Mul, &[a, b])
+    }
+
+    pub(crate) fn div(&mut self, a: Arg, b: Arg) -> Arg {
+        self.op(ScalarOp::Div, &[a, b])
+    }
+
+    /// `yes` where the comparison of `a` and `b` holds, else `no`.
+    pub(crate) fn choose(&mut self, comparison: Comparison, a: Arg, b: Arg, yes: Arg, no: Arg) -> Arg {
+        let holds = self.typed(ScalarOp::Compare(comparison), &[a, b], ElementType::I1);
+        self.op(ScalarOp::Select, &[holds, yes, no])
+    }
+
+    /// Whether `x` is `value`.
+    pub(crate) fn equals(&mut self, x: Arg, value: f64) -> Arg {
+        let value = self.c(value);
+        self.typed(ScalarOp::Compare(Comparison::Eq), &[x, value], ElementType::I1)
+    }
+
+    /// `value`, at least 0, with the sign of `x`, which is 0 where `value` is.
+    pub(crate) fn signed_like(&mut self, value: Arg, x: Arg) -> Arg {
+        let sign = self.op(ScalarOp::Sign, &[x]);
+        // sign(0) is 0 with its own sign, and 0 times an infinity can't occur: sinh and asinh of 0 are 0.
+        self.mul(value, sign)
+    }
+
+    /// `(e^x op e^-x) / 2`
+    pub(crate) fn hyperbolic(&mut self, x: Arg, op: ScalarOp) -> Arg {
+        let half = self.c(0.5);
+        let minus = self.op(ScalarOp::Neg, &[x]);
+        let (a, b) = (self.op(ScalarOp::Exp, &[x]), self.op(ScalarOp::Exp, &[minus]));
+        let both = self.op(op, &[a, b]);
+        self.mul(half, both)
+    }
+
+    /// `e^x / 2` and `e^-x / 2`, as powers of the shifted x so that neither overflows too early.
+    pub(crate) fn half_exponentials(&mut self, x: Arg) -> (Arg, Arg) {
+        let log2 = self.c(std::f64::consts::LN_2);
+        let minus = self.op(ScalarOp::Neg, &[x]);
+        let (a, b) = (self.sub(x, log2), self.sub(minus, log2));
+        (self.op(ScalarOp::Exp, &[a]), self.op(ScalarOp::Exp, &[b]))
+    }
+
+    /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle of hypotenuse 1.
+    pub(crate) fn other_leg(&mut self, x: Arg) -> Arg {
+        let one = self.c(1.0);
+        let (a, b) = (self.sub(one, x), self.add(one, x));
+        let product = self.mul(a, b);
+        self.op(ScalarOp::Sqrt, &[product])
+    }
+
+    /// The polynomial of these coefficients, the highest power's first.
+    pub(crate) fn polynomial(&mut self, x: Arg, coefficients: &[f64]) -> Arg {
+        let mut value = self.c(coefficients.first().copied().unwrap_or(0.0));
+        for &coefficient in coefficients.iter().skip(1) {
+            let (product, c) = (self.mul(value, x), self.c(coefficient));
+            value = self.add(product, c);
+        }
+        value
+    }
+}

@@ -1,0 +1,441 @@
+//! Regions that stand for devices: `sdy.manual_computation`, whose body is one device's program along its manual
+//! axes, and `sdy.named_computation`, a call written in place.
+//!
+//! A manual computation of a whole program is evaluated on the devices of its mesh, all in lockstep: operands are cut
+//! as `in_shardings` say, results put together as `out_shardings` say. Along axes that are not manual the body speaks
+//! of whole tensors, and all devices along them compute the same. So an unpartitioned program can be the judge of
+//! its partitioned self.
+
+use smallvec::smallvec;
+
+use super::mesh::resolve;
+use super::text;
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::{AttrData, Name, OpRef, Region, Shape, TensorType, TypeData, Value};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
+use crate::ops::stablehlo::control::{masked, region, regions_have_effects};
+use crate::sharding::{AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, ShardingRule, TensorSharding, groups};
+use crate::text::Syntax;
+
+/// A manual computation's attributes.
+#[derive(Clone, Copy, Debug)]
+pub struct ManualComputation<'a> {
+    /// How each operand is cut.
+    pub in_shardings: &'a [TensorSharding],
+    /// How each result is put together.
+    pub out_shardings: &'a [TensorSharding],
+    /// The axes along which the body is one device's program.
+    pub manual_axes: &'a [Name],
+    /// The mesh of the shardings, or, without any, the first that has the manual axes.
+    pub mesh: Option<&'a Mesh>,
+}
+
+impl<'a> ManualComputation<'a> {
+    /// The attributes of `op`; `None` when it is another op or lacks one.
+    pub fn of(op: OpRef<'a>) -> Option<Self> {
+        if op.def().control(op) != Some(Control::Manual) {
+            return None;
+        }
+        let in_shardings = text::shardings(op, "in_shardings")?;
+        let out_shardings = text::shardings(op, "out_shardings")?;
+        let AttrData::ManualAxes(manual_axes) = op.attr("manual_axes")? else { return None };
+        let has_axes = |mesh: &&Mesh| manual_axes.iter().all(|&a| mesh.axis_size(a).is_some());
+        let stated: Vec<&Mesh> =
+            in_shardings.iter().chain(out_shardings).filter_map(|s| resolve(op.program, &s.mesh)).collect();
+        let mesh = match stated.first() {
+            Some(&first) => Some(stated.into_iter().find(has_axes).unwrap_or(first)),
+            None => {
+                let meshes = op.program.top_level("sdy.mesh").filter_map(|m| op.program.attr(m, "mesh"));
+                meshes.filter_map(|a| op.program.attr_data(a).as_mesh()).find(has_axes)
+            }
+        };
+        Some(Self { in_shardings, out_shardings, manual_axes, mesh })
+    }
+
+    /// How a value cut by `sharding` outside lies inside, along the axes that are not manual.
+    pub fn inside(&self, sharding: &TensorSharding) -> TensorSharding {
+        let mut inside = sharding.clone();
+        inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !self.is_manual(a.name)));
+        inside.unreduced.retain(|a| !self.is_manual(a.name));
+        inside
+    }
+
+    /// Whether the body is one device's program along the axis.
+    pub fn is_manual(&self, axis: Name) -> bool {
+        self.manual_axes.contains(&axis)
+    }
+
+    /// The manual ones of `axes`, in order.
+    pub fn manual_part(&self, axes: &[AxisRef]) -> AxisList {
+        axes.iter().copied().filter(|a| self.is_manual(a.name)).collect()
+    }
+
+    /// The shape the body sees of a value of `shape`; `None` where a dimension doesn't divide.
+    pub fn local_shape(&self, shape: &[i64], sharding: &TensorSharding) -> Option<Shape> {
+        let mut local = Shape::from_slice(shape);
+        for (d, size) in local.iter_mut().enumerate().filter(|s| *s.1 >= 0) {
+            let pieces = self.pieces(sharding, d);
+            if *size % pieces != 0 {
+                return None;
+            }
+            *size /= pieces;
+        }
+        Some(local)
+    }
+
+    /// The shape around the body of a value it sees as `local`.
+    pub fn global_shape(&self, local: &[i64], sharding: &TensorSharding) -> Shape {
+        let size = |(d, &size): (usize, &i64)| {
+            if size < 0 { size } else { size.saturating_mul(self.pieces(sharding, d)) }
+        };
+        local.iter().enumerate().map(size).collect()
+    }
+
+    /// Into how many pieces the manual axes cut dimension `d`.
+    fn pieces(&self, sharding: &TensorSharding, d: usize) -> i64 {
+        let Some((mesh, dim)) = self.mesh.zip(sharding.dims.get(d)) else { return 1 };
+        crate::sharding::axes_size(&self.manual_part(&dim.axes), mesh).max(1)
+    }
+
+    /// How a value of type `ty` lies on the devices along the manual axes alone.
+    fn layout(&self, ty: &TensorType, sharding: &TensorSharding, mesh: &Mesh) -> Layout {
+        let mut manual = sharding.clone();
+        for dim in &mut manual.dims {
+            dim.axes = self.manual_part(&dim.axes);
+        }
+        manual.unreduced = self.manual_part(&sharding.unreduced);
+        Layout::new(ty, Some(&manual), mesh)
+    }
+
+    /// How an operand lies on the devices; an error where a manual axis doesn't divide.
+    fn operand_layout(&self, i: usize, whole: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
+        let sharding = self.in_shardings.get(i).ok_or_else(|| EvalError::new("an operand without sharding"))?;
+        if self.local_shape(&whole.shape, sharding).is_none() {
+            return Err(EvalError::new(format!("the manual axes don't divide operand {i}")));
+        }
+        Ok(self.layout(&whole.ty(), sharding, mesh))
+    }
+
+    /// How a result lies on the devices, from the type of a piece.
+    fn result_layout(&self, i: usize, piece: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
+        let sharding = self.out_shardings.get(i).ok_or_else(|| EvalError::new("a result without sharding"))?;
+        let ty = TensorType::new(&self.global_shape(&piece.shape, sharding), piece.element);
+        Ok(self.layout(&ty, sharding, mesh))
+    }
+}
+
+/// `sdy.manual_computation`
+pub struct Manual;
+/// `sdy.manual_computation`: a region written for one device, with collectives of its own.
+pub static MANUAL_COMPUTATION: Manual = Manual;
+
+impl OpDef for Manual {
+    fn name(&self) -> &'static str {
+        "sdy.manual_computation"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::MANUAL)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let Some(manual) = ManualComputation::of(op) else {
+            return Err(Problem::new("a manual computation needs in_shardings, out_shardings and manual_axes").into());
+        };
+        let mut problems = Vec::new();
+        let counts = [
+            ("operands", "in_shardings", op.operands().len(), manual.in_shardings.len()),
+            ("returned values", "out_shardings", op.region_results(0).len(), manual.out_shardings.len()),
+            ("operands", "arguments of the body", op.operands().len(), op.region_args(0).len()),
+        ];
+        for (what, list, values, found) in counts {
+            if values != found {
+                problems.push(Problem::new(format!("{values} {what}, but {found} {list}")));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        for (i, (ty, &arg)) in op.operand_types().zip(op.region_args(0)).enumerate() {
+            let TypeData::Tensor(ty) = ty else { continue };
+            // A dimension that doesn't divide, or a rank that doesn't fit, is the sharding's fault.
+            let Some(local) = manual.local_shape(&ty.shape, &manual.in_shardings[i]) else { continue };
+            let mut expected = ty.clone();
+            expected.shape = local;
+            let found = op.program.value_type(arg);
+            if op.program.type_data(found).tensor() != Some(&expected) {
+                let expected = op.program.type_data_text(&expected.into());
+                let found = op.program.type_text(found);
+                problems.push(
+                    Problem::operand(i, format!("the body takes {found}, but a piece of the operand is {expected}"))
+                        .note("the manual axes of in_shardings divide the operand's dimensions"),
+                );
+            }
+        }
+        let declared: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
+        let types = op.region_results(0).iter().zip(manual.out_shardings).enumerate().map(|(i, (&value, sharding))| {
+            // What doesn't divide is the sharding's fault, here as well.
+            if let Some(&Some(whole)) = declared.get(i)
+                && manual.local_shape(&whole.shape, sharding).is_none()
+            {
+                return whole.clone().into();
+            }
+            let ty = op.program.type_data(op.program.value_type(value)).clone();
+            let TypeData::Tensor(mut tensor) = ty else { return ty };
+            tensor.shape = manual.global_shape(&tensor.shape, sharding);
+            tensor.into()
+        });
+        let types = types.collect();
+        if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let manual = ManualComputation::of(op).ok_or_else(|| EvalError::new("shardings or manual axes are missing"))?;
+        let body = region(op, 0)?;
+        let Some(mesh) = manual.mesh else {
+            // Nothing is manual: the body runs as it stands.
+            return cx.region(body, operands, mask);
+        };
+        let groups = device_groups(&manual, mesh)?;
+        let devices = mesh.devices() as usize;
+        if cx.partitions() == devices {
+            return lockstep(&manual, mesh, &groups, body, operands, mask, cx);
+        }
+        let partitions = cx.partitions();
+        if partitions != 1 {
+            return Err(EvalError::new(format!("the mesh has {devices} devices, but {partitions} partitions run")));
+        }
+        // Along the other axes all devices compute the same; the first stand for all.
+        let first = groups.first().map(Vec::as_slice).unwrap_or_default();
+        whole(op, &manual, mesh, first, operands, mask, cx)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<4x6xf32>) %r = sdy.manual_computation(%a) in_shardings=[<mesh<[\"x\"=2]>, [{\"x\"}, {}]>] \
+             out_shardings=[<mesh<[\"x\"=2]>, [{}, {\"x\"}]>] manual_axes={\"x\"} (%b: tensor<2x6xf32>) { \
+             %n = stablehlo.negate %b : tensor<2x6xf32> sdy.return %n : tensor<2x6xf32> } \
+             : (tensor<4x6xf32>) -> tensor<2x12xf32>"]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Manual)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        region_flow(op)
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || regions_have_effects(op)
+    }
+}
+
+/// The devices that differ in manual axes only, group by group; an error for device ids that are no permutation.
+fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<Vec<usize>>> {
+    let n = mesh.devices();
+    let mut seen = vec![false; n.clamp(0, MAX_DEVICES) as usize];
+    let mut valid = (1..=MAX_DEVICES).contains(&n) && mesh.axes.iter().all(|a| a.1 >= 1);
+    for at in 0..seen.len() {
+        match usize::try_from(mesh.device_at(at)).ok().and_then(|id| seen.get_mut(id)) {
+            Some(slot) if !*slot => *slot = true,
+            _ => valid = false,
+        }
+    }
+    if !valid {
+        return Err(EvalError::new("the mesh's axis sizes or device ids are invalid"));
+    }
+    let axes: Vec<AxisRef> = manual.manual_axes.iter().map(|&a| AxisRef::full(a)).collect();
+    Ok(groups(mesh, &axes).into_iter().map(|g| g.into_iter().map(|id| id as usize).collect()).collect())
+}
+
+/// All devices of the mesh run already: each cuts its own copy of the operands, and a result is put together from
+/// the devices of a group.
+fn lockstep(
+    manual: &ManualComputation<'_>,
+    mesh: &Mesh,
+    groups: &[Vec<usize>],
+    body: Region,
+    operands: &[Lanes],
+    mask: &Mask,
+    cx: &mut dyn Context,
+) -> EvalResult<Vec<Lanes>> {
+    let devices = cx.partitions();
+    let mut args = Vec::with_capacity(operands.len());
+    for (i, operand) in operands.iter().enumerate() {
+        let mut lanes: Lanes = masked(operand, mask);
+        let Some(any) = lanes.iter().flatten().next() else { return Err(EvalError::new("an operand has no value")) };
+        let layout = manual.operand_layout(i, any, mesh)?;
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            *value = value.take().map(|whole| layout.cut(&whole, lane % devices));
+        }
+        args.push(lanes);
+    }
+    let results = cx.region(body, &args, mask)?;
+    let mut out = Vec::with_capacity(results.len());
+    for (i, result) in results.iter().enumerate() {
+        let mut lanes: Lanes = vec![None; mask.len()];
+        let Some(any) = result.iter().flatten().next() else { return Err(EvalError::new("a result has no value")) };
+        let layout = manual.result_layout(i, any, mesh)?;
+        // Replicas lie one after another.
+        for (first, group) in (0..mask.len()).step_by(devices).flat_map(|r| groups.iter().map(move |g| (r, g))) {
+            let held: Vec<(usize, &Literal)> =
+                group.iter().filter_map(|&device| Some((device, result[first + device].as_ref()?))).collect();
+            if held.is_empty() {
+                continue;
+            }
+            let whole = layout.assemble_held(held.iter().copied());
+            held.iter().for_each(|&(device, _)| lanes[first + device] = Some(whole.clone()));
+        }
+        out.push(lanes);
+    }
+    Ok(out)
+}
+
+/// One lane a replica holds the whole program's values: in each of `mask` the body runs on devices of its own, on all
+/// if it cuts further, and what those of `group` hold is put together.
+fn whole(
+    op: OpRef<'_>,
+    manual: &ManualComputation<'_>,
+    mesh: &Mesh,
+    group: &[usize],
+    operands: &[Lanes],
+    mask: &Mask,
+    cx: &mut dyn Context,
+) -> EvalResult<Vec<Lanes>> {
+    let devices = mesh.devices() as usize;
+    let mut running: Mask = vec![cuts_further(op); devices];
+    group.iter().for_each(|&device| running[device] = true);
+    let running = &running;
+    let all: Mask = mask.iter().flat_map(|&runs| running.iter().map(move |&r| runs && r)).collect();
+    let mut args = Vec::with_capacity(operands.len());
+    for (i, operand) in operands.iter().enumerate() {
+        let mut lanes: Lanes = vec![None; all.len()];
+        for (replica, _) in mask.iter().enumerate().filter(|m| *m.1) {
+            let value = operand[replica].as_ref().ok_or_else(|| EvalError::new("an operand has no value"))?;
+            let layout = manual.operand_layout(i, value, mesh)?;
+            for device in (0..devices).filter(|&d| running[d]) {
+                lanes[replica * devices + device] = Some(layout.cut(value, device));
+            }
+        }
+        args.push(lanes);
+    }
+    let results = cx.isolated(devices, region(op, 0)?, &args, &all)?;
+    let mut out = Vec::with_capacity(results.len());
+    for (i, result) in results.iter().enumerate() {
+        let mut lanes: Lanes = vec![None; mask.len()];
+        for (replica, lane) in lanes.iter_mut().enumerate().filter(|l| mask[l.0]) {
+            let held = group.iter().filter_map(|&d| Some((d, result[replica * devices + d].as_ref()?)));
+            let held: Vec<(usize, &Literal)> = held.collect();
+            let Some(&(_, any)) = held.first() else { return Err(EvalError::new("a result has no value")) };
+            let layout = manual.result_layout(i, any, mesh)?;
+            *lane = Some(layout.assemble_held(held.iter().copied()));
+        }
+        out.push(lanes);
+    }
+    Ok(out)
+}
+
+/// Whether anything inside may be manual along more axes: another manual computation, or a call, which may hold one.
+fn cuts_further(op: OpRef<'_>) -> bool {
+    let Some(block) = op.block(0) else { return false };
+    let inner = op.program.ops_under(block).into_iter().map(|inner| op.program.view(inner));
+    inner.map(|inner| inner.def().control(inner)).any(|c| matches!(c, Some(Control::Manual | Control::Call)))
+}
+
+/// Arguments of region 0 flow from the operands, results from what it returns.
+fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
+    let edge = |owner: Value, source: Value| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] };
+    let args = op.region_args(0).iter().zip(op.operands()).map(|(&arg, &operand)| edge(arg, operand));
+    let results = op.results().zip(op.region_results(0)).map(|(result, &returned)| edge(result, returned));
+    args.chain(results).collect()
+}
+
+/// `sdy.named_computation`
+pub struct Named;
+/// `sdy.named_computation<"foo">(%0) …`: ops under a name, as if they stood where the op stands.
+pub static NAMED_COMPUTATION: Named = Named;
+
+impl OpDef for Named {
+    fn name(&self) -> &'static str {
+        "sdy.named_computation"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::NAMED)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        if op.attr("name").and_then(AttrData::as_str).is_none() {
+            return Err(Problem::new("a named computation needs a name").note("write <\"name\">").into());
+        }
+        let (operands, args) = (op.type_ids(op.operands()), op.type_ids(op.region_args(0)));
+        if operands != args {
+            let (found, expected) = (op.program.types_text(&args), op.program.types_text(&operands));
+            return Err(Problem::new(format!("the body takes {found}, but the operands are {expected}")).into());
+        }
+        let types = op.region_results(0).iter().map(|&v| op.program.type_data(op.program.value_type(v)).clone());
+        Ok(types.collect())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::Control
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        cx.region(region(op, 0)?, operands, mask)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<8x2xi32>) %r = sdy.named_computation<\"foo\">(%a) in_shardings=[<mesh<[\"b\"=2]>, [{\"b\"}, {}]>] \
+             (%b: tensor<8x2xi32>) { %c = stablehlo.add %b, %b : tensor<8x2xi32> sdy.return %c : tensor<8x2xi32> } \
+             : (tensor<8x2xi32>) -> tensor<8x2xi32>",
+        ]
+    }
+
+    fn control(&self, _: OpRef<'_>) -> Option<Control> {
+        Some(Control::Inline)
+    }
+
+    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+        region_flow(op)
+    }
+
+    fn side_effect(&self, op: OpRef<'_>) -> bool {
+        op.result_count() == 0 || regions_have_effects(op)
+    }
+}

@@ -1,0 +1,335 @@
+//! The ops of Shardy's dialect that annotate: meshes, constraints, reshards, barriers, groups, data-flow edges.
+//!
+//! On whole tensors they are identities: a sharding says where the pieces lie, not what they are. Collectives and
+//! regions have files of their own. Source: Shardy's dialect documentation.
+
+mod collective;
+mod manual;
+mod mesh;
+mod text;
+
+pub use collective::{
+    ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, REDUCE_SCATTER, REPLICATED_TO_UNREDUCED,
+    SHARDED_TO_UNREDUCED, ShardyCollective,
+};
+pub use manual::{MANUAL_COMPUTATION, ManualComputation, NAMED_COMPUTATION};
+pub use mesh::{MESH, mesh_named, resolve};
+
+use smallvec::smallvec;
+
+use crate::eval::{Context, EvalResult};
+use crate::ir::{AttrData, OpRef};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::localize::Localize;
+use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
+use crate::ops::stablehlo::constant::CONSTANT;
+use crate::sharding::{ShardingRule, TensorSharding};
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// The ops of this dialect.
+pub static OPS: &[&dyn OpDef] = &[
+    &MESH,
+    &ShardingConstraint,
+    &Reshard,
+    &Constant,
+    &PropagationBarrier,
+    &ShardingGroup,
+    &DataFlowEdge,
+    &FuncDataFlowEdge,
+    &MANUAL_COMPUTATION,
+    &NAMED_COMPUTATION,
+    &Return,
+    &ALL_GATHER,
+    &ALL_SLICE,
+    &ALL_TO_ALL,
+    &COLLECTIVE_PERMUTE,
+    &ALL_REDUCE,
+    &REDUCE_SCATTER,
+    &REPLICATED_TO_UNREDUCED,
+    &SHARDED_TO_UNREDUCED,
+];
+
+/// The attribute of constraints, reshards and edges.
+pub const SHARDING: &str = "sharding";
+/// The attribute of Shardy's collectives.
+pub const OUT_SHARDING: &str = "out_sharding";
+
+/// The sharding an op itself is there to state: of a constraint, a reshard, an edge or a collective of Shardy's.
+pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
+    op.attr(SHARDING).or_else(|| op.attr(OUT_SHARDING)).and_then(AttrData::as_sharding)
+}
+
+/// The shardings of an op's results, as `sdy.sharding` lists them.
+pub fn result_shardings<'a>(op: OpRef<'a>) -> Option<&'a [TensorSharding]> {
+    match op.attr(super::func::SHARDING)? {
+        AttrData::ShardingPerValue(list) => Some(list),
+        _ => None,
+    }
+}
+
+/// Which way a barrier lets shardings pass.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Neither.
+    None,
+    /// From operand to result.
+    Forward,
+    /// From result to operand.
+    Backward,
+    /// Both; no barrier says so.
+    Both,
+}
+
+const DIRECTIONS: [(&str, Direction); 4] = [
+    ("NONE", Direction::None),
+    ("FORWARD", Direction::Forward),
+    ("BACKWARD", Direction::Backward),
+    ("BOTH", Direction::Both),
+];
+
+/// The direction of a propagation barrier; `None` for any other op.
+pub fn barrier_direction(op: OpRef<'_>) -> Option<Direction> {
+    let value = op.int("allowed_direction")?;
+    usize::try_from(value).ok().and_then(|v| DIRECTIONS.get(v)).map(|d| d.1)
+}
+
+/// The number of the sharding group an op puts its operand into; `None` for any other op.
+pub fn group_id(op: OpRef<'_>) -> Option<i64> {
+    if op.name() == "sdy.sharding_group" { op.int("group_id") } else { None }
+}
+
+/// The rule of ops whose result lies as their operand.
+fn identity_rule(op: OpRef<'_>) -> Option<ShardingRule> {
+    let ty = op.operand_tensor(0)?;
+    Some(ShardingRule::pointwise(&[ty.rank()], &vec![ty.rank(); op.result_count()], &ty.shape))
+}
+
+/// One operand, one result of its type.
+fn same_type(op: OpRef<'_>) -> Inferred {
+    match op.operands() {
+        [_] => Ok(op.operand_types().cloned().collect()),
+        other => Err(Problem::new(format!("expected one operand, found {}", other.len())).into()),
+    }
+}
+
+macro_rules! identity_op {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:expr, $attr:expr, $rule:expr, $flow:expr, $example:literal) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl OpDef for $name {
+            fn name(&self) -> &'static str {
+                $text
+            }
+
+            fn syntax(&self) -> Syntax {
+                $syntax
+            }
+
+            fn infer(&self, op: OpRef<'_>) -> Inferred {
+                let attr: &[&str] = $attr;
+                match attr.iter().find(|a| op.attr(a).is_none()) {
+                    Some(missing) => Err(Problem::new(format!("attribute {missing} is missing")).into()),
+                    None => same_type(op),
+                }
+            }
+
+            fn kernel(&self, _: OpRef<'_>) -> Kernel {
+                Kernel::Control
+            }
+
+            fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+                let rule: fn(OpRef<'_>) -> Option<ShardingRule> = $rule;
+                rule(op)
+            }
+
+            fn evaluate(&self, _: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+                Ok(operands.to_vec())
+            }
+
+            fn examples(&self) -> &'static [&'static str] {
+                &[$example]
+            }
+
+            fn control(&self, _: OpRef<'_>) -> Option<Control> {
+                Some(Control::Identity)
+            }
+
+            fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
+                match (op.operands(), op.results().next()) {
+                    (&[source], Some(owner)) if $flow => {
+                        vec![DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] }]
+                    }
+                    _ => Vec::new(),
+                }
+            }
+
+            fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+                true
+            }
+        }
+    };
+}
+
+identity_op!(
+    /// `sdy.sharding_constraint %0 <@mesh, [{"x"}, {?}]> : T`: its result has this sharding.
+    ShardingConstraint,
+    "sdy.sharding_constraint",
+    Syntax::Custom(&text::CONSTRAINT),
+    &[SHARDING],
+    identity_rule,
+    false,
+    "(%a: tensor<8x8xf32>) %r = sdy.sharding_constraint %a <mesh<[\"x\"=2]>, [{\"x\"}, {?}]> : tensor<8x8xf32>"
+);
+identity_op!(
+    /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: moves its operand to another sharding. Nothing spreads through it.
+    Reshard,
+    "sdy.reshard",
+    Syntax::Custom(&text::CONSTRAINT),
+    &[SHARDING],
+    |_| None,
+    false,
+    "(%a: tensor<8x8xf32>) %r = sdy.reshard %a <mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"
+);
+identity_op!(
+    /// `sdy.propagation_barrier %a allowed_direction=BACKWARD : T`: shardings pass one way only.
+    PropagationBarrier,
+    "sdy.propagation_barrier",
+    Syntax::Custom(&text::BARRIER),
+    &["allowed_direction"],
+    identity_rule,
+    false,
+    "(%a: tensor<8xf32>) %r = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>"
+);
+identity_op!(
+    /// `sdy.data_flow_edge %a sharding=<@mesh, [{"x", ?}]> : T`: stands for all values its operand flows to.
+    DataFlowEdge,
+    "sdy.data_flow_edge",
+    Syntax::Custom(&text::EDGE),
+    &[],
+    identity_rule,
+    false,
+    "(%a: tensor<4xi64>) %r = sdy.data_flow_edge %a sharding=<mesh<[\"x\"=2]>, [{\"x\", ?}]> : tensor<4xi64>"
+);
+identity_op!(
+    /// `sdy.func_data_flow_edge %a : T`: the same for an argument of a function or the result of a call.
+    FuncDataFlowEdge,
+    "sdy.func_data_flow_edge",
+    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]),
+    &[],
+    identity_rule,
+    false,
+    "(%a: tensor<4xi64>) %r = sdy.func_data_flow_edge %a : tensor<4xi64>"
+);
+
+/// `sdy.sharding_group %a group_id=21 : T`: all members of a group lie alike.
+pub struct ShardingGroup;
+
+impl OpDef for ShardingGroup {
+    fn name(&self) -> &'static str {
+        "sdy.sharding_group"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&text::GROUP)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        if op.int("group_id").is_none() {
+            return Err(Problem::new("attribute group_id is missing").note("write group_id=0").into());
+        }
+        same_type(op).map(|_| Vec::new())
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::None
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(Vec::new())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<8xf32>) sdy.sharding_group %a group_id=21 : tensor<8xf32>"]
+    }
+
+    fn side_effect(&self, _: OpRef<'_>) -> bool {
+        true
+    }
+}
+
+/// `sdy.constant dense<…> : T`: a constant that is copied for every use, so that uses may lie differently.
+pub struct Constant;
+
+/// All it computes is what `stablehlo.constant` computes.
+impl OpDef for Constant {
+    fn name(&self) -> &'static str {
+        "sdy.constant"
+    }
+
+    fn syntax(&self) -> Syntax {
+        CONSTANT.syntax()
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        CONSTANT.infer(op)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        CONSTANT.kernel(op)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        CONSTANT.sharding_rule(op)
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        CONSTANT.localize(cx);
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        CONSTANT.evaluate(op, operands, cx)
+    }
+
+    fn constant<'a>(&self, op: OpRef<'a>) -> Option<&'a Literal> {
+        CONSTANT.constant(op)
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["() %r = sdy.constant dense<[[0.000000e+00, 1.000000e+00], [2.000000e+00, 3.000000e+00]]> : tensor<2x2xf32>"]
+    }
+}
+
+/// `sdy.return %a : T`: ends the region of a manual or named computation.
+pub struct Return;
+
+impl OpDef for Return {
+    fn name(&self) -> &'static str {
+        "sdy.return"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)])
+    }
+
+    fn infer(&self, _: OpRef<'_>) -> Inferred {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(Vec::new())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn terminator(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,273 @@
+//! StableHLO's collectives: ops in which devices exchange pieces of tensors.
+//!
+//! All devices of a group must run the op; evaluation is in lockstep and an error where a branch or loop has split
+//! a group. Source: the StableHLO specification, "Collective ops", whose constraint labels stand in the messages.
+
+mod device;
+mod exchange;
+mod groups;
+mod mesh_axes;
+mod older;
+mod reduction;
+
+use smallvec::SmallVec;
+
+pub use device::{PartitionId, ReplicaId};
+pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
+pub use older::{CollectiveReduce, CrossReplicaSum};
+pub use reduction::{AllReduce, ReduceScatter};
+
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
+use crate::kernel::{External, Kernel};
+use crate::literal::Literal;
+use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
+use crate::ops::func;
+use crate::sharding::{FactorKind, ShardingRule};
+use groups::{Groups, Mode};
+
+/// `stablehlo.all_gather`: every device of a group gets all the group's tensors, side by side along one dimension.
+/// <https://openxla.org/stablehlo/spec#all_gather>
+pub struct AllGather;
+
+impl OpDef for AllGather {
+    fn name(&self) -> &'static str {
+        "stablehlo.all_gather"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let mut problems = Vec::new();
+        let groups = checked_groups(op, groups::maybe_global(op), ["C2", "C3", "C4"], &mut problems);
+        check_channel(op, "C5", &mut problems);
+        check_even(groups.as_ref(), "C6", &mut problems);
+        let mut types = Vec::new();
+        for (i, ty) in tensors(op, "I1", &mut problems) {
+            let Some(dim) = dimension(op, "all_gather_dim", ty, i, "C1", &mut problems) else { continue };
+            let size = group_size(op, groups.as_ref(), i, dim, false);
+            let mut result = ty.clone();
+            if result.shape[dim] >= 0 {
+                result.shape[dim] = result.shape[dim].saturating_mul(size);
+            }
+            types.push(result.into());
+        }
+        if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn kernel(&self, _: OpRef<'_>) -> Kernel {
+        Kernel::External(External::Collective)
+    }
+
+    /// Only the other dimensions move together.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
+        Some(replicated_dims_rule(op, &[dim]))
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        mesh_axes::in_rows(op, build)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        on_one_lane(op, operands, cx)
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        let dim = evaluated_dim(op, "all_gather_dim")?;
+        let groups = running_groups(op, groups::maybe_global(op), mask, cx)?;
+        in_groups(op, operands, &groups, mask, |members| Ok(vec![Literal::concatenate(members, dim); members.len()]))
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &["(%a: tensor<2x3xf32>) %r = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 1 : i64, \
+             channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, \
+             replica_groups = dense<0> : tensor<1x1xi64>, use_global_device_ids}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
+        let groups = flat_groups(op, groups::maybe_global(op))?;
+        Some(Collective { kind: CollectiveKind::AllGather, groups, dim, concat_dim: dim, computation: None })
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+}
+
+// What the collectives share --------------------------------------------------------------------------------------
+
+const GROUPS: &str = "replica_groups";
+
+/// The groups of `replica_groups`, checked; labels: of uniqueness, size, range.
+fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut Vec<Problem>) -> Option<Groups> {
+    let groups = Groups::of(op, GROUPS, mode);
+    match &groups {
+        Some(groups) => groups.check(op, labels, true, problems),
+        // By axes of a mesh: one that isn't Shardy's is taken at its word.
+        None if mesh_axes::is_mesh_groups(op, GROUPS) => {
+            if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh") {
+                let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
+                if !op.program.block_ops(op.program.body()).iter().any(there) {
+                    problems.push(
+                        Problem::new(format!("there is no mesh @{mesh}"))
+                            .note("define it: sdy.mesh @mesh = <[\"x\"=2]>"),
+                    );
+                } else if crate::ops::sdy::mesh_named(op.program, mesh).is_some() {
+                    let problem = Problem::new(format!("the groups are not along axes of @{mesh}"));
+                    problems.push(
+                        problem
+                            .note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"),
+                    );
+                }
+            }
+        }
+        None => problems.push(
+            Problem::new("replica_groups must be a tensor of integers of rank 2")
+                .note("write replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"),
+        ),
+    }
+    groups
+}
+
+fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
+    if op.flag("use_global_device_ids") && !groups::has_channel(op) {
+        problems.push(
+            Problem::new(format!("use_global_device_ids needs a channel ({label})"))
+                .note("add channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"),
+        );
+    }
+}
+
+/// Ops whose result's shape depends on the group's size need groups of one size.
+fn check_even(groups: Option<&Groups>, label: &str, problems: &mut Vec<Problem>) {
+    if groups.is_some_and(|g| !g.even()) {
+        problems
+            .push(Problem::new(format!("all groups must have the same size, but some are padded with -1 ({label})")));
+    }
+}
+
+/// How many times larger dimension `dim` of result `i` is than the operand's (or the other way round, `shrinks`): the
+/// devices of a group. Where neither groups nor module say how many they are, the declared types do.
+fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shrinks: bool) -> i64 {
+    if let Some(size) = groups.and_then(|g| g.known_size(op)) {
+        return size;
+    }
+    if groups.is_none() && !mesh_axes::is_mesh_groups(op, GROUPS) {
+        return 1;
+    }
+    let size = |ty: Option<&TensorType>| ty.and_then(|t| t.shape.get(dim).copied()).filter(|&n| n > 0);
+    let (from, to) = (size(op.operand_tensor(i)), size(op.result_tensor(i)));
+    let (small, large) = if shrinks { (to, from) } else { (from, to) };
+    let least = groups.map_or(1, |g| g.width as i64).max(1);
+    match (small, large) {
+        (Some(small), Some(large)) if large % small == 0 && (large / small) % least == 0 => large / small,
+        _ => least,
+    }
+}
+
+fn flat_groups(op: OpRef<'_>, mode: Mode) -> Option<Vec<Vec<i64>>> {
+    let groups = Groups::of(op, GROUPS, mode)?;
+    Some(groups.flat(func::num_replicas(op.program), func::num_partitions(op.program)))
+}
+
+fn running_groups(op: OpRef<'_>, mode: Mode, mask: &Mask, cx: &dyn Context) -> EvalResult<Vec<Vec<usize>>> {
+    let groups = Groups::of(op, GROUPS, mode).ok_or_else(|| EvalError::new("replica_groups are missing"))?;
+    groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, true)
+}
+
+/// The operands, all tensors, at least one.
+fn tensors<'a>(op: OpRef<'a>, label: &str, problems: &mut Vec<Problem>) -> Vec<(usize, &'a TensorType)> {
+    if op.operands().is_empty() {
+        problems.push(Problem::new(format!("expected at least one operand ({label})")));
+    }
+    let mut types = Vec::new();
+    for i in 0..op.operands().len() {
+        match op.operand_tensor(i) {
+            Some(ty) => types.push((i, ty)),
+            None => problems.push(Problem::operand(i, format!("expected a tensor ({label})"))),
+        }
+    }
+    types
+}
+
+/// Integer attribute `name` as a dimension of operand `i`.
+fn dimension(
+    op: OpRef<'_>,
+    name: &str,
+    ty: &TensorType,
+    i: usize,
+    label: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<usize> {
+    let Some(value) = op.int(name) else {
+        problems.push(Problem::new(format!("attribute {name} is missing ({label})")));
+        return None;
+    };
+    let dim = usize::try_from(value).ok().filter(|&d| d < ty.rank());
+    if dim.is_none() {
+        let rank = ty.rank();
+        problems.push(Problem::operand(i, format!("{name} is {value}, but the operand has rank {rank} ({label})")));
+    }
+    dim
+}
+
+fn evaluated_dim(op: OpRef<'_>, name: &str) -> EvalResult<usize> {
+    op.int(name).and_then(|d| usize::try_from(d).ok()).ok_or_else(|| EvalError::new(format!("{name} is missing")))
+}
+
+/// Every result from the operand of its number: `f` gets a group's tensors in order and gives what each member gets.
+fn in_groups(
+    op: OpRef<'_>,
+    operands: &[Lanes],
+    groups: &[Vec<usize>],
+    mask: &Mask,
+    mut f: impl FnMut(&[&Literal]) -> EvalResult<Vec<Literal>>,
+) -> EvalResult<Vec<Lanes>> {
+    let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
+    for (operand, result) in operands.iter().zip(&mut results) {
+        for group in groups {
+            let members: Option<SmallVec<[&Literal; 8]>> = group.iter().map(|&lane| operand[lane].as_ref()).collect();
+            let members = members.ok_or_else(|| EvalError::new("an operand has no value on a running device"))?;
+            for (&lane, value) in group.iter().zip(f(&members)?) {
+                result[lane] = Some(value);
+            }
+        }
+    }
+    Ok(results)
+}
+
+/// Everything moves together, operand by operand; pointwise when all have one shape.
+fn pointwise_rule(op: OpRef<'_>) -> ShardingRule {
+    replicated_dims_rule(op, &[])
+}
+
+/// Dimensions move together save those of `whole`, which operands and results need whole.
+fn replicated_dims_rule(op: OpRef<'_>, whole: &[usize]) -> ShardingRule {
+    let operands: Vec<&TensorType> = (0..op.operands().len()).filter_map(|i| op.operand_tensor(i)).collect();
+    let results: Vec<&TensorType> = (0..op.result_count()).filter_map(|i| op.result_tensor(i)).collect();
+    let ranks = |list: &[&TensorType]| list.iter().map(|t| t.rank()).collect::<Vec<_>>();
+    let mut rule = ShardingRule::new(&ranks(&operands), &ranks(&results));
+    let pairs = operands.len().min(results.len());
+    let same = operands.windows(2).all(|w| w[0].shape == w[1].shape);
+    // Tensors of one shape share factors; others only with the result of their number.
+    let sets: Vec<Vec<usize>> = if same { vec![(0..pairs).collect()] } else { (0..pairs).map(|i| vec![i]).collect() };
+    for set in sets.iter().filter(|s| !s.is_empty()) {
+        let at = |dim: usize| set.iter().map(|&i| (i, dim)).collect::<Vec<_>>();
+        let (from, to) = (operands[set[0]], results[set[0]]);
+        for dim in (0..from.rank()).filter(|d| !whole.contains(d)) {
+            rule.add(from.shape[dim], FactorKind::PassThrough, &at(dim), &at(dim));
+        }
+        for &dim in whole.iter().filter(|&&d| d < from.rank() && d < to.rank()) {
+            rule.add(from.shape[dim], FactorKind::NeedReplication, &at(dim), &[]);
+            rule.add(to.shape[dim], FactorKind::NeedReplication, &[], &at(dim));
+        }
+    }
+    rule
+}

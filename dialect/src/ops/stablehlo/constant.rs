@@ -1,0 +1,335 @@
+//! Ops without operands: `constant` and `iota`. Source: the StableHLO specification.
+
+use super::elementwise::Classes;
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
+use crate::kernel::{Body, Index, Inst, Kernel, Nest};
+use crate::literal::{Indices, Literal};
+use crate::localize::Localize;
+use crate::op::{Constancy, Inferred, OpDef, Problem};
+use crate::ops::build;
+use crate::ops::support::constraint::{Checked, int, one, require, result, show};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::ShardingRule;
+use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
+
+/// `stablehlo.constant`: <https://openxla.org/stablehlo/spec#constant>
+pub struct Constant;
+/// `stablehlo.constant`
+pub static CONSTANT: Constant = Constant;
+/// `stablehlo.iota`: <https://openxla.org/stablehlo/spec#iota>
+pub struct Iota;
+/// `stablehlo.iota`
+pub static IOTA: Iota = Iota;
+
+/// `dense<…> : T`, the value's type being the result's.
+static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
+    parse: |p, op| {
+        if p.at_both("(", ")") {
+            return p.generic_rest(op);
+        }
+        p.attr_dict(op)?;
+        let span = p.token().span();
+        let value = p.attribute()?;
+        match *p.program.attr_data(value) {
+            AttrData::Dense(ty, _) | AttrData::Resource(_, ty) => op.results.push(ty),
+            _ => return p.fail(span, "expected dense<…> with its type"),
+        }
+        op.set(&mut p.program, "value", value);
+        Ok(())
+    },
+    print: |p, op| {
+        let Some(value) = op.attr_id("value") else { return false };
+        let (AttrData::Dense(ty, _) | AttrData::Resource(_, ty)) = *op.program.attr_data(value) else { return false };
+        if op.result_type_ids() != [ty] || !op.operands().is_empty() {
+            p.generic_rest(op);
+            return true;
+        }
+        p.attr_dict(op, &["value"]);
+        p.text(" ");
+        p.attr(value);
+        true
+    },
+};
+
+impl OpDef for Constant {
+    fn name(&self) -> &'static str {
+        "stablehlo.constant"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&CONSTANT_SYNTAX)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let value = match op.attr("value") {
+            Some(AttrData::Dense(ty, _) | AttrData::Resource(_, ty)) => op.program.type_data(*ty).tensor(),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| Problem::new("expected an attribute 'value' of dense elements (I1)"))?;
+        if let Some(declared) = op.result_tensor(0) {
+            // A quantized constant holds its storage type.
+            if declared.element.class() == ElementClass::Other && declared.shape == value.shape {
+                return one(declared.clone());
+            }
+            require(declared == value, || {
+                let (want, found) = (show(op, value), show(op, declared));
+                Problem::new(format!("expected result type {want} as the value's, found {found} (C1)"))
+            })?;
+        }
+        one(value.clone())
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Some((literal, value)) = op.dense("value").and_then(|l| Some((l, l.splat_value()?))) else {
+            return Kernel::None;
+        };
+        let mut body = Body::default();
+        let value = body.push(Inst::Const(value, literal.element));
+        body.results = vec![value];
+        Kernel::Nest(over(&literal.shape, body))
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let view = cx.build.program.view(cx.op);
+        let Some(literal) = view.dense("value").cloned() else { return cx.same_op() };
+        let shape = cx.local_shape(0);
+        let local = match literal.splat_value() {
+            Some(value) => build::splat(&mut cx.build, literal.element, &shape, value),
+            None if shape == literal.shape => build::constant(&mut cx.build, literal),
+            None => cut(cx, &literal, &shape),
+        };
+        cx.results = vec![local];
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        match op.dense("value") {
+            Some(literal) => Ok(vec![literal.clone()]),
+            None => Err(EvalError::new("the constant's value is not in the program")),
+        }
+    }
+
+    fn constant<'a>(&self, op: OpRef<'a>) -> Option<&'a Literal> {
+        op.dense("value")
+    }
+
+    fn result_name(&self, op: OpRef<'_>) -> Option<&'static str> {
+        let class = op.result_tensor(0).map(|t| t.element.class())?;
+        // Truth values have names of their own only as attributes, not as tensors.
+        Some(match class {
+            ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => "c",
+            _ => "cst",
+        })
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "() %r = stablehlo.constant dense<1.5> : tensor<2x4xf32>",
+            "() %r = stablehlo.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi32>",
+            "() %r = stablehlo.constant dense<[true, false]> : tensor<2xi1>",
+            "() %r = stablehlo.constant dense<(1.0, -2.0)> : tensor<complex<f32>>",
+            "() %r = stablehlo.constant dense<> : tensor<0x2xf32>",
+            "() %r = stablehlo.constant dense<0xFF800000> : tensor<f32>",
+        ]
+    }
+}
+
+/// The device's piece of a constant: the whole one, filled up to a multiple of the piece, sliced at the device's
+/// position.
+fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
+    let filled: Shape = literal
+        .shape
+        .iter()
+        .zip(shape)
+        .map(|(&global, &local)| (global as u64).div_ceil(local.max(1) as u64) as i64 * local.max(1))
+        .collect();
+    let mut bytes = Vec::new();
+    for index in Indices::of(&filled) {
+        if index.iter().zip(&literal.shape).all(|(i, d)| i < d) {
+            bytes.extend_from_slice(literal.element_bytes(literal.position(&index)));
+        } else {
+            bytes.resize(bytes.len() + literal.element.bytes(), 0);
+        }
+    }
+    let whole = build::constant(&mut cx.build, Literal::from_bytes(literal.element, &filled, bytes));
+    let mut starts = Vec::with_capacity(shape.len());
+    for d in 0..shape.len() {
+        let start = cx.offset(0, d);
+        starts.push(start.unwrap_or_else(|| build::index(&mut cx.build, 0)));
+    }
+    build::shape::dynamic_slice(&mut cx.build, whole, &starts, shape)
+}
+
+/// A nest without inputs over all of `shape`.
+fn over(shape: &[i64], body: Body) -> Nest {
+    Nest { loops: shape.iter().copied().collect(), parallel: shape.len(), body, ..Nest::default() }
+}
+
+impl Iota {
+    fn check(op: OpRef<'_>) -> Checked<(TensorType, usize)> {
+        let ty = result(op, 0)?;
+        require(Classes::NUMBER.has(ty.element), || {
+            Problem::new(format!(
+                "expected elements of integer, floating-point or complex type, found {} (O1)",
+                show(op, ty)
+            ))
+        })?;
+        let dim = int(op, "iota_dimension")?;
+        let dim = usize::try_from(dim)
+            .ok()
+            .filter(|&d| d < ty.rank())
+            .ok_or_else(|| Problem::new(format!("expected iota_dimension in 0..{}, found {dim} (C1)", ty.rank())))?;
+        Ok((ty.clone(), dim))
+    }
+}
+
+impl OpDef for Iota {
+    fn name(&self) -> &'static str {
+        "stablehlo.iota"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Token("dim"),
+            Piece::Token("="),
+            Piece::Int("iota_dimension"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Result),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        one(Self::check(op)?.0)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Ok((ty, dim)) = Self::check(op) else { return Kernel::None };
+        if !ty.is_static() || ty.element.class() == ElementClass::Other {
+            return Kernel::None;
+        }
+        let mut body = Body::default();
+        let value = body.push(Inst::Index(Index::Loop(dim), ty.element));
+        body.results = vec![value];
+        Kernel::Nest(over(&ty.shape, body))
+    }
+
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let Ok((ty, dim)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        let Some(offset) = cx.offset(0, dim) else { return cx.same_op() };
+        let shape = cx.local_shape(0);
+        // Integers are counted in their own type, which wraps as the global iota does; others are converted once.
+        let count = match ty.element.class() {
+            ElementClass::Signed | ElementClass::Unsigned => ty.element,
+            _ if ty.shape[dim] <= i64::from(i32::MAX) => ElementType::I32,
+            _ => ElementType::I64,
+        };
+        let b = &mut cx.build;
+        let local = build::iota(b, count, &shape, dim);
+        let offset = build::convert(b, offset, count);
+        let offset = build::shape::splat(b, offset, &shape);
+        let global = build::add(b, local, offset);
+        let result = build::convert(b, global, ty.element);
+        cx.results = vec![result];
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (ty, dim) = Self::check(op)?;
+        if !ty.is_static() || ty.element.class() == ElementClass::Other {
+            return Err(EvalError::new(format!("an iota of type {} can't be evaluated", show(op, &ty))));
+        }
+        let count = |i: i64| ScalarOp::Convert.apply(ElementType::I64, ty.element, &[Scalar::Int(i.into())]);
+        Ok(vec![Literal::from_scalars(ty.element, &ty.shape, Indices::of(&ty.shape).map(|at| count(at[dim])))])
+    }
+
+    fn constancy(&self, _: OpRef<'_>) -> Constancy {
+        Constancy::Source
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "() %r = stablehlo.iota dim = 1 : tensor<2x4xi32>",
+            "() %r = stablehlo.iota dim = 0 : tensor<3xf32>",
+            "() %r = stablehlo.iota dim = 0 : tensor<4x2xcomplex<f32>>",
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::Builder;
+    use crate::ir::{Loc, Program, Value};
+    use crate::kernel::Kernel as K;
+    use crate::ops::{example_block, example_program};
+    use std::collections::HashMap;
+
+    /// The per-device values of the example's op, for a device whose piece of `shape` starts at `starts`.
+    fn local(text: &str, shape: &[i64], starts: &[Option<i64>]) -> Literal {
+        let mut program = example_program(text);
+        let op = program.block_ops(example_block(&program))[0];
+        let element = program.view(op).result_tensor(0).unwrap().element;
+        let result_types = vec![program.tensor(shape, element)];
+        let mut ops = Vec::new();
+        let mut offsets = |b: &mut Builder<'_>, _: usize, dim: usize| starts[dim].map(|at| build::index(b, at));
+        let mut cx = Localize {
+            build: Builder::new(&mut program, &mut ops, Loc::UNKNOWN),
+            op,
+            operands: &[],
+            result_types,
+            results: Vec::new(),
+            offsets: &mut offsets,
+        };
+        let def = cx.build.program.op(op).def;
+        def.localize(&mut cx);
+        let result = cx.results[0];
+        run(&program, &ops, result)
+    }
+
+    fn run(program: &Program, ops: &[crate::ir::Op], result: Value) -> Literal {
+        let mut values: HashMap<Value, Literal> = HashMap::new();
+        for &op in ops {
+            let view = program.view(op);
+            assert!(view.def().infer(view).is_ok(), "{}", view.name());
+            let operands: Vec<Literal> = view.operands().iter().map(|v| values[v].clone()).collect();
+            let found = match (view.def().constant(view), view.def().kernel(view)) {
+                (Some(literal), _) => literal.clone(),
+                (_, K::Nest(nest)) => nest.eval(&operands).remove(0),
+                _ => panic!("{} has no nest", view.name()),
+            };
+            values.insert(view.results().next().unwrap(), found);
+        }
+        values.remove(&result).unwrap()
+    }
+
+    #[test]
+    fn a_device_holds_its_piece_of_a_constant() {
+        let text = "() %r = stablehlo.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>";
+        let ints = |l: Literal| l.to_ints().unwrap();
+        assert_eq!(ints(local(text, &[3, 2], &[None, None])), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(ints(local(text, &[3, 1], &[None, Some(1)])), [2, 4, 6]);
+        assert_eq!(ints(local(text, &[2, 2], &[Some(0), None])), [1, 2, 3, 4]);
+        // The last piece is filled up, not moved back.
+        assert_eq!(ints(local(text, &[2, 2], &[Some(2), None])), [5, 6, 0, 0]);
+        let splat = "() %r = stablehlo.constant dense<7> : tensor<4x2xi32>";
+        assert_eq!(ints(local(splat, &[2, 2], &[Some(2), None])), [7; 4]);
+    }
+
+    #[test]
+    fn a_device_counts_from_its_position() {
+        let text = "() %r = stablehlo.iota dim = 0 : tensor<6x2xf32>";
+        let piece = local(text, &[3, 2], &[Some(3), None]);
+        assert_eq!((piece.element, &piece.shape[..]), (ElementType::F32, &[3, 2][..]));
+        assert_eq!((0..6).map(|i| piece.get(i).as_f64()).collect::<Vec<_>>(), [3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
+        // Narrow integers wrap as they do globally.
+        let narrow = local("() %r = stablehlo.iota dim = 0 : tensor<512xi8>", &[2], &[Some(255)]);
+        assert_eq!(narrow.to_ints().unwrap(), [-1, 0]);
+    }
+}

@@ -1,0 +1,452 @@
+//! Matrix products: dot_general and its older form dot. Both are read through [`DotDims`].
+//!
+//! The nest runs over batching, left free and right free dimensions, then over the contracted ones. Source: the
+//! StableHLO specification; sharding rules as Shardy registers them.
+
+use smallvec::smallvec;
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
+use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
+use crate::literal::{Indices, Literal};
+use crate::op::{Inferred, OpDef, Problem, Settles};
+use crate::ops::support::combiner::{SHORT_SUM, promote};
+use crate::ops::support::constraint::{
+    Checked, agreeing, dims, is_static, one, operand_count, others, require, tensor, unique,
+};
+use crate::scalar::{Scalar, ScalarOp, wrap};
+use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// `dot_general`: <https://openxla.org/stablehlo/spec#dot_general>
+pub struct DotGeneral;
+/// `dot`: the product over the last dimension of the left and the first of the right operand.
+/// <https://openxla.org/stablehlo/spec#deprecated-operations>
+pub struct Dot;
+
+/// The attribute that holds the dimensions of a `dot_general`.
+const DIMS: &str = "dot_dimension_numbers";
+
+/// Which dimensions of the two operands of a product play which part. The result's dimensions are the batching ones,
+/// then the left free ones, then the right free ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DotDims {
+    /// Left dimensions that run along with `rhs_batch`.
+    pub lhs_batch: Vec<usize>,
+    /// Right dimensions that run along with `lhs_batch`.
+    pub rhs_batch: Vec<usize>,
+    /// Left dimensions that are multiplied and summed with `rhs_contract`.
+    pub lhs_contract: Vec<usize>,
+    /// Right dimensions that are multiplied and summed with `lhs_contract`.
+    pub rhs_contract: Vec<usize>,
+    /// The other left dimensions, ascending.
+    pub lhs_free: Vec<usize>,
+    /// The other right dimensions, ascending.
+    pub rhs_free: Vec<usize>,
+}
+
+impl DotDims {
+    /// Read off a product; `None` for any other op and when its constraints don't hold.
+    pub fn of(op: OpRef<'_>) -> Option<Self> {
+        let dims = match op.name() {
+            "stablehlo.dot_general" => Self::general(op),
+            "stablehlo.dot" => Self::plain(op),
+            _ => return None,
+        };
+        dims.ok()
+    }
+
+    fn general(op: OpRef<'_>) -> Checked<Self> {
+        operand_count(op, 2)?;
+        require(matches!(op.attr(DIMS), Some(AttrData::Struct(..))), || {
+            Problem::new(format!("expected an attribute '{DIMS}'"))
+        })?;
+        let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
+        let list = |name: &str, rank, label| dims(&op.field_ints(DIMS, name), rank, name, label);
+        let lhs_batch = list("lhs_batching_dimensions", lhs.rank(), "C5")?;
+        let lhs_contract = list("lhs_contracting_dimensions", lhs.rank(), "C6")?;
+        let rhs_batch = list("rhs_batching_dimensions", rhs.rank(), "C7")?;
+        let rhs_contract = list("rhs_contracting_dimensions", rhs.rank(), "C8")?;
+        Self::checked(op, [lhs_batch, rhs_batch, lhs_contract, rhs_contract])
+    }
+
+    fn plain(op: OpRef<'_>) -> Checked<Self> {
+        operand_count(op, 2)?;
+        let rank = |i| -> Checked<usize> {
+            let rank = tensor(op, i)?.rank();
+            let ok = (1..=2).contains(&rank);
+            require(ok, || Problem::operand(i, format!("expected a vector or a matrix, found rank {rank}")))?;
+            Ok(rank)
+        };
+        rank(1)?;
+        Self::checked(op, [vec![], vec![], vec![rank(0)? - 1], vec![0]])
+    }
+
+    fn checked(op: OpRef<'_>, dims: [Vec<usize>; 4]) -> Checked<Self> {
+        let [lhs_batch, rhs_batch, lhs_contract, rhs_contract] = dims;
+        let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
+        let pairs = [
+            (&lhs_batch, &rhs_batch, "batching", "C1", "C9"),
+            (&lhs_contract, &rhs_contract, "contracting", "C2", "C10"),
+        ];
+        for (a, b, what, count, size) in pairs {
+            require(a.len() == b.len(), || {
+                Problem::new(format!(
+                    "expected as many {what} dimensions on both sides, found {a:?} and {b:?} ({count})"
+                ))
+            })?;
+            for (&l, &r) in a.iter().zip(b) {
+                let (m, n) = (lhs.shape[l], rhs.shape[r]);
+                require(m == n || m < 0 || n < 0, || {
+                    Problem::operand(1, format!("expected {what} dimension {r} to have size {m}, found {n} ({size})"))
+                })?;
+            }
+        }
+        let all = |a: &[usize], b: &[usize]| [a, b].concat();
+        let (lhs_taken, rhs_taken) = (all(&lhs_batch, &lhs_contract), all(&rhs_batch, &rhs_contract));
+        unique(&lhs_taken, "left batching and contracting dimensions", "C3")?;
+        unique(&rhs_taken, "right batching and contracting dimensions", "C4")?;
+        let (lhs_free, rhs_free) = (others(lhs.rank(), &lhs_taken), others(rhs.rank(), &rhs_taken));
+        Ok(Self { lhs_batch, rhs_batch, lhs_contract, rhs_contract, lhs_free, rhs_free })
+    }
+
+    /// The shape of the result (C12).
+    pub fn result_shape(&self, lhs: &[i64], rhs: &[i64]) -> Shape {
+        let left = self.lhs_batch.iter().chain(&self.lhs_free).map(|&d| lhs[d]);
+        left.chain(self.rhs_free.iter().map(|&d| rhs[d])).collect()
+    }
+
+    /// Which loop runs over each dimension of the left and of the right operand: the result's dimensions, then the
+    /// contracted ones.
+    pub fn loops(&self) -> (Vec<usize>, Vec<usize>) {
+        let (batch, left, right) = (self.lhs_batch.len(), self.lhs_free.len(), self.rhs_free.len());
+        let contracted = batch + left + right;
+        let mut lhs = vec![0; batch + left + self.lhs_contract.len()];
+        let mut rhs = vec![0; batch + right + self.rhs_contract.len()];
+        let set = |lists: [(&[usize], usize); 3], loops: &mut Vec<usize>| {
+            for (list, first) in lists {
+                list.iter().enumerate().for_each(|(i, &d)| loops[d] = first + i);
+            }
+        };
+        set([(&self.lhs_batch, 0), (&self.lhs_free, batch), (&self.lhs_contract, contracted)], &mut lhs);
+        set([(&self.rhs_batch, 0), (&self.rhs_free, batch + left), (&self.rhs_contract, contracted)], &mut rhs);
+        (lhs, rhs)
+    }
+}
+
+/// The element type products are computed in before they are rounded to the result's.
+pub(crate) fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
+    let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
+    [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
+}
+
+fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
+    let dims = dims?;
+    check_precision(op, "C11")?;
+    let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
+    // (C13) is relaxed: operands may differ, and what is declared decides the result's element type.
+    let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
+    let ty = TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element);
+    if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C12") }
+}
+
+/// Checks `precision_config`, and `algorithm` if there is one; `count` is the label of their number.
+pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
+    let precision = match op.attr("precision_config") {
+        Some(AttrData::Array(precision)) => &precision[..],
+        _ => &[],
+    };
+    // An empty list is how an absent one is printed now and then.
+    require(precision.len() <= 2, || {
+        Problem::new(format!("expected at most 2 values of precision_config, found {} ({count})", precision.len()))
+    })?;
+    let default = precision.iter().all(|&p| op.program.attr_data(p).as_enum() == Some("DEFAULT"));
+    require(default || op.attr("algorithm").is_none(), || {
+        Problem::new("expected precision_config to be DEFAULT where an algorithm is given (C21)")
+    })?;
+    for (name, label) in
+        [("lhs_component_count", "C22"), ("rhs_component_count", "C23"), ("num_primitive_operations", "C24")]
+    {
+        if let Some(n) = op.field("algorithm", name).and_then(AttrData::as_int) {
+            require(n > 0, || Problem::new(format!("expected a positive {name}, found {n} ({label})")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The product of inputs 0 and 1, added to the accumulator if there is one.
+pub(crate) fn product_body(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Body {
+    let element = product_type(lhs, rhs, result);
+    let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
+    let convert = |body: &mut Body, arg: Arg, ty: ElementType| match body.arg_type(arg) == ty {
+        true => arg,
+        false => body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![arg], ty }),
+    };
+    if reduced {
+        body.accumulators.push(result);
+    }
+    let a = convert(&mut body, Arg::Input(0), element);
+    let b = convert(&mut body, Arg::Input(1), element);
+    let mut value = body.push(Inst::Op { op: ScalarOp::Mul, args: smallvec![a, b], ty: element });
+    if reduced {
+        let sum = convert(&mut body, Arg::Accumulator(0), element);
+        value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec![sum, value], ty: element });
+    }
+    let value = convert(&mut body, value, result);
+    body.results = vec![value];
+    body
+}
+
+fn kernel(op: OpRef<'_>) -> Kernel {
+    let (Some(dims), true) = (DotDims::of(op), is_static(op)) else { return Kernel::None };
+    let (Some(lhs), Some(rhs), Some(result)) = (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)) else {
+        return Kernel::None;
+    };
+    let (lhs_loops, rhs_loops) = dims.loops();
+    let mut loops = dims.result_shape(&lhs.shape, &rhs.shape);
+    let parallel = loops.len();
+    loops.extend(dims.lhs_contract.iter().map(|&d| lhs.shape[d]));
+    let inputs = vec![Input::at(0, lhs_loops), Input::at(1, rhs_loops)];
+    let reduced = loops.len() > parallel;
+    let body = product_body(lhs.element, rhs.element, result.element, reduced);
+    let init = if reduced { vec![Init::Const(Scalar::zero(result.element))] } else { Vec::new() };
+    Kernel::Nest(Nest { loops: loops.iter().copied().collect(), parallel, inputs, init, body })
+}
+
+fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
+    let dims = DotDims::of(op)?;
+    let (lhs, rhs) = (op.operand_tensor(0)?, op.operand_tensor(1)?);
+    let mut rule = ShardingRule::of_op(op);
+    let mut out = 0..;
+    for (&l, &r) in dims.lhs_batch.iter().zip(&dims.rhs_batch) {
+        rule.add(lhs.shape[l], FactorKind::PassThrough, &[(0, l), (1, r)], &[(0, out.next()?)]);
+    }
+    for &l in &dims.lhs_free {
+        rule.add(lhs.shape[l], FactorKind::PassThrough, &[(0, l)], &[(0, out.next()?)]);
+    }
+    for &r in &dims.rhs_free {
+        rule.add(rhs.shape[r], FactorKind::PassThrough, &[(1, r)], &[(0, out.next()?)]);
+    }
+    for (&l, &r) in dims.lhs_contract.iter().zip(&dims.rhs_contract) {
+        rule.add(lhs.shape[l], FactorKind::Reduction, &[(0, l), (1, r)], &[]);
+    }
+    Some(rule)
+}
+
+/// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
+pub(crate) struct Products {
+    element: ElementType,
+    /// What every step of a short sum is rounded to.
+    step: Option<ElementType>,
+}
+
+impl Products {
+    /// Sums of `terms` products as elements of type `element`.
+    pub(crate) fn new(element: ElementType, terms: usize) -> Self {
+        let step = match element.class() {
+            _ if terms > SHORT_SUM => None,
+            ElementClass::Float if element.bits() < 32 => Some(ElementType::F32),
+            ElementClass::Float | ElementClass::Complex => Some(element),
+            _ => None,
+        };
+        Self { element, step }
+    }
+
+    /// `sum` plus the product of an element of each side, named by its position.
+    pub(crate) fn add(&self, sum: Scalar, lhs: (&Literal, usize), rhs: (&Literal, usize)) -> Scalar {
+        let (a, b) = (lhs.0.get(lhs.1), rhs.0.get(rhs.1));
+        let Some(step) = self.step else { return multiply_add(sum, a, b, self.element) };
+        let (a, b) = (promote(a, lhs.0.element, step), promote(b, rhs.0.element, step));
+        ScalarOp::Add.apply(step, step, &[sum, ScalarOp::Mul.apply(step, step, &[a, b])])
+    }
+}
+
+fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
+    let dims = DotDims::of(op).ok_or_else(|| EvalError::new("the dimensions don't fit the operands"))?;
+    let (lhs, rhs) = (&operands[0], &operands[1]);
+    let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
+    let shape = dims.result_shape(&lhs.shape, &rhs.shape);
+    let contracted: Shape = dims.lhs_contract.iter().map(|&d| lhs.shape[d]).collect();
+    let (lhs_loops, rhs_loops) = dims.loops();
+    // How far one step of each loop moves in an operand.
+    let steps = |literal: &Literal, loops: &[usize]| {
+        let mut steps = vec![0usize; shape.len() + contracted.len()];
+        let mut stride = 1;
+        for (d, &l) in loops.iter().enumerate().rev() {
+            steps[l] = stride;
+            stride *= literal.shape[d] as usize;
+        }
+        steps
+    };
+    let (lhs_steps, rhs_steps) = (steps(lhs, &lhs_loops), steps(rhs, &rhs_loops));
+    let along = |at: &[i64], steps: &[usize]| at.iter().zip(steps).map(|(&i, &s)| i as usize * s).sum::<usize>();
+    let inner: Vec<(usize, usize)> = Indices::of(&contracted)
+        .map(|at| (along(&at, &lhs_steps[shape.len()..]), along(&at, &rhs_steps[shape.len()..])))
+        .collect();
+    let products = Products::new(element, inner.len());
+    let values = Indices::of(&shape).map(|at| {
+        let (l, r) = (along(&at, &lhs_steps), along(&at, &rhs_steps));
+        inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| products.add(sum, (lhs, l + i), (rhs, r + j)))
+    });
+    Ok(vec![Literal::from_scalars(element, &shape, values)])
+}
+
+/// `sum + a * b` without rounding floats; `sum` has the class of `element`.
+fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scalar {
+    match sum {
+        // Booleans form a ring of "or" and "and".
+        Scalar::Int(s) if element.class() == ElementClass::Bool => {
+            Scalar::Int(s | i128::from(a.is_true() && b.is_true()))
+        }
+        Scalar::Int(s) => {
+            let int = |v: Scalar| match v {
+                Scalar::Int(v) => v,
+                other => other.as_f64() as i128,
+            };
+            Scalar::Int(wrap(s.wrapping_add(int(a).wrapping_mul(int(b))), element))
+        }
+        Scalar::Float(s) => Scalar::Float(s + a.as_f64() * b.as_f64()),
+        Scalar::Complex(re, im) => {
+            let parts = |v: Scalar| match v {
+                Scalar::Complex(re, im) => (re, im),
+                other => (other.as_f64(), 0.0),
+            };
+            let ((a, b), (c, d)) = (parts(a), parts(b));
+            Scalar::Complex(re + a * c - b * d, im + a * d + b * c)
+        }
+    }
+}
+
+/// Two operations for every iteration of a nest.
+pub(crate) fn flops(kernel: &Kernel) -> f64 {
+    match kernel {
+        Kernel::Nest(nest) => 2.0 * nest.loops.iter().map(|&n| n as f64).product::<f64>(),
+        _ => 0.0,
+    }
+}
+
+/// Sums pass through where the result holds at least what the operands hold.
+pub(crate) fn linear_in(op: OpRef<'_>, operand: usize) -> bool {
+    let (Some(from), Some(to)) = (op.operand_tensor(operand), op.result_tensor(0)) else { return false };
+    match from.element.class() {
+        ElementClass::Float | ElementClass::Complex => {
+            from.element.class() == to.element.class() && from.element.bits() <= to.element.bits()
+        }
+        // Sums that wrap in the operand's type wouldn't in a wider one.
+        ElementClass::Signed | ElementClass::Unsigned => from.element == to.element,
+        _ => false,
+    }
+}
+
+impl OpDef for DotGeneral {
+    fn name(&self) -> &'static str {
+        "stablehlo.dot_general"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(&super::syntax::DOT_GENERAL)
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        infer(op, DotDims::general(op))
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        kernel(op)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        sharding_rule(op)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        evaluate(op, operands)
+    }
+
+    fn settles(&self) -> Settles {
+        Settles::Result
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>",
+            "(%a: tensor<2x4x6xi32>, %b: tensor<6x2x3xi32>) %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2] x [0], precision = [DEFAULT, HIGHEST] : (tensor<2x4x6xi32>, tensor<6x2x3xi32>) -> tensor<2x4x3xi32>",
+            "(%a: tensor<2x3x4xbf16>, %b: tensor<4x3x2xbf16>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1, 2] x [1, 0] : (tensor<2x3x4xbf16>, tensor<4x3x2xbf16>) -> tensor<2x2xf32>",
+            "(%a: tensor<2xf32>, %b: tensor<4xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [] x [] : (tensor<2xf32>, tensor<4xf32>) -> tensor<2x4xf32>",
+        ]
+    }
+
+    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
+        linear_in(op, operand)
+    }
+
+    fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
+        Some(ReductionKind::Sum)
+    }
+
+    fn flops(&self, op: OpRef<'_>) -> f64 {
+        flops(&kernel(op))
+    }
+}
+
+impl OpDef for Dot {
+    fn name(&self) -> &'static str {
+        "stablehlo.dot"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Operands,
+            Piece::Optional(
+                "precision_config",
+                &[
+                    Piece::Token(","),
+                    Piece::Token("precision"),
+                    Piece::Token("="),
+                    Piece::Enums("precision_config", "precision"),
+                ],
+            ),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Functional),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        infer(op, DotDims::plain(op))
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        kernel(op)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        sharding_rule(op)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        evaluate(op, operands)
+    }
+
+    fn settles(&self) -> Settles {
+        Settles::Result
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x6xf32>, %b: tensor<6x2xf32>) %r = stablehlo.dot %a, %b, precision = [HIGH, DEFAULT] : (tensor<4x6xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>",
+            "(%a: tensor<4xi32>, %b: tensor<4xi32>) %r = stablehlo.dot %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<i32>",
+        ]
+    }
+
+    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
+        linear_in(op, operand)
+    }
+
+    fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
+        Some(ReductionKind::Sum)
+    }
+
+    fn flops(&self, op: OpRef<'_>) -> f64 {
+        flops(&kernel(op))
+    }
+}

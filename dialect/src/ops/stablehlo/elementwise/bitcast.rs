@@ -1,0 +1,159 @@
+//! `bitcast_convert`: the same bits read as another type. Between types of different width, the innermost dimension
+//! of the narrower side holds the parts of one element, lowest bits first.
+//!
+//! Source: <https://openxla.org/stablehlo/spec#bitcast_convert>
+
+use super::{FUNCTIONAL, compatible, known};
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{ElementClass, ElementType, OpRef, TensorType};
+use crate::kernel::{Arg, Body, Index, Input, Inst, Kernel, Nest};
+use crate::literal::Literal;
+use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::ops::support::constraint::{Checked, one, operand_count, require, result, show, tensor};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::{FactorKind, ShardingRule};
+use crate::text::Syntax;
+
+/// `stablehlo.bitcast_convert`
+pub struct BitcastConvert;
+
+impl BitcastConvert {
+    fn check(op: OpRef<'_>) -> Checked<TensorType> {
+        operand_count(op, 1)?;
+        let (from, to) = (tensor(op, 0)?, result(op, 0)?);
+        require(from.element.is_complex() == to.element.is_complex(), || {
+            Problem::new(format!("expected both or none of {} and {} to be complex (C2)", show(op, from), show(op, to)))
+        })?;
+        let other = |ty: &TensorType| ty.element.class() == ElementClass::Other;
+        if other(from) || other(to) {
+            return Ok(to.clone());
+        }
+        let (n, m) = (i64::from(from.element.bits()), i64::from(to.element.bits()));
+        // The wider side's shape, and the narrower one's with its parts.
+        let (wide, narrow) = if n >= m { (&from.shape, &to.shape) } else { (&to.shape, &from.shape) };
+        let parts = n.max(m) / n.min(m);
+        let mut want = wide.clone();
+        if n != m {
+            want.push(parts);
+        }
+        require(parts * n.min(m) == n.max(m) && compatible(&want, narrow), || {
+            let (from, to) = (show(op, from), show(op, to));
+            Problem::new(format!("expected {from} and {to} to hold the same bits in every element (C1)"))
+        })?;
+        Ok(to.clone())
+    }
+}
+
+/// The unsigned integer as wide as `ty`; truth values are integers of one bit.
+fn unsigned(ty: ElementType) -> Option<ElementType> {
+    let unsigned = |e: &ElementType| matches!(e.class(), ElementClass::Unsigned | ElementClass::Bool);
+    ElementType::ALL.iter().copied().find(|e| unsigned(e) && e.bits() == ty.bits())
+}
+
+fn nest(op: OpRef<'_>) -> Option<Nest> {
+    let (from, to) = (op.operand_tensor(0)?, op.result_tensor(0).filter(|t| t.is_static())?);
+    let (n, m) = (from.element.bits(), to.element.bits());
+    let rank = to.rank();
+    let mut nest = Nest { loops: to.shape.iter().copied().collect(), parallel: rank, ..Nest::default() };
+    let inst = |op, args: &[Arg], ty| Inst::Op { op, args: args.iter().copied().collect(), ty };
+    if n == m {
+        nest.inputs.push(Input::at(0, 0..rank));
+        nest.body = Body::of(ScalarOp::Bitcast, &[from.element], to.element);
+        return known(&nest.body).then_some(nest);
+    }
+    let (source, target) = (unsigned(from.element)?, unsigned(to.element)?);
+    let body = &mut nest.body;
+    let last = if n > m {
+        nest.inputs.push(Input::at(0, 0..rank.checked_sub(1)?));
+        body.inputs.push(from.element);
+        let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(0)], source));
+        let shift = body.push(Inst::Index(Index::Loop(rank - 1).times(m.into()), source));
+        let moved = body.push(inst(ScalarOp::ShrLogical, &[bits, shift], source));
+        // Converting to i1 asks for any bit, not for the lowest.
+        let mask = body.push(Inst::Const(Scalar::Int((1i128 << m) - 1), source));
+        let low = body.push(inst(ScalarOp::And, &[moved, mask], source));
+        body.push(inst(ScalarOp::Convert, &[low], target))
+    } else {
+        let mut all = None;
+        for part in 0..m / n {
+            let mut input = Input::at(0, 0..rank);
+            input.index.push(Index::Const(part.into()));
+            nest.inputs.push(input);
+            body.inputs.push(from.element);
+            let bits = body.push(inst(ScalarOp::Bitcast, &[Arg::Input(part as usize)], source));
+            let wide = body.push(inst(ScalarOp::Convert, &[bits], target));
+            let shift = body.push(Inst::Const(Scalar::Int((part * n).into()), target));
+            let moved = body.push(inst(ScalarOp::Shl, &[wide, shift], target));
+            all = Some(all.map_or(moved, |all| body.push(inst(ScalarOp::Or, &[all, moved], target))));
+        }
+        all?
+    };
+    let result = body.push(inst(ScalarOp::Bitcast, &[last], to.element));
+    body.results = vec![result];
+    Some(nest)
+}
+
+/// Whether operand and result have one shape, so that elements stand for themselves.
+fn keeps_shape(op: OpRef<'_>) -> bool {
+    op.operand_tensor(0).map(|t| &t.shape) == op.result_tensor(0).map(|t| &t.shape)
+}
+
+impl OpDef for BitcastConvert {
+    fn name(&self) -> &'static str {
+        "stablehlo.bitcast_convert"
+    }
+
+    fn syntax(&self) -> Syntax {
+        FUNCTIONAL
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        one(Self::check(op)?)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        nest(op).map_or(Kernel::None, Kernel::Nest)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let (from, to) = (op.operand_tensor(0)?, op.result_tensor(0)?);
+        let common = from.rank().min(to.rank());
+        let mut rule = ShardingRule::pointwise(&[from.rank()], &[to.rank()], &from.shape[..common]);
+        // The parts of an element stay together.
+        if let Some(&parts) = from.shape.get(common) {
+            rule.add(parts, FactorKind::NeedReplication, &[(0, common)], &[]);
+        } else if let Some(&parts) = to.shape.get(common) {
+            rule.add(parts, FactorKind::NeedReplication, &[], &[(0, common)]);
+        }
+        Some(rule)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (from, to) = (&operands[0], result(op, 0)?);
+        // Elements of whole bytes lie in memory as the specification says already.
+        if from.element.bits() % 8 == 0 && to.element.bits() % 8 == 0 && to.element.bits() > 0 {
+            return Ok(vec![Literal::from_bytes(to.element, &to.shape, from.dense_bytes().into_owned())]);
+        }
+        let nest = nest(op).ok_or_else(|| EvalError::new("these types have no common bits to convert"))?;
+        Ok(nest.eval(operands))
+    }
+
+    fn spread(&self, op: OpRef<'_>) -> Spread {
+        if keeps_shape(op) { Spread::Elementwise } else { Spread::Late }
+    }
+
+    fn constancy(&self, op: OpRef<'_>) -> Constancy {
+        if keeps_shape(op) { Constancy::Preserving } else { Constancy::No }
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x2xf32>) %r = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4x2xi32>",
+            "(%a: tensor<4x2xf32>) %r = stablehlo.bitcast_convert %a : (tensor<4x2xf32>) -> tensor<4x2x2xui16>",
+            "(%a: tensor<4x2x4xui8>) %r = stablehlo.bitcast_convert %a : (tensor<4x2x4xui8>) -> tensor<4x2xf32>",
+            "(%a: tensor<2x8xi1>) %r = stablehlo.bitcast_convert %a : (tensor<2x8xi1>) -> tensor<2xui8>",
+            "(%a: tensor<2xui8>) %r = stablehlo.bitcast_convert %a : (tensor<2xui8>) -> tensor<2x8xi1>",
+            "(%a: tensor<4xui8>) %r = stablehlo.bitcast_convert %a : (tensor<4xui8>) -> tensor<4x2xi4>",
+        ]
+    }
+}

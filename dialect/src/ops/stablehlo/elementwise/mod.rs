@@ -1,0 +1,313 @@
+//! Pointwise ops: each result element is computed from the elements at the same place. One row each; the scalar
+//! computation ([`Body`]) says it all: kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are
+//! derived from it. Source: the StableHLO and CHLO specifications.
+
+mod bitcast;
+mod map;
+mod quantize;
+mod special;
+mod table;
+
+pub use bitcast::BitcastConvert;
+pub use map::Map;
+pub use quantize::{UNIFORM_DEQUANTIZE, UNIFORM_QUANTIZE};
+pub use special::{CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
+pub use table::*;
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::build::Builder;
+use crate::ir::{ElementClass, ElementType, Op, OpRef, TensorType, Value};
+use crate::kernel::map;
+use crate::kernel::{Body, Input, Kernel, Nest};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::support::constraint::{Checked, operand_count, require, show, tensor};
+use crate::scalar::ScalarOp;
+use crate::sharding::ShardingRule;
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// Element types by class, as bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Classes(u8);
+
+impl Classes {
+    const BOOL: u8 = 1;
+    const SIGNED: u8 = 2;
+    const UNSIGNED: u8 = 4;
+    const FLOAT: u8 = 8;
+    const COMPLEX: u8 = 16;
+    pub(crate) const ANY: Classes = Classes(31);
+    pub(crate) const NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT | Self::COMPLEX);
+    pub(crate) const REAL_NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
+    pub(crate) const SIGNED_NUMBER: Classes = Classes(Self::SIGNED | Self::FLOAT | Self::COMPLEX);
+    pub(crate) const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
+    pub(crate) const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
+    pub(crate) const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
+    pub(crate) const REAL: Classes = Classes(Self::FLOAT);
+    pub(crate) const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
+
+    /// Whether `element` is one of them. Types nobody knows (quantized) always are.
+    pub(crate) fn has(self, element: ElementType) -> bool {
+        let bit = match element.class() {
+            ElementClass::Bool => Self::BOOL,
+            ElementClass::Signed => Self::SIGNED,
+            ElementClass::Unsigned => Self::UNSIGNED,
+            ElementClass::Float => Self::FLOAT,
+            ElementClass::Complex => Self::COMPLEX,
+            ElementClass::Other => 31,
+        };
+        self.0 & bit != 0
+    }
+
+    /// In words: "integer or floating-point".
+    fn text(self) -> String {
+        let names: &[(u8, &str)] = &[
+            (Self::BOOL, "boolean"),
+            (Self::SIGNED | Self::UNSIGNED, "integer"),
+            (Self::SIGNED, "signed integer"),
+            (Self::FLOAT, "floating-point"),
+            (Self::COMPLEX, "complex"),
+        ];
+        let mut left = self.0;
+        let mut words = Vec::new();
+        for &(bits, name) in names {
+            if left & bits == bits {
+                left &= !bits;
+                words.push(name);
+            }
+        }
+        words.join(" or ")
+    }
+}
+
+/// How the types of operands and results belong together.
+#[derive(Clone, Copy)]
+pub(crate) enum Typing {
+    /// All of one type, whose elements are of these classes.
+    Same(Classes),
+    /// The result is i1.
+    Bool(Classes),
+    /// The result is real: a complex operand's part.
+    Part(Classes),
+    /// Two reals make a complex number.
+    Complex,
+    /// Otherwise.
+    Own(fn(OpRef<'_>) -> Checked<TensorType>),
+}
+
+/// The scalar computation.
+#[derive(Clone, Copy)]
+pub(crate) enum Compute {
+    /// One operation of all operands.
+    Scalar(ScalarOp),
+    /// What this says; `None` when it has no loop nest of one element each.
+    Own(fn(OpRef<'_>) -> Option<Body>),
+}
+
+/// The operands in which the op is linear, the others fixed.
+#[derive(Clone, Copy)]
+pub(crate) enum Linear {
+    /// None.
+    No,
+    /// The first.
+    First,
+    /// Each.
+    Each,
+    /// The first, unless elements are integers.
+    FirstUnlessInteger,
+    /// What this says.
+    Own(fn(OpRef<'_>, usize) -> bool),
+}
+
+/// A pointwise op: one row.
+pub struct Pointwise {
+    pub(crate) name: &'static str,
+    pub(crate) arity: usize,
+    pub(crate) syntax: Syntax,
+    pub(crate) typing: Typing,
+    pub(crate) compute: Compute,
+    pub(crate) linear: Linear,
+    /// Whether [`OpDef::expand`] writes it in StableHLO.
+    pub(crate) expands: bool,
+    pub(crate) examples: &'static [&'static str],
+}
+
+/// `%a, %b : T`
+pub(crate) const PLAIN: Syntax =
+    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]);
+/// `%a, %b : (T, T) -> T`
+pub(crate) const FUNCTIONAL: Syntax =
+    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
+
+impl Pointwise {
+    /// The scalar computation of one instance.
+    pub fn body(&self, op: OpRef<'_>) -> Option<Body> {
+        match self.compute {
+            Compute::Own(body) => body(op),
+            Compute::Scalar(scalar) => {
+                let inputs: Option<Vec<ElementType>> =
+                    (0..self.arity).map(|i| op.operand_tensor(i).map(|t| t.element)).collect();
+                let body = Body::of(scalar, &inputs?, op.result_tensor(0)?.element);
+                known(&body).then_some(body)
+            }
+        }
+    }
+
+    fn check(&self, op: OpRef<'_>) -> Checked<TensorType> {
+        operand_count(op, self.arity)?;
+        let accepts = match self.typing {
+            Typing::Own(infer) => return infer(op),
+            Typing::Same(c) | Typing::Bool(c) | Typing::Part(c) => c,
+            Typing::Complex => Classes::REAL,
+        };
+        let first = tensor(op, 0)?;
+        let mut ty = first.clone();
+        for i in 0..self.arity {
+            element(op, i, accepts, if i == 0 { "I1" } else { "I2" })?;
+            ty = merge(op, i, ty, "C1")?;
+            let operand = tensor(op, i)?;
+            // Quantized operands may be of different types.
+            let quantized = [operand, first].iter().any(|t| t.element.class() == ElementClass::Other);
+            require(quantized || operand.element == first.element, || {
+                let (want, found) = (show(op, first), show(op, operand));
+                Problem::operand(i, format!("expected {want} as the first operand's, found {found} (C1)"))
+            })?;
+        }
+        let part = crate::complex::part(ty.element);
+        let label = if let Typing::Complex | Typing::Part(_) = self.typing { "C2" } else { "C1" };
+        ty.element = match self.typing {
+            Typing::Bool(_) => ElementType::I1,
+            Typing::Part(_) => part,
+            Typing::Complex => match part {
+                ElementType::F32 => ElementType::C64,
+                ElementType::F64 => ElementType::C128,
+                _ => {
+                    let found = show(op, first);
+                    return Err(Problem::operand(
+                        0,
+                        format!("expected elements of type f32 or f64, found {found} (I1)"),
+                    ));
+                }
+            },
+            _ => ty.element,
+        };
+        declared(op, ty, label)
+    }
+}
+
+/// Whether every type in the body is one the arithmetic knows.
+pub(crate) fn known(body: &Body) -> bool {
+    let known = |ty: ElementType| ty.class() != ElementClass::Other;
+    body.inputs.iter().all(|&ty| known(ty)) && body.insts.iter().all(|inst| known(inst.ty()))
+}
+
+/// Operand `i` is a tensor with elements of these classes.
+pub(crate) fn element(op: OpRef<'_>, i: usize, accepts: Classes, label: &str) -> Checked<()> {
+    let ty = tensor(op, i)?;
+    require(accepts.has(ty.element), || {
+        let found = show(op, ty);
+        Problem::operand(i, format!("expected elements of {} type, found {found} ({label})", accepts.text()))
+    })
+}
+
+/// `ty` with the dynamic sizes that operand `i`, of the same shape, knows.
+pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) -> Checked<TensorType> {
+    let other = tensor(op, i)?;
+    require(compatible(&ty.shape, &other.shape), || {
+        let (want, found) = (show(op, &ty), show(op, other));
+        Problem::operand(i, format!("expected the shape of {want}, found {found} ({label})"))
+    })?;
+    for (d, &size) in ty.shape.iter_mut().zip(&other.shape) {
+        if *d < 0 {
+            *d = size;
+        }
+    }
+    Ok(ty)
+}
+
+/// Whether the shapes are equal where both are known.
+pub(crate) fn compatible(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
+}
+
+/// `ty`, or the declared result type where that says the same, dynamic sizes and unknown elements aside.
+pub(crate) fn declared(op: OpRef<'_>, ty: TensorType, label: &str) -> Checked<TensorType> {
+    let Some(declared) = op.result_tensor(0) else { return Ok(ty) };
+    let quantized = [declared.element, ty.element].iter().any(|e| e.class() == ElementClass::Other);
+    require(compatible(&ty.shape, &declared.shape) && (quantized || declared.element == ty.element), || {
+        Problem::new(format!("expected result type {}, found {} ({label})", show(op, &ty), show(op, declared)))
+    })?;
+    Ok(if quantized || !ty.is_static() || !declared.is_static() { declared.clone() } else { ty })
+}
+
+/// The nest of an op whose operands have the result's shape or rank 0.
+pub(crate) fn nest(op: OpRef<'_>, body: Body) -> Option<Nest> {
+    let ty = op.result_tensor(0).filter(|t| t.is_static())?;
+    let rank = ty.rank();
+    let input = |i: usize| Input::at(i, 0..op.operand_tensor(i).map_or(0, TensorType::rank).min(rank));
+    let inputs = (0..body.inputs.len()).map(input).collect();
+    Some(Nest { loops: ty.shape.iter().copied().collect(), parallel: rank, inputs, init: Vec::new(), body })
+}
+
+impl OpDef for Pointwise {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn syntax(&self) -> Syntax {
+        self.syntax
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        Ok(vec![self.check(op)?.into()])
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        self.body(op).and_then(|body| nest(op, body)).map_or(Kernel::None, Kernel::Nest)
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let rank = |i: usize| op.operand_tensor(i).map_or(0, TensorType::rank);
+        let ranks: Vec<usize> = (0..op.operands().len()).map(rank).collect();
+        let ty = op.result_tensor(0)?;
+        Some(ShardingRule::pointwise(&ranks, &[ty.rank()], &ty.shape))
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let refuse = || EvalError::new(format!("{} can't be evaluated on elements of these types", self.name));
+        let ty = op.result_tensor(0).ok_or_else(refuse)?;
+        let body = self.body(op).ok_or_else(refuse)?;
+        let shape = operands.iter().map(|o| &o.shape).max_by_key(|s| s.len()).unwrap_or(&ty.shape);
+        Ok(vec![map(&body, shape, operands)])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        self.examples
+    }
+
+    fn elementwise(&self) -> bool {
+        true
+    }
+
+    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
+        let integer = || op.result_tensor(0).is_none_or(|t| !Classes::FLOATING.has(t.element));
+        match self.linear {
+            Linear::No => false,
+            Linear::First => operand == 0,
+            Linear::Each => true,
+            Linear::FirstUnlessInteger => operand == 0 && !integer(),
+            Linear::Own(linear) => linear(op, operand),
+        }
+    }
+
+    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
+        if !self.expands {
+            return None;
+        }
+        let view = build.program.view(op);
+        let body = self.body(view)?;
+        let operands = view.operands().to_vec();
+        let shape = view.result_tensor(0).filter(|t| t.is_static())?.shape.clone();
+        crate::ops::build::body(build, &body, &operands, &shape).map(|value| vec![value])
+    }
+}

@@ -1,0 +1,63 @@
+//! Changes between real numbers and quantized ones. They are read, checked and printed; nobody computes with quantized
+//! elements here.
+
+use super::{Classes, Compute, Linear, PLAIN, Pointwise, Typing, element, merge};
+use crate::ir::{ElementClass, OpRef, TensorType};
+use crate::op::Problem;
+use crate::ops::support::constraint::{Checked, require, result, show, tensor};
+
+/// The declared result, of the operand's shape.
+fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
+    let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
+    let fits = super::compatible(&operand.shape, &ty.shape);
+    require(fits, || {
+        Problem::new(format!("expected the shape of {}, found {} ({label})", show(op, operand), show(op, ty)))
+    })?;
+    merge(op, 0, ty.clone(), label)?;
+    Ok(ty.clone())
+}
+
+/// `stablehlo.uniform_quantize`: <https://openxla.org/stablehlo/spec#uniform_quantize>
+pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
+    name: "stablehlo.uniform_quantize",
+    arity: 1,
+    syntax: PLAIN,
+    typing: Typing::Own(|op| {
+        element(op, 0, Classes::REAL, "I1")?;
+        let ty = declared(op, "C1")?;
+        require(ty.element.class() == ElementClass::Other, || {
+            Problem::new(format!("expected a result of quantized elements, found {} (C2)", show(op, &ty)))
+        })?;
+        Ok(ty)
+    }),
+    compute: Compute::Own(|_| None),
+    linear: Linear::No,
+    expands: false,
+    examples: &[
+        "(%a: tensor<2xf32>) %r = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1:-30,0.5:-20}>>",
+    ],
+};
+
+/// `stablehlo.uniform_dequantize`: <https://openxla.org/stablehlo/spec#uniform_dequantize>
+pub static UNIFORM_DEQUANTIZE: Pointwise = Pointwise {
+    name: "stablehlo.uniform_dequantize",
+    arity: 1,
+    syntax: PLAIN,
+    typing: Typing::Own(|op| {
+        let operand = tensor(op, 0)?;
+        require(operand.element.class() == ElementClass::Other, || {
+            Problem::operand(0, format!("expected quantized elements, found {} (I1)", show(op, operand)))
+        })?;
+        let ty = declared(op, "C1")?;
+        require(Classes::REAL.has(ty.element), || {
+            Problem::new(format!("expected a result of real numbers, found {} (C2)", show(op, &ty)))
+        })?;
+        Ok(ty)
+    }),
+    compute: Compute::Own(|_| None),
+    linear: Linear::No,
+    expands: false,
+    examples: &[
+        "(%a: tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) %r = stablehlo.uniform_dequantize %a : (tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32>",
+    ],
+};

@@ -1,0 +1,297 @@
+//! The pointwise ops with attributes, or operands of several types: clamp, compare, convert, reduce_precision, select.
+
+use super::{Classes, Compute, Linear, PLAIN, Pointwise, Typing, declared, element, known, merge};
+use crate::ir::{AttrData, ElementClass, ElementType, OpRef, TensorType, TypeData, Value, ValueSource};
+use crate::kernel::{Arg, Body, Inst, Kernel};
+use crate::op::Problem;
+use crate::ops::support::constraint::{int, require, result, show, tensor};
+use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
+
+/// `stablehlo.clamp`: <https://openxla.org/stablehlo/spec#clamp>
+pub static CLAMP: Pointwise = Pointwise {
+    name: "stablehlo.clamp",
+    arity: 3,
+    syntax: PLAIN,
+    typing: Typing::Own(|op| {
+        let operand = tensor(op, 1)?;
+        for (i, label) in [(0, "C1"), (2, "C2")] {
+            let bound = tensor(op, i)?;
+            if bound.rank() != 0 {
+                merge(op, i, operand.clone(), label)?;
+            }
+            require(bound.element == operand.element, || {
+                let (want, found) = (show(op, operand), show(op, bound));
+                Problem::operand(i, format!("expected the element type of {want}, found {found} (C3)"))
+            })?;
+        }
+        declared(op, operand.clone(), "C4")
+    }),
+    compute: Compute::Own(|op| {
+        let ty = op.operand_tensor(1)?.element;
+        let mut body = Body { inputs: vec![ty; 3], ..Body::default() };
+        let inst = |op, a, b| Inst::Op { op, args: [a, b].into_iter().collect(), ty };
+        let above = body.push(inst(ScalarOp::Max, Arg::Input(0), Arg::Input(1)));
+        let both = body.push(inst(ScalarOp::Min, above, Arg::Input(2)));
+        body.results = vec![both];
+        known(&body).then_some(body)
+    }),
+    linear: Linear::No,
+    expands: false,
+    examples: &[
+        "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %c: tensor<2x4xf32>) %r = stablehlo.clamp %a, %b, %c : tensor<2x4xf32>",
+        "(%a: tensor<i32>, %b: tensor<4x2xi32>, %c: tensor<i32>) %r = stablehlo.clamp %a, %b, %c : (tensor<i32>, tensor<4x2xi32>, tensor<i32>) -> tensor<4x2xi32>",
+    ],
+};
+
+/// `stablehlo.compare`: <https://openxla.org/stablehlo/spec#compare>
+pub static COMPARE: Pointwise = Pointwise {
+    name: "stablehlo.compare",
+    arity: 2,
+    syntax: Syntax::Pieces(&[
+        Piece::Enum("comparison_direction", "comparison_direction"),
+        Piece::Token(","),
+        Piece::Operands,
+        Piece::Optional("compare_type", &[Piece::Token(","), Piece::Enum("compare_type", "comparison_type")]),
+        Piece::AttrDict,
+        Piece::Types(TypeForm::Functional),
+    ]),
+    typing: Typing::Own(|op| {
+        let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
+        require(lhs.element == rhs.element, || {
+            let (want, found) = (show(op, lhs), show(op, rhs));
+            Problem::operand(1, format!("expected the element type of {want}, found {found} (C1)"))
+        })?;
+        let ty = merge(op, 1, lhs.clone(), "C2")?.with_element(ElementType::I1);
+        require(direction(op).is_some(), || {
+            Problem::new("expected a comparison_direction out of EQ, NE, GE, GT, LE, LT (I3)")
+        })?;
+        let fits: &[&str] = match lhs.element.class() {
+            ElementClass::Signed => &["SIGNED"],
+            ElementClass::Unsigned | ElementClass::Bool => &["UNSIGNED"],
+            ElementClass::Float => &["FLOAT", "TOTALORDER"],
+            ElementClass::Complex => &["FLOAT"],
+            ElementClass::Other => &["SIGNED", "UNSIGNED", "FLOAT", "TOTALORDER"],
+        };
+        let found = op.enum_value("compare_type");
+        require(found.is_none_or(|f| f == "NOTYPE" || fits.contains(&f)), || {
+            let (want, found, ty) = (fits.join(" or "), found.unwrap_or_default(), show(op, lhs));
+            Problem::new(format!("expected compare_type {want} for {ty}, found {found} (C3)"))
+        })?;
+        declared(op, ty, "C2")
+    }),
+    compute: Compute::Own(|op| {
+        let ty = op.operand_tensor(0)?.element;
+        let direction = direction(op)?;
+        let scalar = match op.enum_value("compare_type") {
+            Some("TOTALORDER") if ty.is_float() => ScalarOp::CompareTotal(direction),
+            _ => ScalarOp::Compare(direction),
+        };
+        let body = Body::of(scalar, &[ty, ty], ElementType::I1);
+        known(&body).then_some(body)
+    }),
+    linear: Linear::No,
+    expands: false,
+    examples: &[
+        "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = stablehlo.compare GE, %a, %b, FLOAT : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xi1>",
+        "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = stablehlo.compare LT, %a, %b, SIGNED : (tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<2x4xi1>",
+        "(%a: tensor<6xf32>, %b: tensor<6xf32>) %r = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xi1>",
+        "(%a: tensor<4xi1>, %b: tensor<4xi1>) %r = stablehlo.compare NE, %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>",
+    ],
+};
+
+/// The comparison a `comparison_direction` names.
+fn direction(op: OpRef<'_>) -> Option<Comparison> {
+    Some(match op.enum_value("comparison_direction")? {
+        "EQ" => Comparison::Eq,
+        "NE" => Comparison::Ne,
+        "GE" => Comparison::Ge,
+        "GT" => Comparison::Gt,
+        "LE" => Comparison::Le,
+        "LT" => Comparison::Lt,
+        _ => return None,
+    })
+}
+
+impl Comparison {
+    /// As `comparison_direction` writes it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Comparison::Eq => "EQ",
+            Comparison::Ne => "NE",
+            Comparison::Lt => "LT",
+            Comparison::Le => "LE",
+            Comparison::Gt => "GT",
+            Comparison::Ge => "GE",
+        }
+    }
+}
+
+/// `stablehlo.convert`: <https://openxla.org/stablehlo/spec#convert>
+pub static CONVERT: Pointwise = Pointwise {
+    name: "stablehlo.convert",
+    arity: 1,
+    syntax: PLAIN,
+    typing: Typing::Own(|op| {
+        let declared_type = result(op, 0)?;
+        declared(op, tensor(op, 0)?.with_element(declared_type.element), "C1")
+    }),
+    compute: Compute::Own(|op| {
+        let (from, to) = (op.operand_tensor(0)?.element, op.result_tensor(0)?.element);
+        let body = if from == to { Body::copy(to) } else { Body::of(ScalarOp::Convert, &[from], to) };
+        (known(&body) && from.class() != ElementClass::Other).then_some(body)
+    }),
+    // A sum may move to a type that holds all it did: wider floats, and integers modulo less.
+    linear: Linear::Own(|op, _| match (op.operand_tensor(0), op.result_tensor(0)) {
+        (Some(TensorType { element: from, .. }), Some(TensorType { element: to, .. })) => {
+            from == to
+                || from.is_integer() && to.is_integer() && to.bits() <= from.bits()
+                || widens(*from, *to)
+                || from.is_complex() && to.is_complex() && to.bits() > from.bits()
+        }
+        _ => false,
+    }),
+    expands: false,
+    examples: &[
+        "(%a: tensor<2x4xf32>) %r = stablehlo.convert %a : (tensor<2x4xf32>) -> tensor<2x4xbf16>",
+        "(%a: tensor<2x4xi32>) %r = stablehlo.convert %a : (tensor<2x4xi32>) -> tensor<2x4xf32>",
+        "(%a: tensor<2x4xf32>) %r = stablehlo.convert %a : (tensor<2x4xf32>) -> tensor<2x4xi8>",
+        "(%a: tensor<2x4xi32>) %r = stablehlo.convert %a : (tensor<2x4xi32>) -> tensor<2x4xi1>",
+        "(%a: tensor<4xi1>) %r = stablehlo.convert %a : (tensor<4xi1>) -> tensor<4xi32>",
+        "(%a: tensor<4xf32>) %r = stablehlo.convert %a : tensor<4xf32>",
+        "(%a: tensor<4xf32>) %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xcomplex<f32>>",
+    ],
+};
+
+/// Whether every value of one float type is one of the other.
+fn widens(from: ElementType, to: ElementType) -> bool {
+    use ElementType::{BF16, F16, F32, F64};
+    match to {
+        F64 => from.is_float(),
+        F32 => from.is_float() && from != F64,
+        // Eight bits of mantissa and of exponent hold all the small formats.
+        BF16 => from.is_float() && from.bits() <= 8,
+        F16 => from.is_float() && from.bits() <= 8 && from != ElementType::F8E8M0FNU,
+        _ => false,
+    }
+}
+
+/// `stablehlo.reduce_precision`: <https://openxla.org/stablehlo/spec#reduce_precision>
+pub static REDUCE_PRECISION: Pointwise = Pointwise {
+    name: "stablehlo.reduce_precision",
+    arity: 1,
+    syntax: Syntax::Custom(&REDUCE_PRECISION_SYNTAX),
+    typing: Typing::Own(|op| {
+        element(op, 0, Classes::REAL, "I1")?;
+        for (name, least, label) in [("exponent_bits", 1, "C2"), ("mantissa_bits", 0, "C3")] {
+            let bits = int(op, name)?;
+            require(bits >= least, || {
+                Problem::new(format!("expected {name} of at least {least}, found {bits} ({label})"))
+            })?;
+        }
+        declared(op, tensor(op, 0)?.clone(), "C1")
+    }),
+    compute: Compute::Own(|op| {
+        let ty = op.operand_tensor(0)?.element;
+        let bits = |name: &str| op.int(name).map(|v| v.clamp(0, 255) as u8);
+        let (exponent, mantissa) = (bits("exponent_bits")?, bits("mantissa_bits")?);
+        let body = Body::of(ScalarOp::ReducePrecision { exponent, mantissa }, &[ty], ty);
+        known(&body).then_some(body)
+    }),
+    linear: Linear::No,
+    expands: false,
+    examples: &[
+        "(%a: tensor<2x4xf32>) %r = stablehlo.reduce_precision %a, format = e8m10 : tensor<2x4xf32>",
+        "(%a: tensor<4xf32>) %r = stablehlo.reduce_precision %a, format = e5m2 : tensor<4xf32>",
+    ],
+};
+
+/// `%a, format = e8m10 : T`
+static REDUCE_PRECISION_SYNTAX: CustomSyntax = CustomSyntax {
+    parse: |p, op| {
+        p.operand(op)?;
+        for word in [",", "format", "="] {
+            p.expect(word)?;
+        }
+        let span = p.token().span();
+        let format = p.word()?;
+        let bits = format.strip_prefix('e').and_then(|f| f.split_once('m'));
+        let bits = bits.and_then(|(e, m)| Some((e.parse::<i32>().ok()?, m.parse::<i32>().ok()?)));
+        let Some((exponent, mantissa)) = bits else {
+            return p.fail(span, "expected a format like e8m10");
+        };
+        let i32_type = p.program.intern_type(TypeData::Scalar(ElementType::I32));
+        for (name, bits) in [("exponent_bits", exponent), ("mantissa_bits", mantissa)] {
+            let attr = p.program.intern_attr(AttrData::Int(bits.into(), i32_type));
+            op.set(&mut p.program, name, attr);
+        }
+        p.attr_dict(op)?;
+        p.types(op, TypeForm::SameOrFunctional)
+    },
+    print: |p, op| {
+        let (Some(exponent), Some(mantissa)) = (op.int("exponent_bits"), op.int("mantissa_bits")) else { return false };
+        p.text(" ");
+        p.values(op.operands());
+        p.text(&format!(", format = e{exponent}m{mantissa}"));
+        p.attr_dict(op, &["exponent_bits", "mantissa_bits"]);
+        p.type_form(op, TypeForm::SameOrFunctional);
+        true
+    },
+};
+
+/// `stablehlo.select`: <https://openxla.org/stablehlo/spec#select>
+pub static SELECT: Pointwise = Pointwise {
+    name: "stablehlo.select",
+    arity: 3,
+    syntax: Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Select)]),
+    typing: Typing::Own(|op| {
+        let (pred, on_true, on_false) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
+        require(pred.element == ElementType::I1, || {
+            Problem::operand(0, format!("expected elements of type i1, found {} (I1)", show(op, pred)))
+        })?;
+        if pred.rank() != 0 {
+            merge(op, 0, on_true.clone(), "C1")?;
+        }
+        let ty = merge(op, 2, on_true.clone(), "C2")?;
+        require(on_true.element == on_false.element, || {
+            let (want, found) = (show(op, on_true), show(op, on_false));
+            Problem::operand(2, format!("expected {want}, found {found} (C2)"))
+        })?;
+        declared(op, ty, "C2")
+    }),
+    compute: Compute::Own(|op| {
+        let ty = op.operand_tensor(1)?.element;
+        let body = Body::of(ScalarOp::Select, &[ElementType::I1, ty, ty], ty);
+        known(&body).then_some(body)
+    }),
+    // A branch passes sums on where the other one is zero.
+    linear: Linear::Own(|op, operand| match operand {
+        1 | 2 => op.operands().get(3 - operand).is_some_and(|&other| is_zero(op, other, 4)),
+        _ => false,
+    }),
+    expands: false,
+    examples: &[
+        "(%p: tensor<2x4xi1>, %a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = stablehlo.select %p, %a, %b : tensor<2x4xi1>, tensor<2x4xf32>",
+        "(%p: tensor<i1>, %a: tensor<4x2xi32>, %b: tensor<4x2xi32>) %r = stablehlo.select %p, %a, %b : tensor<i1>, tensor<4x2xi32>",
+    ],
+};
+
+/// Whether `value` is zero everywhere: a constant, or copies of one.
+fn is_zero(op: OpRef<'_>, value: Value, depth: u32) -> bool {
+    let ValueSource::Result(source, _) = op.program.value_source(value) else { return false };
+    let source = op.program.view(source);
+    if let Some(literal) = source.def().constant(source) {
+        return literal.splat_value().is_some_and(|v| v == Scalar::zero(literal.element));
+    }
+    // Anything whose kernel only copies one operand: broadcasts, reshapes, transposes.
+    let Some(&from) = source.operands().first().filter(|_| depth > 0 && source.operands().len() == 1) else {
+        return false;
+    };
+    match source.def().kernel(source) {
+        Kernel::Nest(nest) => {
+            let copies = nest.body.insts.is_empty() && nest.init.is_empty();
+            copies && nest.inputs.iter().all(|i| i.guards.is_empty()) && is_zero(op, from, depth - 1)
+        }
+        _ => false,
+    }
+}

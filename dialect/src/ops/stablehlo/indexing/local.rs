@@ -1,0 +1,116 @@
+//! The per-device forms of gather and scatter.
+//!
+//! Where a dimension that indices point into is cut, indices become relative to the device's part. A gather masks the
+//! slices that start elsewhere, so that the parts of all devices add up; a scatter drops what falls outside anyway.
+
+use super::{GatherDims, ScatterDims, SliceDims};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Value};
+use crate::localize::Localize;
+use crate::ops::build;
+use crate::ops::support::combiner::combiner;
+use crate::scalar::{Comparison, Scalar};
+
+/// `values`, one rank-0 value a component, over indices of `shape`.
+fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Value {
+    if let [only] = values {
+        return build::shape::splat(b, *only, shape);
+    }
+    let values: Vec<Value> = values.iter().map(|&v| build::shape::reshape(b, v, &[1])).collect();
+    let vector = build::shape::concatenate(b, &values, 0);
+    build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
+}
+
+/// `indices` minus the first position of the device's part where `offsets` says one; as `i64`. `last` clamps them
+/// into the whole before.
+fn relative(
+    b: &mut Builder<'_>,
+    dims: &SliceDims,
+    indices: Value,
+    offsets: &[Option<Value>],
+    last: Option<Vec<i64>>,
+) -> Value {
+    let shape = b.tensor(indices).shape.clone();
+    let mut indices = build::convert(b, indices, ElementType::I64);
+    if let Some(last) = last {
+        let last: Vec<Value> = last.into_iter().map(|v| build::index(b, v)).collect();
+        let last = along(b, &last, &shape, dims.index_vector_dim);
+        let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
+        indices = build::clamp(b, first, indices, last);
+    }
+    let offsets: Vec<Value> = offsets.iter().map(|&o| o.unwrap_or_else(|| build::index(b, 0))).collect();
+    let offsets = along(b, &offsets, &shape, dims.index_vector_dim);
+    build::subtract(b, indices, offsets)
+}
+
+/// Fills in the local result of a gather.
+pub(super) fn gather(cx: &mut Localize<'_>) {
+    let op = cx.build.program.view(cx.op);
+    let Some(GatherDims { dims, mut sizes }) = GatherDims::of(op) else { return cx.same_op() };
+    let (global, local) = (cx.global_operand_shape(0), cx.operand_shape(0));
+    let last: Vec<i64> = dims.index_map.iter().map(|&d| global[d] - sizes[d]).collect();
+    let offsets: Vec<Option<Value>> = dims
+        .index_map
+        .iter()
+        .map(|&d| if sizes[d] == 1 && global[d] != 1 { cx.operand_offset(0, d) } else { None })
+        .collect();
+    for d in 0..sizes.len() {
+        if sizes[d] == global[d] {
+            sizes[d] = local[d];
+        }
+    }
+    let sizes = cx.build.program.attr_i64s(&sizes);
+    if offsets.iter().all(Option::is_none) {
+        return cx.same_op_with(&[("slice_sizes", sizes)]);
+    }
+    let indices = relative(&mut cx.build, &dims, cx.operands[1], &offsets, Some(last));
+    cx.same_op_on(&[cx.operands[0], indices], &[("slice_sizes", sizes)]);
+    let (gathered, b) = (cx.results[0], &mut cx.build);
+
+    // Which slices start in this part, over the batch dimensions.
+    let table = b.tensor(indices).shape.to_vec();
+    let batch: Vec<i64> = (0..dims.batch.len()).map(|k| table[dims.indices_dim(k)]).collect();
+    let mut here: Option<Value> = None;
+    for (component, &d) in dims.index_map.iter().enumerate().filter(|c| offsets[c.0].is_some()) {
+        let mut at = indices;
+        if dims.index_vector_dim < table.len() {
+            at = build::shape::slice_dim(b, indices, dims.index_vector_dim, component as i64, component as i64 + 1);
+            at = build::shape::reshape(b, at, &batch);
+        }
+        let first = build::splat(b, ElementType::I64, &batch, Scalar::Int(0));
+        let end = build::splat(b, ElementType::I64, &batch, Scalar::Int(local[d].into()));
+        let (low, high) = (build::compare(b, Comparison::Ge, at, first), build::compare(b, Comparison::Lt, at, end));
+        let inside = build::and(b, low, high);
+        here = Some(here.map_or(inside, |h| build::and(b, h, inside)));
+    }
+    let Some(here) = here else { return };
+    let ty = b.tensor(gathered).clone();
+    let to: Vec<i64> = dims.batch.iter().map(|&d| d as i64).collect();
+    let here = build::shape::broadcast_in_dim(b, here, &ty.shape, &to);
+    let nothing = build::splat(b, ty.element, &ty.shape, Scalar::zero(ty.element));
+    cx.results = vec![build::select(b, here, gathered, nothing)];
+}
+
+/// Fills in the local results of a scatter.
+pub(super) fn scatter(cx: &mut Localize<'_>) {
+    let op = cx.build.program.view(cx.op);
+    let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
+    let combine = combiner(op, 0, n);
+    let mut operands = cx.operands.to_vec();
+    let offsets: Vec<Option<Value>> =
+        dims.index_map.iter().map(|d| if dims.collapsed.contains(d) { cx.offset(0, *d) } else { None }).collect();
+    if offsets.iter().any(Option::is_some) {
+        operands[n] = relative(&mut cx.build, &dims, operands[n], &offsets, None);
+    }
+    // The parts of all devices combine: what was there before counts once.
+    if let (Some(combine), Some(first)) = (combine, cx.first_of_reduction()) {
+        for input in &mut operands[..n] {
+            let ty = cx.build.tensor(*input).clone();
+            if let Some(nothing) = combine.identity(ty.element) {
+                let nothing = build::splat(&mut cx.build, ty.element, &ty.shape, nothing);
+                *input = build::select(&mut cx.build, first, *input, nothing);
+            }
+        }
+    }
+    cx.same_op_on(&operands, &[]);
+}

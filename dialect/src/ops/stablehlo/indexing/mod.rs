@@ -1,0 +1,267 @@
+//! Ops that read and write slices at positions given by a tensor of indices: gather and scatter.
+//!
+//! Both relate three tensors: the operand, the indices, and the slices (gather's result, scatter's updates). Which
+//! dimension of one is which of another is said once, in [`SliceDims`]. Source: the StableHLO specification; sharding
+//! rules as Shardy registers them.
+
+mod gather;
+mod local;
+mod scatter;
+
+pub use gather::{DynamicGather, Gather, GatherDims};
+pub use scatter::{Scatter, ScatterDims};
+
+use crate::ir::{AttrData, OpRef, Shape, TensorType};
+use crate::literal::Literal;
+use crate::op::Problem;
+use crate::ops::support::constraint::{Checked, dims, others, require, tensor, unique};
+use crate::scalar::Scalar;
+use crate::sharding::FactorKind;
+
+/// How operand, indices and slices relate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SliceDims {
+    /// Dimensions of the slices tensor that run inside one slice, ascending: `offset_dims`, `update_window_dims`.
+    pub window: Vec<usize>,
+    /// The other dimensions of the slices tensor, ascending: they run over the indices.
+    pub batch: Vec<usize>,
+    /// The dimension of the operand that each of `window` runs along, ascending.
+    pub operand_window: Vec<usize>,
+    /// Operand dimensions of which a slice has one position: `collapsed_slice_dims`, `inserted_window_dims`.
+    pub collapsed: Vec<usize>,
+    /// Operand dimensions that run along with `indices_batching`.
+    pub operand_batching: Vec<usize>,
+    /// Dimensions of the indices that run along with `operand_batching`.
+    pub indices_batching: Vec<usize>,
+    /// The operand dimension each component of an index gives the start of.
+    pub index_map: Vec<usize>,
+    /// The dimension of the indices that runs over an index's components; their rank when an index has one component
+    /// and no dimension.
+    pub index_vector_dim: usize,
+}
+
+/// Names of the attribute's fields and the specification's labels for their constraints.
+struct Words {
+    attr: &'static str,
+    window: (&'static str, &'static str, &'static str),
+    collapsed: (&'static str, &'static str, &'static str),
+    operand_batching: (&'static str, &'static str),
+    indices_batching: (&'static str, &'static str, &'static str),
+    index_map: (&'static str, &'static str, &'static str, &'static str),
+    taken: &'static str,
+    rank: &'static str,
+    vector: &'static str,
+    vector_batching: &'static str,
+    batching_count: &'static str,
+    batching_size: &'static str,
+}
+
+impl SliceDims {
+    /// Reads and checks the dimensions over operand `indices` of `op`, the sliced tensor being of `operand`'s type.
+    fn check(op: OpRef<'_>, operand: &TensorType, indices: usize, words: &Words) -> Checked<Self> {
+        let indices = tensor(op, indices)?;
+        require(matches!(op.attr(words.attr), Some(AttrData::Struct(..))), || {
+            Problem::new(format!("expected an attribute '{}'", words.attr))
+        })?;
+        let list = |name: &str, rank: usize, label: &str| dims(&op.field_ints(words.attr, name), rank, name, label);
+        let ascending = |values: &[usize], name: &str, label: &str| {
+            require(values.is_sorted(), || {
+                Problem::new(format!("expected {name} to be sorted, found {values:?} ({label})"))
+            })
+        };
+        let vector = op.field(words.attr, "index_vector_dim").and_then(AttrData::as_int).unwrap_or(0);
+        let index_vector_dim = usize::try_from(vector).ok().filter(|&d| d <= indices.rank()).ok_or_else(|| {
+            Problem::new(format!(
+                "expected index_vector_dim in 0..={}, found {vector} ({})",
+                indices.rank(),
+                words.vector
+            ))
+        })?;
+        let batch_rank = indices.rank() - usize::from(index_vector_dim < indices.rank());
+
+        let (name, order, range) = words.collapsed;
+        let collapsed = list(name, operand.rank(), range)?;
+        ascending(&collapsed, name, order)?;
+        let (name, range) = words.operand_batching;
+        let operand_batching = list(name, operand.rank(), range)?;
+        ascending(&operand_batching, name, range)?;
+        let one_position = [&collapsed[..], &operand_batching].concat();
+        unique(&one_position, "collapsed and batching dimensions", words.taken)?;
+        let operand_window = others(operand.rank(), &one_position);
+
+        let (name, order, range) = words.window;
+        let window = op.field_ints(words.attr, name);
+        require(window.len() == operand_window.len(), || {
+            let want = operand_window.len();
+            Problem::new(format!(
+                "expected {want} {name} for operand rank {}, found {} ({})",
+                operand.rank(),
+                window.len(),
+                words.rank
+            ))
+        })?;
+        let window = dims(&window, batch_rank + window.len(), name, range)?;
+        unique(&window, name, order)?;
+        ascending(&window, name, order)?;
+        let batch = others(batch_rank + window.len(), &window);
+
+        let (name, once, range) = words.indices_batching;
+        let indices_batching = list(name, indices.rank(), range)?;
+        unique(&indices_batching, name, once)?;
+        require(!indices_batching.contains(&index_vector_dim), || {
+            Problem::new(format!(
+                "expected {name} without index_vector_dim, found {indices_batching:?} ({})",
+                words.vector_batching
+            ))
+        })?;
+        require(operand_batching.len() == indices_batching.len(), || {
+            let (a, b) = (operand_batching.len(), indices_batching.len());
+            Problem::new(format!(
+                "expected as many batching dimensions of operand and indices, found {a} and {b} ({})",
+                words.batching_count
+            ))
+        })?;
+        for (&o, &i) in operand_batching.iter().zip(&indices_batching) {
+            let (a, b) = (operand.shape[o], indices.shape[i]);
+            require(a == b || a < 0 || b < 0, || {
+                Problem::new(format!(
+                    "expected batching dimensions of one size, found {a} and {b} ({})",
+                    words.batching_size
+                ))
+            })?;
+        }
+
+        let (name, count, once, range) = words.index_map;
+        let index_map = list(name, operand.rank(), range)?;
+        let components = indices.shape.get(index_vector_dim).copied().unwrap_or(1);
+        require(components < 0 || index_map.len() as i64 == components, || {
+            Problem::new(format!("expected {name} of {components} dimensions, found {} ({count})", index_map.len()))
+        })?;
+        unique(&[&index_map[..], &operand_batching].concat(), name, once)?;
+        Ok(Self {
+            window,
+            batch,
+            operand_window,
+            collapsed,
+            operand_batching,
+            indices_batching,
+            index_map,
+            index_vector_dim,
+        })
+    }
+
+    /// The dimension of the indices that batch dimension number `k` runs over.
+    pub fn indices_dim(&self, k: usize) -> usize {
+        if k < self.index_vector_dim { k } else { k + 1 }
+    }
+
+    /// The number of the batch dimension that runs over dimension `d` of the indices.
+    pub fn batch_number(&self, d: usize) -> usize {
+        if d < self.index_vector_dim { d } else { d - 1 }
+    }
+
+    /// The shape of the slices tensor for indices of `indices` and slices of `sizes`, one an operand dimension.
+    pub fn slices_shape(&self, indices: &[i64], sizes: &[i64]) -> Shape {
+        let mut shape: Shape = smallvec::smallvec![0; self.batch.len() + self.window.len()];
+        for (k, &d) in self.batch.iter().enumerate() {
+            shape[d] = indices[self.indices_dim(k)];
+        }
+        for (&d, &from) in self.window.iter().zip(&self.operand_window) {
+            shape[d] = sizes[from];
+        }
+        shape
+    }
+
+    /// For the element at `at` of the slices tensor: the position inside its slice plus that of its batch, in every
+    /// operand dimension; and the start its index says, not clamped, 0 where it says none.
+    fn locate(&self, at: &[i64], rank: usize, indices: &Literal) -> (Shape, Vec<i128>) {
+        let mut offset: Shape = smallvec::smallvec![0; rank];
+        for (&d, &to) in self.window.iter().zip(&self.operand_window) {
+            offset[to] = at[d];
+        }
+        for (&to, &d) in self.operand_batching.iter().zip(&self.indices_batching) {
+            offset[to] = at[self.batch[self.batch_number(d)]];
+        }
+        let mut index: Shape = smallvec::smallvec![0; indices.shape.len()];
+        for (k, &d) in self.batch.iter().enumerate() {
+            index[self.indices_dim(k)] = at[d];
+        }
+        let mut start = vec![0i128; rank];
+        for (component, &to) in self.index_map.iter().enumerate() {
+            if let Some(i) = index.get_mut(self.index_vector_dim) {
+                *i = component as i64;
+            }
+            if let Scalar::Int(v) = indices.get(indices.position(&index)) {
+                start[to] = v;
+            }
+        }
+        (offset, start)
+    }
+}
+
+/// One factor of a gather or scatter: the dimension it is in the operand, the indices and the slices.
+struct SliceFactor {
+    operand: Option<usize>,
+    indices: Option<usize>,
+    slices: Option<usize>,
+    size: i64,
+    kind: FactorKind,
+    blocked: bool,
+}
+
+/// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` says
+/// how the parts combine when only indices and updates are cut; `None` for a gather.
+fn factors(
+    dims: &SliceDims,
+    operand: &[i64],
+    indices: &[i64],
+    slices: &[i64],
+    scatter: Option<FactorKind>,
+) -> Vec<SliceFactor> {
+    let mut list = Vec::new();
+    let mut add = |operand, indices, slices, size, kind| {
+        list.push(SliceFactor { operand, indices, slices, size, kind, blocked: false });
+    };
+    use FactorKind::{NeedReplication, PassThrough, Reduction};
+    let (mut batch, mut window) = (0, 0);
+    let mut partial = Vec::new();
+    for (d, &size) in slices.iter().enumerate() {
+        if dims.window.contains(&d) {
+            let from = dims.operand_window[window];
+            let whole = operand[from];
+            window += 1;
+            if whole == size {
+                add(Some(from), None, Some(d), whole, PassThrough);
+            } else if scatter.is_some() || size == 1 {
+                // Of a dimension a gather takes one position of, each device can contribute what it has.
+                let kind = if scatter.is_some() { NeedReplication } else { Reduction };
+                add(Some(from), None, None, whole, kind);
+                add(None, None, Some(d), size, NeedReplication);
+            } else {
+                partial.push(d);
+                add(Some(from), None, Some(d), whole, NeedReplication);
+            }
+        } else {
+            let i = dims.indices_dim(batch);
+            batch += 1;
+            let together = dims.indices_batching.iter().position(|&b| b == i).map(|k| dims.operand_batching[k]);
+            let kind = scatter.filter(|_| together.is_none()).unwrap_or(PassThrough);
+            add(together, Some(i), Some(d), size, kind);
+        }
+    }
+    for &d in &dims.collapsed {
+        let kind = match operand[d] {
+            _ if scatter.is_some() => PassThrough,
+            1 => NeedReplication,
+            _ => Reduction,
+        };
+        add(Some(d), None, None, operand[d], kind);
+    }
+    if let Some(&size) = indices.get(dims.index_vector_dim) {
+        add(None, Some(dims.index_vector_dim), None, size, NeedReplication);
+    }
+    for f in &mut list {
+        f.blocked = f.operand.is_some() && f.slices.is_some_and(|d| partial.contains(&d));
+    }
+    list
+}

@@ -1,0 +1,239 @@
+//! `scatter`: combines slices into a tensor at starts given by another. What falls outside is dropped, element by
+//! element.
+
+use super::{SliceDims, Words, factors};
+use crate::eval::{Context, EvalResult};
+use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
+use crate::kernel::{External, Kernel};
+use crate::literal::{Indices, Literal};
+use crate::localize::Localize;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, promote, region_reduction};
+use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, splat_operand, tensor};
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
+
+/// `scatter`: <https://openxla.org/stablehlo/spec#scatter>
+pub struct Scatter;
+
+/// What a `scatter` writes. Its operands are the inputs, the indices, then as many updates as inputs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScatterDims {
+    /// How inputs, indices and updates relate.
+    pub dims: SliceDims,
+    /// Number of inputs; the operand of that number holds the indices.
+    pub inputs: usize,
+}
+
+const WORDS: Words = Words {
+    attr: "scatter_dimension_numbers",
+    window: ("update_window_dims", "C7", "C8"),
+    collapsed: ("inserted_window_dims", "C10", "C11"),
+    operand_batching: ("input_batching_dims", "C13"),
+    indices_batching: ("scatter_indices_batching_dims", "C14", "C15"),
+    index_map: ("scatter_dims_to_operand_dims", "C19", "C20", "C21"),
+    taken: "C9",
+    rank: "C2",
+    vector: "C22",
+    vector_batching: "C16",
+    batching_count: "C17",
+    batching_size: "C18",
+};
+
+impl ScatterDims {
+    /// Read off a `scatter`; `None` for any other op and when its constraints don't hold.
+    pub fn of(op: OpRef<'_>) -> Option<Self> {
+        (op.name() == Scatter.name()).then(|| Self::check(op).ok())?
+    }
+
+    fn check(op: OpRef<'_>) -> Checked<Self> {
+        let count = op.operands().len();
+        require(count % 2 == 1 && count > 1, || {
+            Problem::new(format!(
+                "expected as many updates as inputs and indices between them, found {count} operands (C5)"
+            ))
+        })?;
+        let inputs = count / 2;
+        let (first, indices, updates) = (tensor(op, 0)?, tensor(op, inputs)?, tensor(op, inputs + 1)?);
+        require(indices.element.is_integer(), || {
+            Problem::operand(inputs, format!("expected integers, found {} (I2)", show(op, indices)))
+        })?;
+        for i in 0..inputs {
+            let (input, update) = (tensor(op, i)?, tensor(op, inputs + 1 + i)?);
+            require(compatible(&input.shape, &first.shape), || {
+                Problem::operand(
+                    i,
+                    format!("expected the shape of {}, found {} (C1)", show(op, first), show(op, input)),
+                )
+            })?;
+            require(compatible(&update.shape, &updates.shape), || {
+                let (want, found) = (show(op, updates), show(op, update));
+                Problem::operand(inputs + 1 + i, format!("expected the shape of {want}, found {found} (C3)"))
+            })?;
+            require(update.element == input.element, || {
+                let (want, found) = (show(op, input), show(op, update));
+                Problem::operand(inputs + 1 + i, format!("expected the element type of {want}, found {found} (C6)"))
+            })?;
+        }
+        let dims = SliceDims::check(op, first, inputs, &WORDS)?;
+        let fits = updates.rank() == dims.window.len() + dims.batch.len();
+        require(fits, || {
+            let want = dims.window.len() + dims.batch.len();
+            Problem::operand(inputs + 1, format!("expected rank {want}, found {} (C4)", show(op, updates)))
+        })?;
+        for (k, &d) in dims.batch.iter().enumerate() {
+            let (want, found) = (indices.shape[dims.indices_dim(k)], updates.shape[d]);
+            require(want == found || want < 0 || found < 0, || {
+                Problem::operand(inputs + 1, format!("expected size {want} in dimension {d}, found {found} (C4)"))
+            })?;
+        }
+        for (&d, &to) in dims.window.iter().zip(&dims.operand_window) {
+            let (most, found) = (first.shape[to], updates.shape[d]);
+            require(found <= most || most < 0, || {
+                Problem::operand(inputs + 1, format!("expected at most {most} in dimension {d}, found {found} (C4)"))
+            })?;
+        }
+        Ok(Self { dims, inputs })
+    }
+}
+
+fn compatible(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
+}
+
+/// The element types of the inputs.
+fn elements(op: OpRef<'_>, n: usize) -> Checked<Vec<ElementType>> {
+    (0..n).map(|i| Ok(tensor(op, i)?.element)).collect()
+}
+
+impl OpDef for Scatter {
+    fn name(&self) -> &'static str {
+        "stablehlo.scatter"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let scatter = ScatterDims::check(op)?;
+        let accumulators = check_region(op, 0, &elements(op, scatter.inputs)?, "C23")?;
+        if !is_static(op) {
+            return declared(op);
+        }
+        // (C24), (C25)
+        let shape = &tensor(op, 0)?.shape;
+        Ok(accumulators.iter().map(|&e| TypeData::Tensor(TensorType::new(shape, e))).collect())
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        if is_static(op) { Kernel::External(External::Scatter) } else { Kernel::None }
+    }
+
+    /// A window as large as its dimension may still begin elsewhere than at 0, where indices say where it begins.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, |dims, d| !dims.index_map.contains(&d))
+    }
+
+    /// Shardy's looks at sizes alone.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, |_, _| true)
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        super::local::scatter(cx);
+    }
+
+    /// Updates are applied in order; where many may add up in one place, sums of floats are kept in f64.
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let ScatterDims { dims, inputs: n } = ScatterDims::check(op)?;
+        let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
+        let (shape, indices, updates) = (&operands[0].shape, &operands[n], &operands[n + 1..]);
+        let mut values: Vec<Vec<Scalar>> = (0..operands[0].len())
+            .map(|at| (0..n).map(|i| promote(operands[i].get(at), operands[i].element, types[i])).collect())
+            .collect();
+        let count: i64 = dims.batch.iter().map(|&d| updates[0].shape[d]).product();
+        let exact =
+            n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
+        let combine = Combine::of(op, 0, &types)?;
+        for (number, at) in Indices::of(&updates[0].shape).enumerate() {
+            let (offset, start) = dims.locate(&at, shape.len(), indices);
+            let target: Option<Shape> = (0..shape.len())
+                .map(|d| {
+                    let position = start[d] + i128::from(offset[d]);
+                    (0..i128::from(shape[d])).contains(&position).then_some(position as i64)
+                })
+                .collect();
+            let Some(target) = target else { continue };
+            let value = &mut values[operands[0].position(&target)];
+            let update = |i: usize| promote(updates[i].get(number), updates[i].element, types[i]);
+            if exact {
+                value[0] = Scalar::Float(value[0].as_f64() + update(0).as_f64());
+            } else {
+                let update: Vec<Scalar> = (0..n).map(update).collect();
+                *value = combine.apply(value, &update, &types, cx)?;
+            }
+        }
+        let literal = |i: usize| Literal::from_scalars(types[i], shape, values.iter().map(|v| v[i]));
+        Ok((0..n).map(literal).collect())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<8x4xf32>, %i: tensor<6x1xi32>, %u: tensor<6x4xf32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+            ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+              %s = stablehlo.add %x, %y : tensor<f32>
+              stablehlo.return %s : tensor<f32>
+            }) : (tensor<8x4xf32>, tensor<6x1xi32>, tensor<6x4xf32>) -> tensor<8x4xf32>",
+            // Batching dimensions; the last update wins.
+            "(%a: tensor<2x6x4xi32>, %i: tensor<3x2x1xi64>, %u: tensor<2x3x2xi32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+            ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+              stablehlo.return %y : tensor<i32>
+            }) : (tensor<2x6x4xi32>, tensor<3x2x1xi64>, tensor<2x3x2xi32>) -> tensor<2x6x4xi32>",
+            // Two inputs, an index without a dimension of its own.
+            "(%a: tensor<6xf32>, %b: tensor<6xi32>, %i: tensor<4xi32>, %u: tensor<4x2xf32>, %v: tensor<4x2xi32>) %r:2 = \"stablehlo.scatter\"(%a, %b, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+            ^bb0(%w: tensor<f32>, %x: tensor<i32>, %y: tensor<f32>, %z: tensor<i32>):
+              %p = stablehlo.maximum %w, %y : tensor<f32>
+              %q = stablehlo.maximum %x, %z : tensor<i32>
+              stablehlo.return %p, %q : tensor<f32>, tensor<i32>
+            }) : (tensor<6xf32>, tensor<6xi32>, tensor<4xi32>, tensor<4x2xf32>, tensor<4x2xi32>) -> (tensor<6xf32>, tensor<6xi32>)",
+        ]
+    }
+
+    /// Additions onto zeros.
+    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
+        let Some(input) = op.operand_tensor(0).filter(|_| op.operands().len() == 3 && operand == 2) else {
+            return false;
+        };
+        let zeros = splat_operand(op, 0) == Some(Scalar::zero(input.element));
+        let same = op.result_tensor(0).is_some_and(|r| r.element == input.element);
+        zeros && same && combiner(op, 0, 1) == Some(ScalarOp::Add)
+    }
+
+    fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
+        region_reduction(op, 0, op.operands().len() / 2)
+    }
+}
+
+/// The rule; whole windows pass through where `stays` holds for the dimension they fill.
+fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<ShardingRule> {
+    let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
+    let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);
+    let updates = op.operand_tensor(inputs + 1)?;
+    let kind = match combiner(op, 0, inputs) {
+        Some(ScalarOp::Add | ScalarOp::Mul | ScalarOp::Max | ScalarOp::Min) => FactorKind::Reduction,
+        Some(ScalarOp::And | ScalarOp::Or) if input.element == ElementType::I1 => FactorKind::Reduction,
+        _ => FactorKind::NeedReplication,
+    };
+    let mut rule = ShardingRule::of_op(op);
+    for f in factors(&dims, &input.shape, &indices.shape, &updates.shape, Some(kind)) {
+        let mut operands = Vec::new();
+        let mut results = Vec::new();
+        for i in 0..inputs {
+            operands.extend(f.operand.map(|d| (i, d)));
+            results.extend(f.operand.map(|d| (i, d)));
+            operands.extend(f.slices.map(|d| (inputs + 1 + i, d)));
+        }
+        operands.extend(f.indices.map(|d| (inputs, d)));
+        let window = f.kind == FactorKind::PassThrough && f.slices.is_some() && f.indices.is_none();
+        let shifted = window && f.operand.is_some_and(|d| !stays(&dims, d));
+        rule.add(f.size, if shifted { FactorKind::NeedReplication } else { f.kind }, &operands, &results);
+    }
+    Some(rule)
+}

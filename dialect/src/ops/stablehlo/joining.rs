@@ -1,0 +1,394 @@
+//! Ops that make a larger tensor around smaller ones: concatenate, pad.
+//!
+//! Source: the StableHLO specification; sharding rules as Shardy registers them.
+
+use smallvec::smallvec;
+
+use super::slicing::Slice;
+use crate::eval::{Context, EvalResult};
+use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
+use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef, Problem, Settles};
+use crate::ops::support::constraint::{
+    Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
+    show, splat_operand, tensor,
+};
+use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::sharding::{FactorKind, ShardingRule};
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// `concatenate`: <https://openxla.org/stablehlo/spec#concatenate>
+pub struct Concatenate;
+/// `pad`: <https://openxla.org/stablehlo/spec#pad>
+pub struct Pad;
+
+impl Concatenate {
+    fn dim(op: OpRef<'_>) -> Checked<usize> {
+        let (dim, rank) = (int(op, "dimension")?, tensor(op, 0)?.rank());
+        usize::try_from(dim)
+            .ok()
+            .filter(|&d| d < rank)
+            .ok_or_else(|| Problem::new(format!("expected dimension in 0..{rank}, found {dim} (C4)")))
+    }
+
+    fn check(op: OpRef<'_>) -> Checked<TensorType> {
+        require(!op.operands().is_empty(), || Problem::new("expected at least one operand (C3)"))?;
+        let first = tensor(op, 0)?;
+        let dim = Self::dim(op)?;
+        let mut result = TensorType::new(&first.shape, first.element);
+        for i in 1..op.operands().len() {
+            same_element(op, i, 0, "C1")?;
+            let ty = tensor(op, i)?;
+            let same = ty.rank() == first.rank()
+                && (0..ty.rank()).all(|d| {
+                    let (a, b) = (ty.shape[d], first.shape[d]);
+                    d == dim || a == b || a < 0 || b < 0
+                });
+            require(same, || {
+                let (want, found) = (show(op, first), show(op, ty));
+                Problem::operand(
+                    i,
+                    format!("expected the shape of {want} except in dimension {dim}, found {found} (C2)"),
+                )
+            })?;
+            // (C6)
+            result.shape[dim] = result.shape[dim]
+                .checked_add(ty.shape[dim])
+                .ok_or_else(|| Problem::new(format!("dimension {dim} of the result is too large (C6)")))?;
+        }
+        Ok(result)
+    }
+
+    /// The op that makes `value`, if it is a slice, by what it slices.
+    fn sliced(op: OpRef<'_>, value: Value) -> Option<Value> {
+        match op.program.value_source(value) {
+            ValueSource::Result(maker, _) if op.program.op_name(maker) == Slice.name() => {
+                op.program.op(maker).operands.first().copied()
+            }
+            _ => None,
+        }
+    }
+
+    /// Pieces of tensors put together in another order need a permutation of what devices hold, anything else the
+    /// whole dimension.
+    fn kind(op: OpRef<'_>) -> FactorKind {
+        let sliced: Vec<Option<Value>> = op.operands().iter().map(|&v| Self::sliced(op, v)).collect();
+        let mut sources = op.operands().iter().zip(&sliced).map(|(&v, &s)| s.unwrap_or(v));
+        let first = sources.next();
+        let one_source = sources.all(|s| Some(s) == first);
+        if sliced.iter().all(Option::is_some) || one_source && sliced.iter().any(Option::is_some) {
+            FactorKind::Permutation
+        } else {
+            FactorKind::NeedReplication
+        }
+    }
+}
+
+impl OpDef for Concatenate {
+    fn name(&self) -> &'static str {
+        "stablehlo.concatenate"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Operands,
+            Piece::Token(","),
+            Piece::Token("dim"),
+            Piece::Token("="),
+            Piece::Int("dimension"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Functional),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        if !is_static(op) {
+            Self::dim(op)?;
+            return declared(op);
+        }
+        one(Self::check(op)?)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let (Ok(dim), true) = (Self::dim(op), is_static(op)) else { return Kernel::None };
+        let Ok(result) = Self::check(op) else { return Kernel::None };
+        let mut inputs = Vec::new();
+        let mut ends = Vec::new();
+        let mut start = 0;
+        for i in 0..op.operands().len() {
+            let size = op.operand_tensor(i).map_or(0, |t| t.shape[dim]);
+            if size == 0 {
+                continue;
+            }
+            let mut input = Input::at(i, 0..result.rank());
+            let at = Index::Loop(dim).plus(Index::Const(-start));
+            input.index[dim] = at.clone();
+            input.guards = vec![Guard { index: at, lo: 0, hi: size }];
+            input.outside = Some(Outside::Const(Scalar::zero(result.element)));
+            inputs.push(input);
+            start += size;
+            ends.push(start);
+        }
+        if inputs.is_empty() {
+            // Every operand is empty in this dimension; nothing is ever read.
+            inputs.push(Input::at(0, 0..result.rank()));
+        }
+        // The last input unless the position lies before the end of an earlier one.
+        let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
+        let mut value = Arg::Input(inputs.len() - 1);
+        if inputs.len() > 1 {
+            let at = body.push(Inst::Index(Index::Loop(dim), ElementType::I64));
+            for i in (0..inputs.len() - 1).rev() {
+                let end = body.push(Inst::Const(Scalar::Int(i128::from(ends[i])), ElementType::I64));
+                let args = smallvec![at, end];
+                let before = body.push(Inst::Op { op: ScalarOp::Compare(Comparison::Lt), args, ty: ElementType::I1 });
+                let args = smallvec![before, Arg::Input(i), value];
+                value = body.push(Inst::Op { op: ScalarOp::Select, args, ty: result.element });
+            }
+        } else {
+            inputs[0].guards.clear();
+            inputs[0].outside = None;
+        }
+        body.results = vec![value];
+        Kernel::Nest(Nest {
+            loops: result.shape.iter().copied().collect(),
+            parallel: result.rank(),
+            inputs,
+            init: Vec::new(),
+            body,
+        })
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let dim = Self::dim(op).ok()?;
+        let mut rule = ShardingRule::of_op(op);
+        for (d, &size) in op.result_tensor(0)?.shape.iter().enumerate() {
+            rule.add_all(size, if d == dim { Self::kind(op) } else { FactorKind::PassThrough }, d);
+        }
+        Some(rule)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let dim = Self::dim(op)?;
+        let mut shape = operands[0].shape.clone();
+        shape[dim] = operands.iter().map(|o| o.shape[dim]).sum();
+        Ok(vec![rearrange(&operands[0], &shape, |at| {
+            let mut from = Shape::from_slice(at);
+            let mut i = 0;
+            while i + 1 < operands.len() && from[dim] >= operands[i].shape[dim] {
+                from[dim] -= operands[i].shape[dim];
+                i += 1;
+            }
+            (&operands[i], operands[i].position(&from))
+        })])
+    }
+
+    /// Nothing spreads along the joined dimension.
+    fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let mut rule = self.sharding_rule(op)?;
+        rule.block_where(|kind| kind != FactorKind::PassThrough);
+        Some(rule)
+    }
+
+    fn settles(&self) -> Settles {
+        Settles::Operands
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x2xf32>, %b: tensor<4x2xf32>) %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>",
+            "(%a: tensor<2x4xi32>, %b: tensor<0x4xi32>, %c: tensor<3x4xi32>) %r = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<2x4xi32>, tensor<0x4xi32>, tensor<3x4xi32>) -> tensor<5x4xi32>",
+            "(%a: tensor<2x4xf32>) %r = stablehlo.concatenate %a, dim = 0 : (tensor<2x4xf32>) -> tensor<2x4xf32>",
+        ]
+    }
+}
+
+/// What `pad` does to each dimension: added before, after, and between elements; negative before and after removes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Padding {
+    /// Before the first element.
+    pub low: Vec<i64>,
+    /// After the last element.
+    pub high: Vec<i64>,
+    /// Between any two elements.
+    pub interior: Vec<i64>,
+}
+
+impl Padding {
+    /// Read off a `pad`; `None` for any other op and when its constraints don't hold.
+    pub fn of(op: OpRef<'_>) -> Option<Self> {
+        (op.name() == Pad.name()).then(|| Self::check(op).ok())?
+    }
+
+    fn check(op: OpRef<'_>) -> Checked<Self> {
+        let rank = tensor(op, 0)?.rank();
+        let [low, high, interior] = ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| {
+            let values = ints(op, name)?;
+            length(&values, rank, name, "C2").map(|()| values)
+        });
+        Self { low: low?, high: high?, interior: interior? }.checked()
+    }
+
+    /// This padding, if nothing negative stands between elements.
+    pub(crate) fn checked(self) -> Checked<Self> {
+        match self.interior.iter().find(|&&i| !(0..i64::MAX).contains(&i)) {
+            Some(i) => Err(Problem::new(format!("expected interior_padding not to be negative, found {i} (C3)"))),
+            None => Ok(self),
+        }
+    }
+
+    /// The shape of a padded tensor of `shape`; `None` where a size would be negative.
+    pub(crate) fn result_shape(&self, shape: &[i64]) -> Option<Shape> {
+        let rank = shape.len();
+        let fits = [&self.low, &self.high, &self.interior].iter().all(|list| list.len() == rank);
+        if !fits {
+            return None;
+        }
+        shape.iter().enumerate().map(|(d, &size)| self.padded(d, size)).collect()
+    }
+
+    /// `operand` with `value`, of rank 0, around and between its elements.
+    pub(crate) fn evaluate(&self, operand: &Literal, value: &Literal) -> EvalResult<Literal> {
+        let shape = self
+            .result_shape(&operand.shape)
+            .ok_or_else(|| Problem::new("the result would have a negative size (C4)"))?;
+        Ok(rearrange(operand, &shape, |at| {
+            let mut from = Shape::from_slice(at);
+            for d in 0..from.len() {
+                let (step, offset) = (self.interior[d] + 1, i128::from(at[d]) - i128::from(self.low[d]));
+                let element = offset.div_euclid(i128::from(step));
+                if offset.rem_euclid(i128::from(step)) != 0 || !(0..i128::from(operand.shape[d])).contains(&element) {
+                    return (value, 0);
+                }
+                from[d] = element as i64;
+            }
+            (operand, operand.position(&from))
+        }))
+    }
+
+    /// The size of dimension `d` after padding `size` elements.
+    fn padded(&self, d: usize, size: i64) -> Option<i64> {
+        let between = i128::from((size - 1).max(0)) * i128::from(self.interior[d]);
+        let total = i128::from(size) + between + i128::from(self.low[d]) + i128::from(self.high[d]);
+        i64::try_from(total).ok().filter(|&n| n >= 0)
+    }
+}
+
+impl OpDef for Pad {
+    fn name(&self) -> &'static str {
+        "stablehlo.pad"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Operands,
+            Piece::Token(","),
+            Piece::Token("low"),
+            Piece::Token("="),
+            Piece::Ints("edge_padding_low"),
+            Piece::Token(","),
+            Piece::Token("high"),
+            Piece::Token("="),
+            Piece::Ints("edge_padding_high"),
+            Piece::Token(","),
+            Piece::Token("interior"),
+            Piece::Token("="),
+            Piece::Ints("interior_padding"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Functional),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        operand_count(op, 2)?;
+        same_element(op, 1, 0, "C1")?;
+        scalar(op, 1, "I2")?;
+        let padding = Padding::check(op)?;
+        if !is_static(op) {
+            return declared(op);
+        }
+        let operand = tensor(op, 0)?;
+        let mut result = TensorType::new(&operand.shape, operand.element);
+        for (d, size) in result.shape.iter_mut().enumerate() {
+            *size = padding
+                .padded(d, *size)
+                .ok_or_else(|| Problem::new(format!("dimension {d} of the result would have a negative size (C4)")))?;
+        }
+        one(result)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let (Ok(padding), Some(operand), Some(result)) =
+            (Padding::check(op), op.operand_tensor(0), op.result_tensor(0))
+        else {
+            return Kernel::None;
+        };
+        if !is_static(op) || result.rank() != operand.rank() {
+            return Kernel::None;
+        }
+        let mut input = Input { operand: 0, index: smallvec![], guards: Vec::new(), outside: None };
+        for d in 0..operand.rank() {
+            let step = padding.interior[d] + 1;
+            let Some(before) = padding.low[d].checked_neg() else { return Kernel::None };
+            let at = Index::Loop(d).plus(Index::Const(before));
+            let element = at.clone().floor_div(step);
+            if step > 1 {
+                input.guards.push(Guard { index: at.modulo(step), lo: 0, hi: 1 });
+            }
+            if padding.low[d] > 0 || padding.high[d] > 0 || step > 1 {
+                input.guards.push(Guard { index: element.clone(), lo: 0, hi: operand.shape[d] });
+            }
+            input.index.push(element);
+        }
+        if !input.guards.is_empty() {
+            input.outside = Some(Outside::Operand(1));
+        }
+        Kernel::Nest(Nest {
+            loops: result.shape.iter().copied().collect(),
+            parallel: result.rank(),
+            inputs: vec![input],
+            init: Vec::new(),
+            body: Body::copy(result.element),
+        })
+    }
+
+    /// Elements that are shifted come from other pieces, though the size may stay.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let padding = Padding::check(op).ok()?;
+        padding_rule(op, |d| padding.low[d] == 0 && padding.high[d] == 0)
+    }
+
+    /// Shardy's looks at sizes alone.
+    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        padding_rule(op, |_| true)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        Ok(vec![Padding::check(op)?.evaluate(&operands[0], &operands[1])?])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<2x3xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [0, 1], high = [2, 1], interior = [1, 2] : (tensor<2x3xf32>, tensor<f32>) -> tensor<5x9xf32>",
+            "(%a: tensor<4x6xi32>, %v: tensor<i32>) %r = stablehlo.pad %a, %v, low = [0, -1], high = [0, -2], interior = [0, 0] : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x3xi32>",
+            "(%a: tensor<4x2xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [-1, 0], high = [2, 0], interior = [2, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<11x2xf32>",
+        ]
+    }
+
+    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
+        // What stands around the elements must be zero too.
+        let zero = |t: &TensorType| splat_operand(op, 1) == Some(Scalar::zero(t.element));
+        operand == 0 && op.operand_tensor(1).is_some_and(zero)
+    }
+}
+/// Dimensions of one size pass through where `stays` holds, others are permuted.
+fn padding_rule(op: OpRef<'_>, stays: impl Fn(usize) -> bool) -> Option<ShardingRule> {
+    let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
+    let mut rule = ShardingRule::of_op(op);
+    for (d, (&size, &padded)) in operand.shape.iter().zip(&result.shape).enumerate() {
+        let kind = if size == padded && stays(d) { FactorKind::PassThrough } else { FactorKind::Permutation };
+        rule.add_all(size, kind, d);
+    }
+    Some(rule)
+}

@@ -1,0 +1,255 @@
+//! `fft`: Fourier transforms along the last one to three dimensions.
+
+use crate::eval::{Context, EvalResult};
+use crate::ir::{ElementType, OpRef, Shape, TensorType};
+use crate::kernel::{External, Kernel};
+use crate::literal::{Indices, Literal};
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::support::constraint::{Checked, declared, ints, is_static, one, operand_count, require, show, tensor};
+use crate::scalar::Scalar;
+use crate::sharding::{FactorKind, ShardingRule};
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// `fft`: <https://openxla.org/stablehlo/spec#fft>
+pub struct Fft;
+
+/// The four kinds of transform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Forward,
+    Inverse,
+    /// Real to half of the complex result.
+    Real,
+    /// The inverse of that.
+    InverseReal,
+}
+
+type Complex = (f64, f64);
+
+impl Fft {
+    /// The kind and the lengths.
+    fn check(op: OpRef<'_>) -> Checked<(Kind, Vec<i64>)> {
+        operand_count(op, 1)?;
+        let operand = tensor(op, 0)?;
+        let kind = match op.enum_value("fft_type") {
+            Some("FFT") => Kind::Forward,
+            Some("IFFT") => Kind::Inverse,
+            Some("RFFT") => Kind::Real,
+            Some("IRFFT") => Kind::InverseReal,
+            _ => return Err(Problem::new("expected fft_type to be FFT, IFFT, RFFT or IRFFT (I2)")),
+        };
+        let lengths = ints(op, "fft_length")?;
+        let (n, rank) = (lengths.len(), operand.rank());
+        require((1..=3).contains(&n), || {
+            Problem::new(format!("expected 1 to 3 values of fft_length, found {n} (C3)"))
+        })?;
+        require(n <= rank, || {
+            Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand)))
+        })?;
+        let real = kind == Kind::Real;
+        let fits = match real {
+            true => matches!(operand.element, ElementType::F32 | ElementType::F64),
+            false => operand.element.is_complex(),
+        };
+        require(fits, || {
+            let want = if real { "f32 or f64" } else { "complex" };
+            Problem::operand(0, format!("expected {want} elements, found {} (C2)", show(op, operand)))
+        })?;
+        for (i, (&length, &size)) in lengths.iter().zip(&operand.shape[rank - n..]).enumerate() {
+            let last = kind == Kind::InverseReal && i + 1 == n;
+            let want = if last { half(length) } else { length };
+            require(size < 0 || size == want, || {
+                let label = if last { "C5" } else { "C4" };
+                Problem::operand(
+                    0,
+                    format!("expected size {want} in dimension {}, found {size} ({label})", rank - n + i),
+                )
+            })?;
+        }
+        Ok((kind, lengths))
+    }
+}
+
+/// What is kept of `n` values of the transform of real ones.
+fn half(n: i64) -> i64 {
+    if n == 0 { 0 } else { n / 2 + 1 }
+}
+
+impl OpDef for Fft {
+    fn name(&self) -> &'static str {
+        "stablehlo.fft"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Operands,
+            Piece::Token(","),
+            Piece::Token("type"),
+            Piece::Token("="),
+            Piece::Enum("fft_type", "fft_type"),
+            Piece::Token(","),
+            Piece::Token("length"),
+            Piece::Token("="),
+            Piece::Ints("fft_length"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Functional),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        let (kind, lengths) = Self::check(op)?;
+        if !is_static(op) {
+            return declared(op);
+        }
+        let mut ty = tensor(op, 0)?.clone();
+        let (last, length) = (ty.rank() - 1, lengths[lengths.len() - 1]);
+        match kind {
+            Kind::Forward | Kind::Inverse => {}
+            Kind::Real => {
+                ty.shape[last] = half(ty.shape[last]);
+                ty.element = if ty.element == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
+            }
+            Kind::InverseReal => {
+                ty.shape[last] = length;
+                ty.element = crate::complex::part(ty.element);
+            }
+        }
+        one(TensorType::new(&ty.shape, ty.element))
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        if is_static(op) { Kernel::External(External::Fft) } else { Kernel::None }
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let (_, lengths) = Self::check(op).ok()?;
+        let (operand, result) = (&op.operand_tensor(0)?.shape, &op.result_tensor(0)?.shape);
+        let mut rule = ShardingRule::of_op(op);
+        for (d, &size) in operand.iter().enumerate() {
+            let batch = d + lengths.len() < operand.len();
+            let factor =
+                rule.add_all(size, if batch { FactorKind::PassThrough } else { FactorKind::NeedReplication }, d);
+            if size != *result.get(d)? {
+                rule.block(factor);
+            }
+        }
+        Some(rule)
+    }
+
+    /// Along the last dimension first, the inverses last; in f64.
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (kind, lengths) = Self::check(op)?;
+        let operand = &operands[0];
+        let mut shape = operand.shape.clone();
+        let last = shape.len() - 1;
+        let mut values: Vec<Complex> = (0..operand.len())
+            .map(|i| match operand.get(i) {
+                Scalar::Complex(re, im) => (re, im),
+                real => (real.as_f64(), 0.0),
+            })
+            .collect();
+        let inverse = matches!(kind, Kind::Inverse | Kind::InverseReal);
+        let dims = shape.len() - lengths.len()..shape.len();
+        let order: Vec<usize> = if inverse { dims.collect() } else { dims.rev().collect() };
+        for d in order {
+            let from = shape.clone();
+            let size = match kind {
+                Kind::Real if d == last => half(shape[d]),
+                Kind::InverseReal if d == last => lengths[lengths.len() - 1],
+                _ => shape[d],
+            };
+            shape[d] = size;
+            values = along(&values, &from, &shape, d, |line| match kind {
+                Kind::InverseReal if d == last => transform(&mirrored(line, size.max(0) as usize), true),
+                _ => transform(line, inverse),
+            });
+        }
+        let element = match kind {
+            Kind::Real if operand.element == ElementType::F64 => ElementType::C128,
+            Kind::Real => ElementType::C64,
+            Kind::InverseReal => crate::complex::part(operand.element),
+            _ => operand.element,
+        };
+        let scalar = |(re, im): Complex| if element.is_complex() { Scalar::Complex(re, im) } else { Scalar::Float(re) };
+        Ok(vec![Literal::from_scalars(element, &shape, values.into_iter().map(scalar))])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<2x4x6xcomplex<f32>>) %r = stablehlo.fft %a, type = FFT, length = [4, 6] : (tensor<2x4x6xcomplex<f32>>) -> tensor<2x4x6xcomplex<f32>>",
+            "(%a: tensor<2x5xcomplex<f64>>) %r = stablehlo.fft %a, type = IFFT, length = [5] : (tensor<2x5xcomplex<f64>>) -> tensor<2x5xcomplex<f64>>",
+            "(%a: tensor<2x7xf32>) %r = stablehlo.fft %a, type = RFFT, length = [7] : (tensor<2x7xf32>) -> tensor<2x4xcomplex<f32>>",
+            "(%a: tensor<2x4x4xcomplex<f32>>) %r = stablehlo.fft %a, type = IRFFT, length = [4, 6] : (tensor<2x4x4xcomplex<f32>>) -> tensor<2x4x6xf32>",
+        ]
+    }
+
+    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
+        true
+    }
+}
+
+/// `f` of every line along dimension `d` of a tensor of shape `from`; gives one of shape `to`, the beginnings of the
+/// lines `f` gives.
+fn along(
+    values: &[Complex],
+    from: &[i64],
+    to: &[i64],
+    d: usize,
+    f: impl Fn(&[Complex]) -> Vec<Complex>,
+) -> Vec<Complex> {
+    let step: usize = from[d + 1..].iter().map(|&n| n.max(0) as usize).product();
+    let (before, after) = (from[d].max(0) as usize, to[d].max(0) as usize);
+    let mut result = vec![(0.0, 0.0); to.iter().map(|&n| n.max(0) as usize).product()];
+    let mut starts = Shape::from_slice(from);
+    starts[d] = 1;
+    for (number, _) in Indices::of(&starts).enumerate() {
+        let (outer, inner) = (number / step.max(1), number % step.max(1));
+        let line: Vec<Complex> = (0..before).map(|i| values[(outer * before + i) * step + inner]).collect();
+        for (i, value) in f(&line).into_iter().take(after).enumerate() {
+            result[(outer * after + i) * step + inner] = value;
+        }
+    }
+    result
+}
+
+/// The whole of `n` values of which a transform of real ones keeps `half`.
+fn mirrored(half: &[Complex], n: usize) -> Vec<Complex> {
+    let at = |i: usize| half.get(i).copied().unwrap_or_default();
+    (0..n).map(|i| if 2 * i <= n { at(i) } else { (at(n - i).0, -at(n - i).1) }).collect()
+}
+
+/// The sums over `x[k] e^(∓2πi jk/n)`, those of the inverse divided by n. Halves while the length is even.
+fn transform(x: &[Complex], inverse: bool) -> Vec<Complex> {
+    let n = x.len();
+    let mut result = sums(x, inverse);
+    if inverse {
+        result.iter_mut().for_each(|v| *v = (v.0 / n as f64, v.1 / n as f64));
+    }
+    result
+}
+
+fn sums(x: &[Complex], inverse: bool) -> Vec<Complex> {
+    let n = x.len();
+    let root = |k: usize| {
+        let angle = 2.0 * std::f64::consts::PI * (k % n.max(1)) as f64 / n as f64;
+        (angle.cos(), if inverse { angle.sin() } else { -angle.sin() })
+    };
+    let times = |a: Complex, b: Complex| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0);
+    if n < 2 || n % 2 == 1 {
+        let roots: Vec<Complex> = (0..n).map(root).collect();
+        let sum = |j: usize| {
+            x.iter().enumerate().fold((0.0, 0.0), |s, (k, &v)| {
+                let v = times(v, roots[(j as u64 * k as u64 % n as u64) as usize]);
+                (s.0 + v.0, s.1 + v.1)
+            })
+        };
+        return (0..n).map(sum).collect();
+    }
+    let part = |first: usize| sums(&x.iter().skip(first).step_by(2).copied().collect::<Vec<_>>(), inverse);
+    let (even, odd) = (part(0), part(1));
+    let value = |j: usize| {
+        let (a, b) = (even[j % (n / 2)], times(odd[j % (n / 2)], root(j)));
+        (a.0 + b.0, a.1 + b.1)
+    };
+    (0..n).map(value).collect()
+}

@@ -1,0 +1,154 @@
+//! The two texts of `reduce`: a short one for bodies of one op, and one with the region behind the types.
+
+use smallvec::SmallVec;
+
+use crate::diagnostic::Span;
+use crate::ir::{Loc, OpRef, Ty, Value};
+use crate::kernel::Kernel;
+use crate::op::OpDef;
+use crate::ops::stablehlo::syntax::i64_array;
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
+
+/// `(%x init: %c) applies stablehlo.add across dimensions = [1] : (T, U) -> V`, or without `applies …` and with
+/// `reducer(%a: U, %b: U) {…}` behind.
+pub(crate) static REDUCE: CustomSyntax = CustomSyntax { parse: parse_reduce, print: print_reduce };
+
+fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    let mut init: SmallVec<[(Value, Span); 2]> = SmallVec::new();
+    p.comma_list(|p| {
+        p.expect("(")?;
+        p.operand(op)?;
+        p.expect("init")?;
+        p.expect(":")?;
+        init.push(p.value()?);
+        p.expect(")")
+    })?;
+    for (value, span) in init {
+        op.operands.push(value);
+        op.operand_spans.push(span);
+    }
+    let inner = if p.eat("applies") {
+        let span = p.token().span();
+        Some((p.word()?.to_owned(), span))
+    } else {
+        None
+    };
+    p.expect("across")?;
+    p.expect("dimensions")?;
+    p.expect("=")?;
+    let dims = p.int_list()?;
+    let dims = p.program.attr_i64s(&dims);
+    op.set(&mut p.program, "dimensions", dims);
+    p.attr_dict(op)?;
+    p.types(op, TypeForm::Functional)?;
+    let Some((inner, span)) = inner else {
+        return parse_reducer(p, op);
+    };
+    let element = op.operands.first().and_then(|&v| p.program.tensor_type(v)).map(|t| t.element);
+    let (Some(def), Some(end), Some(element), 2) = (known(&inner), known(RETURN), element, op.operands.len()) else {
+        return p.fail(span, format!("expected the name of a binary op and one input, found '{inner}'"));
+    };
+    let ty = p.program.tensor(&[], element);
+    let block = p.program.new_block();
+    let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, Loc::UNKNOWN, Span::default()));
+    let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], Loc::UNKNOWN);
+    let result = p.program.result(combine, 0);
+    let end = p.program.new_op(end, end.name(), &[result], &[], &[], &[], Loc::UNKNOWN);
+    p.program.set_block_ops(block, vec![combine, end]);
+    op.regions.push(p.program.new_region(&[block]));
+    Ok(())
+}
+
+const RETURN: &str = "stablehlo.return";
+
+/// The op called `name`.
+fn known(name: &str) -> Option<&'static dyn OpDef> {
+    crate::ops::OPS.iter().copied().find(|def| def.name() == name)
+}
+
+/// `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: a pair for each input, of accumulator and element. The block has all
+/// accumulators first.
+fn parse_reducer<'s>(p: &mut Parser<'s>, op: &mut ParsedOp) -> Parse<()> {
+    fn arg<'s>(p: &mut Parser<'s>) -> Parse<(&'s str, Span, Ty, Loc)> {
+        let (name, span) = p.value_name()?;
+        p.expect(":")?;
+        let ty = p.ty()?;
+        let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        Ok((name, span, ty, loc))
+    }
+    p.expect("reducer")?;
+    let (mut args, mut elements) = (Vec::new(), Vec::new());
+    while p.eat("(") {
+        args.push(arg(p)?);
+        p.expect(",")?;
+        elements.push(arg(p)?);
+        p.expect(")")?;
+    }
+    args.append(&mut elements);
+    let region = p.region(&args)?;
+    op.regions.push(region);
+    Ok(())
+}
+
+fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let n = op.operands().len() / 2;
+    let (Some(dims), [region]) = (i64_array(op, "dimensions"), &op.program.op(op.op).regions[..]) else { return false };
+    let Some(block) = op.block(0) else { return false };
+    if n == 0 || op.operands().len() != 2 * n || op.program.block_args(block).len() != 2 * n {
+        return false;
+    }
+    p.separated(0..n, |p, i| {
+        p.text("(");
+        p.value(op.operands()[i]);
+        p.text(" init: ");
+        p.value(op.operands()[n + i]);
+        p.text(")");
+    });
+    let inner = short_body(op);
+    if let Some(inner) = inner {
+        p.text(" applies ");
+        p.text(inner);
+    }
+    p.text(" across dimensions = ");
+    p.int_list(dims);
+    p.attr_dict(op, &["dimensions"]);
+    p.type_form(op, TypeForm::Functional);
+    if inner.is_none() {
+        let scope = p.name_region(*region, op);
+        p.newline();
+        p.text(" reducer");
+        let args = op.program.block_args(block);
+        for i in 0..n {
+            p.text("(");
+            p.separated([args[i], args[n + i]].into_iter(), |p, arg| {
+                p.value(arg);
+                p.text(": ");
+                p.ty(op.program.value_type(arg));
+                p.trailing_location(op.program.value_loc(arg));
+            });
+            p.text(") ");
+        }
+        p.text(" ");
+        p.named_region(*region, scope);
+    }
+    true
+}
+
+/// The name of the op a reduction's body is, where `applies` says it all: one commutative op of the two arguments in
+/// order, of the input's element type, without attributes.
+fn short_body(op: OpRef<'_>) -> Option<&str> {
+    let program = op.program;
+    let block = op.block(0).filter(|_| op.operands().len() == 2)?;
+    let [combine, end] = program.block_ops(block) else { return None };
+    let (combine, end) = (program.view(*combine), program.view(*end));
+    let Kernel::Nest(nest) = combine.def().kernel(combine) else { return None };
+    let plain = nest.body.as_binary().is_some() && program.op(combine.op).attrs.is_empty();
+    let element = op.operand_tensor(0)?.element;
+    let same = combine.operands() == program.block_args(block)
+        && combine
+            .operand_types()
+            .chain(combine.result_types())
+            .all(|t| t.tensor().is_some_and(|t| t.rank() == 0 && t.element == element));
+    let ends = end.name() == RETURN && combine.results().eq(end.operands().iter().copied());
+    (plain && same && ends && combine.name().starts_with("stablehlo.")).then(|| combine.name())
+}

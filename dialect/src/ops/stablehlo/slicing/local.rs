@@ -1,0 +1,118 @@
+//! The per-device form of `dynamic_update_slice` where the dimensions it replaces a part of are cut.
+//!
+//! Every device has the whole update and puts down what of it falls into its own part. Starts are clamped against
+//! the global sizes first, since that is what the program says.
+
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Shape, Value};
+use crate::localize::Localize;
+use crate::ops::build;
+use crate::scalar::{Comparison, Scalar};
+
+/// One cut dimension: the position of the update's first element in the device's part, as rank-0 `i64`. It may lie
+/// before or behind the part.
+struct Cut {
+    dim: usize,
+    at: Value,
+}
+
+/// Fills in the local results of a `dynamic_update_slice`.
+pub(super) fn update(cx: &mut Localize<'_>) {
+    let (global, global_update) = (cx.global_operand_shape(0), cx.global_operand_shape(1));
+    let (value, update) = (cx.operands[0], cx.operands[1]);
+    let offsets: Vec<Option<Value>> =
+        (0..global.len()).map(|d| if global[d] == global_update[d] { None } else { cx.offset(0, d) }).collect();
+    if offsets.iter().all(Option::is_none) {
+        return cx.same_op();
+    }
+    let (part, size) = (cx.operand_shape(0), cx.operand_shape(1));
+    let b = &mut cx.build;
+    let mut starts = Vec::new();
+    let mut cuts = Vec::new();
+    for (d, offset) in offsets.into_iter().enumerate() {
+        let mut start = build::convert(b, cx.operands[2 + d], ElementType::I64);
+        if let Some(offset) = offset {
+            let (zero, last) = (build::index(b, 0), build::index(b, global[d] - global_update[d]));
+            start = build::clamp(b, zero, start, last);
+            start = build::subtract(b, start, offset);
+            cuts.push(Cut { dim: d, at: start });
+        }
+        starts.push(start);
+    }
+    let result = if cuts.iter().all(|c| size[c.dim] == 1) {
+        update_one(b, value, update, &starts, &cuts, &part, &size)
+    } else {
+        update_many(b, value, update, &starts, &cuts, &part, &size)
+    };
+    cx.results = vec![result];
+}
+
+/// Whether `at` lies in `0..size`: rank-0 `i1`.
+fn inside(b: &mut Builder<'_>, at: Value, size: i64) -> Value {
+    let (zero, end) = (build::index(b, 0), build::index(b, size));
+    let (low, high) = (build::compare(b, Comparison::Ge, at, zero), build::compare(b, Comparison::Lt, at, end));
+    build::and(b, low, high)
+}
+
+/// A single position along every cut dimension lies in the part or it doesn't.
+fn update_one(
+    b: &mut Builder<'_>,
+    value: Value,
+    update: Value,
+    starts: &[Value],
+    cuts: &[Cut],
+    part: &[i64],
+    size: &[i64],
+) -> Value {
+    let here = cuts.iter().map(|c| inside(b, c.at, part[c.dim])).collect::<Vec<Value>>();
+    let here = here.into_iter().reduce(|x, y| build::and(b, x, y)).expect("a dimension is cut");
+    let old = build::shape::dynamic_slice(b, value, starts, size);
+    let new = build::select(b, here, update, old);
+    build::shape::dynamic_update_slice(b, value, new, starts)
+}
+
+/// Parts of the update may lie here. It is padded by a part's size on both sides, so that a window of that size
+/// shows what belongs to this device, and a mask tells padding from update.
+fn update_many(
+    b: &mut Builder<'_>,
+    value: Value,
+    update: Value,
+    starts: &[Value],
+    cuts: &[Cut],
+    part: &[i64],
+    size: &[i64],
+) -> Value {
+    let zero = build::index(b, 0);
+    let mut padding = vec![0; part.len()];
+    let mut window: Shape = Shape::from_slice(size);
+    let (mut window_starts, mut starts) = (vec![zero; part.len()], starts.to_vec());
+    for c in cuts {
+        padding[c.dim] = part[c.dim];
+        window[c.dim] = part[c.dim];
+        let whole = build::index(b, part[c.dim]);
+        window_starts[c.dim] = build::subtract(b, whole, c.at);
+        starts[c.dim] = zero;
+    }
+    let element = b.tensor(value).element;
+    let nothing = build::scalar(b, element, Scalar::zero(element));
+    let padded = build::shape::pad(b, update, nothing, &padding, &padding, &vec![0; part.len()]);
+    let shown = build::shape::dynamic_slice(b, padded, &window_starts, &window);
+    let mut mask: Option<Value> = None;
+    for c in cuts {
+        let position = build::iota(b, ElementType::I64, &window, c.dim);
+        let length = build::index(b, size[c.dim]);
+        let end = build::add(b, c.at, length);
+        let (first, end) = (build::shape::splat(b, c.at, &window), build::shape::splat(b, end, &window));
+        let low = build::compare(b, Comparison::Ge, position, first);
+        let high = build::compare(b, Comparison::Lt, position, end);
+        let both = build::and(b, low, high);
+        mask = Some(mask.map_or(both, |m| build::and(b, m, both)));
+    }
+    let mask = mask.expect("a dimension is cut");
+    if window[..] == *part {
+        return build::select(b, mask, shown, value);
+    }
+    let old = build::shape::dynamic_slice(b, value, &starts, &window);
+    let new = build::select(b, mask, shown, old);
+    build::shape::dynamic_update_slice(b, value, new, &starts)
+}

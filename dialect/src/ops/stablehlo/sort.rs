@@ -1,0 +1,156 @@
+//! `sort`: orders one-dimensional slices of several tensors together, by any comparator.
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{ElementType, OpRef, TypeData};
+use crate::kernel::{External, Kernel};
+use crate::literal::{Indices, Literal};
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::support::comparator::{Comparator, check_comparator};
+use crate::ops::support::constraint::{Checked, declared, int, is_static, require, show, tensor};
+use crate::scalar::Scalar;
+use crate::sharding::{FactorKind, ShardingRule};
+
+/// `sort`: <https://openxla.org/stablehlo/spec#sort>
+pub struct Sort;
+
+impl Sort {
+    /// The dimension sorted along; `None` for any other op and when its constraints don't hold.
+    pub fn dim(op: OpRef<'_>) -> Option<usize> {
+        (op.name() == Sort.name()).then(|| Self::check(op).ok())?
+    }
+
+    fn check(op: OpRef<'_>) -> Checked<usize> {
+        require(!op.operands().is_empty(), || Problem::new("expected at least one operand (C1)"))?;
+        let first = tensor(op, 0)?;
+        for i in 1..op.operands().len() {
+            let ty = tensor(op, i)?;
+            let same =
+                ty.rank() == first.rank() && ty.shape.iter().zip(&first.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+            require(same, || {
+                let (want, found) = (show(op, first), show(op, ty));
+                Problem::operand(i, format!("expected the shape of {want}, found {found} (C3)"))
+            })?;
+        }
+        let rank = first.rank() as i64;
+        let dim = match op.attr("dimension") {
+            Some(_) => int(op, "dimension")?,
+            None => -1,
+        };
+        require((-rank..rank).contains(&dim), || {
+            Problem::new(format!("expected dimension in {}..{rank}, found {dim} (C4)", -rank))
+        })?;
+        Ok(dim.rem_euclid(rank) as usize)
+    }
+}
+
+fn elements(op: OpRef<'_>) -> Vec<ElementType> {
+    op.operand_types().filter_map(|t| Some(t.tensor()?.element)).collect()
+}
+
+impl OpDef for Sort {
+    fn name(&self) -> &'static str {
+        "stablehlo.sort"
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        Self::check(op)?;
+        check_comparator(op, 0, &elements(op), "C5")?;
+        if !is_static(op) {
+            return declared(op);
+        }
+        // (C2)
+        Ok(op.operand_types().map(|t| t.tensor().map_or(TypeData::None, |t| t.clone().into())).collect())
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        if is_static(op) { Kernel::External(External::Sort) } else { Kernel::None }
+    }
+
+    /// Slices are sorted whole; where there is but one, shardings don't spread along it.
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let dim = Self::dim(op)?;
+        let shape = &op.operand_tensor(0)?.shape;
+        let alone = shape.iter().enumerate().all(|(d, &size)| d == dim || size == 1);
+        let mut rule = ShardingRule::of_op(op);
+        for (d, &size) in shape.iter().enumerate() {
+            let kind = if d == dim { FactorKind::NeedReplication } else { FactorKind::PassThrough };
+            let factor = rule.add_all(size, kind, d);
+            if d == dim && alone {
+                rule.block(factor);
+            }
+        }
+        Some(rule)
+    }
+
+    /// A stable merge sort, also where the order of equal elements is left open: every order is one of those allowed.
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let dim = Self::check(op)?;
+        let shape = operands[0].shape.clone();
+        let comparator = Comparator::of(op, 0, &elements(op))?;
+        let size = shape[dim].max(0) as usize;
+        let step: usize = shape[dim + 1..].iter().map(|&d| d.max(0) as usize).product();
+        let mut starts = shape.clone();
+        starts[dim] = starts[dim].min(1);
+        let mut values: Vec<Vec<Scalar>> = operands.iter().map(|o| (0..o.len()).map(|i| o.get(i)).collect()).collect();
+        for start in Indices::of(&starts) {
+            let start = operands[0].position(&start);
+            let at = |i: usize| start + i * step;
+            let mut failed: Option<EvalError> = None;
+            let mut less = |a: usize, b: usize| {
+                let pairs: Vec<(Scalar, Scalar)> = operands.iter().map(|o| (o.get(at(a)), o.get(at(b)))).collect();
+                comparator.holds(&pairs, cx).unwrap_or_else(|e| {
+                    failed.get_or_insert(e);
+                    false
+                })
+            };
+            let order = merge_sort(size, &mut less);
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            for (operand, values) in operands.iter().zip(&mut values) {
+                for (to, &from) in order.iter().enumerate() {
+                    values[at(to)] = operand.get(at(from));
+                }
+            }
+        }
+        let literal = |(o, values): (&Literal, Vec<Scalar>)| Literal::from_scalars(o.element, &shape, values);
+        Ok(operands.iter().zip(values).map(literal).collect())
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x6xf32>) %r = \"stablehlo.sort\"(%a) <{dimension = 1 : i64, is_stable = true}> ({
+            ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+              %p = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+              stablehlo.return %p : tensor<i1>
+            }) : (tensor<4x6xf32>) -> tensor<4x6xf32>",
+            // By the first, downwards; the second follows.
+            "(%a: tensor<6x4xi32>, %b: tensor<6x4xbf16>) %r:2 = \"stablehlo.sort\"(%a, %b) <{dimension = -2 : i64, is_stable = true}> ({
+            ^bb0(%x: tensor<i32>, %y: tensor<i32>, %v: tensor<bf16>, %w: tensor<bf16>):
+              %p = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %p : tensor<i1>
+            }) : (tensor<6x4xi32>, tensor<6x4xbf16>) -> (tensor<6x4xi32>, tensor<6x4xbf16>)",
+        ]
+    }
+}
+
+/// The stable order of `0..n` under `less`, which need not be an order at all: it is asked, and nothing goes wrong.
+fn merge_sort(n: usize, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    let mut width = 1;
+    while width < n {
+        let mut merged = Vec::with_capacity(n);
+        for run in order.chunks(2 * width) {
+            let (left, right) = run.split_at(width.min(run.len()));
+            let (mut l, mut r) = (left.iter().copied().peekable(), right.iter().copied().peekable());
+            while let (Some(&a), Some(&b)) = (l.peek(), r.peek()) {
+                merged.extend(if less(b, a) { r.next() } else { l.next() });
+            }
+            merged.extend(l);
+            merged.extend(r);
+        }
+        order = merged;
+        width *= 2;
+    }
+    order
+}

@@ -1,0 +1,144 @@
+//! What the dimensions of a convolution's operands and result are for.
+
+use super::{DynamicConv, WindowDim, Words, counts, windows};
+use crate::ir::{AttrData, ConvDims, OpRef, Shape, TensorType};
+use crate::op::{OpDef, Problem};
+use crate::ops::support::constraint::{Checked, require, tensor};
+
+/// A convolution, read off its attributes and checked. `S` spatial dimensions follow each other in the lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConvolutionDims {
+    /// Which dimension is what.
+    pub batch: Places,
+    /// The feature dimensions: the input's, the kernel's input features, the kernel's output features, the result's.
+    pub feature: [usize; 4],
+    /// Spatial dimensions of input, kernel and result.
+    pub spatial: [Vec<usize>; 3],
+    /// The windows, along the spatial dimensions.
+    pub windows: Vec<WindowDim>,
+    /// Features are convolved in this many groups.
+    pub feature_groups: i64,
+    /// Batches are convolved in this many groups.
+    pub batch_groups: i64,
+}
+
+/// The batch dimensions of input and result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// In the input.
+    pub input: usize,
+    /// In the result.
+    pub output: usize,
+}
+
+const WORDS: Words = Words {
+    strides: ("window_strides", "C2", "C3"),
+    base_dilations: ("lhs_dilation", "C5", "C6"),
+    window_dilations: ("rhs_dilation", "C7", "C8"),
+    reversal: ("window_reversal", "C9"),
+    padding: "C4",
+    loose: false,
+};
+
+impl ConvolutionDims {
+    /// Checks all that doesn't concern element types. Sizes that aren't known fit everything.
+    pub(crate) fn check(op: OpRef<'_>) -> Checked<Self> {
+        Self::over(op, tensor(op, 0)?, tensor(op, 1)?)
+    }
+
+    /// The same for operands of these types, instead of the declared ones.
+    pub(crate) fn over(op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType) -> Checked<Self> {
+        let rank = lhs.rank();
+        require(rank == rhs.rank() && rank >= 2, || {
+            Problem::new(format!("expected operands of one rank, at least 2, found {rank} and {} (C1)", rhs.rank()))
+        })?;
+        let dims = match op.attr("dimension_numbers") {
+            Some(AttrData::ConvDims(dims)) => dims,
+            _ => return Err(Problem::new("expected an attribute 'dimension_numbers' of a convolution (I8)")),
+        };
+        let dims = Self::places(dims, rank)?;
+        let group = |name: &str, label: &str| {
+            let n = op.int(name).unwrap_or(1);
+            require(n > 0, || Problem::new(format!("expected {name} to be positive, found {n} ({label})"))).map(|()| n)
+        };
+        let feature_groups = group("feature_group_count", "C21")?;
+        let batch_groups = group("batch_group_count", "C22")?;
+        require(feature_groups == 1 || batch_groups == 1, || {
+            Problem::new("expected feature_group_count or batch_group_count to be 1 (C23)")
+        })?;
+        let sizes: Vec<i64> = dims.spatial[1].iter().map(|&d| rhs.shape[d]).collect();
+        if sizes.contains(&0) {
+            return Err(Problem::operand(1, "expected a window with at least one position"));
+        }
+        let windows = windows(op, &sizes, &Words { loose: op.name() == DynamicConv.name(), ..WORDS })?;
+        let whole = Self { windows, feature_groups, batch_groups, ..dims };
+        whole.check_sizes(lhs, rhs)?;
+        Ok(whole)
+    }
+
+    fn places(dims: &ConvDims, rank: usize) -> Checked<Self> {
+        let list = |spatial: &[i64], others: [i64; 2], what: &str, labels: [&str; 2]| -> Checked<Vec<usize>> {
+            require(spatial.len() + 2 == rank, || {
+                let (want, found) = (rank - 2, spatial.len());
+                Problem::new(format!("expected {want} spatial dimensions of the {what}, found {found} ({})", labels[0]))
+            })?;
+            let all: Vec<i64> = others.iter().chain(spatial).copied().collect();
+            let mut sorted = all.clone();
+            sorted.sort_unstable();
+            require(sorted.iter().copied().eq(0..rank as i64), || {
+                Problem::new(format!(
+                    "expected the {what}'s dimensions to be 0 to {}, found {all:?} ({})",
+                    rank - 1,
+                    labels[1]
+                ))
+            })?;
+            Ok(all.into_iter().map(|d| d as usize).collect())
+        };
+        let input = list(&dims.input_spatial, [dims.input_batch, dims.input_feature], "input", ["C12", "C13"])?;
+        let kernel = [dims.kernel_input_feature, dims.kernel_output_feature];
+        let kernel = list(&dims.kernel_spatial, kernel, "kernel", ["C17", "C18"])?;
+        let output = list(&dims.output_spatial, [dims.output_batch, dims.output_feature], "output", ["C19", "C20"])?;
+        Ok(Self {
+            batch: Places { input: input[0], output: output[0] },
+            feature: [input[1], kernel[0], kernel[1], output[1]],
+            spatial: [input[2..].to_vec(), kernel[2..].to_vec(), output[2..].to_vec()],
+            windows: Vec::new(),
+            feature_groups: 1,
+            batch_groups: 1,
+        })
+    }
+
+    fn check_sizes(&self, lhs: &TensorType, rhs: &TensorType) -> Checked<()> {
+        let [input, kernel_in, kernel_out, _] = self.feature;
+        let divides = |operand: usize, size: i64, by: i64, what: &str, label: &str| {
+            require(size < 0 || size % by == 0, || {
+                Problem::operand(operand, format!("expected {what} to be a multiple of {by}, found {size} ({label})"))
+            })
+        };
+        divides(0, lhs.shape[self.batch.input], self.batch_groups, "the batch's size", "C10")?;
+        divides(0, lhs.shape[input], self.feature_groups, "the number of input features", "C11")?;
+        let (have, all) = (rhs.shape[kernel_in], lhs.shape[input]);
+        require(have < 0 || all < 0 || have == all / self.feature_groups, || {
+            let want = all / self.feature_groups;
+            Problem::operand(1, format!("expected {want} input features of the kernel, found {have} (C14)"))
+        })?;
+        divides(1, rhs.shape[kernel_out], self.batch_groups, "the number of output features", "C15")?;
+        divides(1, rhs.shape[kernel_out], self.feature_groups, "the number of output features", "C16")
+    }
+
+    /// The result's shape for operands of these shapes (C25); negative where it isn't known.
+    pub(crate) fn result_shape(&self, lhs: &[i64], rhs: &[i64]) -> Checked<Shape> {
+        let mut shape = Shape::from_elem(0, lhs.len());
+        let batch = lhs[self.batch.input];
+        shape[self.batch.output] = if batch < 0 { batch } else { batch / self.batch_groups };
+        shape[self.feature[3]] = rhs[self.feature[2]];
+        for (i, window) in self.windows.iter().enumerate() {
+            let input = lhs[self.spatial[0][i]];
+            shape[self.spatial[2][i]] = match input < 0 || window.size < 0 {
+                true => crate::ir::DYNAMIC,
+                false => counts(&[*window], &[input], "C25")?[0],
+            };
+        }
+        Ok(shape)
+    }
+}

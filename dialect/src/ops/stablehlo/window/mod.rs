@@ -1,0 +1,161 @@
+//! Ops that slide a window over a tensor: convolution, reduce_window, select_and_scatter.
+//!
+//! What a window does along one dimension is said once, in [`WindowDim`]: how many windows there are, and which
+//! element each of its positions reads. Kernels, evaluation and checks follow from it. Source: the StableHLO
+//! specification; sharding rules as Shardy registers them.
+
+mod conv_dims;
+mod conv_syntax;
+mod convolution;
+mod reduce_window;
+mod select_and_scatter;
+
+pub use conv_dims::ConvolutionDims;
+pub use convolution::{Convolution, DynamicConv};
+pub use reduce_window::ReduceWindow;
+pub use select_and_scatter::SelectAndScatter;
+
+use crate::ir::OpRef;
+use crate::kernel::{Guard, Index};
+use crate::op::Problem;
+use crate::ops::support::constraint::{Checked, length, require};
+
+/// A window along one dimension of the tensor under it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowDim {
+    /// Its positions.
+    pub size: i64,
+    /// How far apart windows begin.
+    pub stride: i64,
+    /// Positions added before the tensor; negative ones are cut off.
+    pub low: i64,
+    /// Positions added after the tensor; negative ones are cut off.
+    pub high: i64,
+    /// How far apart the tensor's elements lie.
+    pub base_dilation: i64,
+    /// How far apart the window's positions lie.
+    pub window_dilation: i64,
+    /// Whether the window's positions count backwards.
+    pub reversed: bool,
+}
+
+impl WindowDim {
+    /// How many windows fit over `input` elements; `None` when positions would not fit in 64 bits.
+    pub fn count(&self, input: i64) -> Option<i64> {
+        let spread = |n: i64, by: i64| if n == 0 { 0 } else { (i128::from(n) - 1) * i128::from(by) + 1 };
+        let (base, window) = (spread(input, self.base_dilation), spread(self.size, self.window_dilation));
+        let (first, end) = (-i128::from(self.low), base + i128::from(self.high));
+        let fits = |v: i128| i64::try_from(v).is_ok();
+        let padded = end - first;
+        if ![base, window, first, end, padded].into_iter().all(fits) {
+            return None;
+        }
+        let empty = padded <= 0 || window > padded;
+        let count = if empty { 0 } else { (padded - window) / i128::from(self.stride) + 1 };
+        i64::try_from(count).ok()
+    }
+
+    /// Whether window `i` is element `i`.
+    pub fn is_plain(&self) -> bool {
+        (self.size, self.stride, self.low, self.high, self.base_dilation) == (1, 1, 0, 0, 1)
+    }
+
+    /// Whether every position of every window is an element.
+    fn is_full(&self) -> bool {
+        self.low <= 0 && self.high <= 0 && self.base_dilation == 1
+    }
+
+    /// The element that position `inside` of window `window` reads among `input`; `None` in the padding.
+    pub fn element(&self, window: i64, inside: i64, input: i64) -> Option<i64> {
+        let inside = if self.reversed { self.size - 1 - inside } else { inside };
+        let at = window * self.stride + inside * self.window_dilation - self.low;
+        let element = at.div_euclid(self.base_dilation);
+        (at.rem_euclid(self.base_dilation) == 0 && (0..input).contains(&element)).then_some(element)
+    }
+
+    /// The same as an index over loops; adds the conditions under which there is an element.
+    pub fn read(&self, window: Index, inside: Index, input: i64, guards: &mut Vec<Guard>) -> Index {
+        let inside = match self.reversed {
+            true => inside.times(-1).plus(Index::Const(self.size - 1)),
+            false => inside,
+        };
+        let at = window.times(self.stride).plus(inside.times(self.window_dilation)).plus(Index::Const(-self.low));
+        let element = at.clone().floor_div(self.base_dilation);
+        if self.base_dilation > 1 {
+            guards.push(Guard { index: at.modulo(self.base_dilation), lo: 0, hi: 1 });
+        }
+        if !self.is_full() {
+            guards.push(Guard { index: element.clone(), lo: 0, hi: input });
+        }
+        element
+    }
+}
+
+/// Where an op keeps what its windows do, and the specification's labels for it. An empty name: it can't say that.
+pub(crate) struct Words {
+    /// Name, label of the number of values, label of their being positive.
+    pub strides: (&'static str, &'static str, &'static str),
+    /// The same.
+    pub base_dilations: (&'static str, &'static str, &'static str),
+    /// The same.
+    pub window_dilations: (&'static str, &'static str, &'static str),
+    /// Name, label.
+    pub reversal: (&'static str, &'static str),
+    /// The label of `padding`.
+    pub padding: &'static str,
+    /// Whether values past the last dimension are ignored: JAX gives dynamic_conv more than it has.
+    pub loose: bool,
+}
+
+/// The windows of these sizes that `op`'s attributes describe; what is left out is 1, without padding.
+pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Vec<WindowDim>> {
+    let rank = sizes.len();
+    let list = |(name, count, positive): (&str, &str, &str)| -> Checked<Vec<i64>> {
+        let Some(mut values) = op.ints(name).filter(|_| !name.is_empty()) else { return Ok(vec![1; rank]) };
+        if words.loose {
+            values.truncate(rank);
+        }
+        length(&values, rank, name, count)?;
+        match values.iter().find(|&&v| v <= 0) {
+            Some(v) => Err(Problem::new(format!("expected {name} to be positive, found {v} ({positive})"))),
+            None => Ok(values),
+        }
+    };
+    let strides = list(words.strides)?;
+    let base = list(words.base_dilations)?;
+    let window = list(words.window_dilations)?;
+    let (name, label) = words.reversal;
+    let reversal = op.ints(name).filter(|_| !name.is_empty()).unwrap_or_else(|| vec![0; rank]);
+    length(&reversal, rank, name, label)?;
+    let padding = padding(op, rank, words.padding)?;
+    let dim = |d: usize| WindowDim {
+        size: sizes[d],
+        stride: strides[d],
+        low: padding[2 * d],
+        high: padding[2 * d + 1],
+        base_dilation: base[d],
+        window_dilation: window[d],
+        reversed: reversal[d] != 0,
+    };
+    Ok((0..rank).map(dim).collect())
+}
+
+/// `padding`: before and after each of `rank` dimensions.
+fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
+    let Some(values) = op.ints("padding") else { return Ok(vec![0; 2 * rank]) };
+    let shape = op.dense("padding").map(|l| l.shape.to_vec());
+    let want = [rank as i64, 2];
+    require(shape.is_none_or(|s| s == want) && values.len() == 2 * rank, || {
+        Problem::new(format!("expected padding of shape {rank}x2 ({label})"))
+    })?;
+    Ok(values)
+}
+
+/// How many windows fit along each dimension of `shape`; sizes that aren't known stay so.
+pub(crate) fn counts(windows: &[WindowDim], shape: &[i64], label: &str) -> Checked<Vec<i64>> {
+    let count = |(w, &size): (&WindowDim, &i64)| {
+        let too_far = || Problem::new(format!("the windows reach farther than 64-bit positions ({label})"));
+        if size < 0 { Ok(size) } else { w.count(size).ok_or_else(too_far) }
+    };
+    windows.iter().zip(shape).map(count).collect()
+}

@@ -1,0 +1,168 @@
+//! Constraints many ops share, as the specification words them, and reading operands and attributes under them.
+//!
+//! Every function returns the first violated constraint as a [`Problem`] that ends with the specification's label.
+//! Sizes are compared only between static types: an op with a dynamic dimension anywhere keeps its declared types.
+
+use std::fmt::Write;
+
+use crate::ir::{OpRef, TensorType, TypeData, ValueSource};
+use crate::literal::{Indices, Literal};
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::stablehlo::shape::BroadcastInDim;
+use crate::scalar::Scalar;
+
+/// A result or the violated constraint.
+pub(crate) type Checked<T> = Result<T, Problem>;
+
+/// Exactly `n` operands.
+pub(crate) fn operand_count(op: OpRef<'_>, n: usize) -> Checked<()> {
+    let found = op.operands().len();
+    require(found == n, || Problem::new(format!("expected {n} operands, found {found}")))
+}
+
+/// Operand `i` as a tensor.
+pub(crate) fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
+    if i >= op.operands().len() {
+        return Err(Problem::new(format!("expected an operand {i}, found {} operands", op.operands().len())));
+    }
+    op.operand_tensor(i).ok_or_else(|| Problem::operand(i, "expected a tensor"))
+}
+
+/// Integer list attribute `name`.
+pub(crate) fn ints(op: OpRef<'_>, name: &str) -> Checked<Vec<i64>> {
+    op.ints(name).ok_or_else(|| Problem::new(format!("expected an attribute '{name}' of integers")))
+}
+
+/// Integer attribute `name`.
+pub(crate) fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
+    op.int(name).ok_or_else(|| Problem::new(format!("expected an integer attribute '{name}'")))
+}
+
+/// `ok`, or what is wrong.
+pub(crate) fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
+    if ok { Ok(()) } else { Err(problem()) }
+}
+
+/// `0 <= values < rank`, as dimensions.
+pub(crate) fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec<usize>> {
+    values
+        .iter()
+        .map(|&v| usize::try_from(v).ok().filter(|&d| d < rank).ok_or(v))
+        .collect::<Result<_, _>>()
+        .map_err(|v| Problem::new(format!("expected {what} in 0..{rank}, found {v} ({label})")))
+}
+
+/// No dimension twice.
+pub(crate) fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|w| w[0] == w[1]) {
+        Some(w) => Err(Problem::new(format!("expected {what} to be unique, found {} twice ({label})", w[0]))),
+        None => Ok(()),
+    }
+}
+
+/// As many values as `n`.
+pub(crate) fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
+    require(values.len() == n, || {
+        Problem::new(format!("expected {n} values of {what}, found {} ({label})", values.len()))
+    })
+}
+
+/// Operand `i` has element type of operand `j`.
+pub(crate) fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
+    let (a, b) = (tensor(op, i)?, tensor(op, j)?);
+    require(a.element == b.element, || {
+        let (want, found) = (show(op, b), show(op, a));
+        Problem::operand(i, format!("expected the element type of {want}, found {found} ({label})"))
+    })
+}
+
+/// An operand that holds one element of any type.
+pub(crate) fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
+    let ty = tensor(op, i)?;
+    require(ty.rank() == 0, || {
+        Problem::operand(i, format!("expected a tensor of rank 0, found {} ({label})", show(op, ty)))
+    })?;
+    Ok(ty)
+}
+
+/// Whether no operand and no declared result has a dynamic dimension.
+pub(crate) fn is_static(op: OpRef<'_>) -> bool {
+    op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_none_or(TensorType::is_static))
+}
+
+/// The declared result types, of an op whose sizes aren't all known.
+pub(crate) fn declared(op: OpRef<'_>) -> Inferred {
+    if op.result_count() == 0 {
+        return Err(Problem::new("the result types of dynamic shapes must be given").into());
+    }
+    Ok(op.result_types().cloned().collect())
+}
+
+/// The declared result types, where they don't contradict the inferred ones, whose sizes aren't all known.
+pub(crate) fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
+    for (i, want) in inferred.iter().enumerate() {
+        let Some(found) = op.result_tensor(i) else { continue };
+        let quantized = [want, found].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
+        let shape =
+            want.rank() == found.rank() && want.shape.iter().zip(&found.shape).all(|(&a, &b)| a == b || a < 0 || b < 0);
+        require(shape && (quantized || want.element == found.element), || {
+            Problem::new(format!("expected a result of type {}, found {} ({label})", show(op, want), show(op, found)))
+        })?;
+    }
+    declared(op)
+}
+
+/// The declared type of result `i`, where operands and attributes don't decide it.
+pub(crate) fn result(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
+    op.result_tensor(i).ok_or_else(|| Problem::new(format!("expected a tensor type for result {i}")))
+}
+
+/// One result of this type.
+pub(crate) fn one(ty: TensorType) -> Inferred {
+    Ok(vec![TypeData::Tensor(ty)])
+}
+
+/// `tensor<2x3xf32>`
+pub(crate) fn show(op: OpRef<'_>, ty: &TensorType) -> String {
+    let mut text = String::from("tensor<");
+    for &d in &ty.shape {
+        let _ = if d < 0 { write!(text, "?x") } else { write!(text, "{d}x") };
+    }
+    match ty.element {
+        crate::ir::ElementType::Other(name) => text.push_str(op.program.name_text(name)),
+        known => text.push_str(known.text().unwrap_or("?")),
+    }
+    text.push('>');
+    text
+}
+
+/// The literal of `shape` whose every element stands at a row-major position of another literal.
+pub(crate) fn rearrange<'a>(
+    source: &Literal,
+    shape: &[i64],
+    mut from: impl FnMut(&[i64]) -> (&'a Literal, usize),
+) -> Literal {
+    let mut bytes = Vec::new();
+    for index in Indices::of(shape) {
+        let (literal, at) = from(&index);
+        bytes.extend_from_slice(literal.element_bytes(at));
+    }
+    Literal::from_bytes(source.element, shape, bytes)
+}
+
+/// The value of every element of operand `i`, if a constant or the broadcast of one makes it.
+pub(crate) fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
+    if let Some(literal) = op.constant_operand(i) {
+        return literal.splat_value();
+    }
+    let ValueSource::Result(maker, _) = op.program.value_source(*op.operands().get(i)?) else { return None };
+    let broadcast = op.program.op_name(maker) == BroadcastInDim.name();
+    op.program.view(maker).constant_operand(0).filter(|_| broadcast)?.splat_value()
+}
+
+/// The dimensions of `0..rank` not among `taken`.
+pub(crate) fn others(rank: usize, taken: &[usize]) -> Vec<usize> {
+    (0..rank).filter(|d| !taken.contains(d)).collect()
+}

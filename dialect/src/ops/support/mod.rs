@@ -1,0 +1,6 @@
+//! What the definitions of ops share; no op is defined here.
+
+pub mod combiner;
+pub(crate) mod comparator;
+pub(crate) mod constraint;
+pub(crate) mod example;
