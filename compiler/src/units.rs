@@ -8,7 +8,7 @@ pub(crate) fn bytes(value: f64) -> String {
 /// `1.02 us`, `3.5 ms`
 pub(crate) fn seconds(value: f64) -> String {
     let (scale, unit) = match value {
-        v if v == 0.0 => return "0 s".to_owned(),
+        0.0 => return "0 s".to_owned(),
         v if v < 1e-6 => (1e9, "ns"),
         v if v < 1e-3 => (1e6, "us"),
         v if v < 1.0 => (1e3, "ms"),

@@ -30,8 +30,7 @@ impl Part {
     /// divide each other (of 6 devices the first 2 and the last 2).
     pub fn overlaps(self, other: Part) -> bool {
         let (first, last) = if self.pre <= other.pre { (self, other) } else { (other, self) };
-        self.axis == other.axis && !last.pre.is_multiple_of(first.end())
-            || self.axis == other.axis && last.pre < first.end()
+        self.axis == other.axis && (last.pre < first.end() || !last.pre.is_multiple_of(first.end()))
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn best(draft: &mut Draft<'_, '_>, limit: f64) {
     let (this, that) = (cost.total() - startups.joined, other.total() - joined);
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
     let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
-    if fits > other_fits || fits == other_fits && better {
+    if fits && !other_fits || fits == other_fits && better {
         draft.restart(found);
     }
 }

@@ -14,7 +14,11 @@ use super::sharding::{Sharding, ShardingId};
 /// Whether all members of every group have one shape; says where they don't. Before constants are copied for their uses,
 /// since one that only groups read is gone after.
 pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) -> bool {
-    united(graph, program).iter().fold(true, |fine, members| same_shape(graph, program, members, diagnostics) && fine)
+    let mut fine = true;
+    for members in united(graph, program) {
+        fine &= same_shape(graph, program, &members, diagnostics);
+    }
+    fine
 }
 
 /// Reads the groups, unites those that share a value, and gives the members of each what they agree on.

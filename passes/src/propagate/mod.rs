@@ -5,7 +5,7 @@
 //! ([`factor`]) on its tensors seen factor by factor ([`projection`]). Before that the program is read into a graph
 //! ([`graph`], [`read`]), constants are copied for every use ([`constants`]), ops with regions get data-flow edges
 //! ([`edges`]), constraints speak for their operands ([`constraints`]); afterwards the edges sink and all is written
-//! back ([`write`]).
+//! back ([`mod@write`]).
 //!
 //! What is left: the same ops but for constants and what nobody reads, `sdy.reshard` for `sdy.sharding_constraint`,
 //! `sdy.sharding` on arguments, results and ops, all closed.

@@ -121,8 +121,8 @@ impl Shardings {
         self.set.iter()
     }
 
-    /// How many there are: their ids are `0..len`.
-    pub fn len(&self) -> usize {
+    /// How many there are: their ids are `0..count`.
+    pub fn count(&self) -> usize {
         self.set.len()
     }
 }

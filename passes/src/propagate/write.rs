@@ -276,7 +276,7 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
 }
 
 fn close(engine: &mut Engine) {
-    let mut closed: Vec<ShardingId> = vec![ShardingId::NONE; engine.shardings.len()];
+    let mut closed: Vec<ShardingId> = vec![ShardingId::NONE; engine.shardings.count()];
     for i in 0..engine.graph.slots.len() {
         let id = engine.graph.slots[i];
         let Some(sharding) = engine.shardings.get(id) else {

@@ -219,7 +219,7 @@ mod tests {
             let bits = (state >> 24) as usize;
             let value = match element {
                 _ if !element.is_float() => Scalar::Int((state >> 3) as i128),
-                _ if bits % 3 == 0 => Scalar::Float(special[bits / 3 % special.len()]),
+                _ if bits.is_multiple_of(3) => Scalar::Float(special[bits / 3 % special.len()]),
                 _ => Scalar::Float((bits % 4096) as f64 / 64.0 - 32.0),
             };
             value.encode(element, &mut out);

@@ -56,7 +56,7 @@ pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     Ok(out.into_inner())
 }
 
-/// [`write`] to a file.
+/// [`write()`] to a file.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
     let file = File::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     write_to(BufWriter::new(file), arrays).map_err(|e| format!("{}: {e}", path.display()))
