@@ -6,32 +6,11 @@
 //! of the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all speak of one mesh.
 //! What the user fixed stays: arguments and results of `@main`, constraints, operands and results of manual regions.
 
-mod choice;
-pub mod cost;
 pub mod distribution;
-mod draft;
-mod egraph;
-mod emit;
-mod expand;
-mod graph;
-mod greedy;
-mod homes;
-mod linear;
-pub mod machine_cost;
-mod model;
-mod peak;
-mod pieces;
-mod portfolio;
+pub mod model;
+mod program;
 pub mod reshard;
 mod search;
-pub mod space;
-pub mod step;
-pub mod strategy;
-
-#[cfg(test)]
-mod reshard_tests;
-#[cfg(test)]
-mod simulate;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, Ty};
@@ -42,15 +21,17 @@ use dialect::sharding::MeshRef;
 use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
-use choice::{Placer, Rates};
 use distribution::{Distribution, Grid, Part};
-use draft::Draft;
-use emit::Emit;
-use graph::{Graph, Reader};
-use homes::Homes;
-use machine_cost::MachineCost;
-use model::Models;
-use space::Space;
+use model::choice::{Placer, Rates};
+use model::machine_cost::MachineCost;
+use model::meaning::Models;
+use program::emit::{self, Emit};
+use program::graph::{self, Graph, Reader};
+use program::homes::{self, Homes};
+use program::pieces;
+use reshard::space::Space;
+use search::draft::Draft;
+use search::{egraph, greedy, portfolio};
 
 /// How far the plan looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

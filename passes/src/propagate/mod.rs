@@ -2,7 +2,7 @@
 //!
 //! The semantics are Shardy's, conflict for conflict. Layer upon layer, each a full run of the one below: user
 //! priorities ([`priority`]), op priorities ([`driver`]), a worklist to fixpoint ([`driver`]), one step over one op
-//! ([`factor`]) on its tensors seen factor by factor ([`projection`]). Before that the program is read into a graph
+//! ([`factor`](algorithm::factor)) on its tensors seen factor by factor ([`projection`](algorithm::projection)). Before that the program is read into a graph
 //! ([`graph`], [`read`]), constants are copied for every use ([`constants`]), ops with regions get data-flow edges
 //! ([`edges`]), constraints speak for their operands ([`constraints`]); afterwards the edges sink and all is written
 //! back ([`mod@write`]).
@@ -10,43 +10,26 @@
 //! What is left: the same ops but for constants and what nobody reads, `sdy.reshard` for `sdy.sharding_constraint`,
 //! `sdy.sharding` on arguments, results and ops, all closed.
 
-mod annotated;
+pub mod algorithm;
 pub mod axis;
-pub mod calls;
-pub mod common;
-pub mod conflict;
-pub mod constants;
-pub mod constraints;
-pub mod driver;
-pub mod edges;
-pub mod engine;
-pub mod factor;
 pub mod graph;
-pub mod groups;
-pub mod manual;
-pub mod mesh;
-pub mod origin;
-pub mod outline;
-pub mod priority;
-pub mod projection;
 pub mod read;
-pub mod role;
-pub mod rule;
-pub mod sharding;
-mod trivial;
 pub mod write;
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{AttrData, Program};
 use dialect::ops::func;
 
-pub use factor::Strategy;
-pub use origin::{Origin, OriginTable, Start};
+pub use algorithm::factor::Strategy;
+pub use algorithm::origin::{Origin, OriginTable, Start};
 
-use engine::Engine;
+use algorithm::engine::Engine;
+use algorithm::origin::Origins;
+use algorithm::{driver, priority};
 use graph::Graph;
-use mesh::Meshes;
-use origin::Origins;
+use graph::mesh::Meshes;
+use read::{calls, constants, constraints, edges, groups};
+use write::{annotated, conflict, outline, trivial};
 
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;

@@ -8,7 +8,9 @@
 //! first. Changes are written back into the program at the end.
 
 mod id;
+pub mod mesh;
 mod order;
+pub mod role;
 mod uses;
 
 use dialect::ir::{Block, Op, Program, Value};
@@ -17,9 +19,9 @@ use smallvec::SmallVec;
 
 pub use id::{Node, Slot, Use, Val};
 
-use super::role::{Kind, Role, Roles};
-use super::rule::RuleId;
-use super::sharding::ShardingId;
+use super::algorithm::rule::RuleId;
+use super::algorithm::sharding::ShardingId;
+use role::{Kind, Role, Roles};
 
 /// Numbers from here on are those of the edges' values.
 const EDGE_VALUE: u32 = 1 << 31;

@@ -2,7 +2,7 @@
 
 use dialect::ir::{Block, Op, Program};
 
-use super::super::role::Kind;
+use super::role::Kind;
 use super::{Graph, Node, NodeData, NodeKind, Place, Use, Val};
 
 impl Graph {

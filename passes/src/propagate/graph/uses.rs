@@ -2,8 +2,8 @@
 
 use dialect::ir::{Block, Program, Value};
 
-use super::super::sharding::ShardingId;
 use super::{EDGE_VALUE, Graph, Node, NodeKind, Slot, Use, UseData, Val};
+use crate::propagate::algorithm::sharding::ShardingId;
 
 impl Graph {
     /// Gives a value a slot of its own: an argument of a function.

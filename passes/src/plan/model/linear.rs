@@ -1,0 +1,246 @@
+//! Through which ops parts of a sum pass: read off the kernel.
+//!
+//! An op is linear in a set of operands when it maps sums of them to sums of its results, the other operands fixed:
+//! `a + b` in both together, `a * b` in each alone. Sums are never moved to a narrower type, so a conversion is linear
+//! only when it widens.
+
+use dialect::ir::{ElementType, OpRef};
+use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
+use dialect::scalar::{Scalar, ScalarOp};
+use smallvec::SmallVec;
+
+/// Operands as a bit set.
+type Mask = u32;
+
+/// More sets than this are not followed.
+const MAX_SETS: usize = 8;
+
+/// How a scalar inside a body depends on the operands.
+#[derive(Clone, Debug)]
+struct Form {
+    /// Sets of operands in which it is linear.
+    linear: SmallVec<[Mask; 4]>,
+    /// Every operand it depends on.
+    depends: Mask,
+    /// It is zero: linear in whatever is added.
+    zero: bool,
+}
+
+impl Form {
+    fn constant(zero: bool) -> Self {
+        Form { linear: SmallVec::new(), depends: 0, zero }
+    }
+
+    fn operand(i: usize) -> Self {
+        let bit = 1u32.checked_shl(i as u32).unwrap_or(0);
+        Form { linear: [bit].into_iter().filter(|&b| b != 0).collect(), depends: bit, zero: false }
+    }
+
+    fn nothing(depends: Mask) -> Self {
+        Form { linear: SmallVec::new(), depends, zero: false }
+    }
+
+    /// Linear in `set` when it is so and does not depend on the rest of `set` besides.
+    fn within(&self, set: Mask) -> bool {
+        self.zero || self.linear.contains(&(self.depends & set))
+    }
+}
+
+/// The form of a sum, or of a choice between the two.
+fn both(a: &Form, b: &Form) -> Form {
+    if a.zero && b.zero {
+        return Form::constant(true);
+    }
+    let mut sets: SmallVec<[Mask; 4]> = SmallVec::new();
+    let mut add = |set: Mask| {
+        if a.within(set) && b.within(set) && !sets.contains(&set) && sets.len() < MAX_SETS {
+            sets.push(set);
+        }
+    };
+    match (a.zero, b.zero) {
+        (true, _) => b.linear.iter().for_each(|&s| add(s)),
+        (_, true) => a.linear.iter().for_each(|&s| add(s)),
+        _ => a.linear.iter().for_each(|&s| b.linear.iter().for_each(|&t| add(s | t))),
+    }
+    Form { linear: sets, depends: a.depends | b.depends, zero: false }
+}
+
+/// The form of a product: linear in what one factor is linear in and the other does not depend on.
+fn times(a: &Form, b: &Form) -> Form {
+    let mut sets = SmallVec::new();
+    for (x, y) in [(a, b), (b, a)] {
+        sets.extend(x.linear.iter().copied().filter(|s| s & y.depends == 0));
+    }
+    sets.dedup();
+    sets.truncate(MAX_SETS);
+    Form { linear: sets, depends: a.depends | b.depends, zero: a.zero || b.zero }
+}
+
+/// The sets of operands in which `op` is linear, as bit sets.
+pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<u32> {
+    let all = |n: usize| (1u32.checked_shl(n as u32).unwrap_or(0)).wrapping_sub(1);
+    match op.def().kernel(op) {
+        Kernel::Nest(nest) => {
+            let mut forms: Vec<Form> = Vec::new();
+            for input in &nest.inputs {
+                let read = Form::operand(input.operand);
+                forms.push(match (&input.outside, input.guards.is_empty()) {
+                    (_, true) | (None, _) => read,
+                    (Some(Outside::Operand(i)), _) => both(&read, &Form::operand(*i)),
+                    (Some(Outside::Const(c)), _) => both(&read, &Form::constant(is_zero(*c))),
+                });
+            }
+            let start = |init: &Init| match init {
+                Init::Operand(i) => Form::operand(*i),
+                Init::Const(c) => Form::constant(is_zero(*c)),
+            };
+            let accumulators: Vec<Form> = nest.init.iter().map(start).collect();
+            results(&nest.body, &forms, &accumulators, op)
+        }
+        Kernel::External(External::Scatter) if op.def().reduction(op) == Some(Default::default()) => {
+            // What is added to, and what is added.
+            let n = op.result_count();
+            if n > 8 { Vec::new() } else { vec![all(n) | all(n) << (n + 1)] }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_zero(value: Scalar) -> bool {
+    matches!(value, Scalar::Int(0)) || value == Scalar::Float(0.0) || value == Scalar::Complex(0.0, 0.0)
+}
+
+fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<u32> {
+    let mut insts: Vec<Form> = Vec::new();
+    for inst in &body.insts {
+        let form = match inst {
+            Inst::Const(c, _) => Form::constant(is_zero(*c)),
+            Inst::Index(..) => Form::constant(false),
+            Inst::Op { op, args, ty } => {
+                let types: SmallVec<[ElementType; 3]> = args.iter().map(|&a| body.arg_type(a)).collect();
+                let args: SmallVec<[&Form; 3]> =
+                    args.iter().map(|&a| form_of(a, inputs, accumulators, &insts)).collect();
+                apply(*op, &args, &types, *ty)
+            }
+        };
+        insts.push(form);
+    }
+    let results: Vec<&Form> = body.results.iter().map(|&r| form_of(r, inputs, accumulators, &insts)).collect();
+    let Some(first) = results.first() else { return Vec::new() };
+    // A set's operands must be of a type that is summed, and every result linear in it.
+    let summed = |i: usize| {
+        op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex())
+    };
+    let fits =
+        |&set: &u32| (0..32).filter(|i| set & (1 << i) != 0).all(summed) && results.iter().all(|r| r.within(set));
+    // An accumulator that grows by more than a sum is no sum.
+    let grows = accumulators.is_empty() || body.results.iter().all(|&r| matches!(r, Arg::Inst(_)));
+    if !grows {
+        return Vec::new();
+    }
+    first.linear.iter().copied().filter(fits).collect()
+}
+
+fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'f [Form]) -> &'f Form {
+    match arg {
+        Arg::Input(i) => &inputs[i],
+        Arg::Accumulator(i) => &accumulators[i],
+        Arg::Inst(i) => &insts[i],
+    }
+}
+
+fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -> Form {
+    let depends = args.iter().fold(0, |m, a| m | a.depends);
+    match (op, args) {
+        (ScalarOp::Add | ScalarOp::Sub, [a, b]) => both(a, b),
+        (ScalarOp::Mul, [a, b]) => times(a, b),
+        (ScalarOp::Div, [a, b]) if ty.is_float() || ty.is_complex() => {
+            Form { linear: a.linear.iter().copied().filter(|s| s & b.depends == 0).collect(), depends, zero: a.zero }
+        }
+        (ScalarOp::Neg | ScalarOp::Real | ScalarOp::Imag, [a]) => (*a).clone(),
+        (ScalarOp::Complex, [a, b]) => both(a, b),
+        (ScalarOp::Select, [p, a, b]) => {
+            let mut form = both(a, b);
+            form.linear.retain(|s| *s & p.depends == 0);
+            Form { depends, ..form }
+        }
+        (ScalarOp::Convert, [a]) if widens(types[0], ty) => (*a).clone(),
+        _ => Form::nothing(depends),
+    }
+}
+
+/// Whether every sum of the narrow type is as exact in the wide one.
+fn widens(from: ElementType, to: ElementType) -> bool {
+    let float = |t: ElementType| match t {
+        ElementType::F64 => Some((11, 52)),
+        ElementType::F32 => Some((8, 23)),
+        ElementType::BF16 => Some((8, 7)),
+        ElementType::F16 => Some((5, 10)),
+        _ => None,
+    };
+    match (float(from), float(to)) {
+        (Some((e, m)), Some((f, n))) => e <= f && m <= n,
+        _ => from == to,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialect::diagnostic::Diagnostics;
+
+    fn sets(text: &str) -> Vec<u32> {
+        let mut diagnostics = Diagnostics::default();
+        let text = format!(
+            "func.func @main({}) -> tensor<f32> {{ {} }}",
+            text.split_once(" : ").unwrap().0,
+            text.split_once(" : ").unwrap().1
+        );
+        let program = dialect::parse(&text, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
+        let (_, block) = program.functions()[0];
+        let ops = program.block_ops(block);
+        let mut found = linear_sets(program.view(ops[ops.len() - 2]));
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn sums_are_linear_together_products_alone() {
+        let two = "%a: tensor<f32>, %b: tensor<f32> : ";
+        assert_eq!(sets(&format!("{two} %r = stablehlo.add %a, %b : tensor<f32> return %r : tensor<f32>")), [0b11]);
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.multiply %a, %b : tensor<f32> return %r : tensor<f32>")),
+            [1, 2]
+        );
+        assert_eq!(sets(&format!("{two} %r = stablehlo.divide %a, %b : tensor<f32> return %r : tensor<f32>")), [1]);
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.maximum %a, %b : tensor<f32> return %r : tensor<f32>")),
+            [0u32; 0]
+        );
+        assert_eq!(
+            sets(&format!("{two} %r = stablehlo.multiply %a, %a : tensor<f32> return %r : tensor<f32>")),
+            [1, 2]
+        );
+    }
+
+    #[test]
+    fn only_widening_conversions_are() {
+        let from = |t: &str| {
+            sets(&format!(
+                "%a: tensor<{t}> :  %r = stablehlo.convert %a : (tensor<{t}>) -> tensor<f32> return %r : tensor<f32>"
+            ))
+        };
+        assert_eq!(from("bf16"), [1]);
+        assert_eq!(from("f64"), [0u32; 0]);
+        assert_eq!(from("i32"), [0u32; 0]);
+    }
+
+    #[test]
+    fn reductions_are_linear_with_their_start() {
+        let text = "%a: tensor<4xf32>, %z: tensor<f32> :  %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] \
+                    : (tensor<4xf32>, tensor<f32>) -> tensor<f32> return %r : tensor<f32>";
+        assert_eq!(sets(text), [0b11]);
+        assert_eq!(sets(&text.replace("stablehlo.add", "stablehlo.maximum")), [0u32; 0]);
+    }
+}

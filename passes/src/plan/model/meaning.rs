@@ -1,0 +1,183 @@
+//! What the plan asks of an op's meaning, found once for ops that mean the same.
+
+use std::rc::Rc;
+
+use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
+use dialect::kernel::{External, Index, Init, Kernel};
+use dialect::ops::func;
+use dialect::scalar::Scalar;
+use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::linear::linear_sets;
+use super::strategy::OpModel;
+use crate::plan::reshard::space::Anywhere;
+
+/// A model of one [`Models`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Model(pub(crate) u32);
+
+/// What a device does for an op besides moving values.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Work {
+    /// Floating-point operations of the whole op; 0 for all but products of matrices.
+    pub(crate) flops: f64,
+    /// Whether each element of the result is computed from single elements.
+    pub(crate) pointwise: bool,
+    /// Whether compilers compute what it reads as they read it.
+    pub(crate) fuses: bool,
+    /// Whether some element of each operand may not be read.
+    pub(crate) reads_part: bool,
+}
+
+/// What decides about a model: name, attributes, types, and the same of everything inside.
+type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
+
+/// Models of a program's ops.
+#[derive(Default)]
+pub(crate) struct Models {
+    table: IndexSet<Rc<OpModel>, FxBuildHasher>,
+    known: FxHashMap<Key, Option<(Model, Work)>>,
+}
+
+impl Models {
+    /// The model of an op and its work; `None` for ops that shardings don't cross.
+    pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
+        let key = key(program, op);
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let view = program.view(op);
+        let found = model(view).map(|m| {
+            let (index, _) = self.table.insert_full(Rc::new(m));
+            let flops = view.def().flops(view);
+            let (pointwise, fuses, reads_part) = match view.def().kernel(view) {
+                Kernel::Nest(nest) => {
+                    let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+                    let larger = (0..view.operands().len()).any(|i| elements(view.operand_tensor(i)) > iterations);
+                    (nest.loops.len() == nest.parallel, flops == 0.0, larger)
+                }
+                _ => (false, false, true),
+            };
+            (Model(index as u32), Work { flops, pointwise, fuses, reads_part })
+        });
+        self.known.insert(key, found);
+        found
+    }
+
+    pub(crate) fn get(&self, model: Model) -> &Rc<OpModel> {
+        &self.table[model.0 as usize]
+    }
+}
+
+fn elements(ty: Option<&TensorType>) -> i64 {
+    ty.map_or(1, |t| t.shape.iter().fold(1, |n: i64, &size| n.saturating_mul(size)))
+}
+
+fn key(program: &Program, op: Op) -> Key {
+    let mut parts = Vec::new();
+    describe(program, op, &mut FxHashMap::default(), &mut parts);
+    let data = program.op(op);
+    let values = data.operands.iter().copied().chain(program.results(op));
+    (parts, values.map(|v| program.value_type(v)).collect())
+}
+
+fn describe(
+    program: &Program,
+    op: Op,
+    numbers: &mut FxHashMap<dialect::ir::Value, u32>,
+    parts: &mut Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>,
+) {
+    let data = program.op(op);
+    let attrs = data.attrs.iter().copied().filter(|a| program.name_text(a.0) != func::SHARDING).collect();
+    let operands = data.operands.iter().map(|v| numbers.get(v).copied().unwrap_or(u32::MAX)).collect();
+    parts.push((data.name, attrs, operands));
+    let number = |v, numbers: &mut FxHashMap<_, _>| {
+        let next = numbers.len() as u32;
+        numbers.insert(v, next);
+    };
+    program.results(op).for_each(|v| number(v, numbers));
+    let blocks: Vec<Block> = data.regions.iter().flat_map(|&r| program.region_blocks(r).to_vec()).collect();
+    for block in blocks {
+        program.block_args(block).iter().for_each(|&v| number(v, numbers));
+        for &inner in program.block_ops(block) {
+            describe(program, inner, numbers, parts);
+        }
+    }
+}
+
+fn model(op: OpRef<'_>) -> Option<OpModel> {
+    let def = op.def();
+    let mut rule = match op.attr("sdy.sharding_rule") {
+        Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
+        _ => def.sharding_rule(op)?,
+    };
+    let fits = rule.operands.len() == op.operands().len()
+        && rule.results.len() == op.result_count()
+        && rule.operands.iter().enumerate().all(|(i, t)| op.operand_tensor(i).is_none_or(|ty| ty.rank() == t.len()))
+        && rule.results.iter().enumerate().all(|(i, t)| op.result_tensor(i).is_none_or(|ty| ty.rank() == t.len()));
+    if !fits {
+        return None;
+    }
+    let kernel = def.kernel(op);
+    hold(&mut rule, &kernel);
+    let accumulated = match kernel {
+        Kernel::Nest(nest) => {
+            let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
+            nest.init.iter().filter_map(operand).collect()
+        }
+        Kernel::External(External::Scatter) => (0..op.result_count()).collect(),
+        _ => Default::default(),
+    };
+    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op) })
+}
+
+/// Keeps whole what a device could not compute its piece of: propagation spreads axes along factors that only operands
+/// have, or only results, where a reshape's sizes share no more than a divisor.
+fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
+    let has = |tensor: &TensorFactors, f: usize| tensor.iter().flatten().any(|&g| g as usize == f);
+    for f in 0..rule.factors.len() {
+        if rule.factors[f].kind != FactorKind::PassThrough {
+            continue;
+        }
+        let read = rule.operands.iter().any(|t| has(t, f));
+        let lost = read && !rule.results.iter().all(|t| has(t, f));
+        let made = !read && rule.results.iter().any(|t| is_read_along(t, f, kernel));
+        if lost || made {
+            rule.factors[f].kind = FactorKind::NeedReplication;
+        }
+    }
+}
+
+/// Whether operands are read at positions that depend on the dimensions of result `tensor` with factor `f`.
+fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
+    fn mentions(index: &Index, d: usize) -> bool {
+        match index {
+            Index::Loop(i) => *i == d,
+            Index::Const(_) => false,
+            Index::Add(a, b) => mentions(a, d) || mentions(b, d),
+            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, ..) => mentions(a, d),
+            Index::Load { index, .. } => index.iter().any(|i| mentions(i, d)),
+        }
+    }
+    let Kernel::Nest(nest) = kernel else { return false };
+    let dims = tensor.iter().enumerate().filter(|(_, factors)| factors.iter().any(|&g| g as usize == f));
+    let mut dims = dims.map(|(d, _)| d);
+    dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| mentions(i, d)))
+}
+
+/// Where an op without operands can be computed just for the pieces wanted there: constants and iota.
+pub(crate) fn anywhere(op: OpRef<'_>) -> Anywhere {
+    let def = op.def();
+    if !op.operands().is_empty() || op.result_count() != 1 || def.side_effect(op) {
+        return Anywhere::No;
+    }
+    let zero = |l: &dialect::literal::Literal| l.splat_value().is_some_and(|v| v == Scalar::zero(l.element));
+    match def.constant(op) {
+        Some(literal) if zero(literal) => Anywhere::Zero,
+        Some(_) => Anywhere::Whole,
+        None if matches!(def.kernel(op), Kernel::Nest(nest) if nest.inputs.is_empty()) => Anywhere::Whole,
+        None => Anywhere::No,
+    }
+}

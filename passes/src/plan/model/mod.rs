@@ -1,0 +1,9 @@
+//! What a plan is and what it costs: strategies of ops, prices of collectives and work, peak memory.
+
+pub(crate) mod choice;
+pub mod cost;
+pub(crate) mod linear;
+pub mod machine_cost;
+pub(crate) mod meaning;
+pub(crate) mod peak;
+pub mod strategy;

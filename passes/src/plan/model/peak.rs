@@ -1,0 +1,34 @@
+//! Peak memory of a plan: what a device holds at once, ops in program order.
+//!
+//! A value is held from where it is made to its last reader, each of its copies as long; what an argument brought is
+//! held throughout. Loops hold what they read from outside until they end, since the op of the loop reads it last.
+
+use super::choice::Choice;
+use crate::plan::program::graph::Graph;
+use crate::plan::reshard::space::Space;
+
+impl Graph {
+    /// Bytes a device holds at most under a plan.
+    pub(crate) fn peak(&self, space: &mut Space<'_>, choice: &Choice) -> f64 {
+        let mut change = vec![0.0; self.ops.len() + 2];
+        for (index, value) in self.values.iter().enumerate() {
+            let copies = self.copies(space, &choice.places, index as u32);
+            let end = value.uses.iter().map(|u| u.0 as usize + 1).max();
+            let (begin, last) = match value.maker {
+                Some((op, _)) => (op as usize + 1, end.unwrap_or(op as usize + 1)),
+                None => (0, self.ops.len()),
+            };
+            for (i, copy) in copies.list.iter().enumerate() {
+                let last = if i == 0 { last } else { end.unwrap_or(begin) };
+                let bytes = space.local_bytes(value.ty, copy.at);
+                change[begin] += bytes;
+                change[last + 1] -= bytes;
+            }
+        }
+        let mut held = 0.0f64;
+        change.iter().fold(0.0, |peak: f64, c| {
+            held += c;
+            peak.max(held)
+        })
+    }
+}

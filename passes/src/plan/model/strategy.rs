@@ -1,0 +1,371 @@
+//! How one op can be computed in pieces: axes for each factor of its sharding rule, and the distributions of operands
+//! and results that follow.
+
+use dialect::ir::TensorType;
+use dialect::sharding::{FactorKind, ReductionKind, ShardingRule, TensorFactors};
+use smallvec::SmallVec;
+
+use crate::plan::distribution::{Distribution, Part, Parts, merge_parts, push_part, size_of};
+
+/// What the plan asks of an op's meaning.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OpModel {
+    /// Which dimensions move together.
+    pub rule: ShardingRule,
+    /// How results combine that were cut along reduction factors; `None` when they can't be.
+    pub reduction: Option<ReductionKind>,
+    /// Operands that are added to what a reduction gives (its initial values, a scatter's target): they must count once.
+    pub accumulated: SmallVec<[usize; 2]>,
+    /// Sets of operands (as bits) in which the op is linear: parts of a sum pass through it.
+    pub linear: Vec<u32>,
+}
+
+/// Axes for each factor, and axes along which parts pass through.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Strategy {
+    /// Major first; empty for a factor that stays whole.
+    pub factors: Vec<Parts>,
+    /// Axes along which the operands of `set` are sums' parts, and so the results.
+    pub through: Parts,
+    /// One of the model's linear sets; 0 when nothing passes through.
+    pub set: u32,
+}
+
+/// Where operands and results lie under a strategy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assignment {
+    /// What each operand must be.
+    pub operands: Vec<Distribution>,
+    /// What each result is then.
+    pub results: Vec<Distribution>,
+}
+
+impl OpModel {
+    /// Whether the factor may be cut.
+    pub fn divisible(&self, factor: usize) -> bool {
+        match self.rule.factors[factor].kind {
+            FactorKind::PassThrough => true,
+            FactorKind::Reduction => self.reduction.is_some(),
+            FactorKind::Permutation | FactorKind::NeedReplication => false,
+        }
+    }
+
+    /// Everything whole.
+    pub fn whole(&self) -> Strategy {
+        Strategy { factors: vec![Parts::new(); self.rule.factors.len()], ..Strategy::default() }
+    }
+
+    /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
+    /// tensor it is for, operands counted before results.
+    pub fn keeping<'a>(&self, order: impl IntoIterator<Item = (usize, &'a Distribution)>) -> Strategy {
+        let mut strategy = self.whole();
+        for (tensor, distribution) in order {
+            for (factor, parts) in self.project(self.tensor(tensor), distribution) {
+                if self.divisible(factor) {
+                    extend(&mut strategy.factors, factor, &parts);
+                }
+            }
+            // Parts of an extreme come about where it is taken.
+            if tensor >= self.rule.operands.len()
+                && distribution.kind != ReductionKind::Sum
+                && self.reduction == Some(distribution.kind)
+            {
+                for factor in
+                    (0..self.rule.factors.len()).filter(|&f| self.rule.factors[f].kind == FactorKind::Reduction)
+                {
+                    if self.divisible(factor) {
+                        extend(&mut strategy.factors, factor, &distribution.unreduced);
+                    }
+                }
+            }
+        }
+        self.legalize(&mut strategy);
+        strategy
+    }
+
+    /// The strategy nearest to `strategy` that cuts tensor `tensor` (operands counted before results) as `at` does: other
+    /// factors give up axes that are needed there. `None` when no strategy does.
+    pub fn adopting(&self, strategy: &Strategy, tensor: usize, at: &Distribution) -> Option<Strategy> {
+        let factors = self.tensor(tensor);
+        let mut next = strategy.clone();
+        let mut taken = Parts::new();
+        factors.iter().flatten().for_each(|&f| next.factors[f as usize].clear());
+        for (f, parts) in self.project(factors, at) {
+            if !parts.is_empty() && !self.divisible(f) {
+                return None;
+            }
+            taken.extend(parts.iter().copied());
+            next.factors[f] = parts;
+        }
+        if taken.iter().any(|p| next.through.iter().any(|q| q.overlaps(*p))) {
+            return None;
+        }
+        for f in (0..next.factors.len()).filter(|&f| !factors.iter().flatten().any(|&g| g as usize == f)) {
+            let axes = &mut next.factors[f];
+            let first = axes.iter().position(|p| taken.iter().any(|q| q.overlaps(*p)));
+            axes.truncate(first.unwrap_or(axes.len()));
+        }
+        self.legalize(&mut next);
+        let place =
+            |f: &SmallVec<[u32; 1]>| merge_parts(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
+        (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
+    }
+
+    /// `strategy`, which must not use `axis`, with `axis` cutting factor `factor` besides; axes of one factor stand in the
+    /// order of `rank`, parts of one axis in their own. `None` when the factor can't be cut so.
+    pub fn cutting(
+        &self,
+        strategy: &Strategy,
+        axis: Part,
+        factor: usize,
+        rank: &dyn Fn(Part) -> usize,
+    ) -> Option<Strategy> {
+        if !self.divisible(factor) {
+            return None;
+        }
+        let mut next = strategy.clone();
+        let axes = &mut next.factors[factor];
+        let place = |p: Part| (rank(p), p.pre);
+        let at = axes.iter().position(|&p| place(p) > place(axis)).unwrap_or(axes.len());
+        axes.insert(at, axis);
+        *axes = merge_parts(axes.iter().copied());
+        let wanted = axes.clone();
+        if !(self.rule.factors[factor].size.max(0) as u64).is_multiple_of(size_of(&wanted)) {
+            return None;
+        }
+        self.legalize(&mut next);
+        (next.factors[factor] == wanted).then_some(next)
+    }
+
+    fn tensor(&self, tensor: usize) -> &TensorFactors {
+        let operands = self.rule.operands.len();
+        if tensor < operands { &self.rule.operands[tensor] } else { &self.rule.results[tensor - operands] }
+    }
+
+    /// The axes of a distribution by factor; axes that fit no factor are left out.
+    fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Parts)> {
+        let mut out = Vec::new();
+        for (factors, parts) in dims.iter().zip(&distribution.dims) {
+            if let [factor] = factors[..] {
+                out.push((factor as usize, parts.clone()));
+                continue;
+            }
+            let mut parts = parts.iter().copied();
+            let mut next = parts.next();
+            for &factor in factors {
+                let mut rest = self.rule.factors[factor as usize].size.max(1) as u64;
+                let mut taken = Parts::new();
+                while let Some(part) = next
+                    && rest > 1
+                {
+                    let size = gcd(rest, part.size.into()) as u32;
+                    if size == 1 {
+                        break;
+                    }
+                    push_part(&mut taken, Part { size, ..part });
+                    rest /= u64::from(size);
+                    let left = Part { axis: part.axis, pre: part.pre * size, size: part.size / size };
+                    next = if left.size > 1 { Some(left) } else { parts.next() };
+                    if left.size > 1 && rest > 1 {
+                        break;
+                    }
+                }
+                out.push((factor as usize, taken));
+                if rest > 1 {
+                    // Minor factors can't be cut below one that is not cut to the end.
+                    break;
+                }
+            }
+        }
+        out
+    }
+
+    /// Takes axes off factors that no dimension could hold: below a factor that is not cut to the end, or by axes that
+    /// don't divide one of several factors.
+    pub fn legalize(&self, strategy: &mut Strategy) {
+        loop {
+            let mut changed = false;
+            for factors in self.rule.tensors().flatten().filter(|f| f.len() > 1) {
+                let mut open = true;
+                for &f in factors {
+                    let (size, axes) =
+                        (self.rule.factors[f as usize].size.max(1) as u64, &mut strategy.factors[f as usize]);
+                    while !axes.is_empty() && (!open || !size.is_multiple_of(size_of(axes))) {
+                        axes.pop();
+                        changed = true;
+                    }
+                    open &= size_of(axes) == size;
+                }
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Axes that cut reduction factors.
+    pub fn reduced(&self, strategy: &Strategy) -> Parts {
+        let factors = self.rule.factors.iter().zip(&strategy.factors);
+        let cut = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
+        crate::plan::distribution::part_set(cut.flat_map(|(_, axes)| axes.iter().copied()))
+    }
+
+    /// Where operands and results lie.
+    pub fn assignment(&self, strategy: &Strategy) -> Assignment {
+        let place = |dims: &TensorFactors| {
+            let axes = |factors: &SmallVec<[u32; 1]>| {
+                merge_parts(factors.iter().flat_map(|&f| strategy.factors[f as usize].iter().copied()))
+            };
+            Distribution::of_dims(dims.iter().map(axes))
+        };
+        let unreduced = self.reduced(strategy);
+        let kind = self.reduction.unwrap_or_default();
+        let mut operands: Vec<Distribution> = self.rule.operands.iter().map(place).collect();
+        for &i in &self.accumulated {
+            // Extremes count any number of times.
+            if kind == ReductionKind::Sum {
+                operands[i] = std::mem::take(&mut operands[i]).with_unreduced(&unreduced, kind);
+            }
+        }
+        for (_, operand) in operands.iter_mut().enumerate().take(32).filter(|(i, _)| strategy.set & (1 << i) != 0) {
+            *operand = std::mem::take(operand).with_unreduced(&strategy.through, ReductionKind::Sum);
+        }
+        let result = |r: &TensorFactors| {
+            let cut = place(r).with_unreduced(&unreduced, kind);
+            if strategy.through.is_empty() { cut } else { cut.with_unreduced(&strategy.through, ReductionKind::Sum) }
+        };
+        let results = self.rule.results.iter().map(result).collect();
+        Assignment { operands, results }
+    }
+
+    /// Number of devices that share the work.
+    pub fn ways(&self, strategy: &Strategy) -> f64 {
+        strategy.factors.iter().map(|axes| size_of(axes) as f64).product()
+    }
+}
+
+/// Gives `factor` the axes of `parts` that continue what it has and that no other factor uses.
+fn extend(factors: &mut [Parts], factor: usize, parts: &[Part]) {
+    let fine = |parts: &[Part], at: &[Part]| -> Option<Parts> {
+        // What `parts` has beyond the prefix `at`.
+        let mut rest: Parts = parts.iter().copied().collect();
+        for &have in at {
+            let first = rest.first().copied()?;
+            if first.axis != have.axis || first.pre != have.pre || !first.size.is_multiple_of(have.size) {
+                return None;
+            }
+            rest.remove(0);
+            if first.size > have.size {
+                rest.insert(0, Part { axis: have.axis, pre: have.end(), size: first.size / have.size });
+            }
+        }
+        Some(rest)
+    };
+    let Some(rest) = fine(parts, &factors[factor]) else { return };
+    for part in rest {
+        if factors.iter().flatten().any(|p| p.overlaps(part)) {
+            return;
+        }
+        push_part(&mut factors[factor], part);
+    }
+}
+
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The distribution with each dimension's axes cut short where they don't divide it.
+pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
+    let mut even = distribution.clone();
+    for (axes, &n) in even.dims.iter_mut().zip(&ty.shape) {
+        let mut rest = n.max(0) as u64;
+        let mut kept = Parts::new();
+        for part in axes.iter() {
+            let size = gcd(rest, part.size.into()) as u32;
+            push_part(&mut kept, Part { size, ..*part });
+            if size != part.size || rest == 0 {
+                break;
+            }
+            rest /= u64::from(size);
+        }
+        *axes = kept;
+    }
+    even
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::reshard::tests::{dist, grid};
+    use dialect::ir::ElementType;
+
+    fn dot() -> OpModel {
+        let mut rule = ShardingRule::new(&[2, 2], &[2]);
+        rule.add(64, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
+        rule.add(256, FactorKind::PassThrough, &[(1, 1)], &[(0, 1)]);
+        rule.add(128, FactorKind::Reduction, &[(0, 1), (1, 0)], &[]);
+        OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: SmallVec::new(), linear: Vec::new() }
+    }
+
+    #[test]
+    fn the_first_tensor_wins() {
+        let g = grid(&[2, 4]);
+        let (lhs, rhs, out) = (dist(&g, "x|y"), dist(&g, "y|"), dist(&g, "x|y"));
+        let model = dot();
+        let reducing = model.keeping([(0, &lhs), (1, &rhs), (2, &out)]);
+        let places = model.assignment(&reducing);
+        assert_eq!(places.operands, [lhs.clone(), rhs.clone()]);
+        assert_eq!(places.results, [dist(&g, "x|;y")]);
+        let gathering = model.keeping([(2, &out), (0, &lhs), (1, &rhs)]);
+        let places = model.assignment(&gathering);
+        assert_eq!(places.operands, [dist(&g, "x|"), dist(&g, "|y")]);
+        assert_eq!(places.results, [out]);
+        assert_eq!(model.ways(&gathering), 8.0);
+    }
+
+    #[test]
+    fn minor_factors_wait_for_major_ones() {
+        let g = grid(&[2, 4]);
+        let mut rule = ShardingRule::new(&[1], &[2]);
+        rule.add(4, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
+        rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 1)]);
+        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new(), linear: Vec::new() };
+        let split = model.keeping([(0, &dist(&g, "x y"))]);
+        // Axis x and half of y make up the 4; the other half of y cuts the 8.
+        assert_eq!(model.assignment(&split).results, [dist(&g, "x y:1:2|y:2:2")]);
+        assert_eq!(model.assignment(&split).operands, [dist(&g, "x y")]);
+        let minor = model.keeping([(1, &dist(&g, "|y"))]);
+        assert_eq!(minor, model.whole());
+        let whole = model.keeping([(1, &dist(&g, "y|x"))]);
+        assert_eq!(model.assignment(&whole).operands, [dist(&g, "y x")]);
+    }
+
+    #[test]
+    fn initial_values_count_once() {
+        let g = grid(&[2, 4]);
+        let mut rule = ShardingRule::new(&[2, 0], &[1]);
+        rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
+        rule.add(8, FactorKind::Reduction, &[(0, 1)], &[]);
+        let model = OpModel {
+            rule,
+            reduction: Some(ReductionKind::Sum),
+            accumulated: [1].into_iter().collect(),
+            linear: Vec::new(),
+        };
+        let strategy = model.keeping([(0, &dist(&g, "x|y"))]);
+        let places = model.assignment(&strategy);
+        assert_eq!(places.operands[1], Distribution::replicated(0).with_unreduced(&[g.whole(1)], ReductionKind::Sum));
+        assert_eq!(places.results, [dist(&g, "x;y")]);
+    }
+
+    #[test]
+    fn axes_that_do_not_divide_are_cut_short() {
+        let g = grid(&[2, 4]);
+        let ty = TensorType::new(&[6, 4], ElementType::F32);
+        assert_eq!(even_part(&dist(&g, "y|x"), &ty), dist(&g, "y:1:2|x"));
+        assert_eq!(even_part(&dist(&g, "x y|"), &ty), dist(&g, "x|"));
+    }
+}

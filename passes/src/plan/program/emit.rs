@@ -1,0 +1,328 @@
+//! Writes a plan into the program: ops over agreeing distributions, and a collective of the sdy dialect wherever a
+//! distribution changes.
+//!
+//! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside, and so is what
+//! a loop passes on unchanged.
+
+use std::rc::Rc;
+
+use dialect::ir::build::Builder;
+use dialect::ir::{
+    AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource,
+};
+use dialect::op::Control;
+use dialect::ops::{func, sdy};
+use dialect::sharding::{AxisList, ReductionKind};
+use rustc_hash::FxHashMap;
+
+use super::graph::{self, Graph, Places};
+use crate::plan::distribution::{Distribution, Grid, Part, Parts};
+use crate::plan::reshard::space::{Copies, Space};
+use crate::plan::reshard::step::{Move, StepKind};
+
+/// A value and its copies, as far as they are built.
+struct Built {
+    copies: Rc<Copies>,
+    values: Vec<Option<Value>>,
+    /// The open block it is made in, or where its copies are.
+    depth: usize,
+    /// Of what a loop passes on unchanged, what it begins with: copies are made from it before the loop.
+    before: Option<Value>,
+}
+
+/// The walk over one graph's blocks.
+pub(crate) struct Emit<'a, 's> {
+    pub(crate) program: &'a mut Program,
+    pub(crate) graph: &'a Graph,
+    pub(crate) places: &'a [Rc<Places>],
+    pub(crate) space: &'a mut Space<'s>,
+    /// Plans the body of a partly manual region.
+    pub(crate) inside: &'a mut dyn FnMut(&mut Program, Op),
+    built: FxHashMap<Value, Built>,
+    /// Ops of the open blocks, outermost first.
+    open: Vec<Vec<Op>>,
+}
+
+impl<'a, 's> Emit<'a, 's> {
+    /// A walk that has built nothing yet.
+    pub(crate) fn new(
+        program: &'a mut Program,
+        graph: &'a Graph,
+        places: &'a [Rc<Places>],
+        space: &'a mut Space<'s>,
+        inside: &'a mut dyn FnMut(&mut Program, Op),
+    ) -> Self {
+        Self { program, graph, places, space, inside, built: FxHashMap::default(), open: Vec::new() }
+    }
+
+    /// Writes the plan into `block`.
+    pub(crate) fn block(&mut self, block: Block) {
+        self.block_after(block, &FxHashMap::default());
+    }
+
+    /// Writes the plan into `block`, whose arguments are what `before` says as long as it runs.
+    fn block_after(&mut self, block: Block, before: &FxHashMap<Value, Value>) {
+        self.open.push(Vec::new());
+        for arg in self.program.block_args(block).to_vec() {
+            self.define(arg, arg);
+            if let (Some(&before), Some(built)) = (before.get(&arg), self.built.get_mut(&arg)) {
+                built.before = Some(before);
+                built.depth -= 1;
+            }
+        }
+        for op in self.program.block_ops(block).to_vec() {
+            self.op(op);
+        }
+        let ops = self.open.pop().unwrap_or_default();
+        self.program.set_block_ops(block, ops);
+    }
+
+    /// `value` is here as `built`.
+    fn define(&mut self, value: Value, built: Value) {
+        let Some(&at) = self.graph.value_at.get(&value) else { return };
+        let copies = self.graph.copies(self.space, self.places, at);
+        let mut values = vec![None; copies.list.len()];
+        values[0] = Some(built);
+        self.built.insert(value, Built { copies, values, depth: self.open.len() - 1, before: None });
+    }
+
+    fn op(&mut self, op: Op) {
+        let Some(&at) = self.graph.op_at.get(&op) else {
+            // Sharding groups and what else has neither operands to move nor results.
+            return;
+        };
+        let view = self.program.view(op);
+        if sdy::group_id(view).is_some() {
+            return;
+        }
+        let alias = sdy::stated_sharding(view).is_some();
+        match view.def().control(view) {
+            Some(Control::While) => return self.whole_loop(op, at),
+            Some(Control::Case | Control::If | Control::Inline) => {
+                let regions = self.program.op(op).regions.clone();
+                for region in regions {
+                    if let Some(&block) = self.program.region_blocks(region).first() {
+                        self.block(block);
+                    }
+                }
+            }
+            Some(Control::Manual) => self.manual(op, at),
+            _ => {}
+        }
+        self.operands(op, at);
+        let results: Vec<Value> = self.program.results(op).collect();
+        if alias {
+            // A constraint is its operand elsewhere.
+            if let (Some(&operand), Some(&result)) = (self.program.op(op).operands.first(), results.first()) {
+                self.define(result, operand);
+            }
+            return;
+        }
+        self.finish(op, at);
+    }
+
+    /// A loop, whose operands are needed before what is inside.
+    fn whole_loop(&mut self, op: Op, at: u32) {
+        self.operands(op, at);
+        let (view, initial) = (self.program.view(op), self.program.op(op).operands.to_vec());
+        let (condition, body) = (view.block(0), view.block(1));
+        if let Some(condition) = condition {
+            self.block(condition);
+        }
+        if let Some(body) = body {
+            let args = self.program.block_args(body).iter().copied().zip(initial);
+            let mut before: FxHashMap<Value, Value> = args.collect();
+            let unchanged: Vec<Value> = graph::unchanged(self.program, body).collect();
+            before.retain(|arg, _| unchanged.contains(arg));
+            self.block_after(body, &before);
+        }
+        self.finish(op, at);
+    }
+
+    /// Writes `op` and where its results lie.
+    fn finish(&mut self, op: Op, at: u32) {
+        self.push(op);
+        let results: Vec<Value> = self.program.results(op).collect();
+        if !results.is_empty() {
+            let grid = self.space.grid();
+            let places = &self.places[at as usize].results;
+            let list = places.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
+            let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
+            self.program.set_attr(op, func::SHARDING, attr);
+        }
+        for value in results {
+            self.define(value, value);
+        }
+    }
+
+    fn push(&mut self, op: Op) {
+        if let Some(ops) = self.open.last_mut() {
+            ops.push(op);
+        }
+    }
+
+    /// States a manual region in words of the grid and plans what is not manual in it.
+    fn manual(&mut self, op: Op, at: u32) {
+        let view = self.program.view(op);
+        let Some(manual) = sdy::ManualComputation::of(view) else { return };
+        let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
+        let grid: &Grid = self.space.grid();
+        for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
+            let places = &self.places[at as usize];
+            let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
+            let list = dists.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
+            let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
+            self.program.set_attr(op, name, attr);
+        }
+        if whole {
+            let axes: Vec<Name> = grid.data.axes.iter().map(|a| a.0).collect();
+            let attr = self.program.intern_attr(AttrData::ManualAxes(axes));
+            self.program.set_attr(op, "manual_axes", attr);
+        } else {
+            (self.inside)(self.program, op);
+        }
+    }
+
+    /// Gives `op` its operands where it wants them.
+    fn operands(&mut self, op: Op, at: u32) {
+        let user = self.program.op_name(op).to_owned();
+        for i in 0..self.program.op(op).operands.len() {
+            let operand = self.program.op(op).operands[i];
+            let Some(&want) = self.places[at as usize].operands.get(i) else { return };
+            let Some(built) = self.built.get(&operand) else { continue };
+            let Some(copy) = built.copies.list.iter().position(|c| c.at == want) else { continue };
+            let value = self.build(operand, copy, &user);
+            self.program.op_mut(op).operands[i] = value;
+        }
+    }
+
+    /// Builds a copy and those it is made from.
+    fn build(&mut self, value: Value, at: usize, user: &str) -> Value {
+        let Some(built) = self.built.get(&value) else { return value };
+        if let Some(done) = built.values[at] {
+            return done;
+        }
+        let (copies, depth) = (built.copies.clone(), built.depth);
+        let copy = &copies.list[at];
+        let to = self.space.distribution(copy.at).clone();
+        let done = match &copy.from {
+            None => self.place_anew(value, &to, depth),
+            Some((from, kind)) => {
+                let before = built.before.filter(|_| *from == 0);
+                let source = before.unwrap_or_else(|| self.build(value, *from, user));
+                let before = self.space.distribution(copies.list[*from].at).clone();
+                self.collective(value, source, &before, &to, kind, depth, user)
+            }
+        };
+        if let Some(built) = self.built.get_mut(&value) {
+            built.values[at] = Some(done);
+        }
+        done
+    }
+
+    /// The op that makes `value` of nothing, once more for other pieces.
+    fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
+        let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
+        let copy = self.program.clone_op(op, &mut Default::default());
+        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.space.grid().sharding(at)]));
+        self.program.set_attr(copy, func::SHARDING, attr);
+        self.open[depth].push(copy);
+        self.program.result(copy, 0)
+    }
+
+    fn collective(
+        &mut self,
+        value: Value,
+        source: Value,
+        from: &Distribution,
+        to: &Distribution,
+        kind: &StepKind,
+        depth: usize,
+        user: &str,
+    ) -> Value {
+        let grid = self.space.grid();
+        let per_dim = |list: &[Parts]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
+        let flat = |list: &[Part]| AttrData::Axes(grid.axis_refs(list));
+        let moves = |list: &[Move]| {
+            let one = |m: &Move| AllToAllParam {
+                axes: grid.axis_refs(&m.parts) as AxisList,
+                from: m.from as i64,
+                to: m.to as i64,
+            };
+            AttrData::AllToAllParams(list.iter().map(one).collect())
+        };
+        let (def, axes) = match kind {
+            StepKind::AllGather(p) => (&sdy::ALL_GATHER, Some(("gathering_axes", per_dim(p)))),
+            StepKind::AllSlice(p) => (&sdy::ALL_SLICE, Some(("slicing_axes", per_dim(p)))),
+            StepKind::AllToAll(m) => (&sdy::ALL_TO_ALL, Some(("params", moves(m)))),
+            StepKind::Permute => (&sdy::COLLECTIVE_PERMUTE, None),
+            StepKind::AllReduce(p) => (&sdy::ALL_REDUCE, Some(("reduction_axes", flat(p)))),
+            StepKind::ReduceScatter(p) => (&sdy::REDUCE_SCATTER, Some(("reduce_scatter_axes", per_dim(p)))),
+            StepKind::ReplicatedToUnreduced(p) => (&sdy::REPLICATED_TO_UNREDUCED, Some(("axes", flat(p)))),
+            StepKind::ShardedToUnreduced(p) => (&sdy::SHARDED_TO_UNREDUCED, Some(("axes", per_dim(p)))),
+        };
+        let mut attrs: Vec<(&str, Attr)> = Vec::new();
+        if let Some((name, data)) = axes {
+            attrs.push((name, self.program.intern_attr(data)));
+        }
+        let combined = match kind {
+            StepKind::AllReduce(_) | StepKind::ReduceScatter(_) => from.kind,
+            StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => to.kind,
+            _ => ReductionKind::Sum,
+        };
+        if combined != ReductionKind::Sum {
+            let ty = self.program.intern_type(TypeData::Scalar(ElementType::I32));
+            attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(combined as i64, ty))));
+        }
+        let out = sharding_attr(self.program, grid, to);
+        attrs.push((sdy::OUT_SHARDING, out));
+        let list = AttrData::ShardingPerValue(vec![grid.sharding(to)]);
+        attrs.push((func::SHARDING, self.program.intern_attr(list)));
+        attrs.push(("shardc.cause", self.cause(value, from, to, user)));
+        let (ty, loc) = (self.program.value_type(source), self.program.value_loc(value));
+        let ops = &mut self.open[depth];
+        let op = Builder::new(self.program, ops, loc).op(def, &[source], &[ty], &attrs);
+        self.program.result(op, 0)
+    }
+
+    fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: &str) -> Attr {
+        let text = printable(self.program, value);
+        let value = self.program.attr_str(&text);
+        let grid = self.space.grid();
+        let from = sharding_attr(self.program, grid, from);
+        let to = sharding_attr(self.program, grid, to);
+        let (pass, rule) = (self.program.attr_str("plan"), self.program.attr_str("reshard"));
+        let user = self.program.attr_str(user);
+        let fields = [("from", from), ("pass", pass), ("rule", rule), ("to", to), ("user", user), ("value", value)];
+        let fields = fields.map(|(name, attr)| (self.program.name(name), attr)).to_vec();
+        self.program.intern_attr(AttrData::Dict(fields))
+    }
+}
+
+/// The closed sharding of a distribution as an attribute.
+pub(crate) fn sharding_attr(program: &mut Program, grid: &Grid, at: &Distribution) -> Attr {
+    program.intern_attr(AttrData::Sharding(grid.sharding(at)))
+}
+
+/// A name for a value that its author knows: JAX's, else that in the source text, else its op's.
+fn printable(program: &Program, value: Value) -> String {
+    fn name(program: &Program, loc: Loc, depth: usize) -> Option<String> {
+        match program.loc_data(loc) {
+            LocData::Name(name, _) => Some(program.name_text(*name).to_owned()),
+            LocData::CallSite(callee, _) if depth < 64 => name(program, *callee, depth + 1),
+            LocData::Fused(_, list) if depth < 64 => list.iter().find_map(|&l| name(program, l, depth + 1)),
+            _ => None,
+        }
+    }
+    if let Some(name) = name(program, program.value_loc(value), 0) {
+        return name;
+    }
+    let span = program.value_span(value);
+    let text =
+        program.source.as_ref().and_then(|s| s.get(span.start as usize..span.end as usize)).filter(|t| !t.is_empty());
+    match (text, program.value_source(value)) {
+        (Some(text), _) => text.to_owned(),
+        (None, ValueSource::Result(op, _)) => program.op_name(op).to_owned(),
+        (None, ValueSource::Arg(_, i)) => format!("argument {i}"),
+    }
+}

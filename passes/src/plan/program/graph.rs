@@ -1,0 +1,346 @@
+//! The program as the search sees it: ops with their models, values with their makers and readers.
+//!
+//! Arguments, returns, constraints and ops with regions are *borders*: their operands and results lie where they are
+//! said to. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
+//! is moved where it is made, so readers inside a loop share copies made outside it.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{Block, Op, Program, Value};
+use dialect::op::Control;
+use dialect::ops::{func, sdy};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
+
+use super::homes::{self, Homes};
+use crate::plan::distribution::{Distribution, Grid, Part};
+use crate::plan::model::meaning::{Model, Models, Work, anywhere};
+use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
+
+/// One op.
+pub(crate) struct Node {
+    /// `None` for borders.
+    pub(crate) model: Option<Model>,
+    /// Where a border's operands and results lie.
+    pub(crate) fixed: Option<Places>,
+    /// Positions among the graph's values; `None` for what is no tensor.
+    pub(crate) operands: SmallVec<[Option<u32>; 3]>,
+    pub(crate) results: SmallVec<[Option<u32>; 1]>,
+    /// Seconds one device would need for the arithmetic of the whole op.
+    pub(crate) seconds: f64,
+    /// How often it runs.
+    pub(crate) weight: f64,
+    /// What else it does; `None` for borders.
+    work: Option<Work>,
+}
+
+impl Node {
+    /// The values it reads, then those it makes.
+    pub(crate) fn values(&self) -> impl Iterator<Item = u32> {
+        self.operands.iter().chain(&self.results).flatten().copied()
+    }
+}
+
+/// Where the operands and results of an op lie.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) operands: SmallVec<[Dist; 3]>,
+    pub(crate) results: SmallVec<[Dist; 1]>,
+}
+
+/// One value.
+pub(crate) struct Made {
+    pub(crate) ty: Type,
+    /// The op that makes it and which result it is; `None` for arguments.
+    pub(crate) maker: Option<(u32, u32)>,
+    /// Where an argument lies.
+    pub(crate) fixed: Option<Dist>,
+    /// Ops that read it, and as which operand, in program order.
+    pub(crate) uses: Vec<(u32, u32)>,
+    /// Where propagation put it.
+    pub(crate) home: Dist,
+    pub(crate) anywhere: Anywhere,
+    pub(crate) weight: f64,
+    /// Whether it is kept in memory: compilers compute elements as they are read where that saves anything.
+    pub(crate) written: bool,
+}
+
+/// The ops and values under one block.
+#[derive(Default)]
+pub(crate) struct Graph {
+    pub(crate) ops: Vec<Node>,
+    pub(crate) values: Vec<Made>,
+    pub(crate) op_at: FxHashMap<Op, u32>,
+    pub(crate) value_at: FxHashMap<Value, u32>,
+}
+
+impl Graph {
+    /// Every value that one of these ops reads or makes, sorted.
+    pub(crate) fn values_of(&self, ops: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let mut values: Vec<u32> = ops.into_iter().flat_map(|op| self.ops[op as usize].values()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+}
+
+/// What building a graph reads.
+pub(crate) struct Reader<'a, 's> {
+    pub(crate) program: &'a Program,
+    pub(crate) homes: &'a Homes,
+    pub(crate) models: &'a mut Models,
+    pub(crate) space: &'a mut Space<'s>,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+    pub(crate) machine: &'a Machine,
+    pub(crate) graph: Graph,
+    pub(crate) weight: f64,
+}
+
+impl Reader<'_, '_> {
+    /// Reads `block`, whose arguments lie at `args` and whose terminator's operands are wanted at `wanted`.
+    pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
+        for (&arg, at) in self.program.block_args(block).iter().zip(args) {
+            let dist = self.space.dist(at);
+            if let Some(i) = self.value(arg, None) {
+                self.graph.values[i as usize].fixed = Some(dist);
+            }
+        }
+        for &op in self.program.block_ops(block) {
+            if self.program.op(op).def.terminator() {
+                self.border(op, wanted, &[]);
+            } else {
+                self.op(op);
+            }
+        }
+    }
+
+    /// The graph read, once everything is.
+    pub(crate) fn finish(mut self) -> Graph {
+        for value in 0..self.graph.values.len() {
+            self.graph.values[value].written = !self.is_fused(value);
+        }
+        self.graph
+    }
+
+    /// Whether the elements of a value are computed as they are read: one reader does so, or little is read for them.
+    fn is_fused(&self, value: usize) -> bool {
+        let graph = &self.graph;
+        let value = &graph.values[value];
+        let Some(maker) = value.maker.map(|m| &graph.ops[m.0 as usize]) else { return false };
+        let bytes = |v: u32| self.space.tensor_type(graph.values[v as usize].ty).bytes().unwrap_or(usize::MAX);
+        let read: usize = maker.operands.iter().flatten().map(|&v| bytes(v)).fold(0, usize::saturating_add);
+        let small = read.saturating_mul(4) <= self.space.tensor_type(value.ty).bytes().unwrap_or(0);
+        let fuses = |&(op, _): &(u32, u32)| {
+            let reader = &graph.ops[op as usize];
+            reader.work.is_some_and(|w| w.fuses) && (small || reader.weight == maker.weight)
+        };
+        let pointwise = maker.work.is_some_and(|w| w.pointwise) && maker.results.len() == 1;
+        pointwise && !value.uses.is_empty() && value.uses.iter().all(fuses) && (small || value.uses.len() == 1)
+    }
+
+    fn value(&mut self, value: Value, maker: Option<(u32, u32)>) -> Option<u32> {
+        let ty = self.program.tensor_type(value)?;
+        let home = self.space.dist(&self.homes.get(self.program, value));
+        let index = self.graph.values.len() as u32;
+        self.graph.values.push(Made {
+            ty: self.space.ty(ty),
+            maker,
+            fixed: None,
+            uses: Vec::new(),
+            home,
+            anywhere: Anywhere::No,
+            weight: self.weight,
+            written: true,
+        });
+        self.graph.value_at.insert(value, index);
+        Some(index)
+    }
+
+    fn node(&mut self, op: Op, model: Option<(Model, Work)>, fixed: Option<Places>) -> u32 {
+        let index = self.graph.ops.len() as u32;
+        let operands: SmallVec<[Option<u32>; 3]> =
+            self.program.op(op).operands.iter().map(|v| self.graph.value_at.get(v).copied()).collect();
+        for (i, v) in operands.iter().enumerate() {
+            if let Some(v) = v {
+                self.graph.values[*v as usize].uses.push((index, i as u32));
+            }
+        }
+        let results: Vec<Value> = self.program.results(op).collect();
+        let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((index, i as u32)))).collect();
+        let work = model.map(|m| m.1);
+        let seconds = work.map_or(0.0, |w| self.arithmetic(op, w.flops));
+        let model = model.map(|m| m.0);
+        self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight, work });
+        self.graph.op_at.insert(op, index);
+        index
+    }
+
+    fn arithmetic(&self, op: Op, flops: f64) -> f64 {
+        if flops == 0.0 {
+            return 0.0;
+        }
+        let view = self.program.view(op);
+        let element = |i: usize| {
+            view.operand_tensor(i).or(view.operand_tensor(0)).map_or("f32", |t| t.element.text().unwrap_or("f32"))
+        };
+        flops / self.machine.peak_flops(Precision::of_product(element(0), element(1)))
+    }
+
+    fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
+        let places = Places {
+            operands: operands.iter().map(|d| self.space.dist(d)).collect(),
+            results: results.iter().map(|d| self.space.dist(d)).collect(),
+        };
+        self.node(op, None, Some(places));
+    }
+
+    fn homes_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
+        values.into_iter().map(|v| self.homes.get(self.program, v)).collect()
+    }
+
+    fn op(&mut self, op: Op) {
+        let view = self.program.view(op);
+        if sdy::group_id(view).is_some() {
+            return;
+        }
+        if sdy::stated_sharding(view).is_some() {
+            let home = self.homes_of(view.results());
+            return self.border(op, &home, &home);
+        }
+        let results = self.homes_of(view.results());
+        match view.def().control(view) {
+            Some(Control::While) => self.whole_loop(op, &results),
+            Some(Control::Case | Control::If) => {
+                for region in 0..self.program.op(op).regions.len() {
+                    if let Some(block) = view.block(region) {
+                        self.block(block, &[], &results);
+                    }
+                }
+                self.border(op, &[Distribution::replicated(0)], &results);
+            }
+            Some(Control::Inline) => {
+                let args = self.homes_of(view.region_args(0).iter().copied());
+                if let Some(block) = view.block(0) {
+                    self.block(block, &args, &results);
+                }
+                self.border(op, &args, &results);
+            }
+            Some(Control::Manual) => {
+                let (operands, results) = manual_places(self.program, self.space.grid(), op, self.diagnostics);
+                self.border(op, &operands, &results);
+            }
+            Some(Control::Identity) => self.border(op, &results, &results),
+            Some(Control::Call) => {
+                let d = Diagnostic::error("plan", self.program.op(op).span, "a call is left in the program");
+                self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
+            }
+            None => self.computation(op),
+        }
+    }
+
+    fn whole_loop(&mut self, op: Op, carried: &[Distribution]) {
+        let view = self.program.view(op);
+        let outside = self.weight;
+        self.weight *= trip_count(view).map_or(UNKNOWN_TRIP_COUNT as f64, |n| n as f64);
+        if let Some(block) = view.block(0) {
+            self.block(block, carried, &[Distribution::replicated(0)]);
+        }
+        if let Some(block) = view.block(1) {
+            self.block(block, carried, carried);
+            self.weight = outside;
+            self.moved_before(block);
+        }
+        self.weight = outside;
+        self.border(op, carried, carried);
+    }
+
+    /// What a loop's `body` passes on unchanged is moved before the loop. That counts once, unless a part is read at a
+    /// time: to move all of it first would cost memory that the program is careful of.
+    fn moved_before(&mut self, body: Block) {
+        for arg in unchanged(self.program, body) {
+            let Some(&at) = self.graph.value_at.get(&arg) else { continue };
+            let whole = |&(op, _): &(u32, u32)| self.graph.ops[op as usize].work.is_none_or(|w| !w.reads_part);
+            if self.graph.values[at as usize].uses.iter().all(whole) {
+                self.graph.values[at as usize].weight = self.weight;
+            }
+        }
+    }
+
+    fn computation(&mut self, op: Op) {
+        let view = self.program.view(op);
+        let anywhere = anywhere(view);
+        if anywhere != Anywhere::No {
+            let home = self.homes_of(view.results());
+            self.border(op, &[], &home);
+            if let Some(last) = self.graph.values.last_mut() {
+                last.anywhere = anywhere;
+            }
+            return;
+        }
+        match self.models.of(self.program, op) {
+            Some(model) => {
+                self.node(op, Some(model), None);
+            }
+            None => {
+                let whole = |v: Value| Distribution::replicated(self.program.tensor_type(v).map_or(0, |t| t.rank()));
+                let operands: Vec<_> = view.operands().iter().map(|&v| whole(v)).collect();
+                let results: Vec<_> = view.results().map(whole).collect();
+                self.border(op, &operands, &results);
+            }
+        }
+    }
+}
+
+/// The arguments of a loop's `body` that it gives back as they are.
+pub(crate) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = Value> {
+    let next = program.terminator(body).map_or(&[][..], |op| &program.op(op).operands);
+    program.block_args(body).iter().zip(next).filter(|(arg, next)| arg == next).map(|(&arg, _)| arg)
+}
+
+/// Where the operands and results of a manual computation lie.
+pub(crate) fn manual_places(
+    program: &Program,
+    grid: &Grid,
+    op: Op,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Distribution>, Vec<Distribution>) {
+    let view = program.view(op);
+    let Some(manual) = sdy::ManualComputation::of(view) else { return Default::default() };
+    let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
+        let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
+            homes::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
+        };
+        values.into_iter().zip(shardings).map(one).collect::<Vec<_>>()
+    };
+    let operands = at(view.operands().to_vec(), manual.in_shardings);
+    let results = at(view.results().collect(), manual.out_shardings);
+    (operands, results)
+}
+
+/// The distribution without axes for which `gone` holds.
+pub(crate) fn without(d: &Distribution, gone: &dyn Fn(Part) -> bool) -> Distribution {
+    let dims = d.dims.iter().map(|x| x.iter().copied().filter(|&p| !gone(p)).collect());
+    let unreduced: Vec<Part> = d.unreduced.iter().copied().filter(|&p| !gone(p)).collect();
+    Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
+}
+
+/// Where the arguments of `@main` lie and where its results are wanted.
+pub(crate) fn signature(
+    program: &Program,
+    grid: &Grid,
+    homes: &Homes,
+    main: Op,
+    block: Block,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Distribution>, Vec<Distribution>) {
+    let args = program.block_args(block).iter().map(|&v| homes.get(program, v)).collect();
+    let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
+    let mut results = Vec::new();
+    for (i, &value) in returned.iter().enumerate() {
+        let stated = func::result_sharding(program, main, i);
+        let home = stated.and_then(|s| homes::fixed(program, grid, s, value, diagnostics));
+        results.push(home.unwrap_or_else(|| homes.get(program, value)));
+    }
+    (args, results)
+}

@@ -1,0 +1,171 @@
+//! Where propagation and the user put each value: its *home*.
+//!
+//! Shardings are read once into distributions over one grid. A home is fixed where the user said so (arguments and
+//! results of `@main`, constraints, manual regions); of other values only axes that divide their dimensions are kept.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::{AttrData, Block, Op, Program, Value};
+use dialect::ops::{func, sdy};
+use dialect::sharding::{Mesh, MeshRef, TensorSharding};
+use rustc_hash::FxHashMap;
+
+use crate::plan::distribution::{Distribution, Grid};
+use crate::plan::model::strategy::even_part;
+
+/// The homes of all values under `@main`.
+pub(crate) struct Homes {
+    table: Vec<Option<Distribution>>,
+}
+
+impl Homes {
+    /// The home of a value; replicated when nobody said anything.
+    pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
+        match self.table.get(value.index()) {
+            Some(Some(home)) => home.clone(),
+            _ => Distribution::replicated(program.tensor_type(value).map_or(0, |t| t.rank())),
+        }
+    }
+
+    /// Says where a new value lies.
+    pub(crate) fn set(&mut self, value: Value, home: Distribution) {
+        let least = self.table.len().max(value.index() + 1);
+        self.table.resize(least, None);
+        self.table[value.index()] = Some(home);
+    }
+
+    /// Reads all shardings under `block`, the body of `main`.
+    pub(crate) fn read(program: &Program, grid: &Grid, main: Op, block: Block, diagnostics: &mut Diagnostics) -> Self {
+        let mut homes = Self { table: vec![None; program.value_count()] };
+        for (i, &arg) in program.block_args(block).iter().enumerate() {
+            if let Some(s) = func::arg_sharding(program, main, i) {
+                if is_on_one_device(program, s) {
+                    diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
+                }
+                homes.table[arg.index()] = fixed(program, grid, s, arg, diagnostics);
+            }
+        }
+        for i in 0..func::signature(program, main).results.len() {
+            if func::result_sharding(program, main, i).is_some_and(|s| is_on_one_device(program, s)) {
+                diagnostics.push(on_one_device(program.op(main).span, &format!("result {i}")));
+            }
+        }
+        program.walk(block, &mut |op| homes.read_op(program, grid, op, diagnostics));
+        homes
+    }
+
+    fn read_op(&mut self, program: &Program, grid: &Grid, op: Op, diagnostics: &mut Diagnostics) {
+        let view = program.view(op);
+        if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
+            for (value, s) in view.results().zip(list) {
+                self.table[value.index()] = between(program, grid, s, value);
+            }
+            let mut devices =
+                list.iter().filter(|s| is_on_one_device(program, s)).filter_map(|s| sdy::resolve(program, &s.mesh));
+            let first = devices.next();
+            if devices.any(|other| Some(other) != first) {
+                let message = format!("the results of '{}' are on different single devices", view.name());
+                let d = Diagnostic::error("mesh", view.span(), message);
+                diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
+            }
+        }
+        if let Some(stated) = sdy::stated_sharding(view)
+            && let Some(value) = view.results().next()
+        {
+            self.table[value.index()] = fixed(program, grid, stated, value, diagnostics);
+        }
+        if let Some(manual) = sdy::ManualComputation::of(view) {
+            for (value, s) in view.results().zip(manual.out_shardings) {
+                self.table[value.index()] = fixed(program, grid, s, value, diagnostics);
+            }
+            for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
+                self.table[arg.index()] = between(program, grid, &manual.inside(s), arg);
+            }
+            return;
+        }
+        for flow in view.def().data_flow(view) {
+            let home = self.table[flow.owner.index()].clone();
+            for target in &flow.targets {
+                self.table[target.index()] = home.clone();
+            }
+        }
+    }
+}
+
+fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
+    sdy::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal)
+}
+
+fn on_one_device(span: Span, what: &str) -> Diagnostic {
+    let d = Diagnostic::error("mesh", span, format!("{what} of @main is on one device alone"));
+    d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
+}
+
+/// A distribution nobody fixed: without axes that don't divide.
+fn between(program: &Program, grid: &Grid, s: &TensorSharding, value: Value) -> Option<Distribution> {
+    let ty = program.tensor_type(value)?;
+    let found = distribution(program, grid, s).filter(|d| d.rank() == ty.rank())?;
+    Some(even_part(&found, ty))
+}
+
+/// A distribution the user fixed; an error where the grid has no words for it.
+pub(crate) fn fixed(
+    program: &Program,
+    grid: &Grid,
+    s: &TensorSharding,
+    value: Value,
+    diagnostics: &mut Diagnostics,
+) -> Option<Distribution> {
+    let ty = program.tensor_type(value)?;
+    let Some(found) = distribution(program, grid, s) else {
+        let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
+        let d = Diagnostic::error("mesh", program.value_span(value), message);
+        diagnostics.push(d.note("state all shardings over meshes whose axes refine each other, in one device order"));
+        return None;
+    };
+    (found.rank() == ty.rank()).then_some(found)
+}
+
+fn distribution(program: &Program, grid: &Grid, s: &TensorSharding) -> Option<Distribution> {
+    let mesh = sdy::resolve(program, &s.mesh)?;
+    if mesh.is_maximal() || s.all_axes().next().is_none() {
+        // One device's value may as well be everybody's.
+        return Some(Distribution::replicated(s.rank()));
+    }
+    grid.distribution(s, mesh)
+}
+
+/// The grid of the mesh most shardings under `@main` are over; of equals the first declared.
+pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> Grid {
+    let mut counts: Vec<(MeshRef, usize)> = Vec::new();
+    let mut index: FxHashMap<MeshRef, usize> = FxHashMap::default();
+    let mut count = |mesh: &MeshRef, n: usize| {
+        let at = *index.entry(mesh.clone()).or_insert_with(|| {
+            counts.push((mesh.clone(), 0));
+            counts.len() - 1
+        });
+        counts[at].1 += n;
+    };
+    for op in program.top_level("sdy.mesh") {
+        let name = func::symbol(program, op).and_then(|n| program.find_name(n));
+        name.into_iter().for_each(|n| count(&MeshRef::Symbol(n), 0));
+    }
+    for i in 0..program.block_args(block).len() {
+        func::arg_sharding(program, main, i).into_iter().for_each(|s| count(&s.mesh, 1));
+    }
+    program.walk(block, &mut |op| {
+        let view = program.view(op);
+        sdy::result_shardings(view).into_iter().flatten().for_each(|s| count(&s.mesh, 1));
+        sdy::stated_sharding(view).into_iter().for_each(|s| count(&s.mesh, 1));
+        if let Some(manual) = sdy::ManualComputation::of(view) {
+            manual.in_shardings.iter().chain(manual.out_shardings).for_each(|s| count(&s.mesh, 1));
+        }
+    });
+    let mut best: Option<(Grid, usize)> = None;
+    for (mesh, n) in counts {
+        let Some(data) = sdy::resolve(program, &mesh) else { continue };
+        if !data.is_maximal() && best.as_ref().is_none_or(|b| n > b.1) {
+            best = Some((Grid::new(mesh.clone(), data.clone()), n));
+        }
+    }
+    best.map_or_else(|| Grid::new(MeshRef::Inline(Box::default()), Mesh::default()), |b| b.0)
+}

@@ -1,0 +1,74 @@
+//! Reductions whose parts no collective combines (the place of a maximum) in two steps: each device reduces its piece, and
+//! what came of the pieces, which is small, is reduced again wherever that is best.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Block, Op, Program, Value};
+use dialect::sharding::FactorKind;
+use rustc_hash::FxHashMap;
+
+use super::homes::Homes;
+use crate::plan::distribution::{Distribution, Parts, size_of};
+
+/// Splits what can be split under `block` along the axes that cut it at home.
+pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    for block in program.blocks_under(block) {
+        let found: FxHashMap<Op, (usize, Parts)> =
+            program.block_ops(block).iter().filter_map(|&op| Some((op, cut(program, homes, op)?))).collect();
+        if found.is_empty() {
+            continue;
+        }
+        let mut ops = Vec::new();
+        for op in program.block_ops(block).to_vec() {
+            match found.get(&op).and_then(|(dim, axes)| split_op(program, homes, op, *dim, axes, &mut ops)) {
+                Some(results) => renamed.extend(program.results(op).zip(results)),
+                None => ops.push(op),
+            }
+        }
+        program.set_block_ops(block, ops);
+    }
+    program.rename(&renamed);
+}
+
+/// The one dimension that `op` reduces and that is cut at home, if nothing combines its parts.
+fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Parts)> {
+    let view = program.view(op);
+    if view.def().control(view).is_some() || view.def().reduction(view).is_some() {
+        return None;
+    }
+    let rule = view.def().sharding_rule(view)?;
+    let reduced =
+        |d: &usize| rule.operands[0][*d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
+    let home = homes.get(program, *view.operands().first()?);
+    let mut cut =
+        (0..home.dims.len()).filter(|d| !home.dims[*d].is_empty() && d < &rule.operands[0].len()).filter(reduced);
+    let dim = cut.next()?;
+    cut.next().is_none().then(|| (dim, home.dims[dim].clone()))
+}
+
+fn split_op(
+    program: &mut Program,
+    homes: &mut Homes,
+    op: Op,
+    dim: usize,
+    axes: &Parts,
+    ops: &mut Vec<Op>,
+) -> Option<Vec<Value>> {
+    let (def, loc) = (program.op(op).def, program.op(op).loc);
+    let operands = program.op(op).operands.clone();
+    let places: Vec<Distribution> = program.results(op).map(|v| homes.get(program, v)).collect();
+    let pieces = def.in_pieces(op, dim, size_of(axes) as i64, &mut Builder::new(program, ops, loc))?;
+    for (&piece, &operand) in pieces.operands.iter().zip(&operands) {
+        let mut dims = homes.get(program, operand).dims;
+        dims.insert(dim + 1, Parts::new());
+        homes.set(piece, Distribution::of_dims(dims));
+    }
+    for (&partial, place) in pieces.partial.iter().zip(&places) {
+        let mut dims = place.dims.clone();
+        dims.iter_mut().for_each(|d| d.retain(|p| !axes.iter().any(|a| a.overlaps(*p))));
+        dims.insert(pieces.at, axes.clone());
+        homes.set(partial, Distribution::of_dims(dims));
+    }
+    pieces.results.iter().zip(places).for_each(|(&v, place)| homes.set(v, place));
+    Some(pieces.results)
+}

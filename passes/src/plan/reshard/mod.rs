@@ -1,0 +1,455 @@
+//! Redistribution: the cheapest sequence of collectives from one distribution of a value to another.
+//!
+//! Common cases (slice, gather, reduce) are read off; the rest is searched (`search.rs`) below the cost of a sequence
+//! that always exists: reduce, gather what disagrees, slice.
+
+mod search;
+pub mod space;
+pub mod step;
+
+#[cfg(test)]
+pub(crate) mod simulate;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use dialect::ir::TensorType;
+use smallvec::SmallVec;
+
+use super::distribution::{Distribution, Grid, Part, Parts, merge_parts, minus, part_set, push_part, size_of};
+use super::model::cost::{Collective, CollectiveCost};
+use search::{Edge, List, MAX_ATOMS, Problem, State};
+use step::{Move, PartsPerDim, Step, StepKind, cost_of};
+
+/// A sequence of steps with its modelled seconds and moved bytes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sequence {
+    /// In order; empty when nothing is to be done.
+    pub steps: Vec<Step>,
+    /// Modelled seconds.
+    pub seconds: f64,
+    /// Bytes a device moves, on rings.
+    pub bytes: f64,
+}
+
+/// Redistributions over one grid under one cost model.
+#[derive(Clone, Copy)]
+pub struct Resharder<'a> {
+    grid: &'a Grid,
+    cost: &'a dyn CollectiveCost,
+    /// Axes that no step may use besides those of its ends.
+    manual: u32,
+}
+
+impl<'a> Resharder<'a> {
+    /// Over one grid, under one cost model.
+    pub fn new(grid: &'a Grid, cost: &'a dyn CollectiveCost) -> Self {
+        Self { grid, cost, manual: 0 }
+    }
+
+    /// The same inside a region that is manual along `axes`.
+    pub fn without_axes(&self, axes: &[usize]) -> Self {
+        Self { manual: axes.iter().fold(self.manual, |m, &a| m | 1 << a), ..*self }
+    }
+
+    /// The grid it is for.
+    pub fn grid(&self) -> &'a Grid {
+        self.grid
+    }
+
+    /// Axes it must leave alone, as a bit set.
+    pub fn manual_axes(&self) -> u32 {
+        self.manual
+    }
+
+    /// Seconds of one step.
+    pub fn step_seconds(&self, ty: &TensorType, from: &Distribution, to: &Distribution, kind: &StepKind) -> f64 {
+        Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
+    }
+
+    /// Seconds a collective over `axes` takes however little it moves.
+    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+        self.cost.seconds(kind, 0.0, 0.0, axes)
+    }
+
+    /// The cheapest steps from `from` to `to`, both for values of type `ty`.
+    pub fn sequence(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Sequence {
+        let steps = self.solve(ty, from, to);
+        let (seconds, bytes) = cost_of(&steps, from, ty, self.cost);
+        Sequence { steps, seconds, bytes }
+    }
+
+    fn solve(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
+        if from == to {
+            return Vec::new();
+        }
+        if from.kind != to.kind && !from.unreduced.is_empty() && !to.unreduced.is_empty() {
+            // A sum can't become a maximum without being a whole value in between.
+            let between = to.reduced();
+            let mut steps = self.solve(ty, from, &between);
+            steps.extend(self.solve(ty, &between, to));
+            return steps;
+        }
+        if let Some(step) = one_step(ty, from, to) {
+            return vec![step];
+        }
+        let Some(atoms) = Atoms::of(self.grid, self.manual, from, to) else {
+            let between = agreeing_part(from, to);
+            if between == *from {
+                return plain(ty, from, to);
+            }
+            let mut steps = self.solve(ty, from, &between);
+            steps.extend(self.solve(ty, &between, to));
+            return steps;
+        };
+        let plain = plain(ty, from, to);
+        if direct(&plain) {
+            return plain;
+        }
+        if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
+            return plain;
+        }
+        let (bound, _) = cost_of(&plain, from, ty, self.cost);
+        let problem = atoms.problem(ty, from, to, self.cost);
+        match problem.solve(bound) {
+            Some(path) => atoms.steps(&path, from, to),
+            None => plain,
+        }
+    }
+}
+
+/// Whether a sequence is as cheap as any: at most one collective, and no bytes gathered that are sliced away.
+fn direct(steps: &[Step]) -> bool {
+    match steps {
+        [] => true,
+        [one] => !matches!(one.kind, StepKind::AllReduce(_)),
+        _ => steps.iter().all(|s| s.kind.collective().is_none()),
+    }
+}
+
+/// The one collective that moves just what each device lacks: an axis from one dimension to another, or parts of a sum
+/// that are combined where they are wanted.
+fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
+    let mut leaving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
+    let mut arriving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
+    let mut scattered: PartsPerDim = from.dims.iter().map(|_| Parts::new()).collect();
+    for (d, (have, want)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
+        let common = common_prefix(have, want);
+        leaving.extend(after_prefix(have, &common).into_iter().map(|p| (d, p)));
+        scattered[d] = after_prefix(want, &common);
+        arriving.extend(scattered[d].iter().map(|&p| (d, p)));
+    }
+    if !from.is_even(&ty.shape) || !to.is_even(&ty.shape) {
+        return None;
+    }
+    let kind = match (&leaving[..], &arriving[..]) {
+        (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
+            StepKind::AllToAll(vec![Move { parts: Parts::from_slice(&[part]), from: a, to: b }])
+        }
+        ([], [_, ..]) => {
+            let pending = minus(&from.unreduced, &to.unreduced);
+            let whole =
+                part_set(arriving.iter().map(|a| a.1)) == pending && minus(&to.unreduced, &from.unreduced).is_empty();
+            whole.then_some(StepKind::ReduceScatter(scattered))?
+        }
+        _ => return None,
+    };
+    Some(Step { kind, to: to.clone() })
+}
+
+/// Sequences that always exist: reduce, gather what disagrees, slice.
+pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut at = from.clone();
+    let mut push = |at: &mut Distribution, kind: StepKind| {
+        let next = kind.apply(at).expect("a step made for this distribution");
+        *at = next.clone();
+        steps.push(Step { kind, to: next });
+    };
+    let pending = minus(&from.unreduced, &to.unreduced);
+    if !pending.is_empty() {
+        push(&mut at, StepKind::AllReduce(pending));
+    }
+    let gathered: PartsPerDim = (0..at.rank())
+        .map(|d| {
+            let (have, want) = (&at.dims[d], &to.dims[d]);
+            let common = common_prefix(have, want);
+            let n = ty.shape.get(d).copied().unwrap_or(0);
+            let fits = aligned(n, &common, have) && aligned(n, &common, want);
+            after_prefix(have, if fits { &common } else { &[] })
+        })
+        .collect();
+    if gathered.iter().any(|g| !g.is_empty()) {
+        push(&mut at, StepKind::AllGather(gathered));
+    }
+    let added = minus(&to.unreduced, &at.unreduced);
+    if !added.is_empty() {
+        let kind = StepKind::ReplicatedToUnreduced(added.clone());
+        let mut next = at.clone().with_unreduced(&added, to.kind);
+        next.kind = to.kind;
+        at = next.clone();
+        steps.push(Step { kind, to: next });
+    }
+    let sliced: PartsPerDim = (0..at.rank()).map(|d| after_prefix(&to.dims[d], &at.dims[d])).collect();
+    if sliced.iter().any(|s| !s.is_empty()) {
+        let kind = StepKind::AllSlice(sliced);
+        at = kind.apply(&at).expect("a slice by free axes");
+        steps.push(Step { kind, to: at.clone() });
+    }
+    debug_assert_eq!(&at, to);
+    steps
+}
+
+/// The longest list both begin with, parts of axes counted.
+fn common_prefix(a: &[Part], b: &[Part]) -> Parts {
+    let mut out = Parts::new();
+    for (x, y) in a.iter().zip(b) {
+        if x == y {
+            push_part(&mut out, *x);
+            continue;
+        }
+        let size = x.size.min(y.size);
+        if x.axis == y.axis && x.pre == y.pre && x.size % size == 0 && y.size % size == 0 {
+            push_part(&mut out, Part { size, ..*x });
+        }
+        break;
+    }
+    out
+}
+
+/// What follows `prefix` in `list`.
+fn after_prefix(list: &[Part], prefix: &[Part]) -> Parts {
+    let mut out = Parts::new();
+    for (i, part) in list.iter().enumerate() {
+        match prefix.get(i) {
+            Some(p) if p == part => {}
+            Some(p) => out.push(Part { axis: part.axis, pre: p.end(), size: part.end() / p.end() }),
+            None => out.push(*part),
+        }
+    }
+    merge_parts(out)
+}
+
+/// Whether pieces by `fine` lie inside those by its prefix.
+fn aligned(n: i64, prefix: &[Part], fine: &[Part]) -> bool {
+    let (c, f) = (size_of(prefix), size_of(fine));
+    let n = n.max(0) as u64;
+    c == 1 || n.div_ceil(c) == n.div_ceil(f) * (f / c)
+}
+
+/// `from` without the axes that `to` cuts at other places.
+fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
+    let bad = |p: &Part| !is_chain(boundaries(p.axis, from.parts().chain(to.parts())));
+    let dims = from.dims.iter().map(|d| d.iter().copied().take_while(|p| !bad(p)).collect());
+    let unreduced: Parts = from.unreduced.iter().copied().filter(|p| !bad(p)).collect();
+    Distribution::of_dims(dims).with_unreduced(&unreduced, from.kind)
+}
+
+/// Whether both cut every axis at places that divide each other.
+#[cfg(test)]
+pub(crate) fn agree(grid: &Grid, from: &Distribution, to: &Distribution) -> bool {
+    Atoms::of(grid, 0, from, to).is_some()
+}
+
+fn boundaries(axis: u8, parts: impl Iterator<Item = Part>) -> SmallVec<[u32; 8]> {
+    let mut at: SmallVec<[u32; 8]> = parts.filter(|p| p.axis == axis).flat_map(|p| [p.pre, p.end()]).collect();
+    at.sort_unstable();
+    at.dedup();
+    at
+}
+
+fn is_chain(at: SmallVec<[u32; 8]>) -> bool {
+    at.windows(2).all(|w| w[1] % w[0] == 0)
+}
+
+/// The parts both distributions are made of.
+struct Atoms {
+    parts: Vec<Part>,
+    dims: SmallVec<[usize; 4]>,
+}
+
+impl Atoms {
+    /// `None` when the two cut an axis at places that don't divide each other.
+    fn of(grid: &Grid, manual: u32, from: &Distribution, to: &Distribution) -> Option<Self> {
+        let mut parts = Vec::new();
+        for axis in 0..grid.sizes().len() as u8 {
+            let at = boundaries(axis, from.parts().chain(to.parts()));
+            for w in at.windows(2) {
+                let part = Part { axis, pre: w[0], size: w[1] / w[0] };
+                if w[1] % w[0] != 0 {
+                    return None;
+                }
+                if from.parts().chain(to.parts()).any(|p| p.overlaps(part)) {
+                    parts.push(part);
+                }
+            }
+        }
+        split_to_fit(&mut parts);
+        let dims = (0..from.rank()).filter(|&d| !from.dims[d].is_empty() || !to.dims[d].is_empty()).collect();
+        let mut atoms = Self { parts, dims };
+        if !minus(&from.unreduced, &to.unreduced).is_empty() {
+            atoms.borrow(grid, manual);
+        }
+        Some(atoms)
+    }
+
+    /// Adds axes that neither end uses: a reduction over pieces by them, gathered after, may be cheaper.
+    fn borrow(&mut self, grid: &Grid, manual: u32) {
+        for axis in 0..grid.sizes().len() {
+            if manual & (1 << axis) == 0 && self.parts.len() < 8 && self.parts.iter().all(|p| p.axis as usize != axis) {
+                self.parts.push(grid.whole(axis));
+            }
+        }
+    }
+
+    fn list(&self, parts: &[Part]) -> List {
+        let inside = |p: &Part, a: &Part| p.axis == a.axis && p.pre <= a.pre && a.end() <= p.end();
+        let mut list = List::default();
+        for part in parts {
+            list.extend((0..self.parts.len()).filter(|&a| inside(part, &self.parts[a])).map(|a| a as u8));
+        }
+        list
+    }
+
+    fn state(&self, d: &Distribution) -> State {
+        State {
+            dims: self.dims.iter().map(|&i| self.list(&d.dims[i])).collect(),
+            unreduced: self.list(&d.unreduced).iter().fold(0, |m, &a| m | 1 << a),
+        }
+    }
+
+    fn problem<'c>(
+        &self,
+        ty: &TensorType,
+        from: &Distribution,
+        to: &Distribution,
+        cost: &'c dyn CollectiveCost,
+    ) -> Problem<'c> {
+        let rest = (0..ty.rank()).filter(|d| !self.dims.contains(d)).map(|d| ty.shape[d] as f64).product::<f64>();
+        Problem {
+            atoms: self.parts.clone(),
+            shape: self.dims.iter().map(|&d| ty.shape[d]).collect(),
+            rest_bytes: rest * ty.element.bytes() as f64,
+            from: self.state(from),
+            to: self.state(to),
+            cost,
+        }
+    }
+
+    fn parts_of(&self, list: &[u8]) -> Parts {
+        merge_parts(list.iter().map(|&a| self.parts[a as usize]))
+    }
+
+    fn distribution(&self, state: &State, like: &Distribution, to: &Distribution) -> Distribution {
+        let mut d = Distribution::replicated(like.rank());
+        for (&dim, list) in self.dims.iter().zip(&state.dims) {
+            d.dims[dim] = self.parts_of(list);
+        }
+        let unreduced = (0..self.parts.len()).filter(|a| state.unreduced & (1 << a) != 0).map(|a| self.parts[a]);
+        let unreduced: Parts = unreduced.collect();
+        let kind = if like.unreduced.is_empty() { to.kind } else { like.kind };
+        d.with_unreduced(&unreduced, kind)
+    }
+
+    /// The steps of a path; neighboring slices and gathers become one.
+    fn steps(&self, path: &[(Edge, State)], from: &Distribution, to: &Distribution) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut before = self.state(from);
+        let mut at = 0;
+        while at < path.len() {
+            let edge = path[at].0;
+            let mut end = at;
+            while matches!(edge, Edge::Slice | Edge::Gather) && path.get(end + 1).is_some_and(|p| p.0 == edge) {
+                end += 1;
+            }
+            let after = &path[end].1;
+            let kind = self.kind(edge, &before, after, from.rank());
+            steps.push(Step { kind, to: self.distribution(after, from, to) });
+            before = after.clone();
+            at = end + 1;
+        }
+        steps
+    }
+
+    fn kind(&self, edge: Edge, before: &State, after: &State, rank: usize) -> StepKind {
+        let per_dim = |long: &State, short: &State| -> PartsPerDim {
+            let mut out: PartsPerDim = (0..rank).map(|_| Parts::new()).collect();
+            for (i, &dim) in self.dims.iter().enumerate() {
+                out[dim] = self.parts_of(&long.dims[i][short.dims[i].len().min(long.dims[i].len())..]);
+            }
+            out
+        };
+        let set = |mask: u16| part_set((0..self.parts.len()).filter(|a| mask & (1 << a) != 0).map(|a| self.parts[a]));
+        match edge {
+            Edge::Gather => StepKind::AllGather(per_dim(before, after)),
+            Edge::Slice => StepKind::AllSlice(per_dim(after, before)),
+            Edge::Permute => StepKind::Permute,
+            Edge::AllReduce => StepKind::AllReduce(set(before.unreduced & !after.unreduced)),
+            Edge::ReduceScatter => StepKind::ReduceScatter(per_dim(after, before)),
+            Edge::ToUnreduced if before.dims == after.dims => {
+                StepKind::ReplicatedToUnreduced(set(after.unreduced & !before.unreduced))
+            }
+            Edge::ToUnreduced => StepKind::ShardedToUnreduced(per_dim(before, after)),
+            Edge::AllToAll => StepKind::AllToAll(self.moves(before, after)),
+        }
+    }
+
+    fn moves(&self, before: &State, after: &State) -> Vec<Move> {
+        let mut moves: Vec<Move> = Vec::new();
+        for (e, list) in after.dims.iter().enumerate() {
+            for &a in list.get(before.dims[e].len()..).unwrap_or(&[]) {
+                let from = before.dims.iter().position(|l| l.contains(&a)).unwrap_or(e);
+                let (from, to, part) = (self.dims[from], self.dims[e], self.parts[a as usize]);
+                match moves.last_mut() {
+                    // Only what was one suffix may move as one.
+                    Some(m) if (m.from, m.to) == (from, to) && self.follows(before, m, a) => {
+                        push_part(&mut m.parts, part)
+                    }
+                    _ => moves.push(Move { parts: [part].into_iter().collect(), from, to }),
+                }
+            }
+        }
+        let distinct =
+            |key: fn(&Move) -> usize| (1..moves.len()).all(|i| moves[..i].iter().all(|m| key(m) != key(&moves[i])));
+        if distinct(|m| m.from) && distinct(|m| m.to) {
+            moves.sort_by_key(|m| m.from);
+        }
+        moves
+    }
+
+    /// Whether atom `a` came right after the last axis of `m` in the dimension both leave.
+    fn follows(&self, before: &State, m: &Move, a: u8) -> bool {
+        let Some(last) = m.parts.last() else { return false };
+        before.dims.iter().any(|l| {
+            l.windows(2).any(|w| {
+                w[1] == a && {
+                    let p = self.parts[w[0] as usize];
+                    p.axis == last.axis && p.end() == last.end()
+                }
+            })
+        })
+    }
+}
+
+/// Splits parts whose sizes share a divisor, so that they can take each other's place: 2 and 4 become 2, 2 and 2.
+fn split_to_fit(parts: &mut Vec<Part>) {
+    let gcd = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    'again: while parts.len() < 8 {
+        for i in 0..parts.len() {
+            for j in 0..parts.len() {
+                let (p, q) = (parts[i], parts[j]);
+                let g = gcd(p.size, q.size);
+                if g > 1 && g < p.size {
+                    parts[i] = Part { size: g, ..p };
+                    parts.insert(i + 1, Part { axis: p.axis, pre: p.pre * g, size: p.size / g });
+                    continue 'again;
+                }
+            }
+        }
+        return;
+    }
+}

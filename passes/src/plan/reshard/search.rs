@@ -1,0 +1,484 @@
+//! The search behind [`reshard`](crate::plan::reshard): cheapest sequence of collectives between two distributions.
+//!
+//! Axes are cut into *atoms*, the coarsest parts of which both ends (and every arrangement worth visiting) are made. A
+//! state says which atoms cut each dimension and which are unreduced; edges are the collectives; Dijkstra's
+//! algorithm, guided by what a device must still receive, finds the cheapest path. The number of visited states is bounded, so the time is; the caller's sequence
+//! stands when the bound is met.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::plan::distribution::Part;
+use crate::plan::model::cost::{Collective, CollectiveCost};
+
+/// More atoms than this are not searched.
+pub(crate) const MAX_ATOMS: usize = 12;
+/// More states than this are not visited.
+const MAX_STATES: usize = 400;
+/// Arrangements a permute is tried with.
+const MAX_PERMUTES: usize = 12;
+
+/// Atoms of one dimension, major first: at most [`MAX_ATOMS`], in place, since states are copied all the time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct List {
+    len: u8,
+    /// Zero beyond the length.
+    atoms: [u8; MAX_ATOMS],
+}
+
+impl List {
+    pub(crate) fn push(&mut self, atom: u8) {
+        if usize::from(self.len) < MAX_ATOMS {
+            self.atoms[usize::from(self.len)] = atom;
+            self.len += 1;
+        }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        for i in len..usize::from(self.len) {
+            self.atoms[i] = 0;
+        }
+        self.len = self.len.min(len as u8);
+    }
+
+    fn pop(&mut self) {
+        self.truncate(usize::from(self.len).saturating_sub(1));
+    }
+
+    pub(crate) fn extend(&mut self, atoms: impl IntoIterator<Item = u8>) {
+        atoms.into_iter().for_each(|a| self.push(a));
+    }
+}
+
+impl std::ops::Deref for List {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.atoms[..usize::from(self.len)]
+    }
+}
+
+impl FromIterator<u8> for List {
+    fn from_iter<I: IntoIterator<Item = u8>>(atoms: I) -> Self {
+        let mut list = Self::default();
+        list.extend(atoms);
+        list
+    }
+}
+
+/// Which atoms cut each dimension, and the set of those that are unreduced.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(crate) struct State {
+    pub(crate) dims: SmallVec<[List; 4]>,
+    pub(crate) unreduced: u16,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { dims: SmallVec::from_slice(&self.dims), unreduced: self.unreduced }
+    }
+}
+
+/// How a state was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Edge {
+    Gather,
+    Slice,
+    AllToAll,
+    Permute,
+    AllReduce,
+    ReduceScatter,
+    ToUnreduced,
+}
+
+/// What is to be solved.
+pub(crate) struct Problem<'a> {
+    pub(crate) atoms: Vec<Part>,
+    /// Sizes of the dimensions in play.
+    pub(crate) shape: SmallVec<[i64; 4]>,
+    /// Bytes of one slice over all the dimensions that are not.
+    pub(crate) rest_bytes: f64,
+    pub(crate) from: State,
+    pub(crate) to: State,
+    pub(crate) cost: &'a dyn CollectiveCost,
+}
+
+#[derive(PartialEq)]
+struct Queued {
+    /// Of the whole way, at least.
+    floor: f64,
+    order: usize,
+    state: usize,
+}
+
+impl Eq for Queued {}
+
+impl Ord for Queued {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The heap gives the largest: the cheapest, then the oldest.
+        other.floor.total_cmp(&self.floor).then(other.order.cmp(&self.order))
+    }
+}
+
+impl PartialOrd for Queued {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+struct Visit {
+    cost: f64,
+    back: usize,
+    edge: Edge,
+    done: bool,
+}
+
+impl Problem<'_> {
+    /// The cheapest path not dearer than `bound`: the edges and the states they end in.
+    pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
+        let mut ids: FxHashMap<State, usize> = FxHashMap::default();
+        let mut states = vec![self.from.clone()];
+        let mut visits = vec![Visit { cost: 0.0, back: 0, edge: Edge::Slice, done: false }];
+        let mut heap = BinaryHeap::from([Queued { floor: 0.0, order: 0, state: 0 }]);
+        ids.insert(self.from.clone(), 0);
+        let mut order = 0;
+        while let Some(Queued { state: at, .. }) = heap.pop() {
+            if visits[at].done {
+                continue;
+            }
+            visits[at].done = true;
+            if states[at] == self.to {
+                return Some(self.path(at, &visits, &states));
+            }
+            let (here, cost) = (states[at].clone(), visits[at].cost);
+            for (edge, next, price) in self.edges(&here) {
+                let total = cost + price;
+                let floor = total + self.floor(&next);
+                if floor > bound {
+                    continue;
+                }
+                let id = match ids.get(&next) {
+                    Some(&id) if visits[id].done || visits[id].cost <= total => continue,
+                    Some(&id) => id,
+                    None if states.len() >= MAX_STATES => continue,
+                    None => {
+                        ids.insert(next.clone(), states.len());
+                        states.push(next);
+                        visits.push(Visit { cost: 0.0, back: 0, edge, done: false });
+                        states.len() - 1
+                    }
+                };
+                visits[id] = Visit { cost: total, back: at, edge, done: false };
+                order += 1;
+                heap.push(Queued { floor, order, state: id });
+            }
+        }
+        None
+    }
+
+    fn path(&self, mut at: usize, visits: &[Visit], states: &[State]) -> Vec<(Edge, State)> {
+        let mut path = Vec::new();
+        while at != 0 {
+            path.push((visits[at].edge, states[at].clone()));
+            at = visits[at].back;
+        }
+        path.reverse();
+        path
+    }
+
+    fn size(&self, list: &[u8]) -> i64 {
+        list.iter().map(|&a| i64::from(self.atoms[a as usize].size)).product()
+    }
+
+    fn local(&self, dim: usize, list: &[u8]) -> i64 {
+        (self.shape[dim] as u64).div_ceil(self.size(list) as u64) as i64
+    }
+
+    fn bytes(&self, state: &State) -> f64 {
+        state.dims.iter().enumerate().map(|(d, l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
+    }
+
+    /// A time the rest of the way takes at least: a device must receive what of its target it does not hold.
+    fn floor(&self, state: &State) -> f64 {
+        if state.unreduced & !self.to.unreduced != 0 {
+            return 0.0;
+        }
+        let mut overlap = self.rest_bytes;
+        for (d, (a, b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
+            overlap *= self.local(d, a).min(self.local(d, b)) as f64;
+        }
+        self.cost.floor(self.bytes(&self.to) - overlap)
+    }
+
+    fn even(&self, dim: usize, list: &[u8]) -> bool {
+        self.shape[dim] % self.size(list) == 0
+    }
+
+    /// Whether `dim` may be cut so: evenly, or as the ends are.
+    fn allowed(&self, dim: usize, list: &[u8]) -> bool {
+        self.even(dim, list) || list == &self.from.dims[dim][..] || list == &self.to.dims[dim][..]
+    }
+
+    /// Whether the pieces of `fine` lie inside those of its prefix of length `keep`, at the places their numbers say.
+    fn aligned(&self, dim: usize, fine: &[u8], keep: usize) -> bool {
+        keep == 0 || self.local(dim, &fine[..keep]) == self.local(dim, fine) * self.size(&fine[keep..])
+    }
+
+    /// Seconds from a state of `bytes` on each device.
+    fn seconds(&self, kind: Collective, bytes: f64, to: &State, moved: &[u8]) -> f64 {
+        let axes: SmallVec<[Part; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
+        self.cost.seconds(kind, bytes, self.bytes(to), &axes)
+    }
+
+    fn free(&self, state: &State) -> SmallVec<[u8; 8]> {
+        let used = state.dims.iter().flat_map(|l| l.iter()).fold(state.unreduced, |m, &a| m | 1 << a);
+        (0..self.atoms.len() as u8).filter(|a| used & (1 << a) == 0).collect()
+    }
+
+    fn edges(&self, state: &State) -> Vec<(Edge, State, f64)> {
+        let mut out = Vec::new();
+        let pending = state.unreduced & !self.to.unreduced;
+        let bytes = self.bytes(state);
+        self.slices(state, &mut out);
+        self.to_unreduced(state, &mut out);
+        if pending != 0 {
+            self.reductions(state, bytes, pending, &mut out);
+        }
+        self.gathers(state, bytes, &mut out);
+        self.all_to_alls(state, bytes, &mut out);
+        self.permutes(state, bytes, &mut out);
+        out
+    }
+
+    fn slices(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+        for a in self.free(state) {
+            for d in 0..state.dims.len() {
+                let mut next = state.clone();
+                next.dims[d].push(a);
+                let keep = state.dims[d].len();
+                if self.allowed(d, &next.dims[d]) && self.aligned(d, &next.dims[d], keep) {
+                    out.push((Edge::Slice, next, 0.0));
+                }
+            }
+        }
+    }
+
+    fn to_unreduced(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+        let wanted = self.to.unreduced & !state.unreduced;
+        if wanted == 0 {
+            return;
+        }
+        let free = self.free(state).iter().fold(0u16, |m, &a| m | 1 << a) & wanted;
+        if free != 0 {
+            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced | free };
+            out.push((Edge::ToUnreduced, next, 0.0));
+        }
+        for d in 0..state.dims.len() {
+            if let Some(&a) = state.dims[d].last()
+                && wanted & (1 << a) != 0
+                && self.even(d, &state.dims[d])
+            {
+                let mut next = state.clone();
+                next.dims[d].pop();
+                next.unreduced |= 1 << a;
+                out.push((Edge::ToUnreduced, next, 0.0));
+            }
+        }
+    }
+
+    fn reductions(&self, state: &State, bytes: f64, pending: u16, out: &mut Vec<(Edge, State, f64)>) {
+        let atoms: SmallVec<[u8; 8]> = (0..self.atoms.len() as u8).filter(|a| pending & (1 << a) != 0).collect();
+        let mut reduce = |set: &[u8]| {
+            let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
+            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
+            let price = self.seconds(Collective::AllReduce, bytes, &next, set);
+            out.push((Edge::AllReduce, next, price));
+        };
+        reduce(&atoms);
+        if atoms.len() > 1 {
+            atoms.iter().for_each(|&a| reduce(&[a]));
+        }
+        let mut scatter = |next: State, moved: &[u8]| {
+            let fits = (0..next.dims.len())
+                .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
+            if fits && !moved.is_empty() {
+                let price = self.seconds(Collective::ReduceScatter, bytes, &next, moved);
+                out.push((Edge::ReduceScatter, next, price));
+            }
+        };
+        for &a in &atoms {
+            for d in 0..state.dims.len() {
+                let mut next = state.clone();
+                next.dims[d].push(a);
+                next.unreduced &= !(1 << a);
+                scatter(next, &[a]);
+            }
+        }
+        // All that the target wants next in its dimensions, at once.
+        let mut next = state.clone();
+        let mut moved = List::default();
+        for d in 0..state.dims.len() {
+            while let Some(&a) = self.wanted(&next, d)
+                && atoms.contains(&a)
+            {
+                next.dims[d].push(a);
+                next.unreduced &= !(1 << a);
+                moved.push(a);
+            }
+        }
+        if moved.len() > 1 {
+            scatter(next, &moved);
+        }
+    }
+
+    /// The target's next atom in a dimension that agrees with it so far.
+    fn wanted<'s>(&'s self, state: &State, d: usize) -> Option<&'s u8> {
+        let target = &self.to.dims[d];
+        target.starts_with(&state.dims[d]).then(|| target.get(state.dims[d].len()))?
+    }
+
+    fn gathers(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+        let mut gather = |next: State, moved: &[u8]| {
+            let price = self.seconds(Collective::AllGather, bytes, &next, moved);
+            out.push((Edge::Gather, next, price));
+        };
+        let mut all = state.clone();
+        let (mut moved, mut dims) = (List::default(), 0);
+        for d in 0..state.dims.len() {
+            let list = &state.dims[d];
+            let common = list.iter().zip(self.to.dims[d].iter()).take_while(|(a, b)| a == b).count();
+            for keep in 0..list.len() {
+                if self.allowed(d, &list[..keep]) && self.aligned(d, list, keep) {
+                    let mut next = state.clone();
+                    next.dims[d].truncate(keep);
+                    gather(next, &list[keep..]);
+                }
+            }
+            if common < list.len() && self.aligned(d, list, common) && self.allowed(d, &list[..common]) {
+                all.dims[d].truncate(common);
+                moved.extend(list[common..].iter().copied());
+                dims += 1;
+            }
+        }
+        if dims > 1 {
+            gather(all, &moved);
+        }
+    }
+
+    fn all_to_alls(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+        let mut exchange = |next: State, moved: &[u8]| {
+            let fits = (0..next.dims.len())
+                .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
+            if fits {
+                let price = self.seconds(Collective::AllToAll, bytes, &next, moved);
+                out.push((Edge::AllToAll, next, price));
+            }
+        };
+        for d in 0..state.dims.len() {
+            for keep in 0..state.dims[d].len() {
+                for e in (0..state.dims.len()).filter(|&e| e != d) {
+                    let mut next = state.clone();
+                    let moved: List = state.dims[d][keep..].iter().copied().collect();
+                    next.dims[d].truncate(keep);
+                    next.dims[e].extend(moved.iter().copied());
+                    exchange(next, &moved);
+                }
+            }
+        }
+        if let Some((next, moved)) = self.joint(state) {
+            exchange(next, &moved);
+        }
+    }
+
+    /// The largest exchange that brings atoms to their places at once: dimensions that agree with the target so far
+    /// get what it wants next, from the ends of others.
+    fn joint(&self, state: &State) -> Option<(State, List)> {
+        let receives: SmallVec<[bool; 4]> = (0..state.dims.len()).map(|d| self.wanted(state, d).is_some()).collect();
+        let mut may_leave = u16::MAX;
+        loop {
+            let mut next = state.clone();
+            let mut moved = List::default();
+            for d in (0..state.dims.len()).filter(|&d| receives[d]) {
+                while let Some(&a) = self.wanted(&next, d) {
+                    let movable = may_leave & (1 << a) != 0
+                        && (0..state.dims.len()).any(|e| !receives[e] && state.dims[e].contains(&a));
+                    if !movable {
+                        break;
+                    }
+                    next.dims[d].push(a);
+                    moved.push(a);
+                }
+            }
+            // What moves must be the minor-most of its dimension.
+            let mut again = false;
+            for d in (0..state.dims.len()).filter(|&d| !receives[d]) {
+                let list = &state.dims[d];
+                let keep = list.iter().rposition(|a| !moved.contains(a)).map_or(0, |i| i + 1);
+                for &a in &list[..keep] {
+                    again |= moved.contains(&a);
+                    may_leave &= !(1 << a);
+                }
+                next.dims[d].truncate(keep);
+            }
+            if !again {
+                return (moved.len() > 1).then_some((next, moved));
+            }
+        }
+    }
+
+    /// Arrangements with as many pieces in each dimension, as close to the target as can be.
+    fn permutes(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+        if state.dims.iter().all(|d| d.is_empty()) {
+            return;
+        }
+        let pool = (0..self.atoms.len() as u8).fold(0u16, |m, a| m | 1 << a) & !state.unreduced;
+        let mut found = Vec::new();
+        let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
+        self.fill(state, &mut next, 0, self.size(&state.dims[0]), pool, &mut found);
+        for next in found.into_iter().filter(|n| n != state) {
+            let mut moved = List::default();
+            for (a, b) in state.dims.iter().zip(&next.dims).filter(|(a, b)| a != b) {
+                for &x in a.iter().chain(b.iter()) {
+                    if !moved.contains(&x) {
+                        moved.push(x);
+                    }
+                }
+            }
+            let price = self.seconds(Collective::CollectivePermute, bytes, &next, &moved);
+            out.push((Edge::Permute, next, price));
+        }
+    }
+
+    /// Cuts `dim` of `next` into `left` times as many pieces by atoms of `pool`, and the dimensions after it into as many
+    /// as `state` does. What the target wants is tried first, then what stands there, so no two finds are the same.
+    fn fill(&self, state: &State, next: &mut State, dim: usize, left: i64, pool: u16, found: &mut Vec<State>) {
+        if left == 1 {
+            match state.dims.get(dim + 1) {
+                Some(list) => self.fill(state, next, dim + 1, self.size(list), pool, found),
+                None => found.push(next.clone()),
+            }
+            return;
+        }
+        let target = self.wanted(next, dim).copied();
+        let here = &state.dims[dim];
+        let place = here.get(next.dims[dim].len()).copied();
+        let others = (0..self.atoms.len() as u8).filter(|a| !here.contains(a));
+        let mut untried = pool;
+        for a in target.into_iter().chain(place).chain(here.iter().copied()).chain(others) {
+            let size = i64::from(self.atoms[a as usize].size);
+            if untried & (1 << a) == 0 || left % size != 0 {
+                continue;
+            }
+            if found.len() >= MAX_PERMUTES {
+                return;
+            }
+            untried &= !(1 << a);
+            next.dims[dim].push(a);
+            self.fill(state, next, dim, left / size, pool & !(1 << a), found);
+            next.dims[dim].pop();
+        }
+    }
+}

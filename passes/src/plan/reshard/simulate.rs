@@ -1,0 +1,191 @@
+//! A lockstep simulation of redistribution steps, to prove sequences and rewrites: every device's piece of a value is
+//! a small dense array of integers, so that every order of summation is exact.
+//!
+//! Each step only uses what the devices of its groups hold; a step that would need more fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dialect::sharding::ReductionKind;
+
+use super::step::{Step, StepKind, flatten};
+use crate::plan::distribution::{Distribution, Grid, Part, Parts, size_of};
+
+/// A value on all devices: `pieces[device]` in row-major order, padded where a dimension doesn't divide.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    pub(crate) shape: Vec<i64>,
+    pub(crate) at: Distribution,
+    pub(crate) pieces: Vec<Vec<i64>>,
+}
+
+/// The coordinate of `device` along `part`.
+pub(crate) fn digit(grid: &Grid, device: usize, part: Part) -> usize {
+    let sizes: Vec<usize> = grid.sizes().map(|n| n as usize).collect();
+    let minor: usize = sizes[part.axis as usize + 1..].iter().product();
+    let coordinate = device / minor % sizes[part.axis as usize];
+    coordinate / (sizes[part.axis as usize] / part.end() as usize) % part.size as usize
+}
+
+/// The coordinate along several parts, major first.
+pub(crate) fn digits(grid: &Grid, device: usize, parts: &[Part]) -> usize {
+    parts.iter().fold(0, |n, &p| n * p.size as usize + digit(grid, device, p))
+}
+
+/// The coordinates of `device` with those along `except` set to 0.
+fn other_digits(grid: &Grid, device: usize, except: &[Part]) -> Vec<usize> {
+    let mut key: Vec<usize> = (0..grid.sizes().len()).map(|a| digit(grid, device, grid.whole(a))).collect();
+    for &part in except {
+        let rest = grid.whole(part.axis as usize).size / part.end();
+        key[part.axis as usize] -= digit(grid, device, part) * rest as usize;
+    }
+    key
+}
+
+/// First position and size of a device's piece in each dimension.
+pub(crate) fn tile(grid: &Grid, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
+    let local = at.local_shape(shape);
+    (0..shape.len()).map(|d| (digits(grid, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
+}
+
+fn indices(tile: &[(i64, i64)]) -> Vec<Vec<i64>> {
+    tile.iter().fold(vec![vec![]], |all, &(start, n)| {
+        all.iter().flat_map(|i| (start..start + n).map(move |x| [&i[..], &[x]].concat())).collect()
+    })
+}
+
+fn position(tile: &[(i64, i64)], index: &[i64]) -> Option<usize> {
+    let mut at = 0;
+    for (&(start, n), &i) in tile.iter().zip(index) {
+        if i < start || i >= start + n {
+            return None;
+        }
+        at = at * n as usize + (i - start) as usize;
+    }
+    Some(at)
+}
+
+pub(crate) fn combine(kind: ReductionKind, values: impl Iterator<Item = i64>) -> i64 {
+    match kind {
+        ReductionKind::Sum => values.sum(),
+        ReductionKind::Max => values.max().unwrap_or(identity(kind)),
+        ReductionKind::Min => values.min().unwrap_or(identity(kind)),
+    }
+}
+
+pub(crate) fn identity(kind: ReductionKind) -> i64 {
+    match kind {
+        ReductionKind::Sum => 0,
+        ReductionKind::Max => -1_000_000,
+        ReductionKind::Min => 1_000_000,
+    }
+}
+
+impl Pieces {
+    /// Cuts a value; along unreduced axes its elements are split into different parts that combine to it.
+    pub(crate) fn cut(grid: &Grid, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
+        let n = size_of(&at.unreduced) as i64;
+        let piece = |device: usize| {
+            let part = digits(grid, device, &at.unreduced) as i64;
+            let element = |i: &Vec<i64>| {
+                if i.iter().zip(shape).any(|(i, n)| i >= n) {
+                    return 777;
+                }
+                let v = value(i);
+                match at.kind {
+                    ReductionKind::Sum if part + 1 == n => v - (0..n - 1).map(|p| 3 * p + 1).sum::<i64>(),
+                    ReductionKind::Sum => 3 * part + 1,
+                    ReductionKind::Max => v - (part + v).rem_euclid(n),
+                    ReductionKind::Min => v + (part + v).rem_euclid(n),
+                }
+            };
+            indices(&tile(grid, device, at, shape)).iter().map(element).collect()
+        };
+        let pieces = (0..grid.devices()).map(piece).collect();
+        Self { shape: shape.to_vec(), at: at.clone(), pieces }
+    }
+
+    /// Whether it is the value `value`: devices that hold the same piece agree, and parts combine to it.
+    pub(crate) fn check(&self, grid: &Grid, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
+        // Devices that differ only along unreduced axes hold parts of one piece.
+        let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        for device in 0..grid.devices() {
+            groups.entry(other_digits(grid, device, &self.at.unreduced)).or_default().push(device);
+        }
+        let mut seen = BTreeSet::new();
+        for devices in groups.values() {
+            let tile = tile(grid, devices[0], &self.at, &self.shape);
+            for (i, index) in indices(&tile).into_iter().enumerate() {
+                if index.iter().zip(&self.shape).any(|(i, n)| i >= n) {
+                    continue;
+                }
+                let have = combine(self.at.kind, devices.iter().map(|&d| self.pieces[d][i]));
+                if have != value(&index) {
+                    return Err(format!("{have} instead of {} at {index:?}", value(&index)));
+                }
+                seen.insert(index);
+            }
+        }
+        let all: i64 = self.shape.iter().product();
+        if seen.len() as i64 == all { Ok(()) } else { Err(format!("{} of {all} elements", seen.len())) }
+    }
+
+    /// After one step.
+    pub(crate) fn step(&self, grid: &Grid, step: &Step) -> Result<Self, String> {
+        let axes: Parts = match &step.kind {
+            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => {
+                Parts::new()
+            }
+            kind => kind.axes(&self.at, &step.to),
+        };
+        if let Some(to) = step.kind.apply(&self.at)
+            && to.dims != step.to.dims
+        {
+            return Err(format!("{:?} makes {to:?} of {:?}, not {:?}", step.kind, self.at, step.to));
+        }
+        let reduced: Parts = match &step.kind {
+            StepKind::AllReduce(parts) => parts.clone(),
+            StepKind::ReduceScatter(per_dim) => flatten(per_dim),
+            _ => Parts::new(),
+        };
+        let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+        for device in 0..grid.devices() {
+            groups.entry(other_digits(grid, device, &axes)).or_default().push(device);
+        }
+        let tiles: Vec<_> = (0..grid.devices()).map(|d| tile(grid, d, &self.at, &self.shape)).collect();
+        let mut senders = Vec::new();
+        let mut pieces = Vec::new();
+        for device in 0..grid.devices() {
+            let want = tile(grid, device, &step.to, &self.shape);
+            let group = &groups[&other_digits(grid, device, &axes)];
+            let keeps = match &step.kind {
+                StepKind::ReplicatedToUnreduced(parts) => digits(grid, device, parts) == 0,
+                _ => true,
+            };
+            if step.kind == StepKind::Permute {
+                // One whole piece from one device; nobody sends twice.
+                let unreduced = digits(grid, device, &step.to.unreduced);
+                let same = |&d: &usize| tiles[d] == want && digits(grid, d, &self.at.unreduced) == unreduced;
+                let sender = group.iter().copied().filter(same).find(|d| !senders.contains(d));
+                let sender = sender.ok_or_else(|| format!("device {device} finds nobody to send its piece"))?;
+                senders.push(sender);
+                pieces.push(self.pieces[sender].clone());
+                continue;
+            }
+            let element = |index: &Vec<i64>| {
+                let padding = index.iter().zip(&self.shape).any(|(i, n)| i >= n);
+                let held: Vec<i64> =
+                    group.iter().filter_map(|&d| Some(self.pieces[d][position(&tiles[d], index)?])).collect();
+                match held[..] {
+                    _ if padding => Ok(777),
+                    _ if !keeps => Ok(identity(step.to.kind)),
+                    [] if matches!(step.kind, StepKind::ShardedToUnreduced(_)) => Ok(identity(step.to.kind)),
+                    [] => Err(format!("device {device} can't get {index:?} in {:?}", step.kind)),
+                    _ if !reduced.is_empty() => Ok(combine(self.at.kind, held.into_iter())),
+                    [first, ..] => Ok(first),
+                }
+            };
+            pieces.push(indices(&want).iter().map(element).collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(Self { shape: self.shape.clone(), at: step.to.clone(), pieces })
+    }
+}

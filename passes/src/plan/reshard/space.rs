@@ -1,0 +1,234 @@
+//! Distributions and types as small numbers, and the prices of moving between them, each found once.
+
+use std::rc::Rc;
+
+use dialect::ir::TensorType;
+use dialect::sharding::ReductionKind;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+
+use super::step::StepKind;
+use super::{Resharder, Sequence};
+use crate::plan::distribution::{Distribution, Grid, Part};
+use crate::plan::model::cost::{Collective, CollectiveCost};
+
+/// A distribution of one [`Space`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Dist(pub(crate) u32);
+
+/// A tensor type of one [`Space`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Type(pub(crate) u32);
+
+/// Whether a value can be made at a distribution without moving anything.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Anywhere {
+    /// It is computed where its op puts it.
+    #[default]
+    No,
+    /// At every distribution without unreduced axes: constants, iota.
+    Whole,
+    /// At every one: all zero, it is a sum's every part.
+    Zero,
+}
+
+/// One distribution in which a value exists.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Copy {
+    /// Where it lies.
+    pub at: Dist,
+    /// The copy it is made from and by what; `None` for a value as it is computed.
+    pub from: Option<(usize, StepKind)>,
+}
+
+/// All distributions in which one value is made, the first as its op leaves it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Copies {
+    /// Each is made from one before it.
+    pub list: SmallVec<[Copy; 2]>,
+    /// Modelled seconds of all steps.
+    pub seconds: f64,
+    /// Bytes a device moves.
+    pub bytes: f64,
+}
+
+/// Interned distributions and types, with the tables of prices.
+pub struct Space<'a> {
+    resharder: Resharder<'a>,
+    dists: IndexSet<Distribution, FxBuildHasher>,
+    types: IndexSet<TensorType, FxBuildHasher>,
+    sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
+    copies: FxHashMap<(Type, Dist, Anywhere, SmallVec<[Dist; 4]>), Rc<Copies>>,
+}
+
+impl<'a> Space<'a> {
+    /// Over one grid, under one cost model.
+    pub fn new(grid: &'a Grid, cost: &'a dyn CollectiveCost) -> Self {
+        Self::over(Resharder::new(grid, cost))
+    }
+
+    fn over(resharder: Resharder<'a>) -> Self {
+        let (dists, types) = (IndexSet::default(), IndexSet::default());
+        Self { resharder, dists, types, sequences: FxHashMap::default(), copies: FxHashMap::default() }
+    }
+
+    /// A space of its own for a region that is manual along `axes`.
+    pub fn without_axes(&self, axes: &[usize]) -> Self {
+        Self::over(self.resharder.without_axes(axes))
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &'a Grid {
+        self.resharder.grid()
+    }
+
+    /// The axes no step may use.
+    pub fn manual_axes(&self) -> u32 {
+        self.resharder.manual_axes()
+    }
+
+    /// The number of a distribution.
+    pub fn dist(&mut self, distribution: &Distribution) -> Dist {
+        match self.dists.get_index_of(distribution) {
+            Some(i) => Dist(i as u32),
+            None => Dist(self.dists.insert_full(distribution.clone()).0 as u32),
+        }
+    }
+
+    /// The distribution behind a number.
+    pub fn distribution(&self, dist: Dist) -> &Distribution {
+        &self.dists[dist.0 as usize]
+    }
+
+    /// The number of a type.
+    pub fn ty(&mut self, ty: &TensorType) -> Type {
+        match self.types.get_index_of(ty) {
+            Some(i) => Type(i as u32),
+            None => Type(self.types.insert_full(ty.clone()).0 as u32),
+        }
+    }
+
+    /// The type behind a number.
+    pub fn tensor_type(&self, ty: Type) -> &TensorType {
+        &self.types[ty.0 as usize]
+    }
+
+    /// Bytes of one device's piece.
+    pub fn local_bytes(&self, ty: Type, dist: Dist) -> f64 {
+        self.distribution(dist).local_bytes(self.tensor_type(ty))
+    }
+
+    /// The steps from `from` to `to`.
+    pub fn sequence(&mut self, ty: Type, from: Dist, to: Dist) -> Rc<Sequence> {
+        if let Some(known) = self.sequences.get(&(ty, from, to)) {
+            return known.clone();
+        }
+        let (t, a, b) = (&self.types[ty.0 as usize], &self.dists[from.0 as usize], &self.dists[to.0 as usize]);
+        let found = Rc::new(self.resharder.sequence(t, a, b));
+        self.sequences.insert((ty, from, to), found.clone());
+        found
+    }
+
+    /// Seconds from `from` to `to`.
+    pub fn seconds(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
+        if from == to {
+            return 0.0;
+        }
+        match self.sequences.get(&(ty, from, to)) {
+            Some(known) => known.seconds,
+            None => self.sequence(ty, from, to).seconds,
+        }
+    }
+
+    /// Seconds of one step of a value at `from`.
+    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &StepKind) -> f64 {
+        self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
+    }
+
+    /// Seconds a collective over `axes` takes however little it moves.
+    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+        self.resharder.startup(kind, axes)
+    }
+
+    /// Whether a value that is made like `anywhere` says costs nothing at `to`.
+    pub fn is_free(&self, anywhere: Anywhere, to: Dist) -> bool {
+        let to = self.distribution(to);
+        match anywhere {
+            Anywhere::No => false,
+            Anywhere::Whole => to.unreduced.is_empty(),
+            Anywhere::Zero => to.kind == ReductionKind::Sum,
+        }
+    }
+
+    /// Seconds from the nearest of these copies to `to`, and which that is.
+    fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
+        let mut best = (f64::INFINITY, 0);
+        for (i, copy) in copies.iter().enumerate() {
+            let seconds = self.seconds(ty, copy.at, to);
+            if seconds < best.0 {
+                best = (seconds, i);
+            }
+        }
+        best
+    }
+
+    /// Adds the copy at `to`, with every step between, from the nearest one.
+    fn reach(&mut self, ty: Type, copies: &mut Copies, to: Dist) {
+        let (_, mut at) = self.nearest(ty, &copies.list, to);
+        if copies.list[at].at == to {
+            return;
+        }
+        let sequence = self.sequence(ty, copies.list[at].at, to);
+        for step in &sequence.steps {
+            let dist = self.dist(&step.to);
+            copies.list.push(Copy { at: dist, from: Some((at, step.kind.clone())) });
+            at = copies.list.len() - 1;
+        }
+        copies.seconds += sequence.seconds;
+        copies.bytes += sequence.bytes;
+    }
+
+    /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest; of several orders in
+    /// which they can be made the cheapest.
+    pub fn copies(&mut self, ty: Type, anywhere: Anywhere, made: Dist, needs: &[Dist]) -> Rc<Copies> {
+        let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let key = (ty, made, anywhere, distinct);
+        if let Some(known) = self.copies.get(&key) {
+            return known.clone();
+        }
+        let mut start = Copies { list: [Copy { at: made, from: None }].into_iter().collect(), ..Copies::default() };
+        let (free, wanted): (Vec<Dist>, Vec<Dist>) = key.3.iter().partition(|&&n| self.is_free(anywhere, n));
+        start.list.extend(free.into_iter().map(|at| Copy { at, from: None }));
+        let found = self.in_best_order(ty, start, &wanted);
+        let found = Rc::new(found);
+        self.copies.insert(key, found.clone());
+        found
+    }
+
+    fn in_best_order(&mut self, ty: Type, start: Copies, wanted: &[Dist]) -> Copies {
+        if wanted.len() > 3 {
+            // The nearest next.
+            let (mut copies, mut left) = (start, wanted.to_vec());
+            while !left.is_empty() {
+                let seconds: Vec<f64> = left.iter().map(|&n| self.nearest(ty, &copies.list, n).0).collect();
+                let next = (0..left.len()).min_by(|&a, &b| seconds[a].total_cmp(&seconds[b])).unwrap_or(0);
+                self.reach(ty, &mut copies, left.remove(next));
+            }
+            return copies;
+        }
+        let mut best: Option<Copies> = None;
+        for first in 0..wanted.len() {
+            let mut copies = start.clone();
+            self.reach(ty, &mut copies, wanted[first]);
+            let rest: Vec<Dist> = wanted.iter().enumerate().filter(|w| w.0 != first).map(|w| *w.1).collect();
+            let copies = self.in_best_order(ty, copies, &rest);
+            if best.as_ref().is_none_or(|b| copies.seconds < b.seconds) {
+                best = Some(copies);
+            }
+        }
+        best.unwrap_or(start)
+    }
+}

@@ -1,0 +1,165 @@
+//! Redistribution sequences end where they should, move data right, and cost what the best known ones do.
+
+use dialect::ir::{ElementType, Program, TensorType};
+use dialect::sharding::{Mesh, MeshRef, ReductionKind};
+
+use super::simulate::Pieces;
+use super::step::{StepKind, cost_of};
+use super::{Resharder, plain};
+use crate::plan::distribution::{Distribution, Grid, Part, Parts, merge_parts};
+use crate::plan::model::cost::{CollectiveCost, Flat};
+
+pub(crate) fn grid(sizes: &[i64]) -> Grid {
+    let mut p = Program::new();
+    let axes = sizes.iter().zip(["x", "y", "z", "w"]).map(|(&n, name)| (p.name(name), n)).collect();
+    Grid::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
+}
+
+/// `x`, `y`, …, or `x:1:2` for a part; dimensions separated by `|`, unreduced axes after `;`.
+pub(crate) fn dist(grid: &Grid, text: &str) -> Distribution {
+    let (dims, unreduced) = text.split_once(';').unwrap_or((text, ""));
+    let parts = |text: &str| -> Parts {
+        merge_parts(text.split_whitespace().map(|word| {
+            let mut fields = word.split(':');
+            let axis = "xyzw".find(fields.next().unwrap()).unwrap();
+            let whole = grid.whole(axis);
+            match (fields.next(), fields.next()) {
+                (Some(pre), Some(size)) => Part { pre: pre.parse().unwrap(), size: size.parse().unwrap(), ..whole },
+                _ => whole,
+            }
+        }))
+    };
+    Distribution::of_dims(dims.split('|').map(parts)).with_unreduced(&parts(unreduced), ReductionKind::Sum)
+}
+
+fn f32s(shape: &[i64]) -> TensorType {
+    TensorType::new(shape, ElementType::F32)
+}
+
+fn microseconds(sizes: &[i64], shape: &[i64], from: &str, to: &str) -> (f64, Vec<StepKind>) {
+    let (g, cost) = (grid(sizes), Flat::default());
+    let sequence = Resharder::new(&g, &cost).sequence(&f32s(shape), &dist(&g, from), &dist(&g, to));
+    (sequence.seconds * 1e6, sequence.steps.iter().map(|s| s.kind.clone()).collect())
+}
+
+#[test]
+fn slices_before_it_gathers() {
+    let (us, steps) = microseconds(&[4, 2], &[16, 16], "x|", "|y");
+    assert!(matches!(steps[..], [StepKind::AllSlice(_), StepKind::AllGather(_)]), "{steps:?}");
+    assert_eq!((us * 1e3).round(), 1004.0);
+}
+
+#[test]
+fn large_reshards_cost_what_they_must() {
+    let shape = [8192, 8192, 4];
+    for (sizes, from, to, best, count) in [
+        (&[4, 2], "y||x", "|x y|", 1305.9, 1),
+        (&[2, 4], "x||", "|x|", 2983.6, 1),
+        (&[2, 4], "x y||", "|x y|", 1305.9, 1),
+        (&[2, 4], "x|y|", "y|x|", 2239.0, 2),
+    ] {
+        let (us, steps) = microseconds(sizes, &shape, from, to);
+        assert!((us - best).abs() < 0.1 && steps.len() == count, "{from} -> {to}: {us} {steps:?}");
+    }
+}
+
+#[test]
+fn sums_are_scattered_not_reduced_and_sliced() {
+    let (us, steps) = microseconds(&[2, 4], &[64, 256], "x|;y", "x|y");
+    assert!(matches!(steps[..], [StepKind::ReduceScatter(_)]), "{steps:?}");
+    assert!((us - (1.0 + 32.0 * 256.0 * 4.0 * 0.75 / 90e3)).abs() < 1e-9, "{us}");
+    let (_, steps) = microseconds(&[2, 4], &[64, 256], "|;x y", "y x:1:2|");
+    assert!(matches!(steps[..], [StepKind::ReduceScatter(_)]), "{steps:?}");
+}
+
+#[test]
+fn axes_of_equal_size_change_place_by_a_permute() {
+    let (_, steps) = microseconds(&[2, 2], &[64, 256], "x|", "y|");
+    assert_eq!(steps, [StepKind::Permute]);
+    let (_, steps) = microseconds(&[2, 2], &[64, 256], "x y|", "y x|");
+    assert_eq!(steps, [StepKind::Permute]);
+    let (_, steps) = microseconds(&[2, 2], &[64, 256], "x|y", "y|x");
+    assert_eq!(steps, [StepKind::Permute]);
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+
+    fn distribution(&mut self, grid: &Grid, rank: usize) -> Distribution {
+        let mut d = Distribution::replicated(rank);
+        let mut parts = Vec::new();
+        for axis in 0..grid.sizes().len() {
+            let whole = grid.whole(axis);
+            let cuts: Vec<u32> = (2..whole.size).filter(|&c| whole.size.is_multiple_of(c)).collect();
+            if !cuts.is_empty() && self.below(3) == 0 {
+                let size = cuts[self.below(cuts.len())];
+                parts.push(Part { size, ..whole });
+                parts.push(Part { axis: whole.axis, pre: size, size: whole.size / size });
+            } else {
+                parts.push(whole);
+            }
+        }
+        let mut unreduced = Parts::new();
+        while !parts.is_empty() {
+            let part = parts.remove(self.below(parts.len()));
+            match self.below(rank + 2) {
+                dim if dim < rank => d.dims[dim].push(part),
+                dim if dim == rank => unreduced.push(part),
+                _ => {}
+            }
+        }
+        let kind = [ReductionKind::Sum, ReductionKind::Max, ReductionKind::Min][self.below(5).saturating_sub(2)];
+        Distribution::of_dims(d.dims).with_unreduced(&unreduced, kind)
+    }
+}
+
+#[test]
+fn random_pairs_end_in_the_target_with_the_data_right() {
+    let mut random = Random(7);
+    let value = |i: &[i64]| i.iter().fold(5, |v, &x| v * 31 + x) % 101;
+    let cost = Flat::default();
+    let mut cheaper = 0;
+    for (sizes, shapes, rounds) in [
+        (&[2, 3][..], &[[6, 12], [5, 6]][..], 100),
+        (&[4, 2], &[[8, 16], [10, 8]], 100),
+        (&[2, 2, 2], &[[8, 8], [6, 16]], 100),
+        (&[4, 6, 5], &[[12, 10], [20, 7]], 15),
+    ] {
+        let g = grid(sizes);
+        let resharder = Resharder::new(&g, &cost);
+        for round in 0..rounds {
+            let shape = &shapes[round % 2];
+            let ty = f32s(shape);
+            let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
+            let sequence = resharder.sequence(&ty, &from, &to);
+            let mut pieces = Pieces::cut(&g, shape, &from, &value);
+            pieces.check(&g, &value).expect("the simulation's start");
+            for step in &sequence.steps {
+                pieces = pieces.step(&g, step).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
+            }
+            assert_eq!(pieces.at, to);
+            pieces.check(&g, &value).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
+            assert_eq!((sequence.seconds, sequence.bytes), cost_of(&sequence.steps, &from, &ty, &cost));
+            if (from.kind == to.kind || from.unreduced.is_empty() || to.unreduced.is_empty())
+                && super::agree(&g, &from, &to)
+            {
+                let (bound, _) = cost_of(&plain(&ty, &from, &to), &from, &ty, &cost);
+                assert!(sequence.seconds <= bound + 1e-15, "{from:?} -> {to:?}");
+                cheaper += usize::from(sequence.seconds < bound - 1e-9);
+            }
+        }
+    }
+    assert!(cheaper > 50, "the search found only {cheaper} better sequences");
+}
+
+#[test]
+fn a_floor_holds_for_every_collective() {
+    let cost = Flat::default();
+    assert_eq!(cost.floor(0.0), 0.0);
+    assert!((cost.floor(90e9) - 1.000001).abs() < 1e-12);
+}

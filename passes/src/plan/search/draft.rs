@@ -1,0 +1,148 @@
+//! A plan while it is changed: strategies that are cheaper together are exchanged together, and taken back together.
+
+use std::mem;
+use std::rc::Rc;
+
+use crate::plan::model::choice::{Choice, Cost, Placer, Rates, Way};
+use crate::plan::model::meaning::Models;
+use crate::plan::program::graph::{Graph, Places};
+use crate::plan::reshard::space::Space;
+
+/// A plan, what prices it, and how it came about.
+pub(crate) struct Draft<'a, 's> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) space: &'a mut Space<'s>,
+    pub(crate) models: &'a Models,
+    pub(crate) placer: &'a mut Placer,
+    pub(crate) rates: Rates,
+    pub(crate) choice: Choice,
+    /// What every change that was kept replaced, oldest first. Each made the plan cheaper, as a whole.
+    undo: Vec<Vec<(u32, Way, Rc<Places>)>>,
+}
+
+impl<'a, 's> Draft<'a, 's> {
+    /// Begins with `choice`.
+    pub(crate) fn new(
+        graph: &'a Graph,
+        space: &'a mut Space<'s>,
+        models: &'a Models,
+        placer: &'a mut Placer,
+        rates: Rates,
+        choice: Choice,
+    ) -> Self {
+        Self { graph, space, models, placer, rates, choice, undo: Vec::new() }
+    }
+
+    /// Begins again with `choice`; the plan so far.
+    pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
+        self.undo.clear();
+        mem::replace(&mut self.choice, choice)
+    }
+
+    /// Computes these ops so from now on.
+    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (u32, Way)>) {
+        let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
+        self.undo.push(replaced);
+    }
+
+    /// The same for a look at the cost: the caller puts back what was.
+    pub(crate) fn try_out(&mut self, op: u32, way: Way) {
+        self.exchange(op, way);
+    }
+
+    fn exchange(&mut self, op: u32, way: Way) -> Option<(u32, Way, Rc<Places>)> {
+        let model = self.graph.ops[op as usize].model?;
+        let (old, at) = (&mut self.choice.ways[op as usize], &mut self.choice.places[op as usize]);
+        if *old == way {
+            return None;
+        }
+        let places = self.placer.places(self.models, self.space, model, way);
+        Some((op, mem::replace(old, way), mem::replace(at, places)))
+    }
+
+    /// The cost of the whole plan.
+    pub(crate) fn whole_cost(&mut self) -> Cost {
+        self.graph.cost(self.space, self.models, self.placer, self.rates, &self.choice)
+    }
+
+    /// Seconds of the whole plan.
+    pub(crate) fn total(&mut self) -> f64 {
+        self.whole_cost().total()
+    }
+
+    /// Bytes a device holds at most.
+    pub(crate) fn peak(&mut self) -> f64 {
+        self.graph.peak(self.space, &self.choice)
+    }
+
+    /// Whether anything is done to value `value` after it is made.
+    pub(crate) fn is_moved(&mut self, value: u32) -> bool {
+        self.graph.copies(self.space, &self.choice.places, value).seconds > 0.0
+    }
+
+    /// Seconds of these ops and of all copies of these values.
+    pub(crate) fn cost(&mut self, ops: &[u32], values: &[u32]) -> f64 {
+        let copies = values.iter().map(|&v| {
+            let seconds = self.graph.copies(self.space, &self.choice.places, v).seconds;
+            seconds * self.graph.values[v as usize].weight
+        });
+        let copies: f64 = copies.sum();
+        let work = ops.iter().map(|&op| self.work(op, self.choice.ways[op as usize], &self.choice.places[op as usize]));
+        copies + work.sum::<f64>()
+    }
+
+    /// Seconds of the work of op `op` computed so, as often as it runs; a border's are 0.
+    pub(crate) fn work(&self, op: u32, way: Way, places: &Places) -> f64 {
+        let node = &self.graph.ops[op as usize];
+        let Some(model) = node.model else { return 0.0 };
+        let ways = self.models.get(model).ways(self.placer.strategy(way));
+        self.graph.work(self.space, self.rates, op, ways, places) * node.weight
+    }
+
+    /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs
+    /// no more than the plan it began with. Whether it fits.
+    pub(crate) fn fit(&mut self, limit: f64) -> bool {
+        let all = self.undo.len();
+        let stay = self.take_back(limit);
+        let peak = self.peak();
+        if peak > limit {
+            self.go(stay, all);
+            self.take_back(peak);
+        }
+        peak <= limit
+    }
+
+    /// Takes changes back until the plan fits, or all; how many stay.
+    fn take_back(&mut self, limit: f64) -> usize {
+        let all = self.undo.len();
+        if self.peak() <= limit {
+            return all;
+        }
+        // Halving.
+        let (mut fits, mut too_many) = (0, all);
+        let mut now = too_many;
+        while fits + 1 < too_many {
+            let next = fits.midpoint(too_many);
+            self.go(now, next);
+            now = next;
+            match self.peak() <= limit {
+                true => fits = next,
+                false => too_many = next,
+            }
+        }
+        self.go(now, fits);
+        fits
+    }
+
+    /// Goes from the plan with the first `from` changes to that with the first `to`.
+    fn go(&mut self, from: usize, to: usize) {
+        let mut swap = |i: usize| {
+            for (op, way, places) in &mut self.undo[i] {
+                mem::swap(way, &mut self.choice.ways[*op as usize]);
+                mem::swap(places, &mut self.choice.places[*op as usize]);
+            }
+        };
+        (to..from).rev().for_each(&mut swap);
+        (from..to).for_each(swap);
+    }
+}

@@ -1,0 +1,146 @@
+//! The search by equality saturation: windows around whatever is moved are rewritten by the rules of [`rules`], and
+//! the cheapest equal program is taken where it makes the whole cheaper under the model.
+//!
+//! Seeded with the greedy plan and never worse: a window's answer counts only if the exact cost of all it touches goes
+//! down. All limits are counts, so the answer is the same everywhere.
+
+mod extract;
+mod rules;
+#[cfg(test)]
+mod rules_tests;
+mod term;
+mod window;
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::draft::Draft;
+use crate::plan::model::choice::Way;
+use term::{Facts, Tables};
+use window::{Look, Window};
+
+/// A window is looked at again at most this often for every value that is moved at first.
+const VISITS_PER_VALUE: usize = 4;
+/// Sweeps over the ops of a window, each taking the best of the strategies the e-graph knows for it.
+const SWEEPS: usize = 3;
+
+/// Strategies for the ops of windows that look alike; `None` where nothing better was found.
+type Answers = FxHashMap<Look, Option<Vec<Way>>>;
+
+/// Names of the rewrites and what they say.
+pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rules::ROWS.iter().map(|row| (row.name, row.doc))
+}
+
+/// Makes a plan cheaper.
+pub(crate) fn improve(draft: &mut Draft<'_, '_>) {
+    let (tables, answers) = (Tables::default(), Answers::default());
+    Search { draft, tables, answers }.run();
+}
+
+struct Search<'d, 'a, 's> {
+    draft: &'d mut Draft<'a, 's>,
+    tables: Tables,
+    answers: Answers,
+}
+
+impl Search<'_, '_, '_> {
+    fn run(&mut self) {
+        let all = 0..self.draft.graph.values.len() as u32;
+        let mut queue: VecDeque<u32> = all.filter(|&v| self.draft.is_moved(v)).collect();
+        let mut queued: FxHashSet<u32> = queue.iter().copied().collect();
+        let mut visits = queue.len() * VISITS_PER_VALUE;
+        // Values in the middle of a window in which nothing better was found.
+        let mut settled: FxHashSet<u32> = FxHashSet::default();
+        while let Some(value) = queue.pop_front() {
+            if visits == 0 {
+                return;
+            }
+            visits -= 1;
+            queued.remove(&value);
+            if settled.contains(&value) || !self.draft.is_moved(value) {
+                continue;
+            }
+            let window = Window::around(self.draft.graph, value);
+            if self.window(&window) {
+                settled.retain(|v| !window.values.contains(v));
+                queue.extend(window.values.iter().copied().filter(|&v| self.draft.is_moved(v) && queued.insert(v)));
+            } else {
+                settled.extend(window.values.iter().copied().filter(|&v| window.is_inside(self.draft.graph, v)));
+            }
+        }
+    }
+
+    /// Whether a window became cheaper.
+    fn window(&mut self, window: &Window) -> bool {
+        if window.ops.is_empty() {
+            return false;
+        }
+        let look = window.look(self.draft.graph, &self.draft.choice);
+        let answer = match self.answers.get(&look) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.answer(window);
+                self.answers.insert(look, found.clone());
+                found
+            }
+        };
+        let Some(ways) = answer else { return false };
+        self.draft.change(window.ops.iter().copied().zip(ways));
+        true
+    }
+
+    /// Strategies for a window that make it cheaper.
+    fn answer(&mut self, window: &Window) -> Option<Vec<Way>> {
+        let before: Vec<Way> = window.ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
+        let at_first = self.draft.cost(&window.ops, &window.values);
+        let d = &mut *self.draft;
+        let facts = Facts::new(d.graph, d.models, d.space, d.placer, &mut self.tables);
+        let (found, others) = window.solve(facts, &d.choice, d.rates);
+        let ways: Vec<Way> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
+        self.set_all(window, &ways);
+        let mut ways = ways;
+        let mut cost = self.draft.cost(&window.ops, &window.values);
+        if cost > at_first {
+            ways.clone_from(&before);
+            self.set_all(window, &ways);
+            cost = at_first;
+        }
+        cost -= self.polish(window, &mut ways, &others);
+        self.set_all(window, &before);
+        (cost < at_first * (1.0 - 1e-9)).then_some(ways)
+    }
+
+    fn set_all(&mut self, window: &Window, ways: &[Way]) {
+        window.ops.iter().zip(ways).for_each(|(&op, &way)| self.draft.try_out(op, way));
+    }
+
+    /// Gives each op the best of its strategies while the others keep theirs; the seconds gained.
+    fn polish(&mut self, window: &Window, ways: &mut [Way], others: &[Vec<Way>]) -> f64 {
+        let mut gained = 0.0;
+        for _ in 0..SWEEPS {
+            let mut changed = false;
+            for (i, &op) in window.ops.iter().enumerate() {
+                let values = self.draft.graph.values_of([op]);
+                let mut best = (self.draft.cost(&[op], &values), ways[i]);
+                let now = best.0;
+                for &way in others[i].iter().filter(|&&w| w != ways[i]) {
+                    self.draft.try_out(op, way);
+                    let cost = self.draft.cost(&[op], &values);
+                    if cost < best.0 * (1.0 - 1e-9) {
+                        best = (cost, way);
+                    }
+                }
+                self.draft.try_out(op, best.1);
+                gained += now - best.0;
+                changed |= best.1 != ways[i];
+                ways[i] = best.1;
+            }
+            if !changed {
+                break;
+            }
+        }
+        gained
+    }
+}

@@ -1,0 +1,359 @@
+//! The rewrites, one row each. What a row gives is equal to the class it looks at; every row is proved by evaluating
+//! both sides on simulated devices (`rules_tests.rs`).
+
+use egg::Id;
+use smallvec::SmallVec;
+
+use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
+use crate::plan::distribution::{Parts, minus, part_set};
+use crate::plan::model::strategy::{OpModel, Strategy};
+use crate::plan::reshard::space::Dist;
+use crate::plan::reshard::step::StepKind;
+use dialect::sharding::{FactorKind, ReductionKind};
+
+/// Classes equal to the one looked at.
+pub(super) type Equal = SmallVec<[Id; 4]>;
+
+/// One rewrite.
+pub(super) struct Row {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it says.
+    pub(super) doc: &'static str,
+    /// Terms equal to a term of a class.
+    pub(super) rewrite: fn(&mut Terms<'_, '_>, &Term) -> Equal,
+}
+
+/// All rewrites, in the order they are tried.
+pub(super) static ROWS: &[Row] = &[
+    Row {
+        name: "slice_of_gather",
+        doc: "all_slice(all_gather x) = x, or what is left of the longer of the two",
+        rewrite: |t, n| pair(t, n, is_gather, is_slice, |k| is_gather(k) || is_slice(k)),
+    },
+    Row {
+        name: "gather_of_slice",
+        doc: "all_gather(all_slice x) = x, or what is left of the longer of the two",
+        rewrite: |t, n| pair(t, n, is_slice, is_gather, |k| is_gather(k) || is_slice(k)),
+    },
+    Row {
+        name: "slice_of_all_reduce",
+        doc: "all_slice(all_reduce x) = reduce_scatter x",
+        rewrite: |t, n| pair(t, n, is_reduce, is_slice, is_scatter),
+    },
+    Row {
+        name: "gather_of_reduce_scatter",
+        doc: "all_gather(reduce_scatter x) = all_reduce x",
+        rewrite: |t, n| pair(t, n, is_scatter, is_gather, is_reduce),
+    },
+    Row {
+        name: "slice_and_gather",
+        doc: "all_slice(all_gather x) = all_gather(all_slice x) = all_to_all x",
+        rewrite: |t, n| {
+            let mut found = pair(t, n, is_gather, is_slice, is_exchange);
+            found.extend(pair(t, n, is_slice, is_gather, is_exchange));
+            found
+        },
+    },
+    Row {
+        name: "permute_of_permute",
+        doc: "permute(permute x) = permute x, or x",
+        rewrite: |t, n| pair(t, n, is_permute, is_permute, is_permute),
+    },
+    Row {
+        name: "shortest_reshard",
+        doc: "two collectives in a row = the cheapest steps with the same ends",
+        rewrite: shortest,
+    },
+    Row { name: "all_reduce_by_scatter", doc: "all_reduce x = all_gather(reduce_scatter x)", rewrite: by_scatter },
+    Row {
+        name: "sum_of_all_reduces",
+        doc: "all_reduce x + all_reduce y = all_reduce(x + y)",
+        rewrite: |t, n| pull(t, n, |operands| operands >= 2),
+    },
+    Row {
+        name: "all_reduce_through_linear",
+        doc: "f(all_reduce x) = all_reduce(f x), f linear and not narrowing; all_reduce(f x) = f(all_reduce x) where f keeps the type",
+        rewrite: |t, n| {
+            let mut found = pull(t, n, |operands| operands == 1);
+            found.extend(push(t, n));
+            found
+        },
+    },
+    Row {
+        name: "gather_through",
+        doc: "f(all_gather x, y) = all_gather(f(x, all_slice y)), both ways, f working on each element or slice alone",
+        rewrite: |t, n| {
+            let mut found = through(t, n, is_gather, |kind| kind == FactorKind::PassThrough);
+            found.extend(result_through(t, n, is_gather));
+            found
+        },
+    },
+    Row {
+        name: "exchange_through",
+        doc: "f(all_to_all x) = all_to_all(f x), and the same of permutes",
+        rewrite: |t, n| {
+            let mut found = through(t, n, |k| is_exchange(k) || is_permute(k), |kind| kind == FactorKind::PassThrough);
+            found.extend(result_through(t, n, |k| is_exchange(k) || is_permute(k)));
+            found
+        },
+    },
+    Row {
+        name: "slice_through",
+        doc: "all_slice(f(x, y)) = f(all_slice x, all_slice y)",
+        rewrite: |t, n| result_through(t, n, is_slice),
+    },
+    Row {
+        name: "contraction_by_reducing",
+        doc: "dot(all_gather x, y) = all_reduce(dot(x, all_slice y)) where what is gathered is contracted",
+        rewrite: |t, n| through(t, n, |k| is_gather(k) || is_exchange(k), |kind| kind == FactorKind::Reduction),
+    },
+    Row {
+        name: "contraction_by_gathering",
+        doc: "all_reduce(dot(x, y)) = dot(all_gather x, all_gather y) where what is reduced was contracted",
+        rewrite: by_gathering,
+    },
+];
+
+fn is_gather(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::AllGather(_))
+}
+
+fn is_slice(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::AllSlice(_))
+}
+
+fn is_reduce(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::AllReduce(_))
+}
+
+fn is_scatter(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::ReduceScatter(_))
+}
+
+fn is_exchange(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::AllToAll(_))
+}
+
+fn is_permute(kind: &StepKind) -> bool {
+    matches!(kind, StepKind::Permute)
+}
+
+type Is = fn(&StepKind) -> bool;
+
+/// The kind of a term that is a step, and what it moves.
+fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t StepKind, Id, Dist)> {
+    match term.head {
+        Head::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
+        _ => None,
+    }
+}
+
+/// The classes from which a step of some kind leads to class `to`.
+fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
+    let steps = terms[to].nodes.iter().filter_map(|n| step(terms, n)).filter(|s| is(s.0));
+    steps.map(|s| terms.find(s.1)).collect()
+}
+
+/// The ops under strategies in a class.
+fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(u32, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
+    let of = |n: &Term| match n.head {
+        Head::Op { op, way, result } => {
+            Some((op, terms.analysis.placer.strategy(way).clone(), result, n.children.clone()))
+        }
+        _ => None,
+    };
+    terms[class].nodes.iter().filter_map(of).collect()
+}
+
+fn meaning(terms: &Terms<'_, '_>, class: Id) -> Meaning {
+    terms[class].data
+}
+
+/// An `outer` step of an `inner` one is one step that `becomes` says, or none.
+fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: Is) -> Equal {
+    let mut found = Equal::new();
+    let Some((_, between, to)) = step(terms, term).filter(|s| outer(s.0)) else { return found };
+    for from in before(terms, between, inner) {
+        let Some((value, at)) = meaning(terms, from) else { continue };
+        if at == to {
+            found.push(from);
+            continue;
+        }
+        let ty = terms.analysis.ty(value);
+        let sequence = terms.analysis.space.sequence(ty, at, to);
+        if let [one] = &sequence.steps[..]
+            && becomes(&one.kind)
+        {
+            let kind = terms.analysis.kind(&one.kind);
+            found.push(add(terms, Head::Step { kind, to }, [from]));
+        }
+    }
+    found
+}
+
+fn shortest(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
+    let Some((_, between, to)) = step(terms, term).filter(|s| s.0.collective().is_some()) else { return Equal::new() };
+    before(terms, between, |k| k.collective().is_some()).into_iter().map(|from| moved(terms, from, to)).collect()
+}
+
+fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
+    let mut found = Equal::new();
+    let Some((StepKind::AllReduce(parts), from, to)) = step(terms, term) else { return found };
+    let parts = parts.clone();
+    let Some((value, at)) = meaning(terms, from) else { return found };
+    let ty = terms.analysis.ty(value);
+    let shape = terms.analysis.space.tensor_type(ty).shape.clone();
+    for dim in 0..shape.len() {
+        let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Parts::new() }).collect();
+        let scatter = StepKind::ReduceScatter(per_dim);
+        let Some(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
+        if cut.is_even(&shape) {
+            let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.space.dist(&cut));
+            let scattered = add(terms, Head::Step { kind, to: cut }, [from]);
+            found.push(moved(terms, scattered, to));
+        }
+    }
+    found
+}
+
+/// Whether the parts of a sum along `through` may pass through op `op` in the operands of `set`.
+fn passes(model: &OpModel, strategy: &Strategy, set: u32) -> bool {
+    let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.overlaps(*p)));
+    model.linear.contains(&set) && !cut(strategy)
+}
+
+/// `f(all_reduce x)`: the reduction comes after.
+fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(u32) -> bool) -> Equal {
+    let mut found = Equal::new();
+    let Head::Op { op, way, result } = term.head else { return found };
+    let Some((_, model)) = terms.analysis.model(op) else { return found };
+    let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
+    let strategy = terms.analysis.placer.strategy(way).clone();
+    let tensors = tensors(terms, op);
+    for &set in model.linear.iter().filter(|s| count(s.count_ones())) {
+        for (&operand, &child) in
+            tensors.iter().zip(&term.children).filter(|o| set & 1u32.checked_shl(*o.0 as u32).unwrap_or(0) != 0)
+        {
+            for from in before(terms, child, |k| is_reduce(k) || is_scatter(k)) {
+                let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
+                    continue;
+                };
+                let space = &terms.analysis.space;
+                let (at, reduced) = (space.distribution(at), space.distribution(reduced));
+                if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != set) {
+                    continue;
+                }
+                let pending = minus(&at.unreduced, &reduced.unreduced);
+                let Some(mut next) = model.adopting(&strategy, operand, &at.reduced()) else { continue };
+                next.through = part_set(next.through.iter().chain(&pending).copied());
+                next.set = set;
+                if passes(&model, &next, set) {
+                    let all = computed(terms, op, next, result, &term.children);
+                    found.push(moved(terms, all, to));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// `all_reduce(f x)`: the reduction comes before, unless `f` widens: then the sum would be made in the narrower type.
+fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
+    let mut found = Equal::new();
+    let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
+    for (op, strategy, result, children) in ops(terms, from) {
+        let Some((_, model)) = terms.analysis.model(op) else { continue };
+        let at = terms.analysis.space.distribution(to).clone();
+        let kept = part_set(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
+        if kept == strategy.through || !keeps_type(terms, op, strategy.set) {
+            continue;
+        }
+        let mut next = strategy.clone();
+        next.set = if kept.is_empty() { 0 } else { strategy.set };
+        next.through = kept;
+        let tensor = model.rule.operands.len() + result as usize;
+        let Some(next) = model.adopting(&next, tensor, &at.reduced()) else { continue };
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
+    }
+    found
+}
+
+/// Whether results are of the element type of the operands in `set`.
+fn keeps_type(terms: &Terms<'_, '_>, op: u32, set: u32) -> bool {
+    let node = &terms.analysis.graph.ops[op as usize];
+    let element = |v: u32| terms.analysis.space.tensor_type(terms.analysis.ty(v)).element;
+    let operands = node.operands.iter().enumerate().filter(|(i, _)| *i < 32 && set & (1 << i) != 0);
+    let mut operands = operands.filter_map(|(_, v)| *v).map(element);
+    operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
+}
+
+/// The positions of an op's operands that are tensors.
+fn tensors(terms: &Terms<'_, '_>, op: u32) -> SmallVec<[usize; 4]> {
+    let operands = terms.analysis.graph.ops[op as usize].operands.iter().enumerate();
+    operands.filter(|(_, v)| v.is_some()).map(|(i, _)| i).collect()
+}
+
+/// `f(step x)`: f on x as it lies before the step, where that cuts or joins factors of the kind asked for.
+fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
+    let mut found = Equal::new();
+    let Head::Op { op, way, result } = term.head else { return found };
+    let Some((_, model)) = terms.analysis.model(op) else { return found };
+    let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
+    let strategy = terms.analysis.placer.strategy(way).clone();
+    for (operand, &child) in tensors(terms, op).into_iter().zip(&term.children) {
+        for from in before(terms, child, is) {
+            let Some((_, at)) = meaning(terms, from) else { continue };
+            let at = terms.analysis.space.distribution(at).reduced();
+            let Some(next) = model.adopting(&strategy, operand, &at) else { continue };
+            let changed = (0..next.factors.len()).filter(|&f| next.factors[f].len() > strategy.factors[f].len());
+            if next != strategy && changed.map(|f| model.rule.factors[f].kind).all(of) {
+                let all = computed(terms, op, next, result, &term.children);
+                found.push(moved(terms, all, to));
+            }
+        }
+    }
+    found
+}
+
+/// `step(f x)`: f that gives its result where the step puts it.
+fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
+    let mut found = Equal::new();
+    let Some((_, from, to)) = step(terms, term).filter(|s| is(s.0)) else { return found };
+    for (op, strategy, result, children) in ops(terms, from) {
+        let Some((_, model)) = terms.analysis.model(op) else { continue };
+        let at = terms.analysis.space.distribution(to).reduced();
+        let tensor = model.rule.operands.len() + result as usize;
+        let Some(next) = model.adopting(&strategy, tensor, &at).filter(|next| *next != strategy) else { continue };
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
+    }
+    found
+}
+
+fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
+    let mut found = Equal::new();
+    let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
+    for (op, strategy, result, children) in ops(terms, from) {
+        let Some((_, model)) = terms.analysis.model(op) else { continue };
+        let at = terms.analysis.space.distribution(to).clone();
+        let contracted = model.reduced(&strategy);
+        let done = minus(&contracted, &at.unreduced);
+        if done.is_empty() {
+            continue;
+        }
+        let mut next = strategy.clone();
+        for (factor, axes) in model.rule.factors.iter().zip(&mut next.factors) {
+            if factor.kind == FactorKind::Reduction {
+                let first = axes.iter().position(|p| done.iter().any(|q| q.overlaps(*p)));
+                axes.truncate(first.unwrap_or(axes.len()));
+            }
+        }
+        let tensor = model.rule.operands.len() + result as usize;
+        let Some(next) = model.adopting(&next, tensor, &at.reduced()) else { continue };
+        let all = computed(terms, op, next, result, &children);
+        found.push(moved(terms, all, to));
+    }
+    found
+}

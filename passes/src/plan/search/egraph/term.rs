@@ -1,0 +1,203 @@
+//! The language of the e-graph: values as they lie, ops under a strategy, steps of redistributions.
+//!
+//! A class is a value in one distribution: two terms are equal when they give the same value in the same distribution.
+//! Terms of one value in one distribution are therefore joined as they are made; joining anything else is a mistake of
+//! a rule, and panics in tests.
+
+use std::rc::Rc;
+
+use egg::{Analysis, DidMerge, EGraph, Id, Language};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+
+use crate::plan::model::choice::{Placer, Way};
+use crate::plan::model::meaning::{Model, Models};
+use crate::plan::model::strategy::{OpModel, Strategy};
+use crate::plan::program::graph::{Graph, Places};
+use crate::plan::reshard::space::{Dist, Space, Type};
+use crate::plan::reshard::step::StepKind;
+
+/// A kind of step, interned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Kind(u32);
+
+/// What a term does with its operands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Head {
+    /// A value that is there already.
+    Given { value: u32, at: Dist },
+    /// One result of an op of the graph under a strategy; its operands are those that are tensors.
+    Op { op: u32, way: Way, result: u32 },
+    /// One step of a redistribution.
+    Step { kind: Kind, to: Dist },
+    /// Everything that is wanted.
+    Wanted,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Term {
+    pub(super) head: Head,
+    pub(super) children: SmallVec<[Id; 3]>,
+}
+
+impl Language for Term {
+    type Discriminant = Head;
+
+    fn discriminant(&self) -> Head {
+        self.head
+    }
+
+    fn matches(&self, other: &Self) -> bool {
+        self.head == other.head && self.children.len() == other.children.len()
+    }
+
+    fn children(&self) -> &[Id] {
+        &self.children
+    }
+
+    fn children_mut(&mut self) -> &mut [Id] {
+        &mut self.children
+    }
+}
+
+/// What a class is: a value of the graph and where it lies; `None` for everything that is wanted.
+pub(super) type Meaning = Option<(u32, Dist)>;
+
+/// The e-graph.
+pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
+
+/// What terms speak of, in small numbers that hold for all windows of a graph.
+#[derive(Default)]
+pub(super) struct Tables {
+    kinds: IndexSet<StepKind, FxBuildHasher>,
+}
+
+/// What rules read, and the tables of what terms speak of.
+pub(super) struct Facts<'a, 's> {
+    pub(super) graph: &'a Graph,
+    pub(super) models: &'a Models,
+    pub(super) space: &'a mut Space<'s>,
+    pub(super) placer: &'a mut Placer,
+    pub(super) tables: &'a mut Tables,
+    /// The class of each value in each distribution.
+    classes: FxHashMap<(u32, Dist), Id>,
+}
+
+impl<'a, 's> Facts<'a, 's> {
+    /// About one graph.
+    pub(super) fn new(
+        graph: &'a Graph,
+        models: &'a Models,
+        space: &'a mut Space<'s>,
+        placer: &'a mut Placer,
+        tables: &'a mut Tables,
+    ) -> Self {
+        Self { graph, models, space, placer, tables, classes: FxHashMap::default() }
+    }
+
+    /// The number of a kind of step.
+    pub(super) fn kind(&mut self, kind: &StepKind) -> Kind {
+        match self.tables.kinds.get_index_of(kind) {
+            Some(i) => Kind(i as u32),
+            None => Kind(self.tables.kinds.insert_full(kind.clone()).0 as u32),
+        }
+    }
+
+    /// The kind of step behind a number.
+    pub(super) fn step(&self, kind: Kind) -> &StepKind {
+        &self.tables.kinds[kind.0 as usize]
+    }
+
+    /// The model of op `op`; only ops with one are in terms.
+    pub(super) fn model(&self, op: u32) -> Option<(Model, Rc<OpModel>)> {
+        let model = self.graph.ops[op as usize].model?;
+        Some((model, self.models.get(model).clone()))
+    }
+
+    /// Where the tensors of op `op` lie.
+    pub(super) fn places(&mut self, op: u32, way: Way) -> Rc<Places> {
+        let Some(model) = self.graph.ops[op as usize].model else { return Rc::default() };
+        self.placer.places(self.models, self.space, model, way)
+    }
+
+    /// The type of value `value`.
+    pub(super) fn ty(&self, value: u32) -> Type {
+        self.graph.values[value as usize].ty
+    }
+}
+
+impl Analysis<Term> for Facts<'_, '_> {
+    type Data = Meaning;
+
+    fn make(terms: &mut EGraph<Term, Self>, term: &Term, _: Id) -> Meaning {
+        match term.head {
+            Head::Given { value, at } => Some((value, at)),
+            Head::Op { op, way, result } => {
+                let value = terms.analysis.graph.ops[op as usize].results.get(result as usize).copied().flatten()?;
+                let at = terms.analysis.places(op, way).results.get(result as usize).copied()?;
+                Some((value, at))
+            }
+            Head::Step { to, .. } => terms[term.children[0]].data.map(|(value, _)| (value, to)),
+            Head::Wanted => None,
+        }
+    }
+
+    fn merge(&mut self, a: &mut Meaning, b: Meaning) -> DidMerge {
+        debug_assert_eq!(*a, b, "two values, or one in two distributions, are not equal");
+        DidMerge(false, false)
+    }
+
+    fn modify(terms: &mut EGraph<Term, Self>, id: Id) {
+        let Some(meaning) = terms[id].data else { return };
+        let known = *terms.analysis.classes.entry(meaning).or_insert(id);
+        if terms.find(known) != terms.find(id) {
+            terms.union(known, id);
+        }
+    }
+}
+
+/// The class of a value in a distribution, if some term makes it.
+pub(super) fn class(terms: &Terms<'_, '_>, value: u32, at: Dist) -> Option<Id> {
+    terms.analysis.classes.get(&(value, at)).map(|&id| terms.find(id))
+}
+
+/// Adds a term.
+pub(super) fn add(terms: &mut Terms<'_, '_>, head: Head, children: impl IntoIterator<Item = Id>) -> Id {
+    terms.add(Term { head, children: children.into_iter().collect() })
+}
+
+/// The value of class `from`, moved to `to` by the cheapest steps.
+pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
+    let Some((value, at)) = terms[from].data else { return from };
+    if at == to {
+        return from;
+    }
+    let anywhere = terms.analysis.graph.values[value as usize].anywhere;
+    if terms.analysis.space.is_free(anywhere, to) {
+        return add(terms, Head::Given { value, at: to }, []);
+    }
+    let ty = terms.analysis.ty(value);
+    let sequence = terms.analysis.space.sequence(ty, at, to);
+    let mut id = from;
+    for step in &sequence.steps {
+        let (kind, to) = (terms.analysis.kind(&step.kind), terms.analysis.space.dist(&step.to));
+        id = add(terms, Head::Step { kind, to }, [id]);
+    }
+    id
+}
+
+/// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
+pub(super) fn computed(terms: &mut Terms<'_, '_>, op: u32, strategy: Strategy, result: u32, from: &[Id]) -> Id {
+    let way = terms.analysis.placer.way(&strategy);
+    let places = terms.analysis.places(op, way);
+    let graph = terms.analysis.graph;
+    let tensors = graph.ops[op as usize].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
+    let mut children: SmallVec<[Id; 3]> = SmallVec::new();
+    for ((value, at), &from) in tensors.zip(from) {
+        let there = class(terms, value, at);
+        children.push(there.unwrap_or_else(|| moved(terms, from, at)));
+    }
+    terms.add(Term { head: Head::Op { op, way, result }, children })
+}

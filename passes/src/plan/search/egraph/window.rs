@@ -1,0 +1,246 @@
+//! Windows: a few neighboring ops around a value that is moved, as one e-graph.
+//!
+//! What enters a window lies where it is made and wherever readers outside have it already; what leaves is wanted
+//! where they want it. Windows that look the same (layers of a model) have the same answer, found once.
+
+use egg::Id;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::extract::extract;
+use super::rules::ROWS;
+use super::term::{Facts, Head, Term, Terms, add, class, moved};
+use crate::plan::model::choice::{Choice, Rates, Way};
+use crate::plan::program::graph::Graph;
+use crate::plan::reshard::space::{Anywhere, Dist};
+
+/// Ops of a window at most.
+const MAX_OPS: usize = 8;
+/// A value with more readers than this joins no ops into one window.
+const MAX_READERS: usize = 6;
+/// Rounds of all rules.
+const ROUNDS: usize = 4;
+/// Nodes of an e-graph, about.
+const MAX_NODES: usize = 1500;
+
+/// Some ops of a graph, in program order.
+pub(super) struct Window {
+    pub(super) ops: SmallVec<[u32; MAX_OPS]>,
+    /// Every value they read or make.
+    pub(super) values: Vec<u32>,
+}
+
+/// What a window looks like; equal looks, equal answers.
+pub(super) type Look = Vec<u64>;
+
+impl Window {
+    /// The ops nearest to value `value`.
+    pub(super) fn around(graph: &Graph, value: u32) -> Self {
+        let mut ops: SmallVec<[u32; MAX_OPS]> = SmallVec::new();
+        let mut queue = vec![value];
+        let mut at = 0;
+        while at < queue.len() && ops.len() < MAX_OPS {
+            let v = &graph.values[queue[at] as usize];
+            at += 1;
+            if v.anywhere != Anywhere::No || v.uses.len() > MAX_READERS {
+                continue;
+            }
+            for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
+                let node = &graph.ops[op as usize];
+                if node.model.is_none() || ops.contains(&op) || ops.len() == MAX_OPS {
+                    continue;
+                }
+                ops.push(op);
+                for next in node.values() {
+                    if !queue.contains(&next) {
+                        queue.push(next);
+                    }
+                }
+            }
+        }
+        ops.sort_unstable();
+        let values = graph.values_of(ops.iter().copied());
+        Self { ops, values }
+    }
+
+    fn makes(&self, graph: &Graph, value: u32) -> bool {
+        graph.values[value as usize].maker.is_some_and(|m| self.ops.contains(&m.0))
+    }
+
+    /// Whether it makes a value, and all the value's readers are in it too.
+    pub(super) fn is_inside(&self, graph: &Graph, value: u32) -> bool {
+        self.makes(graph, value) && graph.values[value as usize].uses.iter().all(|u| self.ops.contains(&u.0))
+    }
+
+    /// Where readers outside want a value, sorted.
+    fn needed_outside(&self, graph: &Graph, choice: &Choice, value: u32) -> SmallVec<[Dist; 4]> {
+        let uses = graph.values[value as usize].uses.iter().filter(|u| !self.ops.contains(&u.0));
+        let mut needs: SmallVec<[Dist; 4]> =
+            uses.filter_map(|&(op, i)| choice.places[op as usize].operands.get(i as usize).copied()).collect();
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    }
+
+    /// Everything its answer depends on.
+    pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> Look {
+        let mut look = Look::new();
+        let mut number: FxHashMap<u32, u64> = FxHashMap::default();
+        for &op in &self.ops {
+            let node = &graph.ops[op as usize];
+            let way = choice.ways[op as usize];
+            look.extend([u64::from(node.model.map_or(u32::MAX, |m| m.0)), u64::from(way.0), node.weight.to_bits()]);
+            for v in node.operands.iter().chain(&node.results) {
+                let Some(v) = *v else {
+                    look.push(u64::MAX);
+                    continue;
+                };
+                let next = number.len() as u64;
+                let known = *number.entry(v).or_insert(next);
+                look.push(known);
+                if known != next {
+                    continue;
+                }
+                let (made, value) = (graph.made(&choice.places, v), &graph.values[v as usize]);
+                let anywhere = value.anywhere as u64;
+                look.extend([u64::from(value.ty.0), u64::from(made.0), anywhere, value.weight.to_bits()]);
+                let needs = self.needed_outside(graph, choice, v);
+                look.push(needs.len() as u64);
+                look.extend(needs.iter().map(|n| u64::from(n.0)));
+            }
+        }
+        look
+    }
+
+    /// Builds the terms of the plan as it is. Gives the class of everything wanted.
+    pub(super) fn seed(&self, terms: &mut Terms<'_, '_>, choice: &Choice) -> Id {
+        let graph = terms.analysis.graph;
+        for &v in self.values.iter().filter(|&&v| !self.makes(graph, v)) {
+            // Copies that readers outside have anyway cost nothing here.
+            let value = &graph.values[v as usize];
+            let (made, needs) = (graph.made(&choice.places, v), self.needed_outside(graph, choice, v));
+            let copies = terms.analysis.space.copies(value.ty, value.anywhere, made, &needs);
+            for copy in &copies.list {
+                add(terms, Head::Given { value: v, at: copy.at }, []);
+            }
+        }
+        let mut wanted: Vec<Id> = Vec::new();
+        for &op in &self.ops {
+            let node = &graph.ops[op as usize];
+            let way = choice.ways[op as usize];
+            let places = terms.analysis.places(op, way);
+            let mut children: SmallVec<[Id; 3]> = SmallVec::new();
+            for (v, &at) in node.operands.iter().zip(&places.operands) {
+                let Some(v) = *v else { continue };
+                let made = class(terms, v, graph.made(&choice.places, v));
+                let Some(from) = class(terms, v, at).or(made) else { continue };
+                children.push(moved(terms, from, at));
+            }
+            for (i, v) in node.results.iter().enumerate() {
+                let Some(v) = *v else { continue };
+                let made = terms.add(Term { head: Head::Op { op, way, result: i as u32 }, children: children.clone() });
+                for at in self.needed_outside(graph, choice, v) {
+                    wanted.push(moved(terms, made, at));
+                }
+            }
+        }
+        add(terms, Head::Wanted, wanted)
+    }
+
+    /// The strategies of the cheapest plan found, op by op, and others worth trying.
+    pub(super) fn solve(
+        &self,
+        facts: Facts<'_, '_>,
+        choice: &Choice,
+        rates: Rates,
+    ) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
+        let mut terms = Terms::new(facts);
+        let root = self.seed(&mut terms, choice);
+        terms.rebuild();
+        saturate(&mut terms);
+        let root = terms.find(root);
+        let mut prices: FxHashMap<Term, f64> = FxHashMap::default();
+        let all: Vec<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
+        for term in all {
+            let price = price(&mut terms, &term, rates);
+            prices.insert(term, price);
+        }
+        let chosen = extract(&terms, root, &mut |term| prices.get(term).copied().unwrap_or(0.0)).unwrap_or_default();
+        let way_of = |op: u32| {
+            let mut ways = chosen.iter().filter_map(|t| match t.head {
+                Head::Op { op: o, way, .. } if o == op => Some(way),
+                _ => None,
+            });
+            ways.next()
+        };
+        let found = self.ops.iter().map(|&op| way_of(op)).collect();
+        let others = self.ops.iter().map(|&op| {
+            let mut ways: Vec<Way> = terms
+                .classes()
+                .flat_map(|c| &c.nodes)
+                .filter_map(|t| match t.head {
+                    Head::Op { op: o, way, .. } if o == op => Some(way),
+                    _ => None,
+                })
+                .collect();
+            ways.sort_unstable();
+            ways.dedup();
+            ways
+        });
+        (found, others.collect())
+    }
+}
+
+/// Seconds of one term.
+fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
+    match term.head {
+        Head::Given { .. } | Head::Wanted => 0.0,
+        Head::Op { op, way, .. } => {
+            let Some((_, model)) = terms.analysis.model(op) else { return 0.0 };
+            let places = terms.analysis.places(op, way);
+            let facts = &terms.analysis;
+            let (node, strategy) = (&facts.graph.ops[op as usize], facts.placer.strategy(way));
+            let seconds = facts.graph.work(facts.space, rates, op, model.ways(strategy), &places);
+            seconds * node.weight / node.results.len().max(1) as f64
+        }
+        Head::Step { kind, to } => {
+            let Some((value, from)) = terms[term.children[0]].data else { return 0.0 };
+            let facts = &mut terms.analysis;
+            let weight = facts.graph.values[value as usize].weight;
+            let kind = facts.step(kind).clone();
+            facts.space.step_seconds(facts.ty(value), from, to, &kind) * weight
+        }
+    }
+}
+
+/// Applies all rows to all terms until nothing new comes, or a limit is met.
+fn saturate(terms: &mut Terms<'_, '_>) {
+    // Rows look at a term and the terms of its operands: what these were when they last did.
+    let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
+    for _ in 0..ROUNDS {
+        let mut todo: Vec<(Id, Term)> = Vec::new();
+        for class in terms.classes() {
+            for term in &class.nodes {
+                let operands: usize = term.children.iter().map(|&c| terms[c].len()).sum();
+                if seen.insert(term.clone(), operands) != Some(operands) {
+                    todo.push((class.id, term.clone()));
+                }
+            }
+        }
+        if todo.is_empty() {
+            return;
+        }
+        for row in ROWS {
+            for (id, term) in &todo {
+                for equal in (row.rewrite)(terms, term) {
+                    terms.union(*id, equal);
+                }
+            }
+            if terms.total_number_of_nodes() > MAX_NODES {
+                terms.rebuild();
+                return;
+            }
+        }
+        terms.rebuild();
+    }
+}

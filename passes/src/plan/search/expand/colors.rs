@@ -1,0 +1,119 @@
+//! Colors: classes of dimensions that ops keep together.
+//!
+//! Dimensions of two values have one color when an op's sharding rule maps both to one factor: the batch of a network
+//! is one color, its features, heads and vocabulary are others. Cutting an axis along a color cuts the whole program
+//! without moving anything but what is summed.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::plan::model::choice::Rates;
+use crate::plan::model::meaning::Models;
+use crate::plan::model::strategy::OpModel;
+use crate::plan::program::graph::Graph;
+use crate::plan::reshard::space::Space;
+
+/// A class of dimensions.
+pub(super) type Color = u32;
+
+/// The colors of a graph.
+pub(super) struct Colors {
+    /// All colors, those along which most work is done first.
+    pub(super) by_weight: Vec<Color>,
+    /// The ops that have each, and which factors of their rules, as bits.
+    ops: FxHashMap<Color, Vec<(u32, u64)>>,
+}
+
+impl Colors {
+    /// Joins dimensions through all ops.
+    pub(super) fn of(graph: &Graph, models: &Models, space: &Space<'_>, rates: Rates) -> Self {
+        let mut first = Vec::with_capacity(graph.values.len());
+        let mut dims = 0u32;
+        for value in &graph.values {
+            first.push(dims);
+            dims += space.tensor_type(value.ty).rank() as u32;
+        }
+        let mut classes = Classes { parents: (0..dims).collect() };
+        let mut members: Vec<SmallVec<[Option<u32>; 6]>> = Vec::with_capacity(graph.ops.len());
+        for (i, node) in graph.ops.iter().enumerate() {
+            let Some(model) = node.model else {
+                members.push(SmallVec::new());
+                continue;
+            };
+            let model = models.get(model);
+            let mut member: SmallVec<[Option<u32>; 6]> = SmallVec::from_elem(None, model.rule.factors.len());
+            each_dim(graph, model, i as u32, &mut |factor, value, dim| {
+                let dim = first[value as usize] + dim as u32;
+                match member[factor] {
+                    Some(other) => classes.join(other, dim),
+                    None => member[factor] = Some(dim),
+                }
+            });
+            members.push(member);
+        }
+        let mut weights: FxHashMap<Color, f64> = FxHashMap::default();
+        let mut ops: FxHashMap<Color, Vec<(u32, u64)>> = FxHashMap::default();
+        for (op, (node, member)) in graph.ops.iter().zip(&mut members).enumerate() {
+            let bytes = node.results.iter().flatten().map(|&v| space.tensor_type(graph.values[v as usize].ty).bytes());
+            let bytes: usize = bytes.map(|b| b.unwrap_or(0)).sum();
+            let seconds = (node.seconds + bytes as f64 / rates.memory) * node.weight;
+            for dim in member.iter_mut().flatten() {
+                *dim = classes.root(*dim);
+                *weights.entry(*dim).or_default() += seconds;
+            }
+            for (f, dim) in member.iter().enumerate().take(64) {
+                let Some(color) = *dim else { continue };
+                let list = ops.entry(color).or_default();
+                match list.last_mut() {
+                    Some((last, factors)) if *last == op as u32 => *factors |= 1 << f,
+                    _ => list.push((op as u32, 1 << f)),
+                }
+            }
+        }
+        let mut by_weight: Vec<(Color, f64)> = weights.into_iter().collect();
+        by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        Self { by_weight: by_weight.into_iter().map(|c| c.0).collect(), ops }
+    }
+
+    /// The ops that have the color, and which factors of their rules have it, as bits.
+    pub(super) fn ops(&self, color: Color) -> &[(u32, u64)] {
+        self.ops.get(&color).map_or(&[], |list| list)
+    }
+}
+
+/// Calls `each` with every factor of an op that cuts a dimension first, the value and the dimension.
+fn each_dim(graph: &Graph, model: &OpModel, op: u32, each: &mut dyn FnMut(usize, u32, usize)) {
+    let node = &graph.ops[op as usize];
+    for (value, factors) in
+        node.results.iter().chain(&node.operands).zip(model.rule.results.iter().chain(&model.rule.operands))
+    {
+        let Some(value) = *value else { continue };
+        for (dim, factors) in factors.iter().enumerate() {
+            let major = factors.iter().find(|&&f| model.rule.factors[f as usize].size > 1);
+            if let Some(&factor) = major {
+                each(factor as usize, value, dim);
+            }
+        }
+    }
+}
+
+/// Disjoint sets with their smallest members as names.
+struct Classes {
+    parents: Vec<u32>,
+}
+
+impl Classes {
+    fn root(&mut self, mut at: u32) -> u32 {
+        while self.parents[at as usize] != at {
+            let above = self.parents[self.parents[at as usize] as usize];
+            self.parents[at as usize] = above;
+            at = above;
+        }
+        at
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}

@@ -1,0 +1,376 @@
+//! The search over whole programs: one mesh axis and one class of dimensions (a *color*) at a time.
+//!
+//! A move asks every op that has the color: keep the axis where it is, or cut along the color? All answer at once, by a
+//! minimum cut of what their answers cost together: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast
+//! approximate energy minimization via graph cuts", 2001. Two more moves take the axis from everything or put it back
+//! where propagation had it. What a move changes counts only where the exact cost goes down, part by part.
+
+mod colors;
+mod cut;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::draft::Draft;
+use crate::plan::distribution::{Part, Parts, minus};
+use crate::plan::model::choice::Way;
+use crate::plan::model::meaning::Model;
+use crate::plan::model::strategy::Strategy;
+use crate::plan::program::graph::Places;
+use crate::plan::reshard::space::Dist;
+use colors::{Color, Colors};
+use cut::{Cut, Question};
+
+/// Times all moves are tried at most.
+const ROUNDS: usize = 4;
+/// Another round follows one that saved at least this part of all.
+const WORTH: f64 = 1e-3;
+/// Axes of at least this size are also moved in halves.
+const MIN_SPLIT: u32 = 8;
+/// Colors tried on each axis, those along which most work is done.
+const MAX_COLORS: usize = 16;
+
+/// Where a move puts an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Target {
+    /// Along the first factor of the color, results' dimensions first.
+    First(Color),
+    /// Along the last one: of a product of two values of one color, what is summed.
+    Last(Color),
+    /// Along nothing.
+    Whole,
+    /// Where propagation put it.
+    Home,
+}
+
+/// Makes a plan cheaper.
+pub(crate) fn expand(draft: &mut Draft<'_, '_>) {
+    let mut moves = Moves::of(draft);
+    let mut last = draft.total();
+    for round in 0..ROUNDS {
+        let mut helped = vec![false; moves.targets.len()];
+        let groups = if round == 0 { moves.wholes } else { moves.groups.len() };
+        for group in 0..groups {
+            for (i, helped) in helped.iter_mut().enumerate() {
+                let target = moves.targets[i];
+                *helped |= Move { draft, moves: &mut moves, group, target }.make();
+            }
+        }
+        // Where nothing went, nothing goes later.
+        let mut helped = helped.into_iter();
+        moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Home);
+        let total = draft.total();
+        if total > last * (1.0 - WORTH) && groups == moves.groups.len() {
+            return;
+        }
+        last = total;
+    }
+}
+
+/// The moves that can be made on one graph.
+struct Moves {
+    colors: Colors,
+    /// Where each axis stands among those of one dimension.
+    ranks: Vec<usize>,
+    /// Axes that are moved together: all of them, then each, the last one first; then halves of large ones.
+    groups: Vec<Parts>,
+    /// How many of these groups are whole axes.
+    wholes: usize,
+    /// Where they may go.
+    targets: Vec<Target>,
+    ways: FxHashMap<Asked, Option<Way>>,
+    /// For each op its position among the changes of the move that is tried, or `NONE`.
+    option_of: Vec<u32>,
+}
+
+/// What decides how an op would be computed after a move: axes, factors that may be cut, whether the last comes first.
+type Asked = (Model, Way, usize, u64, bool);
+
+const NONE: u32 = u32::MAX;
+
+impl Moves {
+    fn of(draft: &Draft<'_, '_>) -> Self {
+        let (grid, manual) = (draft.space.grid(), draft.space.manual_axes());
+        let axes = (0..grid.sizes().len()).filter(|&a| manual & (1 << a) == 0);
+        let axes: Parts = axes.map(|a| grid.whole(a)).collect();
+        let mut groups: Vec<Parts> = axes.iter().rev().map(|&a| Parts::from_slice(&[a])).collect();
+        if axes.len() > 1 {
+            groups.insert(0, axes.clone());
+        }
+        let wholes = groups.len();
+        for axis in axes.iter().rev().filter(|a| a.size >= MIN_SPLIT) {
+            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else {
+                continue;
+            };
+            groups.push(Parts::from_slice(&[Part { size: major, ..*axis }]));
+            groups.push(Parts::from_slice(&[Part { pre: major, size: axis.size / major, ..*axis }]));
+        }
+        let colors = Colors::of(draft.graph, draft.models, draft.space, draft.rates);
+        let mut targets: Vec<Target> = Vec::new();
+        for &color in colors.by_weight.iter().take(MAX_COLORS) {
+            targets.push(Target::First(color));
+            if colors.ops(color).iter().any(|op| op.1.count_ones() > 1) {
+                targets.push(Target::Last(color));
+            }
+        }
+        targets.extend([Target::Whole, Target::Home]);
+        let option_of = vec![NONE; draft.graph.ops.len()];
+        Self { colors, ranks: ranks(draft), groups, wholes, targets, ways: FxHashMap::default(), option_of }
+    }
+}
+
+/// The order in which axes cut a dimension together: as most values have it that propagation cuts so.
+fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
+    let n = draft.space.grid().sizes().len();
+    let mut votes = vec![0i64; n * n];
+    for value in &draft.graph.values {
+        for dim in &draft.space.distribution(value.home).dims {
+            for (i, major) in dim.iter().enumerate() {
+                for minor in &dim[i + 1..] {
+                    votes[usize::from(major.axis) * n + usize::from(minor.axis)] += 1;
+                }
+            }
+        }
+    }
+    let before =
+        |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
+    (0..n).map(|a| (0..n).filter(|&b| b != a && before(b, a)).count()).collect()
+}
+
+/// An op that a move could change.
+struct Change {
+    op: u32,
+    way: Way,
+    places: Rc<Places>,
+    question: Question,
+}
+
+/// One move.
+struct Move<'d, 'a, 's> {
+    draft: &'d mut Draft<'a, 's>,
+    moves: &'d mut Moves,
+    group: usize,
+    target: Target,
+}
+
+impl Move<'_, '_, '_> {
+    /// Changes what becomes cheaper; whether anything did.
+    fn make(&mut self) -> bool {
+        let mut cut = Cut::new();
+        let options = self.options(&mut cut);
+        if options.is_empty() {
+            return false;
+        }
+        let values = self.draft.graph.values_of(options.iter().map(|o| o.op));
+        self.price(&options, &values, &mut cut);
+        let answers = cut.solve();
+        let chosen: Vec<&Change> = options.iter().zip(&answers).filter(|o| *o.1).map(|o| o.0).collect();
+        let mut changed = false;
+        for part in self.parts(&chosen) {
+            changed |= self.take(&part);
+        }
+        changed
+    }
+
+    /// The ops that would change, each with its question.
+    fn options(&mut self, cut: &mut Cut) -> Vec<Change> {
+        let (graph, group, target) = (self.draft.graph, self.group, self.target);
+        let mut asked: Vec<(u32, u64)> = Vec::new();
+        match target {
+            Target::First(color) | Target::Last(color) => asked.extend_from_slice(self.moves.colors.ops(color)),
+            Target::Whole => asked.extend((0..graph.ops.len() as u32).map(|op| (op, 0))),
+            Target::Home => {
+                let all = (0..graph.ops.len() as u32).map(|op| (op, self.at_home(op)));
+                asked.extend(all.filter(|a| a.1 != 0));
+            }
+        }
+        let last = matches!(target, Target::Last(_));
+        let mut options = Vec::new();
+        for (op, factors) in asked {
+            let Some(model) = graph.ops[op as usize].model else { continue };
+            let now = self.draft.choice.ways[op as usize];
+            let way = match self.moves.ways.get(&(model, now, group, factors, last)) {
+                Some(&known) => known,
+                None => {
+                    let found = self.way(model, now, factors, last);
+                    self.moves.ways.insert((model, now, group, factors, last), found);
+                    found
+                }
+            };
+            let Some(way) = way.filter(|&w| w != now) else { continue };
+            let draft = &mut *self.draft;
+            let places = draft.placer.places(draft.models, draft.space, model, way);
+            options.push(Change { op, way, places, question: cut.question() });
+        }
+        options
+    }
+
+    /// The factors of op `op` that axes cut where propagation puts its results and operands, as bits.
+    fn at_home(&self, op: u32) -> u64 {
+        let axes = &self.moves.groups[self.group];
+        let (graph, space) = (self.draft.graph, &self.draft.space);
+        let node = &graph.ops[op as usize];
+        let Some(model) = node.model else { return 0 };
+        let rule = &self.draft.models.get(model).rule;
+        let tensors = node.results.iter().chain(&node.operands).zip(rule.results.iter().chain(&rule.operands));
+        let mut found = 0;
+        for (value, rule) in tensors {
+            let Some(value) = *value else { continue };
+            let home = space.distribution(graph.values[value as usize].home);
+            let cut = home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.overlaps(*a))));
+            found |= cut.filter_map(|d| d.1.first()).filter(|&&f| f < 64).fold(0, |bits, f| bits | 1u64 << f);
+        }
+        found
+    }
+
+    /// How an op is computed that is now computed as `now` when axes cut one of `factors` instead.
+    fn way(&mut self, model: Model, now: Way, factors: u64, last: bool) -> Option<Way> {
+        let (axes, rank) = (&self.moves.groups[self.group], |p: Part| self.moves.ranks[usize::from(p.axis)]);
+        let whole = without(self.draft.placer.strategy(now), axes);
+        let meaning = self.draft.models.get(model);
+        let cut = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.cutting(&s, axis, f, &rank));
+        let mut each = (0..64).filter(|f| factors >> f & 1 == 1);
+        let found = match (factors, last) {
+            (0, _) => Some(whole.clone()),
+            (_, false) => each.find_map(cut),
+            (_, true) => each.rev().find_map(cut),
+        };
+        found.map(|s| self.draft.placer.way(&s))
+    }
+
+    /// What the answers cost: work of each op, moves of each value.
+    fn price(&mut self, options: &[Change], values: &[u32], cut: &mut Cut) {
+        let draft = &mut *self.draft;
+        for (index, option) in options.iter().enumerate() {
+            let i = option.op as usize;
+            let now = draft.work(option.op, draft.choice.ways[i], &draft.choice.places[i]);
+            let then = draft.work(option.op, option.way, &option.places);
+            cut.yes_costs(option.question, then - now);
+            self.moves.option_of[i] = index as u32;
+        }
+        let option_of = |op: u32| options.get(self.moves.option_of[op as usize] as usize);
+        for &value in values {
+            let v = &draft.graph.values[value as usize];
+            let maker = v.maker.and_then(|(op, i)| Some((option_of(op)?, i as usize)));
+            let made = draft.graph.made(&draft.choice.places, value);
+            let made = [made, maker.map_or(made, |(o, i)| o.places.results[i])];
+            let maker = maker.map(|m| m.0.question);
+            // Where readers want it that don't change; those that do, by where they want it now and then.
+            let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
+            let mut groups: Vec<([Dist; 2], SmallVec<[Question; 4]>)> = Vec::new();
+            for &(op, i) in &v.uses {
+                let Some(&now) = draft.choice.places[op as usize].operands.get(i as usize) else { continue };
+                let option = option_of(op);
+                let then = option.map_or(now, |o| o.places.operands[i as usize]);
+                match option {
+                    Some(option) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
+                        Some(group) => group.1.push(option.question),
+                        None => groups.push(([now, then], SmallVec::from_elem(option.question, 1))),
+                    },
+                    _ if anyway.contains(&now) => {}
+                    _ => anyway.push(now),
+                }
+            }
+            let space = &mut *draft.space;
+            let mut seconds = |from: Dist, to: Dist| {
+                if space.is_free(v.anywhere, to) { 0.0 } else { space.seconds(v.ty, from, to) * v.weight }
+            };
+            if let Some(maker) = maker {
+                let sums = made.map(|from| anyway.iter().map(|&to| seconds(from, to)).sum::<f64>());
+                cut.yes_costs(maker, sums[1] - sums[0]);
+            }
+            for ([now, then], readers) in groups {
+                let mut to = |to: Dist| made.map(|from| if anyway.contains(&to) { 0.0 } else { seconds(from, to) });
+                let (now, then) = (to(now), to(then));
+                // Paid once if one reader at least wants it there.
+                let (some, all) = match readers[..] {
+                    [one] => (one, one),
+                    _ => {
+                        let (some, all) = (cut.question(), cut.question());
+                        for &reader in &readers {
+                            cut.implies(reader, some);
+                            cut.implies(all, reader);
+                        }
+                        (some, all)
+                    }
+                };
+                match maker {
+                    Some(maker) if some == all => cut.pair(maker, some, [[now[0], then[0]], [now[1], then[1]]]),
+                    Some(maker) => {
+                        cut.pair(maker, some, [[0.0, then[0]], [0.0, then[1]]]);
+                        cut.pair(maker, all, [[now[0], 0.0], [now[1], 0.0]]);
+                    }
+                    None => {
+                        cut.yes_costs(some, then[0]);
+                        cut.yes_costs(all, -now[0]);
+                    }
+                }
+            }
+        }
+        options.iter().for_each(|o| self.moves.option_of[o.op as usize] = NONE);
+    }
+
+    /// Changes that share no value, each for itself.
+    fn parts<'o>(&self, chosen: &[&'o Change]) -> Vec<Vec<&'o Change>> {
+        let graph = self.draft.graph;
+        let mut touching: FxHashMap<u32, SmallVec<[u32; 4]>> = FxHashMap::default();
+        for (i, option) in chosen.iter().enumerate() {
+            let values = graph.ops[option.op as usize].values();
+            values.for_each(|v| touching.entry(v).or_default().push(i as u32));
+        }
+        let mut seen = vec![false; chosen.len()];
+        let mut parts = Vec::new();
+        for start in 0..chosen.len() {
+            if std::mem::replace(&mut seen[start], true) {
+                continue;
+            }
+            let (mut part, mut next) = (vec![chosen[start]], 0);
+            while next < part.len() {
+                let node = &graph.ops[part[next].op as usize];
+                next += 1;
+                for v in node.values() {
+                    for i in touching.remove(&v).unwrap_or_default() {
+                        if !std::mem::replace(&mut seen[i as usize], true) {
+                            part.push(chosen[i as usize]);
+                        }
+                    }
+                }
+            }
+            parts.push(part);
+        }
+        parts
+    }
+
+    /// Makes these changes if they make the plan cheaper; whether they do.
+    fn take(&mut self, part: &[&Change]) -> bool {
+        let ops: Vec<u32> = part.iter().map(|o| o.op).collect();
+        let values = self.draft.graph.values_of(ops.iter().copied());
+        let before = self.draft.cost(&ops, &values);
+        let old: Vec<Way> = ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
+        part.iter().for_each(|o| self.draft.try_out(o.op, o.way));
+        let after = self.draft.cost(&ops, &values);
+        ops.iter().zip(&old).for_each(|(&op, &way)| self.draft.try_out(op, way));
+        let cheaper = after < before * (1.0 - 1e-9);
+        if cheaper {
+            self.draft.change(part.iter().map(|o| (o.op, o.way)));
+        }
+        cheaper
+    }
+}
+
+/// The same without these axes.
+fn without(strategy: &Strategy, axes: &[Part]) -> Strategy {
+    let mut next = strategy.clone();
+    for parts in &mut next.factors {
+        if parts.iter().any(|p| axes.iter().any(|a| p.overlaps(*a))) {
+            *parts = parts.iter().flat_map(|&p| minus(&[p], axes)).collect();
+        }
+    }
+    next.through = minus(&next.through, axes);
+    if next.through.is_empty() {
+        next.set = 0;
+    }
+    next
+}

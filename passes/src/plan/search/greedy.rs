@@ -1,0 +1,157 @@
+//! The greedy plan: every op, in program order, takes the strategy that is cheapest for itself.
+//!
+//! Candidates keep what one of the tensors has and as much of the others as fits; each is priced by the redistributions
+//! of operands and results it needs and the work it leaves to a device. Nothing looks beyond one op.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::plan::distribution::Distribution;
+use crate::plan::model::choice::{Choice, Placer, Rates, Way};
+use crate::plan::model::meaning::{Model, Models};
+use crate::plan::model::strategy::{OpModel, Strategy};
+use crate::plan::program::graph::Graph;
+use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
+
+/// What decides about an op's choice: its model, the copies of its operands, where its results are wanted.
+type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
+
+/// The greedy choice for a whole graph.
+pub(crate) fn greedy(
+    graph: &Graph,
+    space: &mut Space<'_>,
+    models: &Models,
+    placer: &mut Placer,
+    rates: Rates,
+) -> Choice {
+    // The distributions each value exists in so far.
+    let mut have: Vec<SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()];
+    let mut known: FxHashMap<Situation, Way> = FxHashMap::default();
+    let mut choice = Choice { ways: Vec::new(), places: Vec::new() };
+    for (value, v) in graph.values.iter().enumerate() {
+        if let Some(at) = v.fixed {
+            have[value].push(at);
+        }
+    }
+    for node in &graph.ops {
+        let (way, places) = match (&node.fixed, node.model) {
+            (None, Some(model)) => {
+                let tensor = |v: &Option<u32>, have: &[SmallVec<[Dist; 2]>], result: bool| {
+                    let Some(v) = *v else { return (None, SmallVec::new()) };
+                    let made = &graph.values[v as usize];
+                    let mut at = if result { SmallVec::new() } else { have[v as usize].clone() };
+                    at.push(made.home);
+                    (Some(made.ty), at)
+                };
+                let operands = node.operands.iter().map(|v| tensor(v, &have, false));
+                let situation: Situation =
+                    (model, operands.chain(node.results.iter().map(|v| tensor(v, &have, true))).collect());
+                let way = match known.get(&situation) {
+                    Some(&way) => way,
+                    None => {
+                        let free: SmallVec<[Anywhere; 4]> = node
+                            .operands
+                            .iter()
+                            .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v as usize].anywhere))
+                            .collect();
+                        let found = choose(models, model, node.seconds, &situation, &free, space, placer, rates);
+                        known.insert(situation, found);
+                        found
+                    }
+                };
+                (way, placer.places(models, space, model, way))
+            }
+            (fixed, _) => (placer.way(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
+        };
+        for (v, &at) in node.operands.iter().zip(&places.operands) {
+            if let Some(v) = v
+                && !have[*v as usize].contains(&at)
+            {
+                have[*v as usize].push(at);
+            }
+        }
+        for (v, &at) in node.results.iter().zip(&places.results) {
+            if let Some(v) = v {
+                have[*v as usize].push(at);
+            }
+        }
+        choice.ways.push(way);
+        choice.places.push(places);
+    }
+    choice
+}
+
+fn choose(
+    models: &Models,
+    model: Model,
+    arithmetic: f64,
+    situation: &Situation,
+    free: &[Anywhere],
+    space: &mut Space<'_>,
+    placer: &mut Placer,
+    rates: Rates,
+) -> Way {
+    let tensors = &situation.1;
+    let operands = free.len();
+    let meaning = models.get(model).clone();
+    let mut best: Option<(f64, Way)> = None;
+    for strategy in candidates(&meaning, tensors, free, space) {
+        let way = placer.way(&strategy);
+        let places = placer.places(models, space, model, way);
+        let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
+        let mut seconds = arithmetic / meaning.ways(&strategy);
+        for (i, &at) in places.operands.iter().enumerate() {
+            let (Some(ty), have) = &tensors[i] else { continue };
+            if !space.is_free(free[i], at) {
+                let from = have[..have.len() - 1].iter();
+                let nearest = from.map(|&h| space.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
+                seconds += nearest;
+            }
+            seconds += space.local_bytes(*ty, at) / rates.memory;
+        }
+        for (i, &at) in places.results.iter().enumerate() {
+            let (Some(ty), home) = &tensors[operands + i] else { continue };
+            seconds += space.seconds(*ty, at, home[0]) + space.local_bytes(*ty, at) / rates.memory;
+        }
+        if seconds < limit {
+            best = Some((seconds, way));
+        }
+    }
+    best.map_or_else(|| placer.way(&meaning.whole()), |b| b.1)
+}
+
+/// Strategies that begin with what one tensor has, then take what fits of the others, the largest first.
+fn candidates(
+    model: &OpModel,
+    tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
+    free: &[Anywhere],
+    space: &Space<'_>,
+) -> Vec<Strategy> {
+    let mut given: Vec<(usize, &Distribution, usize)> = Vec::new();
+    let results = (free.len()..tensors.len()).chain(0..free.len());
+    for i in results {
+        let (Some(ty), dists) = &tensors[i] else { continue };
+        let bytes = space.tensor_type(*ty).bytes().unwrap_or(0);
+        let last = dists.len() - 1;
+        given.push((i, space.distribution(dists[last]), bytes));
+        if free.get(i) == Some(&Anywhere::No) && last > 0 && dists[0] != dists[last] {
+            given.push((i, space.distribution(dists[0]), bytes));
+        }
+    }
+    given.sort_by_key(|g| std::cmp::Reverse(g.2));
+    let mut out: Vec<Strategy> = Vec::new();
+    for first in 0..given.len() {
+        let others = given.iter().enumerate().filter(|g| g.0 != first).map(|g| g.1);
+        let strategy = model.keeping(std::iter::once(&given[first]).chain(others).map(|g| (g.0, g.1)));
+        if !out.contains(&strategy) {
+            out.push(strategy);
+        }
+    }
+    let whole = model.whole();
+    if !out.contains(&whole) {
+        out.push(whole);
+    }
+    out
+}

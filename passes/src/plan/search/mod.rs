@@ -1,0 +1,7 @@
+//! The searches over whole programs: a greedy plan, moves of whole classes of dimensions, rewrites around one value.
+
+pub(crate) mod draft;
+pub(crate) mod egraph;
+pub(crate) mod expand;
+pub(crate) mod greedy;
+pub(crate) mod portfolio;

@@ -1,0 +1,93 @@
+//! Which searches are run, and which of their plans is taken.
+//!
+//! Costs of collectives add up in every search, but small ones are sent together in the end: where start-ups are what
+//! costs, a plan that is searched less far may be the better one, and both are looked at.
+
+use dialect::ir::ElementType;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::draft::Draft;
+use super::{egraph, expand};
+use crate::plan::distribution::Parts;
+use crate::plan::model::cost::Collective;
+use crate::plan::reshard::space::Dist;
+
+/// Start-ups matter when they are this part of all communication.
+const STARTUPS: f64 = 0.02;
+/// Sending a collective with others saves its start-up; they are joined when that is at least this part of its time.
+const WORTH_JOINING: f64 = 0.1;
+
+/// Of plans whose costs differ by less than this part the one that moves less is taken: work is known less well.
+const AS_GOOD: f64 = 0.01;
+
+/// The best plan found whose peak memory is at most `limit` bytes, or if none is, that of the plan it begins with; never
+/// dearer.
+pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64) {
+    let start = draft.choice.clone();
+    expand::expand(draft);
+    egraph::improve(draft);
+    let fits = draft.fit(limit);
+    let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
+    if fits && startups.all <= STARTUPS * cost.seconds {
+        return;
+    }
+    let found = draft.restart(start);
+    egraph::improve(draft);
+    let other_fits = draft.fit(limit);
+    let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
+    let (this, that) = (cost.total() - startups.joined, other.total() - joined);
+    let moves_less = other.seconds - joined < cost.seconds - startups.joined;
+    let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
+    if fits && !other_fits || fits == other_fits && better {
+        draft.restart(found);
+    }
+}
+
+/// Seconds of starting collectives.
+#[derive(Clone, Copy, Default)]
+struct Startups {
+    /// Of each by itself.
+    all: f64,
+    /// What is saved by starting those together that don't wait for each other.
+    joined: f64,
+}
+
+impl Startups {
+    fn of(draft: &mut Draft<'_, '_>) -> Self {
+        let (graph, space, choice) = (draft.graph, &mut *draft.space, &draft.choice);
+        let mut found = Startups::default();
+        // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
+        let mut levels: FxHashMap<(u32, Dist), u32> = FxHashMap::default();
+        let mut started: FxHashSet<(u32, Collective, Parts, ElementType, u64)> = FxHashSet::default();
+        for (value, v) in graph.values.iter().enumerate() {
+            let made = v.maker.map_or(0, |(op, _)| {
+                let read = graph.ops[op as usize].operands.iter().zip(&choice.places[op as usize].operands);
+                read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0)
+            });
+            let copies = graph.copies(space, &choice.places, value as u32);
+            let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
+            for copy in &copies.list {
+                let mut level = made;
+                if let Some((from, kind)) = &copy.from {
+                    level = at[*from];
+                    if let Some(collective) = kind.collective() {
+                        let (before, after) = (copies.list[*from].at, copy.at);
+                        let axes = kind.axes(space.distribution(before), space.distribution(after));
+                        let startup = space.startup(collective, &axes) * v.weight;
+                        let seconds = space.step_seconds(v.ty, before, after, kind) * v.weight;
+                        found.all += startup;
+                        let element = space.tensor_type(v.ty).element;
+                        let key = (level, collective, axes, element, v.weight.to_bits());
+                        if !started.insert(key) && startup >= WORTH_JOINING * seconds {
+                            found.joined += startup;
+                        }
+                        level += 1;
+                    }
+                }
+                at.push(level);
+                levels.insert((value as u32, copy.at), level);
+            }
+        }
+        found
+    }
+}

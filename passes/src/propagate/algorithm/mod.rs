@@ -1,0 +1,12 @@
+//! Shardy's algorithm: shardings over compact axes spread from tensor to tensor along the factors of sharding rules.
+
+pub mod common;
+pub mod driver;
+pub mod engine;
+pub mod factor;
+pub mod manual;
+pub mod origin;
+pub mod priority;
+pub mod projection;
+pub mod rule;
+pub mod sharding;

@@ -1,0 +1,230 @@
+//! Where axes come from: for every axis that propagation put on a value, the value it was taken from and the op that
+//! carried it. Following these leads to an annotation.
+
+use dialect::ir::{Attr, AttrData, Op, Program, Value};
+use dialect::ops::{func, sdy};
+use dialect::sharding::AxisRef;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::engine::Engine;
+use super::sharding::{Sharding, ShardingId};
+use crate::propagate::axis::Axis;
+use crate::propagate::graph::mesh::Meshes;
+use crate::propagate::graph::{Graph, Node, NodeKind, Slot, Val};
+
+/// What is noted while propagating: for each slot, an axis, where it was taken from, and who carried it.
+#[derive(Default)]
+pub struct Origins {
+    steps: FxHashMap<Slot, SmallVec<[Carried; 2]>>,
+}
+
+#[derive(Clone, Copy)]
+struct Carried {
+    axis: Axis,
+    from: Slot,
+    by: Option<Op>,
+}
+
+/// Where an axis starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Start {
+    /// The annotation of a value: an argument, an op's own sharding, a constraint.
+    Value(Value),
+    /// The annotation of a result of the main function.
+    FunctionResult(usize),
+}
+
+/// One axis of one value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The annotation it comes from.
+    pub start: Start,
+    /// The ops that carried it, from the annotation on; ops with regions carry it in and out.
+    pub path: Vec<Op>,
+}
+
+/// The origins of a propagated program.
+#[derive(Default)]
+pub struct OriginTable {
+    origins: Origins,
+    meshes: Meshes,
+    /// Slot and mesh of each value that has a sharding.
+    values: FxHashMap<Value, (Slot, u32)>,
+    /// The first value of each slot.
+    starts: FxHashMap<Slot, Start>,
+    /// The axes of each slot.
+    axes: FxHashMap<Slot, Vec<Axis>>,
+}
+
+impl OriginTable {
+    /// Where `axis` of `value` comes from; `None` when the value has no sharding or no such axis.
+    pub fn origin_of(&self, value: Value, axis: AxisRef) -> Option<Origin> {
+        let &(mut slot, mesh) = self.values.get(&value)?;
+        let axis = self.meshes.get(mesh).axis(axis)?;
+        let mut path = Vec::new();
+        let mut seen = vec![slot];
+        while let Some(step) = self.origins.step(slot, axis) {
+            if seen.contains(&step.from) {
+                break;
+            }
+            path.extend(step.by);
+            slot = step.from;
+            seen.push(slot);
+        }
+        path.reverse();
+        Some(Origin { start: *self.starts.get(&slot)?, path })
+    }
+}
+
+impl OriginTable {
+    /// Leaves the origins in the program as Shardy spells them: for every axis `"self"`, `"input: 1"`, `"output: 0"`,
+    /// `"constraint_2"` or, for an annotated op, `"op_7"`, constraints and ops numbered in the order of the text.
+    pub fn write(&self, program: &mut Program) {
+        let names = self.names(program);
+        let mut functions = Vec::new();
+        for op in program.ops_under(program.body()) {
+            if let Some(block) = func::block(program, op).filter(|_| program.op_name(op) == "func.func") {
+                functions.push((op, block));
+            }
+            let results: Vec<Value> = program.results(op).collect();
+            let dicts: Vec<Option<Attr>> = results.iter().map(|&v| self.dict(program, &names, v)).collect();
+            if dicts.iter().any(Option::is_some) {
+                let empty = program.intern_attr(AttrData::Dict(Vec::new()));
+                let list = dicts.into_iter().map(|d| d.unwrap_or(empty)).collect();
+                let attr = program.intern_attr(AttrData::Array(list));
+                program.set_attr(op, ORIGINS, attr);
+            }
+        }
+        for (function, block) in functions {
+            let arguments = program.block_args(block).to_vec();
+            let dicts: Vec<_> = arguments.iter().map(|&v| self.dict(program, &names, v)).enumerate().collect();
+            let dicts: Vec<_> = dicts.into_iter().filter(|d| d.1.is_some()).collect();
+            func::set_arg_attrs(program, function, ORIGINS, &dicts);
+        }
+    }
+
+    /// What to call each annotation.
+    fn names(&self, program: &Program) -> FxHashMap<Start, String> {
+        let mut names = FxHashMap::default();
+        for (_, block) in program.functions() {
+            for (i, &arg) in program.block_args(block).iter().enumerate() {
+                names.insert(Start::Value(arg), format!("input: {i}"));
+            }
+        }
+        let (mut constraints, mut others) = (0, 0);
+        for op in program.ops_under(program.body()) {
+            let states = sdy::stated_sharding(program.view(op)).is_some();
+            let (word, count) = if states { ("constraint", &mut constraints) } else { ("op", &mut others) };
+            for result in program.results(op) {
+                names.insert(Start::Value(result), format!("{word}_{count}"));
+            }
+            *count += 1;
+        }
+        names
+    }
+
+    fn dict(&self, program: &mut Program, names: &FxHashMap<Start, String>, value: Value) -> Option<Attr> {
+        let &(slot, mesh) = self.values.get(&value)?;
+        let mut entries = Vec::new();
+        for &axis in self.axes.get(&slot)? {
+            let axis_ref = self.meshes.get(mesh).axis_ref(axis);
+            let origin = self.origin_of(value, axis_ref)?;
+            let name = match origin.start {
+                start if self.starts.get(&slot) == Some(&start) => "self".to_owned(),
+                Start::FunctionResult(i) => format!("output: {i}"),
+                start => names.get(&start).cloned().unwrap_or_default(),
+            };
+            let mut key = program.name_text(axis_ref.name).to_owned();
+            if let Some(sub) = axis_ref.sub {
+                key = format!("{key}:({}){}", sub.pre, sub.size);
+            }
+            entries.push((key, name));
+        }
+        entries.sort();
+        let entries = entries.into_iter().map(|(key, name)| (program.name(&key), program.attr_str(&name))).collect();
+        Some(program.intern_attr(AttrData::Dict(entries)))
+    }
+}
+
+const ORIGINS: &str = "sdy.sharding_origins";
+
+impl Origins {
+    /// How `axis` came to `slot`; a part of an axis may have come as a larger part.
+    fn step(&self, slot: Slot, axis: Axis) -> Option<&Carried> {
+        let steps = self.steps.get(&slot)?;
+        steps.iter().find(|s| s.axis == axis).or_else(|| steps.iter().find(|s| s.axis.overlaps(axis)))
+    }
+}
+
+impl Engine {
+    /// Notes what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
+    pub fn record_origins(&mut self, node: Node, slots: &[Slot], before: &[ShardingId], t: usize, new: ShardingId) {
+        let Some(new) = self.shardings.get(new) else { return };
+        let Some(mut origins) = self.origins.take() else { return };
+        let axes_of = |id: ShardingId| {
+            let dims = self.shardings.get(id).map(|s| &s.dims[..]).unwrap_or_default();
+            dims.iter().flat_map(|d| &d.axes)
+        };
+        for axis in new.dims.iter().flat_map(|d| &d.axes) {
+            if axes_of(before[t]).any(|a| a == axis) {
+                continue;
+            }
+            let has = |&i: &usize| slots[i] != slots[t] && axes_of(before[i]).any(|a| a.overlaps(*axis));
+            // Several tensors may have the axis; it comes from one that has it along the same factor.
+            let along = |&i: &usize| self.shares_factor(node, (i, before[i]), (t, new), *axis);
+            let found = (0..before.len()).filter(has).find(along).or_else(|| (0..before.len()).find(has));
+            if let Some(i) = found {
+                let steps = origins.steps.entry(slots[t]).or_default();
+                if steps.iter().all(|s| s.axis != *axis) {
+                    steps.push(Carried { axis: *axis, from: slots[i], by: carrier(&self.graph, node) });
+                }
+            }
+        }
+        self.origins = Some(origins);
+    }
+
+    /// Whether `axis` cuts dimensions of two tensors of `node` that one factor maps to.
+    fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: Axis) -> bool {
+        let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| self.rules.get(id));
+        let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
+        let factors = |t: usize, s: &Sharding| -> SmallVec<[u32; 2]> {
+            let dims = rule.tensors.get(t).map(|t| &t.dims[..]).unwrap_or_default();
+            let cut = s.dims.iter().zip(dims).filter(|(d, _)| d.axes.iter().any(|a| a.overlaps(axis)));
+            cut.flat_map(|(_, factors)| factors.iter().copied()).collect()
+        };
+        let mine = factors(one.0, sharding);
+        factors(other.0, other.1).iter().any(|f| mine.contains(f))
+    }
+
+    /// The origins of all values of the program.
+    pub fn take_origins(&mut self) -> OriginTable {
+        let Some(origins) = self.origins.take() else { return OriginTable::default() };
+        let mut table = OriginTable { origins, ..OriginTable::default() };
+        for (i, &slot) in self.main.iter().flat_map(|m| &m.slots).enumerate() {
+            table.starts.insert(slot, Start::FunctionResult(i));
+        }
+        for i in 0..self.graph.program_values() {
+            let (value, val) = (Value::new(i), Val(i as u32));
+            let slot = self.graph.slot(val);
+            if let Some(sharding) = self.shardings.get(self.graph.sharding(val)) {
+                table.starts.entry(slot).or_insert(Start::Value(value));
+                table.values.insert(value, (slot, sharding.mesh));
+                let axes = || sharding.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
+                table.axes.entry(slot).or_insert_with(axes);
+            }
+        }
+        table.meshes = std::mem::take(&mut self.meshes);
+        table
+    }
+}
+
+fn carrier(graph: &Graph, node: Node) -> Option<Op> {
+    if !node.is_some() {
+        return None;
+    }
+    match graph.node(node).kind {
+        NodeKind::Op(op) => Some(op),
+        NodeKind::Edge(edge) => graph.op(graph.edges[edge as usize].op),
+    }
+}

@@ -1,0 +1,320 @@
+//! A projection: the shardings of an op's tensors seen factor by factor, and back.
+//!
+//! The axes of a dimension are dealt to its factors from the major end: a factor takes axes until it is full, an axis
+//! that is larger than what is left of it is split; what cannot be placed overflows and stops the dimension.
+//! Source: Shardy, `ShardingProjection`.
+
+use dialect::sharding::ReductionKind;
+use smallvec::SmallVec;
+
+use super::rule::{Rule, TensorRule};
+use super::sharding::{Dim, Sharding};
+use crate::propagate::axis::{Axes, Axis, Prefix, prefix, push_merged, size_of};
+
+/// How one factor of one tensor is cut.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FactorSharding {
+    /// The axes that cut it, major first.
+    pub axes: Axes,
+    /// Axes of the dimension that fit neither this factor nor the next ones.
+    pub overflow: Axes,
+    /// Whether axes may not be added.
+    pub closed: bool,
+    /// Whether it is the last factor of its dimension, which may be padded.
+    pub minor_most: bool,
+}
+
+/// One tensor factor by factor; `None` for a factor it does not have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TensorFactors {
+    /// By factor.
+    pub factors: SmallVec<[Option<FactorSharding>; 6]>,
+    /// Axes that may not cut it.
+    pub replicated: Axes,
+    /// Axes along which it holds parts.
+    pub unreduced: Axes,
+    /// How the parts combine.
+    pub kind: ReductionKind,
+}
+
+/// All tensors of an op, operands first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Projection {
+    /// The tensors.
+    pub tensors: SmallVec<[TensorFactors; 4]>,
+    /// How many of them are operands.
+    pub operands: usize,
+}
+
+impl Projection {
+    /// Projects `shardings`; where there is none the dimensions are open, or closed if `closed_if_missing`.
+    pub fn new(rule: &Rule, shardings: &[Option<&Sharding>], closed_if_missing: bool) -> Self {
+        let tensors = rule
+            .tensors
+            .iter()
+            .zip(shardings)
+            .map(|(tensor, sharding)| project(rule, tensor, *sharding, closed_if_missing))
+            .collect();
+        Self { tensors, operands: rule.operands }
+    }
+
+    /// The results.
+    pub fn results(&self) -> &[TensorFactors] {
+        &self.tensors[self.operands..]
+    }
+
+    /// The operands.
+    pub fn operands(&self) -> &[TensorFactors] {
+        &self.tensors[..self.operands]
+    }
+}
+
+impl TensorFactors {
+    /// Cuts factor `f` along `axes` if they extend what cuts it now.
+    pub fn expand(&mut self, f: usize, axes: &[Axis]) -> bool {
+        match &mut self.factors[f] {
+            Some(factor) if prefix(&factor.axes, axes) == Prefix::Strict => {
+                factor.axes = Axes::from_slice(axes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Cuts factor `f` along exactly `axes`.
+    pub fn replace(&mut self, f: usize, axes: &[Axis]) -> bool {
+        match &mut self.factors[f] {
+            Some(factor) if factor.axes[..] != *axes || !factor.overflow.is_empty() => {
+                factor.axes = Axes::from_slice(axes);
+                factor.overflow.clear();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Number of elements, as far as the factors it has tell.
+    pub fn elements(&self, rule: &Rule) -> i64 {
+        let sizes = self.factors.iter().zip(&rule.sizes).filter(|(f, _)| f.is_some());
+        sizes.fold(1i64, |n, (_, &size)| n.saturating_mul(size))
+    }
+
+    /// Into how many pieces it is cut.
+    pub fn shards(&self) -> i64 {
+        let factors = self.factors.iter().flatten();
+        factors.fold(1i64, |n, f| n.saturating_mul(size_of(&f.axes)).saturating_mul(size_of(&f.overflow)))
+    }
+
+    /// The sharding these factors make. A dimension ends at the first factor that is not cut all the way, since
+    /// what lies behind it would be strided.
+    pub fn sharding(&self, rule: &Rule, tensor: &TensorRule, mesh: u32) -> Sharding {
+        let dims = tensor
+            .dims
+            .iter()
+            .map(|factors| {
+                let mut dim = Dim { open: true, ..Dim::default() };
+                for &f in factors {
+                    let Some(factor) = &self.factors[f as usize] else {
+                        break;
+                    };
+                    dim.open &= !factor.closed;
+                    append(&mut dim.axes, &factor.axes);
+                    if !factor.overflow.is_empty() {
+                        append(&mut dim.axes, &factor.overflow);
+                        break;
+                    }
+                    if size_of(&factor.axes) < rule.sizes[f as usize] {
+                        break;
+                    }
+                }
+                dim
+            })
+            .collect();
+        Sharding { mesh, dims, replicated: self.replicated.clone(), unreduced: self.unreduced.clone(), kind: self.kind }
+    }
+}
+
+/// Appends the axes of a factor; its first may continue the last of the factor before.
+fn append(axes: &mut Axes, more: &[Axis]) {
+    if let Some((&first, rest)) = more.split_first() {
+        push_merged(axes, first);
+        axes.extend_from_slice(rest);
+    }
+}
+
+fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed_if_missing: bool) -> TensorFactors {
+    let mut out = TensorFactors {
+        factors: SmallVec::from_elem(None, rule.factors()),
+        replicated: sharding.map_or_else(Axes::new, |s| s.replicated.clone()),
+        unreduced: sharding.map_or_else(Axes::new, |s| s.unreduced.clone()),
+        kind: sharding.map_or(ReductionKind::Sum, |s| s.kind),
+    };
+    for (d, factors) in tensor.dims.iter().enumerate() {
+        let dim = sharding.and_then(|s| s.dims.get(d));
+        let closed = dim.map_or(closed_if_missing, |d| !d.open);
+        let mut rest = Dealer::new(dim.map_or(&[][..], |d| &d.axes));
+        let mut overflowed = false;
+        for (i, &f) in factors.iter().enumerate() {
+            let minor_most = i + 1 == factors.len();
+            let mut factor = FactorSharding { closed, minor_most, ..FactorSharding::default() };
+            if overflowed {
+                // This factor can't be cut; the ones after it are not even known to the tensor.
+                factor.closed = true;
+                out.factors[f as usize] = Some(factor);
+                break;
+            }
+            if minor_most {
+                // The last factor may be cut along axes that don't divide it: it is padded.
+                rest.all(&mut factor.axes);
+            } else {
+                let left = rest.fill(&mut factor.axes, rule.sizes[f as usize]);
+                if left > 1 && rest.current.is_some() {
+                    overflowed = true;
+                    rest.all(&mut factor.overflow);
+                }
+            }
+            out.factors[f as usize] = Some(factor);
+        }
+    }
+    out
+}
+
+/// Deals the axes of a dimension to its factors.
+struct Dealer<'a> {
+    axes: &'a [Axis],
+    next: usize,
+    /// What is left of the axis before `next`.
+    current: Option<Axis>,
+}
+
+impl<'a> Dealer<'a> {
+    fn new(axes: &'a [Axis]) -> Self {
+        Self { axes, next: 1, current: axes.first().copied() }
+    }
+
+    fn advance(&mut self) {
+        self.current = self.axes.get(self.next).copied();
+        self.next += 1;
+    }
+
+    /// Moves everything that is left to `to`.
+    fn all(&mut self, to: &mut Axes) {
+        while let Some(axis) = self.current {
+            push_merged(to, axis);
+            self.advance();
+        }
+    }
+
+    /// Moves axes to `to` until a factor of `size` is full or the next one has no common divisor with what is left
+    /// of it, which is returned.
+    fn fill(&mut self, to: &mut Axes, size: i64) -> i64 {
+        let mut left = size;
+        while let Some(axis) = self.current {
+            let common = gcd(left, i64::from(axis.size));
+            if axis.size != 1 && common <= 1 {
+                break;
+            }
+            if axis.size != 1 && i64::from(axis.size) > common {
+                let common = common as u32;
+                to.push(Axis { size: common, ..axis });
+                self.current = Some(Axis { pre: axis.pre * common, size: axis.size / common, ..axis });
+                left /= i64::from(common);
+            } else {
+                to.push(axis);
+                left /= i64::from(axis.size);
+                self.advance();
+            }
+        }
+        left
+    }
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect::sharding::{FactorKind, ShardingRule};
+
+    use super::*;
+
+    fn axis(axis: u32, size: u32) -> Axis {
+        Axis { axis, pre: 1, size }
+    }
+
+    /// The factors `sizes` merged into one dimension.
+    fn merged(sizes: &[i64]) -> Rule {
+        let ranks = vec![1; sizes.len()];
+        let mut rule = ShardingRule::new(&ranks, &[1]);
+        for (i, &size) in sizes.iter().enumerate() {
+            rule.add(size, FactorKind::PassThrough, &[(i, 0)], &[(0, 0)]);
+        }
+        let shapes: Vec<[i64; 1]> = sizes.iter().map(|&s| [s]).chain([[sizes.iter().product()]]).collect();
+        Rule::new(&rule, &shapes.iter().map(|s| &s[..]).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn cut(axes: &[Axis]) -> Sharding {
+        let mut s = Sharding::whole(0, 1, true);
+        s.dims[0].axes = Axes::from_slice(axes);
+        s
+    }
+
+    /// Projects the merged dimension cut along `axes`; the axes of each factor, its overflow after them.
+    fn check(sizes: &[i64], axes: &[Axis], expect: &[(&[Axis], &[Axis])]) {
+        let rule = merged(sizes);
+        let sharding = cut(axes);
+        let mut shardings = vec![None; sizes.len()];
+        shardings.push(Some(&sharding));
+        let projection = Projection::new(&rule, &shardings, false);
+        let result = &projection.results()[0];
+        let found: Vec<_> = result.factors.iter().flatten().map(|f| (&f.axes[..], &f.overflow[..])).collect();
+        assert_eq!(found, expect);
+        assert_eq!(result.sharding(&rule, &rule.tensors[sizes.len()], 0), sharding);
+    }
+
+    #[test]
+    fn a_dimension_is_dealt_to_its_factors() {
+        let (x, y) = (axis(0, 2), axis(1, 4));
+        check(&[2, 8], &[x, y], &[(&[x], &[]), (&[y], &[])]);
+        check(&[4, 8], &[x], &[(&[x], &[]), (&[], &[])]);
+        // y is split between the factors.
+        let (major, minor) = (Axis { size: 2, ..y }, Axis { pre: 2, size: 2, ..y });
+        check(&[4, 8], &[x, y], &[(&[x, major], &[]), (&[minor], &[])]);
+        // The last factor takes what is left, divisible or not.
+        check(&[2, 3], &[x, y], &[(&[x], &[]), (&[y], &[])]);
+        // Three and four have nothing in common.
+        check(&[3, 8, 2], &[y, x], &[(&[], &[y, x]), (&[], &[])]);
+        // An axis of size one goes along.
+        check(&[2, 2], &[axis(2, 1), x], &[(&[axis(2, 1), x], &[]), (&[], &[])]);
+    }
+
+    #[test]
+    fn a_half_cut_factor_ends_its_dimension() {
+        let rule = merged(&[4, 8]);
+        let mut projection = Projection::new(&rule, &[None, None, None], false);
+        let (x, y) = (axis(0, 2), axis(1, 4));
+        let result = &mut projection.tensors[2];
+        assert!(result.expand(0, &[x]) && result.expand(1, &[y]) && !result.expand(1, &[x]));
+        assert_eq!(result.sharding(&rule, &rule.tensors[2], 0), cut(&[x]));
+        assert!(result.expand(0, &[x, Axis { axis: 2, pre: 1, size: 2 }]));
+        assert_eq!(result.sharding(&rule, &rule.tensors[2], 0).dims[0].axes.len(), 3);
+        assert_eq!((result.elements(&rule), result.shards()), (32, 16));
+    }
+
+    #[test]
+    fn closed_where_the_dimension_is_closed() {
+        let rule = merged(&[4, 8]);
+        let sharding = cut(&[axis(0, 2)]).closed();
+        let projection = Projection::new(&rule, &[None, None, Some(&sharding)], false);
+        assert!(projection.results()[0].factors.iter().flatten().all(|f| f.closed));
+        assert!(projection.operands()[0].factors.iter().flatten().all(|f| !f.closed && f.minor_most));
+        let missing = Projection::new(&rule, &[None, None, None], true);
+        assert!(missing.results()[0].factors.iter().flatten().all(|f| f.closed));
+    }
+}

@@ -1,0 +1,136 @@
+//! The meshes of a program, numbered; shardings are read into compact axes and written back through them.
+
+use dialect::ir::Name;
+use dialect::sharding::{AxisList, AxisRef, DimSharding, Mesh, MeshRef, SubAxis, TensorSharding};
+use rustc_hash::FxHashMap;
+
+use crate::propagate::algorithm::sharding::{Dim, Sharding};
+use crate::propagate::axis::{Axes, Axis};
+
+/// One mesh.
+pub struct MeshInfo {
+    /// Its symbol.
+    pub name: Name,
+    /// Its axes and devices.
+    pub mesh: Mesh,
+}
+
+impl MeshInfo {
+    /// The axis `axis` as the text spells it.
+    pub fn axis_ref(&self, axis: Axis) -> AxisRef {
+        let (name, size) = self.mesh.axes[axis.axis as usize];
+        let whole = axis.pre == 1 && i64::from(axis.size) == size;
+        let sub = (!whole).then_some(SubAxis { pre: i64::from(axis.pre), size: i64::from(axis.size) });
+        AxisRef { name, sub }
+    }
+
+    /// The axis the text spells `axis`; `None` when the mesh has no such axis or it is absurdly large.
+    pub fn axis(&self, axis: AxisRef) -> Option<Axis> {
+        let index = self.mesh.axis_index(axis.name)?;
+        let (pre, size) = axis.range(&self.mesh);
+        Some(Axis { axis: index as u32, pre: u32::try_from(pre).ok()?, size: u32::try_from(size).ok()? })
+    }
+}
+
+/// All meshes, by number and by symbol. Meshes that are equal have one number.
+#[derive(Default)]
+pub struct Meshes {
+    list: Vec<MeshInfo>,
+    by_name: FxHashMap<Name, u32>,
+}
+
+impl Meshes {
+    /// Adds the mesh called `name`; one equal to an earlier mesh gets its number.
+    pub fn add(&mut self, name: Name, mesh: &Mesh) -> u32 {
+        let number = self.find(mesh).unwrap_or_else(|| {
+            self.list.push(MeshInfo { name, mesh: mesh.clone() });
+            (self.list.len() - 1) as u32
+        });
+        self.by_name.entry(name).or_insert(number);
+        number
+    }
+
+    /// The number of a mesh equal to `mesh`.
+    pub fn find(&self, mesh: &Mesh) -> Option<u32> {
+        self.list.iter().position(|m| m.mesh == *mesh).map(|i| i as u32)
+    }
+
+    /// The number of the mesh called `name`.
+    pub fn named(&self, name: Name) -> Option<u32> {
+        self.by_name.get(&name).copied()
+    }
+
+    /// Whether shardings are written with this symbol.
+    pub fn is_symbol(&self, name: Name) -> bool {
+        self.list.iter().any(|m| m.name == name)
+    }
+
+    /// The mesh numbered `number`.
+    pub fn get(&self, number: u32) -> &MeshInfo {
+        &self.list[number as usize]
+    }
+
+    /// Whether it is a mesh without axes and devices, which agrees with every other.
+    pub fn is_empty_mesh(&self, number: u32) -> bool {
+        let mesh = &self.get(number).mesh;
+        mesh.axes.is_empty() && mesh.device_ids.is_none()
+    }
+
+    /// The compact form without axes of size one, which say nothing.
+    pub fn read_nontrivial(&self, sharding: &TensorSharding) -> Option<Sharding> {
+        let mut compact = self.read(sharding)?;
+        for dim in &mut compact.dims {
+            dim.axes.retain(|a| a.size != 1);
+            if dim.axes.is_empty() && !dim.open {
+                dim.priority = None;
+            }
+        }
+        compact.replicated.retain(|a| a.size != 1);
+        compact.unreduced.retain(|a| a.size != 1);
+        Some(compact)
+    }
+
+    /// The compact form; `None` when it names an unknown mesh or axis.
+    fn read(&self, sharding: &TensorSharding) -> Option<Sharding> {
+        let mesh = match &sharding.mesh {
+            MeshRef::Symbol(name) => self.named(*name)?,
+            MeshRef::Inline(mesh) => self.find(mesh)?,
+        };
+        let info = self.get(mesh);
+        let axes = |list: &AxisList| list.iter().map(|&a| info.axis(a)).collect::<Option<Axes>>();
+        Some(Sharding {
+            mesh,
+            dims: sharding
+                .dims
+                .iter()
+                .map(|d| Some(Dim { axes: axes(&d.axes)?, open: d.open, priority: d.priority }))
+                .collect::<Option<_>>()?,
+            replicated: axes(&sharding.replicated)?,
+            unreduced: axes(&sharding.unreduced)?,
+            kind: sharding.kind,
+        })
+    }
+
+    /// Axes of mesh `mesh` as the text spells them.
+    pub fn axes(&self, mesh: u32, axes: &[Axis]) -> AxisList {
+        let info = self.get(mesh);
+        axes.iter().map(|&a| info.axis_ref(a)).collect()
+    }
+
+    /// The sharding as the text spells it.
+    pub fn write(&self, sharding: &Sharding) -> TensorSharding {
+        let info = self.get(sharding.mesh);
+        let axes = |list: &Axes| list.iter().map(|&a| info.axis_ref(a)).collect::<AxisList>();
+        TensorSharding {
+            mesh: MeshRef::Symbol(info.name),
+            dims: sharding
+                .dims
+                .iter()
+                .map(|d| DimSharding { axes: axes(&d.axes), open: d.open, priority: d.priority })
+                .collect(),
+            replicated: axes(&sharding.replicated),
+            unreduced: axes(&sharding.unreduced),
+            kind: sharding.kind,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Every call becomes a computation of its own, so that each may lie differently.
+//!
+//! A call turns into a named computation around the body of its function: the first call met takes the body itself,
+//! the others a copy. Callees come before their callers, so bodies are already without calls when they are copied.
+//! Afterwards [`outline`](crate::propagate::write::outline) makes functions of them again.
+//! Source: Shardy, `propagate-sharding-from-func-to-call`, `flatten-call-graph`, `import-func-calls`.
+
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{Attr, AttrData, Block, Name, Op, Program, Renaming};
+use dialect::op::OpDef;
+use dialect::ops::func;
+use dialect::ops::sdy::{NAMED_COMPUTATION, resolve};
+use dialect::sharding::TensorSharding;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::symbols::{is_private, remove_unused_functions};
+
+/// More ops than this after all calls have their own body are refused.
+const MAX_OPS: usize = 8_000_000;
+
+/// What a function was called before it was copied.
+pub const ORIGINAL: &str = "sdy.original_func_name";
+
+/// Turns the calls of `program` into named computations and removes functions that nobody calls. Returns the bodies
+/// that are copies; `None` when functions call each other in a circle or the copies would grow beyond measure.
+pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<FxHashSet<Block>> {
+    remove_unused_functions(program);
+    let functions: FxHashMap<String, Op> =
+        func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
+    let order = callees_first(program, &functions, diagnostics)?;
+    let mut inliner =
+        Inliner { functions, bodies: FxHashMap::default(), copies: FxHashSet::default(), sizes: FxHashMap::default() };
+    for function in order {
+        let Some(block) = func::block(program, function) else {
+            continue;
+        };
+        let size = inliner.inline_under(program, block);
+        if size > MAX_OPS {
+            let message = format!("the bodies of all calls together have more than {MAX_OPS} ops");
+            diagnostics.push(Diagnostic::error("propagate", program.op(function).span, message));
+            return None;
+        }
+        inliner.sizes.insert(function, size);
+    }
+    let taken: FxHashSet<Op> = inliner.bodies.keys().copied().collect();
+    let top = program.block_ops(program.body()).iter().copied().filter(|op| !taken.contains(op)).collect();
+    program.set_block_ops(program.body(), top);
+    Some(inliner.copies)
+}
+
+struct Inliner {
+    functions: FxHashMap<String, Op>,
+    /// The body of each function that some call has taken.
+    bodies: FxHashMap<Op, Block>,
+    copies: FxHashSet<Block>,
+    sizes: FxHashMap<Op, usize>,
+}
+
+impl Inliner {
+    /// Turns the calls under `block` into named computations; the number of ops there are then.
+    fn inline_under(&mut self, program: &mut Program, block: Block) -> usize {
+        let ops = program.ops_under(block);
+        let mut size = ops.len();
+        for &op in &ops {
+            let callee = func::callee(program.view(op)).and_then(|name| self.functions.get(name)).copied();
+            let Some(callee) = callee.filter(|&f| is_call(program, op) && func::block(program, f).is_some()) else {
+                continue;
+            };
+            size = size.saturating_add(self.sizes.get(&callee).copied().unwrap_or(0));
+            if size > MAX_OPS {
+                return size;
+            }
+            self.inline_call(program, op, callee);
+        }
+        size
+    }
+
+    fn inline_call(&mut self, program: &mut Program, call: Op, function: Op) {
+        let body = match self.bodies.get(&function) {
+            Some(&first) => {
+                let copy = program.clone_block(first, &mut Renaming::default());
+                self.copies.insert(copy);
+                copy
+            }
+            None => {
+                let Some(body) = func::block(program, function) else {
+                    return;
+                };
+                self.bodies.insert(function, body);
+                body
+            }
+        };
+        let mut attrs: Vec<(&str, Attr)> = Vec::new();
+        // A function that was copied before still knows what it was called.
+        let original = program.view(function).attr(ORIGINAL).and_then(AttrData::as_str);
+        let name = original.or(func::symbol(program, function)).unwrap_or_default().to_owned();
+        attrs.push(("name", program.attr_str(&name)));
+        if let Some(list) = argument_shardings(program, function) {
+            attrs.push(("in_shardings", program.intern_attr(AttrData::ShardingPerValue(list))));
+        }
+        let own = program.attr(call, func::SHARDING);
+        let given = own.or_else(|| {
+            let list = result_shardings(program, function)?;
+            Some(program.intern_attr(AttrData::ShardingPerValue(list)))
+        });
+        attrs.extend(given.map(|attr| ("out_shardings", attr)));
+        let region = program.new_region(&[body]);
+        let kept: Vec<(Name, Attr)> = program.op(call).attrs.to_vec();
+        let name = program.name(NAMED_COMPUTATION.name());
+        let data = program.op_mut(call);
+        (data.def, data.name) = (&NAMED_COMPUTATION, name);
+        data.regions.clear();
+        data.regions.push(region);
+        for (key, _) in kept {
+            let key = program.name_text(key).to_owned();
+            if ["callee", "no_inline", "arg_attrs", "res_attrs", func::SHARDING].contains(&key.as_str()) {
+                program.remove_attr(call, &key);
+            }
+        }
+        for (key, attr) in attrs {
+            program.set_attr(call, key, attr);
+        }
+    }
+}
+
+fn is_call(program: &Program, op: Op) -> bool {
+    program.op_name(op) == func::CALL.name()
+}
+
+/// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
+fn argument_shardings(program: &Program, function: Op) -> Option<Vec<TensorSharding>> {
+    let types = func::signature(program, function).inputs;
+    let own: Vec<_> = (0..types.len()).map(|i| func::arg_sharding(program, function, i)).collect();
+    filled(program, &own, |i| program.type_data(types[i]).tensor().map_or(0, |t| t.rank()))
+}
+
+/// The shardings of a function's results, open where there is none; `None` when no result has one.
+fn result_shardings(program: &Program, function: Op) -> Option<Vec<TensorSharding>> {
+    let types = func::signature(program, function).results;
+    let own: Vec<_> = (0..types.len()).map(|i| func::result_sharding(program, function, i)).collect();
+    filled(program, &own, |i| program.type_data(types[i]).tensor().map_or(0, |t| t.rank()))
+}
+
+fn filled(
+    program: &Program,
+    own: &[Option<&TensorSharding>],
+    rank: impl Fn(usize) -> usize,
+) -> Option<Vec<TensorSharding>> {
+    let many = |s: &&TensorSharding| !resolve(program, &s.mesh).is_some_and(|m| m.is_maximal());
+    let mesh = own.iter().flatten().copied().find(many)?.mesh.clone();
+    let open = |i: usize| TensorSharding::open(mesh.clone(), rank(i));
+    Some(own.iter().enumerate().map(|(i, s)| s.cloned().unwrap_or_else(|| open(i))).collect())
+}
+
+/// All functions, callees before callers; `None` when they call each other in a circle.
+fn callees_first(
+    program: &Program,
+    functions: &FxHashMap<String, Op>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Op>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        Open,
+        Done,
+    }
+    let mut states: FxHashMap<Op, State> = FxHashMap::default();
+    let mut order = Vec::new();
+    let calls = |function: Op| -> Vec<Op> {
+        let Some(block) = func::block(program, function) else {
+            return Vec::new();
+        };
+        let ops = program.ops_under(block).into_iter().filter(|&op| is_call(program, op));
+        ops.filter_map(|op| functions.get(func::callee(program.view(op))?).copied()).collect()
+    };
+    for (root, _) in program.functions().into_iter().filter(|f| !is_private(program, f.0)) {
+        let mut stack = vec![(root, None::<std::vec::IntoIter<Op>>)];
+        while let Some((function, pending)) = stack.last_mut() {
+            let function = *function;
+            let pending = match pending {
+                Some(pending) => pending,
+                None if states.contains_key(&function) => {
+                    if states[&function] == State::Open {
+                        let name = func::symbol(program, function).unwrap_or_default();
+                        let message = format!("function @{name} calls itself");
+                        diagnostics.push(Diagnostic::error("propagate", program.op(function).span, message));
+                        return None;
+                    }
+                    stack.pop();
+                    continue;
+                }
+                none => {
+                    states.insert(function, State::Open);
+                    none.insert(calls(function).into_iter())
+                }
+            };
+            match pending.next() {
+                Some(callee) if states.get(&callee) != Some(&State::Done) => stack.push((callee, None)),
+                Some(_) => {}
+                None => {
+                    states.insert(function, State::Done);
+                    order.push(function);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    Some(order)
+}

@@ -1,0 +1,200 @@
+//! A sharding constraint also says how its operand lies, when nothing else does. Source: Shardy,
+//! `apply-sharding-constraints`.
+
+use dialect::ir::{AttrData, Program};
+use dialect::op::Registry;
+
+use crate::propagate::algorithm::engine::Engine;
+use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
+use crate::propagate::graph::role::Kind;
+use crate::propagate::graph::{Graph, Node, Place, Use, Val};
+
+/// Gives the operands of constraints and manual computations their shardings.
+pub fn apply(engine: &mut Engine, program: &mut Program) {
+    if !engine.graph.has(Kind::Constraint) && !engine.graph.has(Kind::Manual) {
+        return;
+    }
+    for node in engine.graph.postorder(program, program.body()) {
+        match engine.graph.node(node).role.kind {
+            Kind::Constraint => apply_constraint(engine, program, node),
+            Kind::Manual => {
+                for (i, u) in engine.graph.operand_uses(node).enumerate() {
+                    let Some(sharding) = engine.manual.get(&node).and_then(|m| m.inputs.get(i)).cloned() else {
+                        continue;
+                    };
+                    let id = engine.shardings.intern(sharding);
+                    apply_to(engine, program, engine.graph.value_of_use(u), id, None);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn operand(graph: &Graph, node: Node) -> Option<Val> {
+    graph.operands(node).next()
+}
+
+fn apply_constraint(engine: &mut Engine, program: &mut Program, head: Node) {
+    let graph = &engine.graph;
+    if let (Some(tail), Some(input)) = (tail_of_chain(graph, head), operand(graph, head)) {
+        // Whoever reads the value after the chain means the chain's last word.
+        let order = positions_after(graph, tail);
+        let result = graph.result(tail, 0);
+        engine.graph.replace_uses(input, result, |graph, u| {
+            let user = graph.user(u);
+            user != head && !is_function_return(graph, user) && order.contains(&user)
+        });
+    }
+    if let Some(input) = operand(&engine.graph, head) {
+        let sharding = engine.graph.sharding(engine.graph.result(head, 0));
+        apply_to(engine, program, input, sharding, Some(head));
+    }
+}
+
+/// Whether a node returns from a function.
+fn is_function_return(graph: &Graph, node: Node) -> bool {
+    let parent = graph.parent(node);
+    graph.node(node).role.terminator && parent.is_some() && graph.node(parent).role.kind == Kind::Function
+}
+
+/// The nodes after `node` in its block.
+fn positions_after(graph: &Graph, node: Node) -> rustc_hash::FxHashSet<Node> {
+    let mut after = rustc_hash::FxHashSet::default();
+    let mut next = graph.next(node);
+    while next.is_some() {
+        after.insert(next);
+        next = graph.next(next);
+    }
+    after
+}
+
+fn is_constraint(graph: &Graph, node: Node) -> bool {
+    graph.node(node).role.kind == Kind::Constraint
+}
+
+fn constrains(graph: &Graph, node: Node) -> bool {
+    matches!(graph.node(node).role.kind, Kind::Constraint | Kind::Manual)
+}
+
+/// The last of a chain of at least two constraints that starts at `head` and that nothing else reads.
+fn tail_of_chain(graph: &Graph, head: Node) -> Option<Node> {
+    let input = operand(graph, head)?;
+    let def = graph.def(input);
+    if (def.is_some() && is_constraint(graph, def)) || graph.sharding(input).is_some() {
+        return None;
+    }
+    let users = |value: Val| graph.uses(value).map(|u| graph.user(u));
+    if users(input).any(|user| user != head && constrains(graph, user)) {
+        return None;
+    }
+    let mut tail = head;
+    loop {
+        let result = graph.result(tail, 0);
+        match users(result).next() {
+            Some(user) if graph.use_count(result) == 1 && is_constraint(graph, user) => tail = user,
+            _ => break,
+        }
+    }
+    (tail != head && !users(graph.result(tail, 0)).any(|user| constrains(graph, user))).then_some(tail)
+}
+
+/// Sets the sharding of `input`, unless it has one or others want it otherwise. The targets of an edge are several
+/// values: there the constraint itself moves to where the value comes to be, and all read the constraint.
+fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: ShardingId, constraint: Option<Node>) {
+    let graph = &engine.graph;
+    let closed = engine.shardings.get(sharding).is_some_and(Sharding::is_fully_closed);
+    if !graph.slot(input).is_some() || graph.sharding(input).is_some() || !closed {
+        return;
+    }
+    if graph.uses(input).any(|u| wants_otherwise(engine, u, sharding)) {
+        return;
+    }
+    if !graph.has_edge(input) {
+        engine.set_sharding(input, sharding);
+        return;
+    }
+    let place = graph.after(input);
+    let node = match constraint {
+        Some(node) => {
+            if place != Place::After(node) {
+                engine.graph.move_to(node, place);
+            }
+            node
+        }
+        None => match engine.new_constraint(program, input, sharding, place) {
+            Some(node) => node,
+            None => return,
+        },
+    };
+    let result = engine.graph.result(node, 0);
+    engine.graph.replace_uses(input, result, |graph, u| graph.user(u) != node);
+    let unreduced = engine.shardings.get(sharding).filter(|s| !s.unreduced.is_empty()).cloned();
+    if let Some(wanted) = unreduced {
+        // Unreduced axes don't spread by themselves.
+        let mut own = Sharding::whole(wanted.mesh, wanted.dims.len(), true);
+        own.unreduced = wanted.unreduced;
+        own.kind = wanted.kind;
+        let own = engine.shardings.intern(own);
+        engine.set_sharding(input, own);
+    }
+}
+
+/// Whether a use is by a constraint or a manual computation that names another sharding.
+fn wants_otherwise(engine: &Engine, u: Use, sharding: ShardingId) -> bool {
+    let node = engine.graph.user(u);
+    match engine.graph.node(node).role.kind {
+        Kind::Constraint => engine.graph.sharding(engine.graph.result(node, 0)) != sharding,
+        Kind::Manual => {
+            let index = engine.graph.operand_uses(node).position(|o| o == u);
+            let own = index.and_then(|i| engine.manual.get(&node)?.inputs.get(i));
+            own != engine.shardings.get(sharding)
+        }
+        _ => false,
+    }
+}
+
+impl Engine {
+    /// A new constraint on `input`.
+    pub fn new_constraint(
+        &mut self,
+        program: &mut Program,
+        input: Val,
+        sharding: ShardingId,
+        place: Place,
+    ) -> Option<Node> {
+        self.new_annotation(program, "sdy.sharding_constraint", input, sharding, place)
+    }
+
+    /// A new reshard of `input`.
+    pub fn new_reshard(
+        &mut self,
+        program: &mut Program,
+        input: Val,
+        sharding: ShardingId,
+        place: Place,
+    ) -> Option<Node> {
+        self.new_annotation(program, "sdy.reshard", input, sharding, place)
+    }
+
+    fn new_annotation(
+        &mut self,
+        program: &mut Program,
+        name: &str,
+        input: Val,
+        sharding: ShardingId,
+        place: Place,
+    ) -> Option<Node> {
+        let def = Registry::standard().get(name)?;
+        let written = self.meshes.write(self.shardings.get(sharding)?);
+        let value = self.graph.program_value(input);
+        let (ty, loc) = (program.value_type(value), program.value_loc(value));
+        let attr = program.intern_attr(AttrData::Sharding(written));
+        let key = program.name("sharding");
+        let op = program.new_op(def, name, &[value], &[ty], &[(key, attr)], &[], loc);
+        let node = self.graph.insert_op(program, op, &[input], place);
+        let slot = self.graph.slot(self.graph.result(node, 0));
+        self.graph.slots[slot.index()] = sharding;
+        Some(node)
+    }
+}

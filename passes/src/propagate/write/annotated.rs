@@ -1,0 +1,125 @@
+//! Keeping what the user wrote on `@main`.
+//!
+//! Shardy ends by cutting the shardings of arguments and results down to what divides their sizes and to whole axes,
+//! since JAX takes nothing else at a function's border. A compiler that pads need not: with `keep-annotated` the axes
+//! of an annotated argument or result stay as they were written. What combines an argument's parts lies as it does then;
+//! other collectives read the argument cut as Shardy cuts it.
+
+use dialect::ir::{AttrData, Block, Op, Program, Value};
+use dialect::op::Registry;
+use dialect::ops::{func, sdy};
+use dialect::sharding::{Reshard, TensorSharding};
+use rustc_hash::FxHashMap;
+
+/// The shardings on the arguments and results of `@main`.
+pub(crate) struct Annotated {
+    arguments: Vec<Option<TensorSharding>>,
+    results: Vec<Option<TensorSharding>>,
+}
+
+impl Annotated {
+    /// As they stand in the program.
+    pub(crate) fn read(program: &Program) -> Option<Self> {
+        let main = func::function(program, "main")?;
+        let types = func::signature(program, main);
+        Some(Self {
+            arguments: (0..types.inputs.len()).map(|i| func::arg_sharding(program, main, i).cloned()).collect(),
+            results: (0..types.results.len()).map(|i| func::result_sharding(program, main, i).cloned()).collect(),
+        })
+    }
+
+    /// Puts back the axes that are gone.
+    pub(crate) fn restore(&self, program: &mut Program) {
+        let Some(main) = func::function(program, "main") else { return };
+        let Some(block) = func::block(program, main) else { return };
+        let mut moved = FxHashMap::default();
+        for (i, wrote) in self.arguments.iter().enumerate() {
+            let now = func::arg_sharding(program, main, i).cloned();
+            if let (Some(now), Some(new)) = (&now, with_axes(wrote, now.as_ref())) {
+                moved.extend(program.block_args(block).get(i).map(|&arg| (arg, (now.clone(), new.clone()))));
+                set(program, main, i, new, func::set_arg_attr);
+            }
+        }
+        if !moved.is_empty() {
+            follow(program, block, &mut moved);
+        }
+        for (i, wrote) in self.results.iter().enumerate() {
+            if let Some(new) = with_axes(wrote, func::result_sharding(program, main, i)) {
+                set(program, main, i, new, func::set_result_attr);
+            }
+        }
+    }
+}
+
+/// Lets collectives agree with the values in `moved`, which lie in the second way and not in the first any more.
+fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (TensorSharding, TensorSharding)>) {
+    let mut ops = Vec::new();
+    for op in program.block_ops(block).to_vec() {
+        for region in program.op(op).regions.clone() {
+            for inner in program.region_blocks(region).to_vec() {
+                follow(program, inner, moved);
+            }
+        }
+        let view = program.view(op);
+        let change = view.operands().first().and_then(|operand| Some((*operand, moved.get(operand)?.clone())));
+        match (view.def().reshard(view), change) {
+            (Some(Reshard::AllReduce(..)), Some((_, (_, new)))) => {
+                let result = program.result(op, 0);
+                if let Some(now) = sdy::stated_sharding(program.view(op)).cloned() {
+                    let new = TensorSharding { dims: new.dims, ..now.clone() };
+                    let attr = program.intern_attr(AttrData::Sharding(new.clone()));
+                    program.set_attr(op, sdy::OUT_SHARDING, attr);
+                    moved.insert(result, (now, new));
+                }
+            }
+            (None | Some(Reshard::Identity), _) | (_, None) => {}
+            (_, Some((operand, (now, _)))) => {
+                let read = reshard(program, operand, now);
+                ops.extend(read);
+                if let Some(read) = read {
+                    let value = program.result(read, 0);
+                    program.op_mut(op).operands[0] = value;
+                }
+            }
+        }
+        ops.push(op);
+    }
+    program.set_block_ops(block, ops);
+}
+
+/// `value`, lying as `to`.
+fn reshard(program: &mut Program, value: Value, to: TensorSharding) -> Option<Op> {
+    let name = "sdy.reshard";
+    let def = Registry::standard().get(name)?;
+    let attr = program.intern_attr(AttrData::Sharding(to));
+    let attrs = [(program.name(sdy::SHARDING), attr)];
+    let (ty, loc) = (program.value_type(value), program.value_loc(value));
+    Some(program.new_op(def, name, &[value], &[ty], &attrs, &[], loc))
+}
+
+fn set(
+    program: &mut Program,
+    main: Op,
+    i: usize,
+    sharding: TensorSharding,
+    write: fn(&mut Program, Op, usize, &str, dialect::ir::Attr),
+) {
+    let attr = program.intern_attr(AttrData::Sharding(sharding));
+    write(program, main, i, func::SHARDING, attr);
+}
+
+/// `now` with the axes that `wrote` begins with in every dimension; `None` where they are all there.
+fn with_axes(wrote: &Option<TensorSharding>, now: Option<&TensorSharding>) -> Option<TensorSharding> {
+    let (wrote, now) = (wrote.as_ref()?, now?);
+    let kept = wrote.dims.iter().zip(&now.dims).all(|(w, n)| n.axes.starts_with(&w.axes));
+    if kept || wrote.mesh != now.mesh {
+        return None;
+    }
+    let mut new = now.clone();
+    for (dim, wrote) in new.dims.iter_mut().zip(&wrote.dims) {
+        if !dim.axes.starts_with(&wrote.axes) {
+            dim.axes = wrote.axes.clone();
+        }
+    }
+    Some(new)
+}
