@@ -1,11 +1,13 @@
 //! Concrete tensors: the payload of `constant`, and the values of the reference evaluator.
 //!
 //! Elements lie row-major, little-endian, one byte at least each. A splat keeps one element for any shape, so a
-//! constant of a gigabyte costs four bytes until somebody asks for [`Literal::dense_bytes`].
+//! constant of a gigabyte costs four bytes until somebody asks for [`Literal::dense_bytes`]. Bytes are shared, and may
+//! lie in a mapped file: at any address, so no reader may count on alignment.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+
+use bytes::Bytes;
 
 use crate::ir::{ElementType, Shape, TensorType};
 use crate::scalar::Scalar;
@@ -18,12 +20,12 @@ pub struct Literal {
     /// Its sizes.
     pub shape: Shape,
     /// All elements, or one for a splat.
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
 }
 
 impl Literal {
     /// From all elements' bytes; `bytes` must hold exactly as many as the shape wants, or one element for a splat.
-    pub fn from_bytes(element: ElementType, shape: &[i64], bytes: impl Into<Arc<[u8]>>) -> Self {
+    pub fn from_bytes(element: ElementType, shape: &[i64], bytes: impl Into<Bytes>) -> Self {
         let literal = Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() };
         debug_assert!(
             literal.bytes.len() == element.bytes() || literal.bytes.len() == literal.len() * element.bytes(),
@@ -116,7 +118,7 @@ impl Literal {
         (0..self.len()).map(|i| self.get(i).as_i64()).collect()
     }
 
-    /// The same bytes with another shape of as many elements.
+    /// The same bytes with another shape of as many elements, of any number for a splat.
     pub fn reshaped(&self, shape: &[i64]) -> Self {
         Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }
     }

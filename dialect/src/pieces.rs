@@ -70,7 +70,7 @@ impl Literal {
 
     /// The same one element in another shape.
     fn resized(&self, shape: &[i64]) -> Literal {
-        Literal::from_bytes(self.element, shape, self.stored_bytes())
+        self.reshaped(shape)
     }
 }
 

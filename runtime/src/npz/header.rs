@@ -5,6 +5,7 @@
 
 use std::io::Read;
 
+use bytes::Bytes;
 use dialect::ir::{ElementType, Shape};
 use dialect::literal::Literal;
 
@@ -117,9 +118,17 @@ impl Header {
         elements?.checked_mul(self.element.bytes())
     }
 
-    /// The array whose data is `data`, which has [`Header::data_bytes`] bytes.
-    pub(super) fn literal(&self, mut data: Vec<u8>) -> Literal {
+    /// The array whose data is `data`, which has [`Header::data_bytes`] bytes. Copied only where literals keep elements
+    /// otherwise than the file does.
+    pub(super) fn literal(&self, data: Bytes) -> Literal {
         let width = self.element.bytes();
+        let as_kept = !self.big_endian
+            && (!self.fortran || self.shape.len() < 2)
+            && (self.element != ElementType::I1 || data.iter().all(|&b| b < 2));
+        if as_kept {
+            return Literal::from_bytes(self.element, &self.shape, data);
+        }
+        let mut data = Vec::from(data);
         if self.big_endian {
             let number = if self.element.is_complex() { width / 2 } else { width };
             data.chunks_exact_mut(number).for_each(<[u8]>::reverse);

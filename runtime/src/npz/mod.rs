@@ -3,16 +3,23 @@
 //! bf16, which NumPy doesn't know, is the dtype `|V2` (raw bits); other one-byte types are `|V1`, read as `ui8` until
 //! [`conform`] says what they are. Nothing in a file is believed: what it claims to hold is bounded by what its bytes
 //! can hold before any of it is allocated. The same arrays always give the same bytes.
+//!
+//! Files are mapped into memory. An entry that isn't compressed stays where it is: its array is a view of the file.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+
+#![allow(unsafe_code, reason = "files are mapped into memory")]
 
 mod header;
 
-use std::fs::File;
-use std::io::{BufWriter, Cursor, Read, Seek, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::path::Path;
 
+use bytes::Bytes;
 use dialect::ir::ElementType;
 use dialect::literal::Literal;
+use memmap2::Mmap;
+use zip::read::ZipFile;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use header::Header;
@@ -23,30 +30,48 @@ pub type Arrays = Vec<(String, Literal)>;
 /// DEFLATE makes no stretch of bytes more than this many times shorter.
 const MAX_RATIO: usize = 1032;
 
-/// Reads all arrays of an archive. Entries that are not called `*.npy` are passed over, as NumPy does.
-pub fn read(bytes: &[u8]) -> Result<Arrays, String> {
+/// Reads all arrays of an archive. Entries that are not called `*.npy` are passed over, as NumPy does. Arrays that aren't
+/// compressed share the archive's bytes, so those stay in memory as long as the arrays.
+pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
+    let bytes = archive.into();
     if bytes.starts_with(header::MAGIC) {
         return Err("this is a single array (.npy), not an archive of named ones; \
                     save it with numpy.savez(file, arg0=array)"
             .into());
     }
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| format!("not an .npz archive: {e}"))?;
+    let mut archive = ZipArchive::new(Cursor::new(&bytes[..])).map_err(|e| format!("not an .npz archive: {e}"))?;
     let mut budget = bytes.len().saturating_mul(MAX_RATIO);
     let mut arrays = Arrays::new();
     for i in 0..archive.len() {
         let entry = archive.by_index(i).map_err(|e| format!("entry {i} of the archive: {e}"))?;
         let name = entry.name().map_err(|e| format!("the name of entry {i} of the archive: {e}"))?;
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
-        let literal = read_array(entry, &mut budget).map_err(|e| format!("array '{name}': {e}"))?;
+        let literal = read_array(entry, &bytes, &mut budget).map_err(|e| format!("array '{name}': {e}"))?;
         arrays.push((name, literal));
     }
     Ok(arrays)
 }
 
-/// [`read`] of a file.
+/// [`read`] of a file. It must not be written to while the arrays live; [`write_file`] may replace it.
 pub fn read_file(path: &Path) -> Result<Arrays, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    read(&bytes).map_err(|e| format!("{}: {e}", path.display()))
+    let bytes = map(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    read(bytes).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The bytes of a file: mapped into memory, or read if it is a pipe or the like.
+fn map(path: &Path) -> io::Result<Bytes> {
+    let mut file = File::open(path)?;
+    let about = file.metadata()?;
+    if about.is_file() && about.len() > 0 {
+        // SAFETY: the map is private to this process and only read. Nobody here writes to a file in place: `write_file`
+        // puts a new one where an old one was. Others who do break the promise that `read_file` asks for.
+        if let Ok(map) = unsafe { Mmap::map(&file) } {
+            return Ok(Bytes::from_owner(map));
+        }
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes.into())
 }
 
 /// An archive of these arrays, not compressed, as `numpy.savez` writes it.
@@ -56,9 +81,17 @@ pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     Ok(out.into_inner())
 }
 
-/// [`write()`] to a file.
+/// [`write()`] to a file. A file that is there already is replaced, not written to: arrays may be views of it.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
-    let file = File::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    let create = || {
+        // Behind links, so that they stay links.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(&path).is_ok_and(|about| about.is_file()) {
+            fs::remove_file(&path)?;
+        }
+        File::create(&path)
+    };
+    let file = create().map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     write_to(BufWriter::new(file), arrays).map_err(|e| format!("{}: {e}", path.display()))
 }
 
@@ -90,23 +123,54 @@ pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     Some(Literal::from_bytes(element, &literal.shape, bytes))
 }
 
-/// Reads one `.npy` entry whose data may take at most `budget` bytes, and lowers the budget by them.
-fn read_array(mut entry: impl Read, budget: &mut usize) -> Result<Literal, String> {
-    let header = Header::read(&mut entry)?;
+/// Reads one `.npy` entry of `archive` whose data may take at most `budget` bytes, and lowers the budget by them.
+fn read_array(mut entry: ZipFile<'_, impl Read>, archive: &Bytes, budget: &mut usize) -> Result<Literal, String> {
+    match stored(&entry, archive) {
+        Some(whole) => {
+            let mut rest = &whole[..];
+            let (header, size) = read_header(&mut rest, budget)?;
+            expect_size(&header, size, rest.len())?;
+            // The archive's checksum says whether this is what was written.
+            io::copy(&mut entry, &mut io::sink()).map_err(|e| e.to_string())?;
+            Ok(header.literal(whole.slice(whole.len() - size..)))
+        }
+        None => {
+            let (header, size) = read_header(&mut entry, budget)?;
+            let mut data = Vec::new();
+            data.try_reserve_exact(size).map_err(|e| format!("{size} bytes: {e}"))?;
+            // One byte more than wanted tells a longer entry from one that fits.
+            let read = entry.take(size as u64 + 1).read_to_end(&mut data).map_err(|e| e.to_string())?;
+            expect_size(&header, size, read)?;
+            Ok(header.literal(data.into()))
+        }
+    }
+}
+
+/// The part of `archive` that is the content of an entry as it stands, if the entry is neither compressed nor encrypted.
+fn stored(entry: &ZipFile<'_, impl Read>, archive: &Bytes) -> Option<Bytes> {
+    let plain = entry.compression() == CompressionMethod::Stored && !entry.encrypted();
+    let start = usize::try_from(entry.data_start()?).ok()?;
+    let end = start.checked_add(usize::try_from(entry.size()).ok()?)?;
+    (plain && entry.size() == entry.compressed_size() && end <= archive.len()).then(|| archive.slice(start..end))
+}
+
+/// The header of an array and the size of its data.
+fn read_header(entry: &mut impl Read, budget: &mut usize) -> Result<(Header, usize), String> {
+    let header = Header::read(entry)?;
     let size = header
         .data_bytes()
         .filter(|n| n <= budget)
         .ok_or_else(|| format!("its header claims the shape {:?}, more than the file can hold", &header.shape))?;
     *budget -= size;
-    let mut data = Vec::new();
-    data.try_reserve_exact(size).map_err(|e| format!("{size} bytes: {e}"))?;
-    // One byte more than wanted tells a longer entry from one that fits.
-    let read = entry.take(size as u64 + 1).read_to_end(&mut data).map_err(|e| e.to_string())?;
-    if read != size {
-        let (found, shape) = (if read < size { "only " } else { "more than " }, &header.shape);
-        return Err(format!("expected {size} bytes for the shape {shape:?}, found {found}{}", read.min(size)));
+    Ok((header, size))
+}
+
+fn expect_size(header: &Header, size: usize, found: usize) -> Result<(), String> {
+    if found == size {
+        return Ok(());
     }
-    Ok(header.literal(data))
+    let (short, shape) = (if found < size { "only " } else { "more than " }, &header.shape);
+    Err(format!("expected {size} bytes for the shape {shape:?}, found {short}{}", found.min(size)))
 }
 
 fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), String> {

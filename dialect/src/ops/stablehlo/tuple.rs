@@ -162,7 +162,7 @@ impl OpDef for GetTupleElement {
         let all = operands[0].dense_bytes();
         let part = all.get(start..start + sizes[index]).ok_or_else(unknown)?;
         Ok(vec![match op.program.type_data(parts[index]) {
-            TypeData::Tensor(ty) => Literal::from_bytes(ty.element, &ty.shape, part),
+            TypeData::Tensor(ty) => Literal::from_bytes(ty.element, &ty.shape, part.to_vec()),
             TypeData::Token => super::transfer::token(),
             _ => packed(part.to_vec()),
         }])
