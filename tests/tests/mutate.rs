@@ -235,21 +235,12 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// SplitMix64: every seed gives a sequence of its own.
-struct Random(u64);
+struct Random(fastrand::Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// Below `n`; 0 for an empty range.
     fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { (self.next() % n as u64) as usize }
+        if n == 0 { 0 } else { self.0.usize(..n) }
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
@@ -317,7 +308,7 @@ const WORDS: &[&str] = &[
 
 /// One of the victims with one to four faults; lines may come from all of the corpus.
 fn mutated(victims: &[&String], corpus: &[String], seed: u64) -> String {
-    let mut random = Random(seed.wrapping_mul(0xd134_2543_de82_ef95));
+    let mut random = Random(fastrand::Rng::with_seed(seed));
     let mut text = victims[random.below(victims.len())].clone().into_bytes();
     for _ in 0..=random.below(4) {
         mutate(&mut text, corpus, &mut random);
@@ -329,7 +320,7 @@ fn mutate(text: &mut Vec<u8>, corpus: &[String], random: &mut Random) {
     let at = random.below(text.len());
     match random.below(12) {
         0 if !text.is_empty() => text[at] ^= 1 << random.below(8),
-        1 if !text.is_empty() => text[at] = random.next() as u8,
+        1 if !text.is_empty() => text[at] = random.0.u8(..),
         2 => text.truncate(at),
         3 | 4 => {
             let token = token(text, at);

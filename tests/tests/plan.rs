@@ -51,11 +51,8 @@ fn planned(text: &str, search: Search) -> Program {
 
 /// Small numbers, quarters for floats.
 fn inputs(types: &[TensorType]) -> Vec<Literal> {
-    let mut state = 12345u64;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((state >> 33) % 5) as i128
-    };
+    let mut random = fastrand::Rng::with_seed(12345);
+    let mut next = || random.i128(0..5);
     let mut value = |ty: &TensorType| {
         let scalar = if ty.element.is_float() { Scalar::Float((next() - 2) as f64 / 4.0) } else { Scalar::Int(next()) };
         scalar.round(ty.element)

@@ -85,13 +85,12 @@ impl Context for Plain<'_> {
 
 /// Small integers of the type, different everywhere and the same in every run: sums of them are exact.
 pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
+    let mut random = fastrand::Rng::with_seed(seed);
     Literal::from_fn(ty, |_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let v = (state >> 33) as i64 % 7 - 3;
+        let v = random.i64(-3..=3);
         match ty.element.class() {
             ElementClass::Float => Scalar::Float(v as f64),
-            ElementClass::Complex => Scalar::Complex(v as f64, ((state >> 40) as i64 % 5 - 2) as f64),
+            ElementClass::Complex => Scalar::Complex(v as f64, random.i64(-2..=2) as f64),
             ElementClass::Unsigned => Scalar::Int((v + 3).into()),
             ElementClass::Bool => Scalar::Int((v & 1).into()),
             _ => Scalar::Int(v.into()),

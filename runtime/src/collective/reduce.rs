@@ -212,15 +212,13 @@ mod tests {
     /// Elements of random bits, among them zeros of both signs, infinities and NaN.
     fn random(element: ElementType, count: usize, seed: u64) -> Vec<u8> {
         let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, -1.0];
-        let mut state = seed;
+        let mut random = fastrand::Rng::with_seed(seed);
         let mut out = Vec::new();
         for _ in 0..count {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let bits = (state >> 24) as usize;
             let value = match element {
-                _ if !element.is_float() => Scalar::Int((state >> 3) as i128),
-                _ if bits.is_multiple_of(3) => Scalar::Float(special[bits / 3 % special.len()]),
-                _ => Scalar::Float((bits % 4096) as f64 / 64.0 - 32.0),
+                _ if !element.is_float() => Scalar::Int(random.u64(..).into()),
+                _ if random.u8(..3) == 0 => Scalar::Float(special[random.usize(..special.len())]),
+                _ => Scalar::Float(f64::from(random.u16(..4096)) / 64.0 - 32.0),
             };
             value.encode(element, &mut out);
         }

@@ -39,16 +39,12 @@ mod tests {
 
     #[test]
     fn slots_alive_together_never_overlap() {
-        let mut seed = 1u64;
-        let mut random = |n: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % n
-        };
+        let mut random = fastrand::Rng::with_seed(1);
         let mut slots: Vec<SlotData> = (0..300)
             .map(|_| {
-                let first = random(1000) as u32;
-                let bytes = random(5000) as usize;
-                let live = (first, first + random(50) as u32);
+                let first = random.u32(..1000);
+                let bytes = random.usize(..5000);
+                let live = (first, first + random.u32(..50));
                 SlotData { element: ElementType::I8, shape: Shape::new(), bytes, offset: 0, live }
             })
             .collect();

@@ -82,12 +82,11 @@ fn axes_of_equal_size_change_place_by_a_permute() {
     assert_eq!(steps, [StepKind::Permute]);
 }
 
-struct Random(u64);
+struct Random(fastrand::Rng);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) % n as u64) as usize
+        self.0.usize(..n)
     }
 
     fn distribution(&mut self, grid: &Grid, rank: usize) -> Distribution {
@@ -120,7 +119,7 @@ impl Random {
 
 #[test]
 fn random_pairs_end_in_the_target_with_the_data_right() {
-    let mut random = Random(7);
+    let mut random = Random(fastrand::Rng::with_seed(7));
     let value = |i: &[i64]| i.iter().fold(5, |v, &x| v * 31 + x) % 101;
     let cost = Flat::default();
     let mut cheaper = 0;

@@ -129,18 +129,14 @@ fn functions_of_two_arguments_are_accurate() {
     for (name, bound, exact) in functions {
         let text = elementwise("k", 2, "f32", "f32", BLOCK, &format!("%r = math.{name} %x, %y : f32"));
         let kernel = compile(&text, "k");
-        let mut seed = 7u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 32) as u32
-        };
+        let mut random = fastrand::Rng::with_seed(7);
         for round in 0..16 {
             let (x, y): (Vec<f32>, Vec<f32>) = (0..BLOCK)
                 .map(|i| match round % 4 {
                     0 => (special[i % special.len()], special[i / special.len() % special.len()]),
-                    1 => (f32::from_bits(random()), f32::from_bits(random())),
-                    2 => (f32::from_bits(random() & 0x7FFF_FFFF), random().cast_signed() as f32 / 3e7),
-                    _ => ((random() % 2001) as f32 / 100.0 - 10.0, (random() % 41) as f32 - 20.0),
+                    1 => (f32::from_bits(random.u32(..)), f32::from_bits(random.u32(..))),
+                    2 => (f32::from_bits(random.u32(..1 << 31)), random.i32(..) as f32 / 3e7),
+                    _ => (random.i32(0..2001) as f32 / 100.0 - 10.0, random.i32(-20..=20) as f32),
                 })
                 .unzip();
             let got: Vec<f32> = map(&kernel, &[&x, &y]);

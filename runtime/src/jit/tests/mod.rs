@@ -190,12 +190,11 @@ fn narrow_floats_round_once_and_to_even() {
         assert_eq!(bf16::from_bits(back).is_nan(), bf16::from_bits(bits).is_nan());
         assert!(wide.is_nan() || back == bits, "{bits:x}");
     }
-    let mut seed = 1u64;
+    let mut random = fastrand::Rng::with_seed(1);
     let doubles: Vec<f64> = (0..65536)
         .map(|i| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // Around ties of the narrow types, where rounding twice would show.
-            let tie = f64::from(f16::from_bits((seed >> 48) as u16).to_f32()) * (1.0 + 2f64.powi(-11));
+            let tie = f64::from(f16::from_bits(random.u16(..)).to_f32()) * (1.0 + 2f64.powi(-11));
             tie * (1.0 + f64::from(i % 5 - 2) * 2f64.powi(-40))
         })
         .collect();

@@ -166,11 +166,8 @@ mod tests {
     #[test]
     fn answers_are_the_cheapest() {
         // All tables of small costs that favor equal answers, against trying everything.
-        let mut state = 1u64;
-        let mut draw = |n: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % n
-        };
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut draw = |n: u64| random.u64(..n);
         for _ in 0..500 {
             let n = 2 + draw(5) as usize;
             let single: Vec<f64> = (0..n).map(|_| draw(9) as f64 - 4.0).collect();
