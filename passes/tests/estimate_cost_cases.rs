@@ -3,10 +3,11 @@
 //! Each value must meet the published figure within its stated tolerance, and the figure recomputed by the formula within 1e-6. Cases about
 //! things the model does not have stand in `NOT_COVERED` with the reason, so that nothing is skipped in silence.
 
+use dialect::sharding::AxisPart;
 use passes::estimate::collective::{CollectiveKind, gather_seconds, point_to_point_seconds, torus_seconds};
 use passes::estimate::roofline::{critical_intensity, critical_rows};
 use passes::estimate::tiling::padded_elements;
-use passes::estimate::{AxisPart, Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
+use passes::estimate::{Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
 use serde_json::Value;
 
 /// Families, or single cases as `family/id`, that ask nothing of the machine model.
@@ -310,7 +311,7 @@ fn collective(case: &Case) -> f64 {
             // The real slice: which dimensions are lines is the model's to know.
             let dims = case.ints("slice");
             let machine = Machine::new(Target::Slice(slice(case.text_input("chip"), &dims)), &dims).unwrap();
-            let group = machine.group(&[AxisPart::whole(1, dims[1])]);
+            let group = machine.group(&[AxisPart::whole(1, dims[1] as u32)]);
             assert_eq!(group.lines(), [line()]);
             machine.collective_seconds(
                 CollectiveKind::AllGather,
@@ -331,12 +332,12 @@ fn gather_of_sharded(case: &Case) -> f64 {
     let machine = Machine::new(Target::Slice(slice(case.text_input("chip"), &case.ints("slice"))), &sizes).unwrap();
     let whole = |name: &Value| {
         let axis = mesh.keys().position(|key| key == name.as_str().unwrap()).unwrap();
-        AxisPart::whole(axis, sizes[axis])
+        AxisPart::whole(axis as u32, sizes[axis] as u32)
     };
     let gathered: Vec<AxisPart> = case.input("axes").as_array().unwrap().iter().map(whole).collect();
     let sharded: Vec<AxisPart> =
         case.input("spec").as_array().unwrap().iter().flat_map(|dim| dim.as_array().unwrap()).map(whole).collect();
-    let count = |parts: &[AxisPart]| parts.iter().map(|part| part.size).product::<u64>();
+    let count = |parts: &[AxisPart]| parts.iter().map(|part| u64::from(part.size)).product::<u64>();
     let bytes = case.ints("shape").iter().product::<u64>() * case.element_bytes("dtype") as u64;
     let operand = bytes / count(&sharded);
     let group = machine.group(&gathered);

@@ -3,7 +3,8 @@
 //!
 //! The file's `programs` have no figures; they list collectives and are a matter for plans, not for the machine model.
 
-use passes::estimate::{AxisPart, CollectiveKind, Machine, Matmul, Precision, Target};
+use dialect::sharding::AxisPart;
+use passes::estimate::{CollectiveKind, Machine, Matmul, Precision, Target};
 use serde_json::Value;
 
 fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
@@ -49,7 +50,7 @@ impl<'a> Setting<'a> {
 
     fn part(&self, name: &str) -> AxisPart {
         let axis = self.axes.iter().position(|(axis, _)| *axis == name).unwrap();
-        AxisPart::whole(axis, self.axes[axis].1)
+        AxisPart::whole(axis as u32, self.axes[axis].1 as u32)
     }
 
     /// The dimensions of `A[I_XY,J]` with their local sizes.
@@ -58,7 +59,7 @@ impl<'a> Setting<'a> {
         let dim = |dim: &'t str| {
             let (name, axes) = dim.split_once('_').unwrap_or((dim, ""));
             let global = self.dims.iter().find(|(known, _)| *known == name).unwrap().1;
-            let ways: u64 = axes.chars().map(|axis| self.part(&axis.to_string()).size).product();
+            let ways: u64 = axes.chars().map(|axis| u64::from(self.part(&axis.to_string()).size)).product();
             (name, global / ways)
         };
         inside.split(',').map(dim).collect()

@@ -1,17 +1,25 @@
 //! Meshes, axes, shardings and sharding rules: Shardy's words, kept exactly.
 
+pub mod axis;
+mod distribution;
 mod groups;
 mod layout;
 mod mesh;
+mod mesh_axes;
+#[cfg(test)]
+mod model_tests;
 mod of_nest;
 mod reshard;
 mod rule;
 #[allow(clippy::module_inception, reason = "the file is named after the attribute it describes")]
 mod sharding;
 
+pub use axis::{Axes, AxesPerDim, AxisPart};
+pub use distribution::Distribution;
 pub use groups::{Digit, digit, digits, groups, index, permutation};
 pub use layout::{Layout, identity, reduction_op};
 pub use mesh::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis, axes_size, merge_axes};
+pub use mesh_axes::MeshAxes;
 pub use of_nest::rule_of_nest;
 pub use reshard::Reshard;
 pub use rule::{DimFactors, Factor, FactorKind, ShardingRule, TensorFactors};

@@ -5,10 +5,11 @@
 
 use super::collective::{CollectiveKind, Route, route_seconds, shift_seconds, torus_seconds};
 use super::group::Group;
-use super::placement::{AxisPart, Placement, PlacementError};
+use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
 use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
+use dialect::sharding::AxisPart;
 
 /// What a device of a program can do, and how it reaches the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +69,9 @@ impl Machine {
     /// The group of a collective over parts of mesh axes.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         match &self.kind {
-            Kind::Flat(_) => Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size))),
+            Kind::Flat(_) => {
+                Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into())))
+            }
             Kind::Slice(_, placement) => placement.group(parts),
         }
     }

@@ -22,7 +22,7 @@ mod trips;
 pub use collective::{CollectiveKind, Route};
 pub use group::{Group, Line};
 pub use machine::Machine;
-pub use placement::{AxisPart, Placement, PlacementError};
+pub use placement::{Placement, PlacementError};
 pub use precision::Precision;
 pub use program::{Communication, Estimate, Event, estimate};
 pub use roofline::{Matmul, OpSeconds, Work};

@@ -6,7 +6,6 @@
 //! of the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all speak of one mesh.
 //! What the user fixed stays: arguments and results of `@main`, constraints, operands and results of manual regions.
 
-pub mod distribution;
 pub mod model;
 mod program;
 pub mod reshard;
@@ -16,12 +15,11 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, Ty};
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
-use dialect::sharding::MeshRef;
+use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
 
 use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
-use distribution::{Distribution, Grid, Part};
 use model::choice::{Placer, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
@@ -132,7 +130,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     if options.search == Search::Full {
         pieces::split(program, &mut homes, block);
     }
-    let sizes: Vec<u64> = grid.sizes().map(u64::from).collect();
+    let sizes: Vec<u64> = grid.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(options.target, &sizes) {
         Ok(machine) => machine,
         Err(fault) => {
@@ -228,16 +226,16 @@ impl Planner<'_> {
         let Some(body) = program.region_block(op, 0) else { return };
         let grid = space.grid();
         let (operands, results) = graph::manual_places(program, grid, op, self.diagnostics);
-        let is_manual = |p: Part| axes.contains(&grid.axis_ref(p).name);
+        let is_manual = |p: AxisPart| axes.contains(&grid.axis_ref(p).name);
         let free = |list: &[Distribution]| list.iter().map(|d| graph::without(d, &is_manual)).collect::<Vec<_>>();
-        let along: Vec<usize> = (0..grid.sizes().len()).filter(|&a| is_manual(grid.whole(a))).collect();
+        let along: Axes = grid.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = space.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
     }
 }
 
 /// Writes where arguments and results lie into the function.
-fn state_signature(program: &mut Program, grid: &Grid, main: Op, args: &[Distribution], wanted: &[Distribution]) {
+fn state_signature(program: &mut Program, grid: &MeshAxes, main: Op, args: &[Distribution], wanted: &[Distribution]) {
     let Signature { inputs, results } = func::signature(program, main);
     let tensors = |program: &Program, types: &[Ty]| -> Vec<bool> {
         types.iter().map(|&t| program.type_data(t).tensor().is_some()).collect()

@@ -11,7 +11,6 @@
 //! `sdy.sharding` on arguments, results and ops, all closed.
 
 pub mod algorithm;
-pub mod axis;
 pub mod graph;
 pub mod read;
 pub mod write;

@@ -15,26 +15,9 @@ mod tests;
 
 use super::group::{Group, Line};
 use super::target::Slice;
+use dialect::sharding::AxisPart;
 use smallvec::SmallVec;
 use std::fmt;
-
-/// A mesh axis or a part of one, as Shardy's `"x":(pre)size`: `pre` is the product of the parts major to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AxisPart {
-    /// Which axis of the mesh, counted from 0.
-    pub axis: usize,
-    /// Product of the sizes of the more major parts; 1 for a whole axis.
-    pub pre: u64,
-    /// Size of the part.
-    pub size: u64,
-}
-
-impl AxisPart {
-    /// The whole of an axis of that size.
-    pub fn whole(axis: usize, size: u64) -> AxisPart {
-        AxisPart { axis, pre: 1, size }
-    }
-}
 
 /// A mixed-radix digit of a physical dimension, and of the mesh axis that counts with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +91,7 @@ impl Placement {
     /// The group a collective over these parts of mesh axes runs in. Parts must not overlap; parts of axes the mesh does not have are
     /// ignored.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
-        let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size));
+        let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into()));
         let mut extents = [Extent::NONE; DIMS];
         for digit in &self.digits {
             self.count_digit(digit, parts, &mut extents[digit.dim]);
@@ -150,9 +133,9 @@ impl Placement {
             // The part that covers this position of the axis, else the next one above it.
             let mut until = end;
             let mut covered = false;
-            for part in parts.iter().filter(|part| part.axis == digit.axis) {
-                let from = axis_size / part.pre.saturating_mul(part.size).max(1);
-                let to = from.saturating_mul(part.size);
+            for part in parts.iter().filter(|part| part.axis as usize == digit.axis) {
+                let from = axis_size / u64::from(part.end()).max(1);
+                let to = from.saturating_mul(part.size.into());
                 if from <= at && at < to {
                     (until, covered) = (to.min(end), true);
                     break;

@@ -3,8 +3,9 @@
 //! The number of placements tried is bounded by counts alone, so the answer is the same everywhere. Where a factorization has many orders
 //! one of them is improved by swapping neighbors. Ties go to the first found.
 
-use super::{Assignment, AxisPart, DIMS, Grid, Placement, PlacementError, Slice};
+use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use crate::estimate::collective::gather_floor_seconds;
+use dialect::sharding::AxisPart;
 
 /// Most placements one search scores.
 const MOST_PLACEMENTS: usize = 50_000;
@@ -39,7 +40,7 @@ impl Placement {
     pub fn best_for_bytes(slice: &Slice, axis_sizes: &[u64], bytes: &[f64]) -> Result<Placement, PlacementError> {
         Placement::best(slice, axis_sizes, |placement| {
             let seconds = |(axis, (&size, &bytes))| {
-                let group = placement.group(&[AxisPart::whole(axis, size)]);
+                let group = placement.group(&[AxisPart::whole(axis as u32, size as u32)]);
                 gather_floor_seconds(bytes, &group)
             };
             axis_sizes.iter().zip(bytes).enumerate().map(seconds).sum()

@@ -31,7 +31,7 @@ fn show(group: &Group) -> String {
     format!("{}{}", lines.join(" "), chiplets.unwrap_or_default())
 }
 
-fn part(axis: usize, pre: u64, size: u64) -> AxisPart {
+fn part(axis: u32, pre: u32, size: u32) -> AxisPart {
     AxisPart { axis, pre, size }
 }
 
@@ -185,7 +185,7 @@ fn groups_agree_with_coordinates() {
         for (axis, &size) in axis_sizes.iter().enumerate() {
             let minor: u64 = axis_sizes[axis + 1..].iter().product();
             let devices: Vec<u64> = (0..size).map(|at| at * minor).collect();
-            let by_axis = placement.group(&[AxisPart::whole(axis, size)]);
+            let by_axis = placement.group(&[AxisPart::whole(axis as u32, size as u32)]);
             let by_devices = placement.group_of_devices(&devices);
             let participants = |group: &Group| group.lines().iter().map(|line| line.participants).collect::<Vec<_>>();
             assert_eq!(by_axis.size(), by_devices.size());
@@ -203,11 +203,11 @@ fn the_busy_axis_gets_the_links() {
     // Two busy axes of 4 on a ring of 16: one is a segment of its own.
     check_group(&busy(&[1.0, 1.0, 1e9]), &[part(2, 1, 4)], "2 2");
     let seconds = |placement: &Placement, bytes: &[f64]| -> f64 {
-        [16, 4, 4]
+        [16u32, 4, 4]
             .iter()
             .zip(bytes)
             .enumerate()
-            .map(|(axis, (&n, &b))| gather_floor_seconds(b, &placement.group(&[part(axis, 1, n)])))
+            .map(|(axis, (&n, &b))| gather_floor_seconds(b, &placement.group(&[part(axis as u32, 1, n)])))
             .sum()
     };
     for bytes in [[1e9, 1e9, 1e9], [1e6, 5e9, 1e9], [5e9, 0.0, 7e8]] {

@@ -1,6 +1,7 @@
 //! What collectives cost: the trait the plan minimizes under, and the flat model.
 
-use crate::plan::distribution::{Part, size_of};
+use dialect::sharding::AxisPart;
+use dialect::sharding::axis::size_of;
 
 /// A change of distribution that one collective makes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,7 +35,7 @@ impl Collective {
 pub trait CollectiveCost {
     /// Seconds of one collective over `axes`, from the bytes a device holds before and after it. `axes` are those
     /// that form its groups; for a permute all that change place.
-    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[Part]) -> f64;
+    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64;
 
     /// A time that a device needs at least to receive `bytes`, however many collectives bring them; 0 is always true.
     fn floor(&self, bytes: f64) -> f64;
@@ -56,8 +57,8 @@ impl Default for Flat {
 }
 
 impl CollectiveCost for Flat {
-    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[Part]) -> f64 {
-        self.latency + kind.moved_bytes(operand_bytes, result_bytes, size_of(axes)) / self.bandwidth
+    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
+        self.latency + kind.moved_bytes(operand_bytes, result_bytes, size_of(axes) as u64) / self.bandwidth
     }
 
     fn floor(&self, bytes: f64) -> f64 {

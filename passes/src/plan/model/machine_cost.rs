@@ -2,19 +2,19 @@
 
 use std::cell::RefCell;
 
+use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::FxHashMap;
 
-use crate::estimate::{AxisPart, CollectiveKind, Group, Machine};
+use crate::estimate::{CollectiveKind, Group, Machine};
 
 use super::cost::{Collective, CollectiveCost, Flat};
-use crate::plan::distribution::{Part, Parts};
 
 /// Collectives on a machine; groups are laid out once for every set of axes.
 pub struct MachineCost<'a> {
     machine: &'a Machine,
     /// Set when the machine has no topology: then less needs to be found out.
     flat: Option<Flat>,
-    groups: RefCell<FxHashMap<Parts, Group>>,
+    groups: RefCell<FxHashMap<Axes, Group>>,
 }
 
 impl<'a> MachineCost<'a> {
@@ -29,7 +29,7 @@ impl<'a> MachineCost<'a> {
 }
 
 impl CollectiveCost for MachineCost<'_> {
-    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[Part]) -> f64 {
+    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
         if let Some(flat) = &self.flat {
             return flat.seconds(kind, operand_bytes, result_bytes, axes);
         }
@@ -42,10 +42,7 @@ impl CollectiveCost for MachineCost<'_> {
         };
         let mut groups = self.groups.borrow_mut();
         let parts = axes.iter().copied().collect();
-        let group = groups.entry(parts).or_insert_with_key(|parts: &Parts| {
-            let part = |p: &Part| AxisPart { axis: p.axis.into(), pre: p.pre.into(), size: p.size.into() };
-            self.machine.group(&parts.iter().map(part).collect::<Vec<_>>())
-        });
+        let group = groups.entry(parts).or_insert_with_key(|parts: &Axes| self.machine.group(parts));
         self.machine.collective_seconds(kind, operand_bytes as u64, result_bytes as u64, group)
     }
 

@@ -2,10 +2,9 @@
 //! and results that follow.
 
 use dialect::ir::TensorType;
-use dialect::sharding::{FactorKind, ReductionKind, ShardingRule, TensorFactors};
+use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
+use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardingRule, TensorFactors};
 use smallvec::SmallVec;
-
-use crate::plan::distribution::{Distribution, Part, Parts, merge_parts, push_part, size_of};
 
 /// What the plan asks of an op's meaning.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,9 +23,9 @@ pub struct OpModel {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strategy {
     /// Major first; empty for a factor that stays whole.
-    pub factors: Vec<Parts>,
+    pub factors: Vec<Axes>,
     /// Axes along which the operands of `set` are sums' parts, and so the results.
-    pub through: Parts,
+    pub through: Axes,
     /// One of the model's linear sets; 0 when nothing passes through.
     pub set: u32,
 }
@@ -52,7 +51,7 @@ impl OpModel {
 
     /// Everything whole.
     pub fn whole(&self) -> Strategy {
-        Strategy { factors: vec![Parts::new(); self.rule.factors.len()], ..Strategy::default() }
+        Strategy { factors: vec![Axes::new(); self.rule.factors.len()], ..Strategy::default() }
     }
 
     /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
@@ -88,7 +87,7 @@ impl OpModel {
     pub fn adopting(&self, strategy: &Strategy, tensor: usize, at: &Distribution) -> Option<Strategy> {
         let factors = self.tensor(tensor);
         let mut next = strategy.clone();
-        let mut taken = Parts::new();
+        let mut taken = Axes::new();
         factors.iter().flatten().for_each(|&f| next.factors[f as usize].clear());
         for (f, parts) in self.project(factors, at) {
             if !parts.is_empty() && !self.divisible(f) {
@@ -97,17 +96,16 @@ impl OpModel {
             taken.extend(parts.iter().copied());
             next.factors[f] = parts;
         }
-        if taken.iter().any(|p| next.through.iter().any(|q| q.overlaps(*p))) {
+        if taken.iter().any(|p| next.through.iter().any(|q| q.conflicts_with(*p))) {
             return None;
         }
         for f in (0..next.factors.len()).filter(|&f| !factors.iter().flatten().any(|&g| g as usize == f)) {
             let axes = &mut next.factors[f];
-            let first = axes.iter().position(|p| taken.iter().any(|q| q.overlaps(*p)));
+            let first = axes.iter().position(|p| taken.iter().any(|q| q.conflicts_with(*p)));
             axes.truncate(first.unwrap_or(axes.len()));
         }
         self.legalize(&mut next);
-        let place =
-            |f: &SmallVec<[u32; 1]>| merge_parts(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
+        let place = |f: &SmallVec<[u32; 1]>| merged(f.iter().flat_map(|&f| next.factors[f as usize].iter().copied()));
         (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
     }
 
@@ -116,21 +114,21 @@ impl OpModel {
     pub fn cutting(
         &self,
         strategy: &Strategy,
-        axis: Part,
+        axis: AxisPart,
         factor: usize,
-        rank: &dyn Fn(Part) -> usize,
+        rank: &dyn Fn(AxisPart) -> usize,
     ) -> Option<Strategy> {
         if !self.divisible(factor) {
             return None;
         }
         let mut next = strategy.clone();
         let axes = &mut next.factors[factor];
-        let place = |p: Part| (rank(p), p.pre);
+        let place = |p: AxisPart| (rank(p), p.pre);
         let at = axes.iter().position(|&p| place(p) > place(axis)).unwrap_or(axes.len());
         axes.insert(at, axis);
-        *axes = merge_parts(axes.iter().copied());
+        *axes = merged(axes.iter().copied());
         let wanted = axes.clone();
-        if !(self.rule.factors[factor].size.max(0) as u64).is_multiple_of(size_of(&wanted)) {
+        if self.rule.factors[factor].size.max(0) % size_of(&wanted) != 0 {
             return None;
         }
         self.legalize(&mut next);
@@ -143,7 +141,7 @@ impl OpModel {
     }
 
     /// The axes of a distribution by factor; axes that fit no factor are left out.
-    fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Parts)> {
+    fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Axes)> {
         let mut out = Vec::new();
         for (factors, parts) in dims.iter().zip(&distribution.dims) {
             if let [factor] = factors[..] {
@@ -154,7 +152,7 @@ impl OpModel {
             let mut next = parts.next();
             for &factor in factors {
                 let mut rest = self.rule.factors[factor as usize].size.max(1) as u64;
-                let mut taken = Parts::new();
+                let mut taken = Axes::new();
                 while let Some(part) = next
                     && rest > 1
                 {
@@ -162,9 +160,9 @@ impl OpModel {
                     if size == 1 {
                         break;
                     }
-                    push_part(&mut taken, Part { size, ..part });
+                    push_merged(&mut taken, AxisPart { size, ..part });
                     rest /= u64::from(size);
-                    let left = Part { axis: part.axis, pre: part.pre * size, size: part.size / size };
+                    let left = AxisPart { axis: part.axis, pre: part.pre * size, size: part.size / size };
                     next = if left.size > 1 { Some(left) } else { parts.next() };
                     if left.size > 1 && rest > 1 {
                         break;
@@ -188,9 +186,8 @@ impl OpModel {
             for factors in self.rule.tensors().flatten().filter(|f| f.len() > 1) {
                 let mut open = true;
                 for &f in factors {
-                    let (size, axes) =
-                        (self.rule.factors[f as usize].size.max(1) as u64, &mut strategy.factors[f as usize]);
-                    while !axes.is_empty() && (!open || !size.is_multiple_of(size_of(axes))) {
+                    let (size, axes) = (self.rule.factors[f as usize].size.max(1), &mut strategy.factors[f as usize]);
+                    while !axes.is_empty() && (!open || size % size_of(axes) != 0) {
                         axes.pop();
                         changed = true;
                     }
@@ -204,17 +201,17 @@ impl OpModel {
     }
 
     /// Axes that cut reduction factors.
-    pub fn reduced(&self, strategy: &Strategy) -> Parts {
+    pub fn reduced(&self, strategy: &Strategy) -> Axes {
         let factors = self.rule.factors.iter().zip(&strategy.factors);
         let cut = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
-        crate::plan::distribution::part_set(cut.flat_map(|(_, axes)| axes.iter().copied()))
+        set_of(cut.flat_map(|(_, axes)| axes.iter().copied()))
     }
 
     /// Where operands and results lie.
     pub fn assignment(&self, strategy: &Strategy) -> Assignment {
         let place = |dims: &TensorFactors| {
             let axes = |factors: &SmallVec<[u32; 1]>| {
-                merge_parts(factors.iter().flat_map(|&f| strategy.factors[f as usize].iter().copied()))
+                merged(factors.iter().flat_map(|&f| strategy.factors[f as usize].iter().copied()))
             };
             Distribution::of_dims(dims.iter().map(axes))
         };
@@ -245,10 +242,10 @@ impl OpModel {
 }
 
 /// Gives `factor` the axes of `parts` that continue what it has and that no other factor uses.
-fn extend(factors: &mut [Parts], factor: usize, parts: &[Part]) {
-    let fine = |parts: &[Part], at: &[Part]| -> Option<Parts> {
+fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
+    let fine = |parts: &[AxisPart], at: &[AxisPart]| -> Option<Axes> {
         // What `parts` has beyond the prefix `at`.
-        let mut rest: Parts = parts.iter().copied().collect();
+        let mut rest: Axes = parts.iter().copied().collect();
         for &have in at {
             let first = rest.first().copied()?;
             if first.axis != have.axis || first.pre != have.pre || !first.size.is_multiple_of(have.size) {
@@ -256,17 +253,17 @@ fn extend(factors: &mut [Parts], factor: usize, parts: &[Part]) {
             }
             rest.remove(0);
             if first.size > have.size {
-                rest.insert(0, Part { axis: have.axis, pre: have.end(), size: first.size / have.size });
+                rest.insert(0, AxisPart { axis: have.axis, pre: have.end(), size: first.size / have.size });
             }
         }
         Some(rest)
     };
     let Some(rest) = fine(parts, &factors[factor]) else { return };
     for part in rest {
-        if factors.iter().flatten().any(|p| p.overlaps(part)) {
+        if factors.iter().flatten().any(|p| p.conflicts_with(part)) {
             return;
         }
-        push_part(&mut factors[factor], part);
+        push_merged(&mut factors[factor], part);
     }
 }
 
@@ -282,10 +279,12 @@ pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut even = distribution.clone();
     for (axes, &n) in even.dims.iter_mut().zip(&ty.shape) {
         let mut rest = n.max(0) as u64;
-        let mut kept = Parts::new();
+        let mut kept = Axes::new();
         for part in axes.iter() {
             let size = gcd(rest, part.size.into()) as u32;
-            push_part(&mut kept, Part { size, ..*part });
+            if size > 1 {
+                push_merged(&mut kept, AxisPart { size, ..*part });
+            }
             if size != part.size || rest == 0 {
                 break;
             }

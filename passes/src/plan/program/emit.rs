@@ -12,11 +12,10 @@ use dialect::ir::{
 };
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{AxisList, ReductionKind};
+use dialect::sharding::{Axes, AxisList, AxisPart, Distribution, MeshAxes, ReductionKind};
 use rustc_hash::FxHashMap;
 
 use super::graph::{self, Graph, Places};
-use crate::plan::distribution::{Distribution, Grid, Part, Parts};
 use crate::plan::reshard::space::{Copies, Space};
 use crate::plan::reshard::step::{Move, StepKind};
 
@@ -166,7 +165,7 @@ impl<'a, 's> Emit<'a, 's> {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
-        let grid: &Grid = self.space.grid();
+        let grid: &MeshAxes = self.space.grid();
         for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
             let places = &self.places[at as usize];
             let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
@@ -241,8 +240,8 @@ impl<'a, 's> Emit<'a, 's> {
         user: &str,
     ) -> Value {
         let grid = self.space.grid();
-        let per_dim = |list: &[Parts]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
-        let flat = |list: &[Part]| AttrData::Axes(grid.axis_refs(list));
+        let per_dim = |list: &[Axes]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
+        let flat = |list: &[AxisPart]| AttrData::Axes(grid.axis_refs(list));
         let moves = |list: &[Move]| {
             let one = |m: &Move| AllToAllParam {
                 axes: grid.axis_refs(&m.parts) as AxisList,
@@ -300,7 +299,7 @@ impl<'a, 's> Emit<'a, 's> {
 }
 
 /// The closed sharding of a distribution as an attribute.
-pub(crate) fn sharding_attr(program: &mut Program, grid: &Grid, at: &Distribution) -> Attr {
+pub(crate) fn sharding_attr(program: &mut Program, grid: &MeshAxes, at: &Distribution) -> Attr {
     program.intern_attr(AttrData::Sharding(grid.sharding(at)))
 }
 

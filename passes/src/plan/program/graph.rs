@@ -8,13 +8,13 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
+use dialect::sharding::{AxisPart, Distribution, MeshAxes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
 
 use super::homes::{self, Homes};
-use crate::plan::distribution::{Distribution, Grid, Part};
 use crate::plan::model::meaning::{Model, Models, Work, anywhere};
 use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
 
@@ -301,7 +301,7 @@ pub(crate) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = 
 /// Where the operands and results of a manual computation lie.
 pub(crate) fn manual_places(
     program: &Program,
-    grid: &Grid,
+    grid: &MeshAxes,
     op: Op,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
@@ -319,16 +319,16 @@ pub(crate) fn manual_places(
 }
 
 /// The distribution without axes for which `gone` holds.
-pub(crate) fn without(d: &Distribution, gone: &dyn Fn(Part) -> bool) -> Distribution {
+pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Distribution {
     let dims = d.dims.iter().map(|x| x.iter().copied().filter(|&p| !gone(p)).collect());
-    let unreduced: Vec<Part> = d.unreduced.iter().copied().filter(|&p| !gone(p)).collect();
+    let unreduced: Vec<AxisPart> = d.unreduced.iter().copied().filter(|&p| !gone(p)).collect();
     Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
 }
 
 /// Where the arguments of `@main` lie and where its results are wanted.
 pub(crate) fn signature(
     program: &Program,
-    grid: &Grid,
+    grid: &MeshAxes,
     homes: &Homes,
     main: Op,
     block: Block,

@@ -3,14 +3,12 @@
 //! Shardings are read once into distributions over one grid. A home is fixed where the user said so (arguments and
 //! results of `@main`, constraints, manual regions); of other values only axes that divide their dimensions are kept.
 
+use crate::plan::model::strategy::even_part;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Block, Op, Program, Value};
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Mesh, MeshRef, TensorSharding};
+use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
-
-use crate::plan::distribution::{Distribution, Grid};
-use crate::plan::model::strategy::even_part;
 
 /// The homes of all values under `@main`.
 pub(crate) struct Homes {
@@ -34,7 +32,13 @@ impl Homes {
     }
 
     /// Reads all shardings under `block`, the body of `main`.
-    pub(crate) fn read(program: &Program, grid: &Grid, main: Op, block: Block, diagnostics: &mut Diagnostics) -> Self {
+    pub(crate) fn read(
+        program: &Program,
+        grid: &MeshAxes,
+        main: Op,
+        block: Block,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let mut homes = Self { table: vec![None; program.value_count()] };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
             if let Some(s) = func::arg_sharding(program, main, i) {
@@ -53,7 +57,7 @@ impl Homes {
         homes
     }
 
-    fn read_op(&mut self, program: &Program, grid: &Grid, op: Op, diagnostics: &mut Diagnostics) {
+    fn read_op(&mut self, program: &Program, grid: &MeshAxes, op: Op, diagnostics: &mut Diagnostics) {
         let view = program.view(op);
         if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
             for (value, s) in view.results().zip(list) {
@@ -101,7 +105,7 @@ fn on_one_device(span: Span, what: &str) -> Diagnostic {
 }
 
 /// A distribution nobody fixed: without axes that don't divide.
-fn between(program: &Program, grid: &Grid, s: &TensorSharding, value: Value) -> Option<Distribution> {
+fn between(program: &Program, grid: &MeshAxes, s: &TensorSharding, value: Value) -> Option<Distribution> {
     let ty = program.tensor_type(value)?;
     let found = distribution(program, grid, s).filter(|d| d.rank() == ty.rank())?;
     Some(even_part(&found, ty))
@@ -110,7 +114,7 @@ fn between(program: &Program, grid: &Grid, s: &TensorSharding, value: Value) -> 
 /// A distribution the user fixed; an error where the grid has no words for it.
 pub(crate) fn fixed(
     program: &Program,
-    grid: &Grid,
+    grid: &MeshAxes,
     s: &TensorSharding,
     value: Value,
     diagnostics: &mut Diagnostics,
@@ -125,7 +129,7 @@ pub(crate) fn fixed(
     (found.rank() == ty.rank()).then_some(found)
 }
 
-fn distribution(program: &Program, grid: &Grid, s: &TensorSharding) -> Option<Distribution> {
+fn distribution(program: &Program, grid: &MeshAxes, s: &TensorSharding) -> Option<Distribution> {
     let mesh = sdy::resolve(program, &s.mesh)?;
     if mesh.is_maximal() || s.all_axes().next().is_none() {
         // One device's value may as well be everybody's.
@@ -135,7 +139,7 @@ fn distribution(program: &Program, grid: &Grid, s: &TensorSharding) -> Option<Di
 }
 
 /// The grid of the mesh most shardings under `@main` are over; of equals the first declared.
-pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> Grid {
+pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> MeshAxes {
     let mut counts: Vec<(MeshRef, usize)> = Vec::new();
     let mut index: FxHashMap<MeshRef, usize> = FxHashMap::default();
     let mut count = |mesh: &MeshRef, n: usize| {
@@ -160,12 +164,12 @@ pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> Grid {
             manual.in_shardings.iter().chain(manual.out_shardings).for_each(|s| count(&s.mesh, 1));
         }
     });
-    let mut best: Option<(Grid, usize)> = None;
+    let mut best: Option<(MeshAxes, usize)> = None;
     for (mesh, n) in counts {
         let Some(data) = sdy::resolve(program, &mesh) else { continue };
         if !data.is_maximal() && best.as_ref().is_none_or(|b| n > b.1) {
-            best = Some((Grid::new(mesh.clone(), data.clone()), n));
+            best = Some((MeshAxes::new(mesh.clone(), data.clone()), n));
         }
     }
-    best.map_or_else(|| Grid::new(MeshRef::Inline(Box::default()), Mesh::default()), |b| b.0)
+    best.map_or_else(|| MeshAxes::new(MeshRef::Inline(Box::default()), Mesh::default()), |b| b.0)
 }

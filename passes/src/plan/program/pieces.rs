@@ -3,17 +3,17 @@
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, Program, Value};
-use dialect::sharding::FactorKind;
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{Axes, Distribution, FactorKind};
 use rustc_hash::FxHashMap;
 
 use super::homes::Homes;
-use crate::plan::distribution::{Distribution, Parts, size_of};
 
 /// Splits what can be split under `block` along the axes that cut it at home.
 pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(block) {
-        let found: FxHashMap<Op, (usize, Parts)> =
+        let found: FxHashMap<Op, (usize, Axes)> =
             program.block_ops(block).iter().filter_map(|&op| Some((op, cut(program, homes, op)?))).collect();
         if found.is_empty() {
             continue;
@@ -31,7 +31,7 @@ pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
 }
 
 /// The one dimension that `op` reduces and that is cut at home, if nothing combines its parts.
-fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Parts)> {
+fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Axes)> {
     let view = program.view(op);
     if view.def().control(view).is_some() || view.def().reduction(view).is_some() {
         return None;
@@ -51,7 +51,7 @@ fn split_op(
     homes: &mut Homes,
     op: Op,
     dim: usize,
-    axes: &Parts,
+    axes: &Axes,
     ops: &mut Vec<Op>,
 ) -> Option<Vec<Value>> {
     let (def, loc) = (program.op(op).def, program.op(op).loc);
@@ -60,12 +60,12 @@ fn split_op(
     let pieces = def.in_pieces(op, dim, size_of(axes) as i64, &mut Builder::new(program, ops, loc))?;
     for (&piece, &operand) in pieces.operands.iter().zip(&operands) {
         let mut dims = homes.get(program, operand).dims;
-        dims.insert(dim + 1, Parts::new());
+        dims.insert(dim + 1, Axes::new());
         homes.set(piece, Distribution::of_dims(dims));
     }
     for (&partial, place) in pieces.partial.iter().zip(&places) {
         let mut dims = place.dims.clone();
-        dims.iter_mut().for_each(|d| d.retain(|p| !axes.iter().any(|a| a.overlaps(*p))));
+        dims.iter_mut().for_each(|d| d.retain(|p| !axes.iter().any(|a| a.conflicts_with(*p))));
         dims.insert(pieces.at, axes.clone());
         homes.set(partial, Distribution::of_dims(dims));
     }

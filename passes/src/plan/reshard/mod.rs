@@ -13,12 +13,13 @@ pub(crate) mod simulate;
 pub(crate) mod tests;
 
 use dialect::ir::TensorType;
+use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
+use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes};
 use smallvec::SmallVec;
 
-use super::distribution::{Distribution, Grid, Part, Parts, merge_parts, minus, part_set, push_part, size_of};
 use super::model::cost::{Collective, CollectiveCost};
 use search::{Edge, List, MAX_ATOMS, Problem, State};
-use step::{Move, PartsPerDim, Step, StepKind, cost_of};
+use step::{Move, Step, StepKind, cost_of};
 
 /// A sequence of steps with its modelled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -32,33 +33,33 @@ pub struct Sequence {
 }
 
 /// Redistributions over one grid under one cost model.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Resharder<'a> {
-    grid: &'a Grid,
+    grid: &'a MeshAxes,
     cost: &'a dyn CollectiveCost,
     /// Axes that no step may use besides those of its ends.
-    manual: u32,
+    manual: Axes,
 }
 
 impl<'a> Resharder<'a> {
     /// Over one grid, under one cost model.
-    pub fn new(grid: &'a Grid, cost: &'a dyn CollectiveCost) -> Self {
-        Self { grid, cost, manual: 0 }
+    pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
+        Self { grid, cost, manual: Axes::new() }
     }
 
     /// The same inside a region that is manual along `axes`.
-    pub fn without_axes(&self, axes: &[usize]) -> Self {
-        Self { manual: axes.iter().fold(self.manual, |m, &a| m | 1 << a), ..*self }
+    pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
+        Self { manual: set_of(self.manual.iter().chain(axes).copied()), ..self.clone() }
     }
 
     /// The grid it is for.
-    pub fn grid(&self) -> &'a Grid {
+    pub fn grid(&self) -> &'a MeshAxes {
         self.grid
     }
 
-    /// Axes it must leave alone, as a bit set.
-    pub fn manual_axes(&self) -> u32 {
-        self.manual
+    /// Axes it must leave alone.
+    pub fn manual_axes(&self) -> &[AxisPart] {
+        &self.manual
     }
 
     /// Seconds of one step.
@@ -67,7 +68,7 @@ impl<'a> Resharder<'a> {
     }
 
     /// Seconds a collective over `axes` takes however little it moves.
-    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+    pub fn startup(&self, kind: Collective, axes: &[AxisPart]) -> f64 {
         self.cost.seconds(kind, 0.0, 0.0, axes)
     }
 
@@ -92,7 +93,7 @@ impl<'a> Resharder<'a> {
         if let Some(step) = one_step(ty, from, to) {
             return vec![step];
         }
-        let Some(atoms) = Atoms::of(self.grid, self.manual, from, to) else {
+        let Some(atoms) = Atoms::of(self.grid, &self.manual, from, to) else {
             let between = agreeing_part(from, to);
             if between == *from {
                 return plain(ty, from, to);
@@ -129,9 +130,9 @@ fn direct(steps: &[Step]) -> bool {
 /// The one collective that moves just what each device lacks: an axis from one dimension to another, or parts of a sum
 /// that are combined where they are wanted.
 fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
-    let mut leaving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
-    let mut arriving: SmallVec<[(usize, Part); 2]> = SmallVec::new();
-    let mut scattered: PartsPerDim = from.dims.iter().map(|_| Parts::new()).collect();
+    let mut leaving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
+    let mut arriving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
+    let mut scattered: AxesPerDim = from.dims.iter().map(|_| Axes::new()).collect();
     for (d, (have, want)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
         let common = common_prefix(have, want);
         leaving.extend(after_prefix(have, &common).into_iter().map(|p| (d, p)));
@@ -143,12 +144,12 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
     }
     let kind = match (&leaving[..], &arriving[..]) {
         (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
-            StepKind::AllToAll(vec![Move { parts: Parts::from_slice(&[part]), from: a, to: b }])
+            StepKind::AllToAll(vec![Move { parts: Axes::from_slice(&[part]), from: a, to: b }])
         }
         ([], [_, ..]) => {
-            let pending = minus(&from.unreduced, &to.unreduced);
-            let whole =
-                part_set(arriving.iter().map(|a| a.1)) == pending && minus(&to.unreduced, &from.unreduced).is_empty();
+            let pending = set_difference(&from.unreduced, &to.unreduced);
+            let whole = set_of(arriving.iter().map(|a| a.1)) == pending
+                && set_difference(&to.unreduced, &from.unreduced).is_empty();
             whole.then_some(StepKind::ReduceScatter(scattered))?
         }
         _ => return None,
@@ -165,11 +166,11 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
         *at = next.clone();
         steps.push(Step { kind, to: next });
     };
-    let pending = minus(&from.unreduced, &to.unreduced);
+    let pending = set_difference(&from.unreduced, &to.unreduced);
     if !pending.is_empty() {
         push(&mut at, StepKind::AllReduce(pending));
     }
-    let gathered: PartsPerDim = (0..at.rank())
+    let gathered: AxesPerDim = (0..at.rank())
         .map(|d| {
             let (have, want) = (&at.dims[d], &to.dims[d]);
             let common = common_prefix(have, want);
@@ -181,7 +182,7 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     if gathered.iter().any(|g| !g.is_empty()) {
         push(&mut at, StepKind::AllGather(gathered));
     }
-    let added = minus(&to.unreduced, &at.unreduced);
+    let added = set_difference(&to.unreduced, &at.unreduced);
     if !added.is_empty() {
         let kind = StepKind::ReplicatedToUnreduced(added.clone());
         let mut next = at.clone().with_unreduced(&added, to.kind);
@@ -189,7 +190,7 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
         at = next.clone();
         steps.push(Step { kind, to: next });
     }
-    let sliced: PartsPerDim = (0..at.rank()).map(|d| after_prefix(&to.dims[d], &at.dims[d])).collect();
+    let sliced: AxesPerDim = (0..at.rank()).map(|d| after_prefix(&to.dims[d], &at.dims[d])).collect();
     if sliced.iter().any(|s| !s.is_empty()) {
         let kind = StepKind::AllSlice(sliced);
         at = kind.apply(&at).expect("a slice by free axes");
@@ -199,58 +200,28 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     steps
 }
 
-/// The longest list both begin with, parts of axes counted.
-fn common_prefix(a: &[Part], b: &[Part]) -> Parts {
-    let mut out = Parts::new();
-    for (x, y) in a.iter().zip(b) {
-        if x == y {
-            push_part(&mut out, *x);
-            continue;
-        }
-        let size = x.size.min(y.size);
-        if x.axis == y.axis && x.pre == y.pre && x.size % size == 0 && y.size % size == 0 {
-            push_part(&mut out, Part { size, ..*x });
-        }
-        break;
-    }
-    out
-}
-
-/// What follows `prefix` in `list`.
-fn after_prefix(list: &[Part], prefix: &[Part]) -> Parts {
-    let mut out = Parts::new();
-    for (i, part) in list.iter().enumerate() {
-        match prefix.get(i) {
-            Some(p) if p == part => {}
-            Some(p) => out.push(Part { axis: part.axis, pre: p.end(), size: part.end() / p.end() }),
-            None => out.push(*part),
-        }
-    }
-    merge_parts(out)
-}
-
 /// Whether pieces by `fine` lie inside those by its prefix.
-fn aligned(n: i64, prefix: &[Part], fine: &[Part]) -> bool {
-    let (c, f) = (size_of(prefix), size_of(fine));
+fn aligned(n: i64, prefix: &[AxisPart], fine: &[AxisPart]) -> bool {
+    let (c, f) = (size_of(prefix) as u64, size_of(fine) as u64);
     let n = n.max(0) as u64;
     c == 1 || n.div_ceil(c) == n.div_ceil(f) * (f / c)
 }
 
 /// `from` without the axes that `to` cuts at other places.
 fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
-    let bad = |p: &Part| !is_chain(boundaries(p.axis, from.parts().chain(to.parts())));
+    let bad = |p: &AxisPart| !is_chain(boundaries(p.axis, from.axes().chain(to.axes())));
     let dims = from.dims.iter().map(|d| d.iter().copied().take_while(|p| !bad(p)).collect());
-    let unreduced: Parts = from.unreduced.iter().copied().filter(|p| !bad(p)).collect();
+    let unreduced: Axes = from.unreduced.iter().copied().filter(|p| !bad(p)).collect();
     Distribution::of_dims(dims).with_unreduced(&unreduced, from.kind)
 }
 
 /// Whether both cut every axis at places that divide each other.
 #[cfg(test)]
-pub(crate) fn agree(grid: &Grid, from: &Distribution, to: &Distribution) -> bool {
-    Atoms::of(grid, 0, from, to).is_some()
+pub(crate) fn agree(grid: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
+    Atoms::of(grid, &[], from, to).is_some()
 }
 
-fn boundaries(axis: u8, parts: impl Iterator<Item = Part>) -> SmallVec<[u32; 8]> {
+fn boundaries(axis: u32, parts: impl Iterator<Item = AxisPart>) -> SmallVec<[u32; 8]> {
     let mut at: SmallVec<[u32; 8]> = parts.filter(|p| p.axis == axis).flat_map(|p| [p.pre, p.end()]).collect();
     at.sort_unstable();
     at.dedup();
@@ -263,22 +234,22 @@ fn is_chain(at: SmallVec<[u32; 8]>) -> bool {
 
 /// The parts both distributions are made of.
 struct Atoms {
-    parts: Vec<Part>,
+    parts: Vec<AxisPart>,
     dims: SmallVec<[usize; 4]>,
 }
 
 impl Atoms {
     /// `None` when the two cut an axis at places that don't divide each other.
-    fn of(grid: &Grid, manual: u32, from: &Distribution, to: &Distribution) -> Option<Self> {
+    fn of(grid: &MeshAxes, manual: &[AxisPart], from: &Distribution, to: &Distribution) -> Option<Self> {
         let mut parts = Vec::new();
-        for axis in 0..grid.sizes().len() as u8 {
-            let at = boundaries(axis, from.parts().chain(to.parts()));
+        for axis in grid.nontrivial().map(|a| a.axis) {
+            let at = boundaries(axis, from.axes().chain(to.axes()));
             for w in at.windows(2) {
-                let part = Part { axis, pre: w[0], size: w[1] / w[0] };
+                let part = AxisPart { axis, pre: w[0], size: w[1] / w[0] };
                 if w[1] % w[0] != 0 {
                     return None;
                 }
-                if from.parts().chain(to.parts()).any(|p| p.overlaps(part)) {
+                if from.axes().chain(to.axes()).any(|p| p.conflicts_with(part)) {
                     parts.push(part);
                 }
             }
@@ -286,26 +257,25 @@ impl Atoms {
         split_to_fit(&mut parts);
         let dims = (0..from.rank()).filter(|&d| !from.dims[d].is_empty() || !to.dims[d].is_empty()).collect();
         let mut atoms = Self { parts, dims };
-        if !minus(&from.unreduced, &to.unreduced).is_empty() {
+        if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
             atoms.borrow(grid, manual);
         }
         Some(atoms)
     }
 
     /// Adds axes that neither end uses: a reduction over pieces by them, gathered after, may be cheaper.
-    fn borrow(&mut self, grid: &Grid, manual: u32) {
-        for axis in 0..grid.sizes().len() {
-            if manual & (1 << axis) == 0 && self.parts.len() < 8 && self.parts.iter().all(|p| p.axis as usize != axis) {
-                self.parts.push(grid.whole(axis));
+    fn borrow(&mut self, grid: &MeshAxes, manual: &[AxisPart]) {
+        for axis in grid.nontrivial().filter(|a| !manual.contains(a)) {
+            if self.parts.len() < 8 && self.parts.iter().all(|p| p.axis != axis.axis) {
+                self.parts.push(axis);
             }
         }
     }
 
-    fn list(&self, parts: &[Part]) -> List {
-        let inside = |p: &Part, a: &Part| p.axis == a.axis && p.pre <= a.pre && a.end() <= p.end();
+    fn list(&self, parts: &[AxisPart]) -> List {
         let mut list = List::default();
         for part in parts {
-            list.extend((0..self.parts.len()).filter(|&a| inside(part, &self.parts[a])).map(|a| a as u8));
+            list.extend((0..self.parts.len()).filter(|&a| part.contains(self.parts[a])).map(|a| a as u8));
         }
         list
     }
@@ -335,8 +305,8 @@ impl Atoms {
         }
     }
 
-    fn parts_of(&self, list: &[u8]) -> Parts {
-        merge_parts(list.iter().map(|&a| self.parts[a as usize]))
+    fn parts_of(&self, list: &[u8]) -> Axes {
+        merged(list.iter().map(|&a| self.parts[a as usize]))
     }
 
     fn distribution(&self, state: &State, like: &Distribution, to: &Distribution) -> Distribution {
@@ -345,7 +315,7 @@ impl Atoms {
             d.dims[dim] = self.parts_of(list);
         }
         let unreduced = (0..self.parts.len()).filter(|a| state.unreduced & (1 << a) != 0).map(|a| self.parts[a]);
-        let unreduced: Parts = unreduced.collect();
+        let unreduced: Axes = unreduced.collect();
         let kind = if like.unreduced.is_empty() { to.kind } else { like.kind };
         d.with_unreduced(&unreduced, kind)
     }
@@ -371,14 +341,14 @@ impl Atoms {
     }
 
     fn kind(&self, edge: Edge, before: &State, after: &State, rank: usize) -> StepKind {
-        let per_dim = |long: &State, short: &State| -> PartsPerDim {
-            let mut out: PartsPerDim = (0..rank).map(|_| Parts::new()).collect();
+        let per_dim = |long: &State, short: &State| -> AxesPerDim {
+            let mut out: AxesPerDim = (0..rank).map(|_| Axes::new()).collect();
             for (i, &dim) in self.dims.iter().enumerate() {
                 out[dim] = self.parts_of(&long.dims[i][short.dims[i].len().min(long.dims[i].len())..]);
             }
             out
         };
-        let set = |mask: u16| part_set((0..self.parts.len()).filter(|a| mask & (1 << a) != 0).map(|a| self.parts[a]));
+        let set = |mask: u16| set_of((0..self.parts.len()).filter(|a| mask & (1 << a) != 0).map(|a| self.parts[a]));
         match edge {
             Edge::Gather => StepKind::AllGather(per_dim(before, after)),
             Edge::Slice => StepKind::AllSlice(per_dim(after, before)),
@@ -402,7 +372,7 @@ impl Atoms {
                 match moves.last_mut() {
                     // Only what was one suffix may move as one.
                     Some(m) if (m.from, m.to) == (from, to) && self.follows(before, m, a) => {
-                        push_part(&mut m.parts, part)
+                        push_merged(&mut m.parts, part)
                     }
                     _ => moves.push(Move { parts: [part].into_iter().collect(), from, to }),
                 }
@@ -431,7 +401,7 @@ impl Atoms {
 }
 
 /// Splits parts whose sizes share a divisor, so that they can take each other's place: 2 and 4 become 2, 2 and 2.
-fn split_to_fit(parts: &mut Vec<Part>) {
+fn split_to_fit(parts: &mut Vec<AxisPart>) {
     let gcd = |mut a: u32, mut b: u32| {
         while b != 0 {
             (a, b) = (b, a % b);
@@ -444,8 +414,8 @@ fn split_to_fit(parts: &mut Vec<Part>) {
                 let (p, q) = (parts[i], parts[j]);
                 let g = gcd(p.size, q.size);
                 if g > 1 && g < p.size {
-                    parts[i] = Part { size: g, ..p };
-                    parts.insert(i + 1, Part { axis: p.axis, pre: p.pre * g, size: p.size / g });
+                    parts[i] = AxisPart { size: g, ..p };
+                    parts.insert(i + 1, AxisPart { axis: p.axis, pre: p.pre * g, size: p.size / g });
                     continue 'again;
                 }
             }

@@ -8,10 +8,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use dialect::sharding::AxisPart;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::plan::distribution::Part;
 use crate::plan::model::cost::{Collective, CollectiveCost};
 
 /// More atoms than this are not searched.
@@ -96,7 +96,7 @@ pub(crate) enum Edge {
 
 /// What is to be solved.
 pub(crate) struct Problem<'a> {
-    pub(crate) atoms: Vec<Part>,
+    pub(crate) atoms: Vec<AxisPart>,
     /// Sizes of the dimensions in play.
     pub(crate) shape: SmallVec<[i64; 4]>,
     /// Bytes of one slice over all the dimensions that are not.
@@ -229,7 +229,7 @@ impl Problem<'_> {
 
     /// Seconds from a state of `bytes` on each device.
     fn seconds(&self, kind: Collective, bytes: f64, to: &State, moved: &[u8]) -> f64 {
-        let axes: SmallVec<[Part; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
+        let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
         self.cost.seconds(kind, bytes, self.bytes(to), &axes)
     }
 

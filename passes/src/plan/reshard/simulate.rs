@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dialect::sharding::ReductionKind;
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, ReductionKind};
 
 use super::step::{Step, StepKind, flatten};
-use crate::plan::distribution::{Distribution, Grid, Part, Parts, size_of};
 
 /// A value on all devices: `pieces[device]` in row-major order, padded where a dimension doesn't divide.
 #[derive(Clone, Debug)]
@@ -19,21 +19,21 @@ pub(crate) struct Pieces {
 }
 
 /// The coordinate of `device` along `part`.
-pub(crate) fn digit(grid: &Grid, device: usize, part: Part) -> usize {
-    let sizes: Vec<usize> = grid.sizes().map(|n| n as usize).collect();
+pub(crate) fn digit(grid: &MeshAxes, device: usize, part: AxisPart) -> usize {
+    let sizes: Vec<usize> = grid.data.axes.iter().map(|a| a.1 as usize).collect();
     let minor: usize = sizes[part.axis as usize + 1..].iter().product();
     let coordinate = device / minor % sizes[part.axis as usize];
     coordinate / (sizes[part.axis as usize] / part.end() as usize) % part.size as usize
 }
 
 /// The coordinate along several parts, major first.
-pub(crate) fn digits(grid: &Grid, device: usize, parts: &[Part]) -> usize {
+pub(crate) fn digits(grid: &MeshAxes, device: usize, parts: &[AxisPart]) -> usize {
     parts.iter().fold(0, |n, &p| n * p.size as usize + digit(grid, device, p))
 }
 
 /// The coordinates of `device` with those along `except` set to 0.
-fn other_digits(grid: &Grid, device: usize, except: &[Part]) -> Vec<usize> {
-    let mut key: Vec<usize> = (0..grid.sizes().len()).map(|a| digit(grid, device, grid.whole(a))).collect();
+fn other_digits(grid: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec<usize> {
+    let mut key: Vec<usize> = (0..grid.len()).map(|a| digit(grid, device, grid.whole(a))).collect();
     for &part in except {
         let rest = grid.whole(part.axis as usize).size / part.end();
         key[part.axis as usize] -= digit(grid, device, part) * rest as usize;
@@ -42,7 +42,7 @@ fn other_digits(grid: &Grid, device: usize, except: &[Part]) -> Vec<usize> {
 }
 
 /// First position and size of a device's piece in each dimension.
-pub(crate) fn tile(grid: &Grid, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
+pub(crate) fn tile(grid: &MeshAxes, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
     let local = at.local_shape(shape);
     (0..shape.len()).map(|d| (digits(grid, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
 }
@@ -82,7 +82,7 @@ pub(crate) fn identity(kind: ReductionKind) -> i64 {
 
 impl Pieces {
     /// Cuts a value; along unreduced axes its elements are split into different parts that combine to it.
-    pub(crate) fn cut(grid: &Grid, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
+    pub(crate) fn cut(grid: &MeshAxes, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
         let n = size_of(&at.unreduced) as i64;
         let piece = |device: usize| {
             let part = digits(grid, device, &at.unreduced) as i64;
@@ -105,7 +105,7 @@ impl Pieces {
     }
 
     /// Whether it is the value `value`: devices that hold the same piece agree, and parts combine to it.
-    pub(crate) fn check(&self, grid: &Grid, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
+    pub(crate) fn check(&self, grid: &MeshAxes, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
         // Devices that differ only along unreduced axes hold parts of one piece.
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
         for device in 0..grid.devices() {
@@ -130,11 +130,9 @@ impl Pieces {
     }
 
     /// After one step.
-    pub(crate) fn step(&self, grid: &Grid, step: &Step) -> Result<Self, String> {
-        let axes: Parts = match &step.kind {
-            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => {
-                Parts::new()
-            }
+    pub(crate) fn step(&self, grid: &MeshAxes, step: &Step) -> Result<Self, String> {
+        let axes: Axes = match &step.kind {
+            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => Axes::new(),
             kind => kind.axes(&self.at, &step.to),
         };
         if let Some(to) = step.kind.apply(&self.at)
@@ -142,10 +140,10 @@ impl Pieces {
         {
             return Err(format!("{:?} makes {to:?} of {:?}, not {:?}", step.kind, self.at, step.to));
         }
-        let reduced: Parts = match &step.kind {
+        let reduced: Axes = match &step.kind {
             StepKind::AllReduce(parts) => parts.clone(),
             StepKind::ReduceScatter(per_dim) => flatten(per_dim),
-            _ => Parts::new(),
+            _ => Axes::new(),
         };
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
         for device in 0..grid.devices() {

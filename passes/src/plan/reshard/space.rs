@@ -3,14 +3,13 @@
 use std::rc::Rc;
 
 use dialect::ir::TensorType;
-use dialect::sharding::ReductionKind;
+use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::step::StepKind;
 use super::{Resharder, Sequence};
-use crate::plan::distribution::{Distribution, Grid, Part};
 use crate::plan::model::cost::{Collective, CollectiveCost};
 
 /// A distribution of one [`Space`].
@@ -64,7 +63,7 @@ pub struct Space<'a> {
 
 impl<'a> Space<'a> {
     /// Over one grid, under one cost model.
-    pub fn new(grid: &'a Grid, cost: &'a dyn CollectiveCost) -> Self {
+    pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self::over(Resharder::new(grid, cost))
     }
 
@@ -74,17 +73,17 @@ impl<'a> Space<'a> {
     }
 
     /// A space of its own for a region that is manual along `axes`.
-    pub fn without_axes(&self, axes: &[usize]) -> Self {
+    pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
         Self::over(self.resharder.without_axes(axes))
     }
 
     /// The grid.
-    pub fn grid(&self) -> &'a Grid {
+    pub fn grid(&self) -> &'a MeshAxes {
         self.resharder.grid()
     }
 
     /// The axes no step may use.
-    pub fn manual_axes(&self) -> u32 {
+    pub fn manual_axes(&self) -> &[AxisPart] {
         self.resharder.manual_axes()
     }
 
@@ -147,7 +146,7 @@ impl<'a> Space<'a> {
     }
 
     /// Seconds a collective over `axes` takes however little it moves.
-    pub fn startup(&self, kind: Collective, axes: &[Part]) -> f64 {
+    pub fn startup(&self, kind: Collective, axes: &[AxisPart]) -> f64 {
         self.resharder.startup(kind, axes)
     }
 

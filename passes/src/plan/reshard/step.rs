@@ -1,19 +1,17 @@
 //! One step of a redistribution: a collective of the sdy dialect on whole values, or a free local change.
 
 use dialect::ir::TensorType;
+use dialect::sharding::axis::{merged, set_difference, size_of, strip_suffix};
+use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution};
 use smallvec::SmallVec;
 
-use crate::plan::distribution::{Distribution, Part, Parts, merge_parts, minus};
 use crate::plan::model::cost::{Collective, CollectiveCost};
-
-/// Axes for each dimension.
-pub type PartsPerDim = SmallVec<[Parts; 4]>;
 
 /// One move of an all-to-all.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Move {
     /// The axes that move, major first.
-    pub parts: Parts,
+    pub parts: Axes,
     /// The dimension whose minor-most axes they were.
     pub from: usize,
     /// The dimension whose minor-most axes they become, after those of earlier moves.
@@ -24,21 +22,21 @@ pub struct Move {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StepKind {
     /// The minor-most axes of each dimension leave it.
-    AllGather(PartsPerDim),
+    AllGather(AxesPerDim),
     /// Each dimension is cut further.
-    AllSlice(PartsPerDim),
+    AllSlice(AxesPerDim),
     /// Axes move between dimensions; no dimension both loses and gets some.
     AllToAll(Vec<Move>),
     /// Any rearrangement that keeps the number of pieces of each dimension.
     Permute,
     /// Unreduced axes are combined.
-    AllReduce(Parts),
+    AllReduce(Axes),
     /// Unreduced axes are combined and cut dimensions.
-    ReduceScatter(PartsPerDim),
+    ReduceScatter(AxesPerDim),
     /// One device of each group keeps the value, the others hold the identity.
-    ReplicatedToUnreduced(Parts),
+    ReplicatedToUnreduced(Axes),
     /// Minor-most axes leave dimensions; the rest of the whole is filled with the identity.
-    ShardedToUnreduced(PartsPerDim),
+    ShardedToUnreduced(AxesPerDim),
 }
 
 /// One step of a redistribution.
@@ -64,17 +62,17 @@ impl StepKind {
     }
 
     /// The axes of its groups; for a permute from `from` to `to` all that change place.
-    pub fn axes(&self, from: &Distribution, to: &Distribution) -> Parts {
+    pub fn axes(&self, from: &Distribution, to: &Distribution) -> Axes {
         match self {
             StepKind::AllGather(p) | StepKind::AllSlice(p) | StepKind::ReduceScatter(p) => flatten(p),
             StepKind::ShardedToUnreduced(p) => flatten(p),
             StepKind::AllToAll(moves) => moves.iter().flat_map(|m| m.parts.iter().copied()).collect(),
             StepKind::AllReduce(p) | StepKind::ReplicatedToUnreduced(p) => p.clone(),
             StepKind::Permute => {
-                let mut changed = Parts::new();
+                let mut changed = Axes::new();
                 for (a, b) in from.dims.iter().zip(&to.dims).filter(|(a, b)| a != b) {
                     for &part in a.iter().chain(b) {
-                        changed.extend(minus(&[part], &changed));
+                        changed.extend(set_difference(&[part], &changed));
                     }
                 }
                 changed
@@ -103,7 +101,7 @@ impl StepKind {
                 }
                 for m in moves {
                     let dim = to.dims.get_mut(m.to)?;
-                    *dim = merge_parts(dim.iter().chain(&m.parts).copied());
+                    *dim = merged(dim.iter().chain(&m.parts).copied());
                 }
             }
             StepKind::Permute => return None,
@@ -113,7 +111,7 @@ impl StepKind {
                 append(&mut to, per_dim)?;
             }
             StepKind::ReplicatedToUnreduced(parts) => {
-                if parts.iter().any(|p| from.parts().any(|q| q.overlaps(*p))) {
+                if parts.iter().any(|p| from.axes().any(|q| q.conflicts_with(*p))) {
                     return None;
                 }
                 to = to.with_unreduced(parts, from.kind);
@@ -133,8 +131,8 @@ impl Step {
         let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
         let axes = self.kind.axes(from, &self.to);
         let (operand, result) = (from.local_bytes(ty), self.to.local_bytes(ty));
-        let n = crate::plan::distribution::size_of(&axes);
-        (cost.seconds(kind, operand, result, &axes), kind.moved_bytes(operand, result, n))
+        let n = size_of(&axes);
+        (cost.seconds(kind, operand, result, &axes), kind.moved_bytes(operand, result, n as u64))
     }
 }
 
@@ -151,54 +149,32 @@ pub fn cost_of(steps: &[Step], from: &Distribution, ty: &TensorType, cost: &dyn 
 }
 
 /// All the axes of a list per dimension.
-pub fn flatten(per_dim: &[Parts]) -> Parts {
+pub fn flatten(per_dim: &[Axes]) -> Axes {
     per_dim.iter().flatten().copied().collect()
 }
 
-/// Takes `suffix` off the end of `dim`, both seen as finely as needed.
-pub fn strip_suffix(dim: &mut Parts, suffix: &[Part]) -> Option<()> {
-    for &part in suffix.iter().rev() {
-        let last = dim.last_mut()?;
-        if last.axis != part.axis || last.end() != part.end() || part.pre < last.pre || part.pre % last.pre != 0 {
-            // The suffix may be merged where the dimension is not.
-            if last.axis == part.axis && last.end() == part.end() && part.pre < last.pre {
-                let rest = Part { size: last.pre / part.pre, ..part };
-                dim.pop();
-                strip_suffix(dim, &[rest])?;
-                continue;
-            }
-            return None;
-        }
-        last.size = part.pre / last.pre;
-        if last.size == 1 {
-            dim.pop();
-        }
-    }
-    Some(())
-}
-
-fn take_suffixes(to: &mut Distribution, per_dim: &[Parts]) -> Option<()> {
+fn take_suffixes(to: &mut Distribution, per_dim: &[Axes]) -> Option<()> {
     (to.dims.len() == per_dim.len()).then_some(())?;
     to.dims.iter_mut().zip(per_dim).try_for_each(|(dim, suffix)| strip_suffix(dim, suffix))
 }
 
-fn append(to: &mut Distribution, per_dim: &[Parts]) -> Option<()> {
+fn append(to: &mut Distribution, per_dim: &[Axes]) -> Option<()> {
     let added = flatten(per_dim);
-    if to.dims.len() != per_dim.len() || added.iter().any(|p| to.parts().any(|q| q.overlaps(*p))) {
+    if to.dims.len() != per_dim.len() || added.iter().any(|p| to.axes().any(|q| q.conflicts_with(*p))) {
         return None;
     }
     for (dim, more) in to.dims.iter_mut().zip(per_dim) {
-        *dim = merge_parts(dim.iter().chain(more).copied());
+        *dim = merged(dim.iter().chain(more).copied());
     }
     Some(())
 }
 
-fn remove_unreduced(to: &mut Distribution, parts: &[Part]) -> Option<()> {
+fn remove_unreduced(to: &mut Distribution, parts: &[AxisPart]) -> Option<()> {
     for &part in parts {
         let at = to.unreduced.iter().position(|p| p.axis == part.axis && p.pre <= part.pre && part.end() <= p.end())?;
         let whole = to.unreduced.remove(at);
-        let before = Part { size: part.pre / whole.pre, ..whole };
-        let after = Part { axis: whole.axis, pre: part.end(), size: whole.end() / part.end() };
+        let before = AxisPart { size: part.pre / whole.pre, ..whole };
+        let after = AxisPart { axis: whole.axis, pre: part.end(), size: whole.end() / part.end() };
         to.unreduced.extend([before, after].into_iter().filter(|p| p.size > 1));
     }
     to.unreduced.sort();

@@ -1,30 +1,30 @@
 //! Redistribution sequences end where they should, move data right, and cost what the best known ones do.
 
 use dialect::ir::{ElementType, Program, TensorType};
-use dialect::sharding::{Mesh, MeshRef, ReductionKind};
+use dialect::sharding::axis::merged;
+use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind};
 
 use super::simulate::Pieces;
 use super::step::{StepKind, cost_of};
 use super::{Resharder, plain};
-use crate::plan::distribution::{Distribution, Grid, Part, Parts, merge_parts};
 use crate::plan::model::cost::{CollectiveCost, Flat};
 
-pub(crate) fn grid(sizes: &[i64]) -> Grid {
+pub(crate) fn grid(sizes: &[i64]) -> MeshAxes {
     let mut p = Program::new();
     let axes = sizes.iter().zip(["x", "y", "z", "w"]).map(|(&n, name)| (p.name(name), n)).collect();
-    Grid::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
+    MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
 }
 
 /// `x`, `y`, …, or `x:1:2` for a part; dimensions separated by `|`, unreduced axes after `;`.
-pub(crate) fn dist(grid: &Grid, text: &str) -> Distribution {
+pub(crate) fn dist(grid: &MeshAxes, text: &str) -> Distribution {
     let (dims, unreduced) = text.split_once(';').unwrap_or((text, ""));
-    let parts = |text: &str| -> Parts {
-        merge_parts(text.split_whitespace().map(|word| {
+    let parts = |text: &str| -> Axes {
+        merged(text.split_whitespace().map(|word| {
             let mut fields = word.split(':');
             let axis = "xyzw".find(fields.next().unwrap()).unwrap();
             let whole = grid.whole(axis);
             match (fields.next(), fields.next()) {
-                (Some(pre), Some(size)) => Part { pre: pre.parse().unwrap(), size: size.parse().unwrap(), ..whole },
+                (Some(pre), Some(size)) => AxisPart { pre: pre.parse().unwrap(), size: size.parse().unwrap(), ..whole },
                 _ => whole,
             }
         }))
@@ -89,21 +89,20 @@ impl Random {
         self.0.usize(..n)
     }
 
-    fn distribution(&mut self, grid: &Grid, rank: usize) -> Distribution {
+    fn distribution(&mut self, grid: &MeshAxes, rank: usize) -> Distribution {
         let mut d = Distribution::replicated(rank);
         let mut parts = Vec::new();
-        for axis in 0..grid.sizes().len() {
-            let whole = grid.whole(axis);
+        for whole in grid.nontrivial() {
             let cuts: Vec<u32> = (2..whole.size).filter(|&c| whole.size.is_multiple_of(c)).collect();
             if !cuts.is_empty() && self.below(3) == 0 {
                 let size = cuts[self.below(cuts.len())];
-                parts.push(Part { size, ..whole });
-                parts.push(Part { axis: whole.axis, pre: size, size: whole.size / size });
+                parts.push(AxisPart { size, ..whole });
+                parts.push(AxisPart { axis: whole.axis, pre: size, size: whole.size / size });
             } else {
                 parts.push(whole);
             }
         }
-        let mut unreduced = Parts::new();
+        let mut unreduced = Axes::new();
         while !parts.is_empty() {
             let part = parts.remove(self.below(parts.len()));
             match self.below(rank + 2) {

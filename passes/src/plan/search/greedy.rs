@@ -5,10 +5,10 @@
 
 use std::rc::Rc;
 
+use dialect::sharding::Distribution;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::plan::distribution::Distribution;
 use crate::plan::model::choice::{Choice, Placer, Rates, Way};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};

@@ -4,11 +4,11 @@
 //! costs, a plan that is searched less far may be the better one, and both are looked at.
 
 use dialect::ir::ElementType;
+use dialect::sharding::Axes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use super::{egraph, expand};
-use crate::plan::distribution::Parts;
 use crate::plan::model::cost::Collective;
 use crate::plan::reshard::space::Dist;
 
@@ -58,7 +58,7 @@ impl Startups {
         let mut found = Startups::default();
         // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
         let mut levels: FxHashMap<(u32, Dist), u32> = FxHashMap::default();
-        let mut started: FxHashSet<(u32, Collective, Parts, ElementType, u64)> = FxHashSet::default();
+        let mut started: FxHashSet<(u32, Collective, Axes, ElementType, u64)> = FxHashSet::default();
         for (value, v) in graph.values.iter().enumerate() {
             let made = v.maker.map_or(0, |(op, _)| {
                 let read = graph.ops[op as usize].operands.iter().zip(&choice.places[op as usize].operands);

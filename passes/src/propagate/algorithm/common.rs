@@ -7,11 +7,11 @@
 
 use std::cmp::Ordering;
 
-use dialect::sharding::FactorKind;
+use dialect::sharding::axis::{Prefix, prefix, push_merged, size_of};
+use dialect::sharding::{Axes, AxisPart, FactorKind};
 
 use super::projection::{Projection, TensorFactors};
 use super::rule::Rule;
-use crate::propagate::axis::{Axes, Axis, Prefix, prefix, push_merged, size_of};
 
 /// The axes of each factor. `elements` are the sizes of all tensors, `name_of` orders axes by name where all else is
 /// equal.
@@ -37,7 +37,7 @@ pub fn common_axes(
 
 /// What cuts each factor if all tensors agree, no axis cuts two, and what must be whole is.
 fn already_common(rule: &Rule, projection: &Projection) -> Option<Vec<Axes>> {
-    let mut seen: Vec<Axis> = Vec::new();
+    let mut seen: Vec<AxisPart> = Vec::new();
     let mut out = Vec::new();
     for f in 0..rule.factors() {
         let mut axes: Option<&Axes> = None;
@@ -72,7 +72,7 @@ fn of_one_tensor(rule: &Rule, projection: &Projection, elements: &[i64], a: usiz
     };
     let (first, second) = if preference(a) >= preference(b) { (a, b) } else { (b, a) };
     let (first, second) = (&projection.tensors[first].factors, &projection.tensors[second].factors);
-    let taken: Vec<Axis> = first.iter().flatten().flat_map(|f| f.axes.iter().copied()).collect();
+    let taken: Vec<AxisPart> = first.iter().flatten().flat_map(|f| f.axes.iter().copied()).collect();
     let of = |f: usize| match (&first[f], &second[f]) {
         (Some(factor), _) => factor.axes.clone(),
         (None, Some(factor)) => shortened(&factor.axes, &taken).unwrap_or_else(|| factor.axes.clone()),
@@ -82,7 +82,7 @@ fn of_one_tensor(rule: &Rule, projection: &Projection, elements: &[i64], a: usiz
 }
 
 /// The part of `axes` before the first that overlaps `others`; `None` if none does.
-fn shortened(axes: &[Axis], others: &[Axis]) -> Option<Axes> {
+fn shortened(axes: &[AxisPart], others: &[AxisPart]) -> Option<Axes> {
     let (i, fit) =
         axes.iter().enumerate().map(|(i, a)| (i, a.prefix_without_all(others))).find(|(i, p)| *p != Some(axes[*i]))?;
     Some(axes[..i].iter().copied().chain(fit).collect())
@@ -114,7 +114,7 @@ fn best_of_all(rule: &Rule, projection: &Projection, elements: &[i64], name_of: 
             waits_for[pair[1] as usize].push(pair[0] as usize);
         }
     }
-    let names = |a: &Axis, b: &Axis| (name_of(a.axis), a.pre, a.size).cmp(&(name_of(b.axis), b.pre, b.size));
+    let names = |a: &AxisPart, b: &AxisPart| (name_of(a.axis), a.pre, a.size).cmp(&(name_of(b.axis), b.pre, b.size));
     let order = |a: &Candidate, b: &Candidate| {
         let key = |c: &Candidate| (c.elements, precedence(rule.kinds[c.factor]), c.shards, c.factor, c.axes.len());
         let by_name = || a.axes.iter().zip(&b.axes).map(|(x, y)| names(x, y)).find(|o| o.is_ne());
@@ -208,10 +208,10 @@ mod tests {
     use super::super::sharding::Sharding;
     use super::*;
 
-    const X: Axis = Axis { axis: 0, pre: 1, size: 2 };
-    const Y: Axis = Axis { axis: 1, pre: 1, size: 4 };
+    const X: AxisPart = AxisPart { axis: 0, pre: 1, size: 2 };
+    const Y: AxisPart = AxisPart { axis: 1, pre: 1, size: 4 };
 
-    fn cut(dims: [&[Axis]; 2]) -> Sharding {
+    fn cut(dims: [&[AxisPart]; 2]) -> Sharding {
         let mut s = Sharding::whole(0, 2, false);
         for (dim, axes) in s.dims.iter_mut().zip(dims) {
             dim.axes = Axes::from_slice(axes);
@@ -227,7 +227,7 @@ mod tests {
         Rule::new(&rule, &[&[8, 8], &[8, 8], &[16, 8]]).unwrap()
     }
 
-    fn check(rule: &Rule, shardings: [Sharding; 3], expect: [&[Axis]; 2]) {
+    fn check(rule: &Rule, shardings: [Sharding; 3], expect: [&[AxisPart]; 2]) {
         let projection = Projection::new(rule, &shardings.each_ref().map(Some), true);
         let axes = common_axes(rule, &projection, &[64, 64, 128], &|a| a.to_string());
         assert_eq!(axes.iter().map(|a| &a[..]).collect::<Vec<_>>(), expect);

@@ -6,11 +6,12 @@
 
 use std::cmp::Reverse;
 
+use dialect::sharding::axis::{Prefix, prefix, size_of};
+use dialect::sharding::{Axes, AxisPart};
 use smallvec::SmallVec;
 
 use super::projection::{FactorSharding, Projection, TensorFactors, gcd};
 use super::rule::Rule;
-use crate::propagate::axis::{Axes, Axis, Prefix, prefix, size_of};
 
 /// Which way shardings may cross an op.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -185,7 +186,7 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
 
 /// Cuts `axes` where `new` contradicts them and, if `expand`, extends them where `new` goes on. Whether later lists
 /// may extend the outcome.
-fn meet(axes: &mut Axes, new: &[Axis], expand: bool) -> bool {
+fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
     let common = axes.len().min(new.len());
     for i in 0..common {
         let (old, other) = (axes[i], new[i]);
@@ -221,7 +222,7 @@ fn meet(axes: &mut Axes, new: &[Axis], expand: bool) -> bool {
 }
 
 /// Keeps the axes up to the first that `fit` refuses; one that it shortens is the last.
-fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(Axis, i64) -> Option<Axis>) {
+fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(AxisPart, i64) -> Option<AxisPart>) {
     let mut before = 1i64;
     for i in 0..axes.len() {
         let fitting = fit(axes[i], before);
@@ -239,7 +240,7 @@ fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(Axis, i64)
 }
 
 /// What of `axis` a tensor can take on factor `f`, of whatever is cut `before` times already.
-fn fits(axis: Axis, tensor: &TensorFactors, f: usize, before: i64, size: i64) -> Option<Axis> {
+fn fits(axis: AxisPart, tensor: &TensorFactors, f: usize, before: i64, size: i64) -> Option<AxisPart> {
     let axis = fits_beside(axis, tensor, f)?;
     match &tensor.factors[f] {
         Some(factor) => fits_factor(axis, tensor, factor, before, size),
@@ -248,7 +249,7 @@ fn fits(axis: Axis, tensor: &TensorFactors, f: usize, before: i64, size: i64) ->
 }
 
 /// What of `axis` doesn't cut another factor of the tensor.
-fn fits_beside(axis: Axis, tensor: &TensorFactors, f: usize) -> Option<Axis> {
+fn fits_beside(axis: AxisPart, tensor: &TensorFactors, f: usize) -> Option<AxisPart> {
     let others = tensor.factors.iter().enumerate().filter(|&(other, _)| other != f);
     others
         .filter_map(|(_, factor)| factor.as_ref())
@@ -257,7 +258,13 @@ fn fits_beside(axis: Axis, tensor: &TensorFactors, f: usize) -> Option<Axis> {
 
 /// What of `axis` the factor can take: it is open, nothing overflowed, and it is the last of its dimension or `axis`
 /// divides what is left of it.
-fn fits_factor(axis: Axis, tensor: &TensorFactors, factor: &FactorSharding, before: i64, size: i64) -> Option<Axis> {
+fn fits_factor(
+    axis: AxisPart,
+    tensor: &TensorFactors,
+    factor: &FactorSharding,
+    before: i64,
+    size: i64,
+) -> Option<AxisPart> {
     let axis = axis.prefix_without_all(&tensor.replicated)?.prefix_without_all(&tensor.unreduced)?;
     if factor.axes.iter().any(|a| a.contains(axis)) {
         return Some(axis);
@@ -272,7 +279,7 @@ fn fits_factor(axis: Axis, tensor: &TensorFactors, factor: &FactorSharding, befo
                 return Some(axis);
             }
             if common != 1 {
-                return Some(Axis { size: common as u32, ..axis });
+                return Some(AxisPart { size: common as u32, ..axis });
             }
         }
     }

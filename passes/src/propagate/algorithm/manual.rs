@@ -3,8 +3,9 @@
 //! `manual-axes-cleanup`.
 
 use super::sharding::{Dim, Sharding};
-use crate::propagate::axis::{Axes, Axis, difference, sort_and_merge};
 use crate::propagate::graph::mesh::Meshes;
+use dialect::sharding::axis::{difference, sort_and_merge};
+use dialect::sharding::{Axes, AxisPart};
 
 /// A manual computation.
 pub struct Manual {
@@ -18,7 +19,7 @@ pub struct Manual {
 
 impl Manual {
     /// How many of a dimension's axes are manual.
-    fn manual_axes(&self, axes: &[Axis]) -> usize {
+    fn manual_axes(&self, axes: &[AxisPart]) -> usize {
         axes.iter().take_while(|a| self.axes.contains(&a.axis)).count()
     }
 
@@ -65,7 +66,7 @@ impl Manual {
         self.axes.sort_unstable();
         let sizes = &meshes.get(mesh).mesh.axes;
         let whole: Axes = (self.axes.iter())
-            .filter_map(|&a| Some(Axis { axis: a, pre: 1, size: u32::try_from(sizes.get(a as usize)?.1).ok()? }))
+            .filter_map(|&a| Some(AxisPart { axis: a, pre: 1, size: u32::try_from(sizes.get(a as usize)?.1).ok()? }))
             .collect();
         for sharding in self.inputs.iter_mut().chain(&mut self.outputs) {
             let used: Axes = sharding.all_axes().collect();
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn free_axes_come_and_go_behind_the_manual_ones() {
-        let axis = |axis| Axis { axis, pre: 1, size: 2 };
+        let axis = |axis| AxisPart { axis, pre: 1, size: 2 };
         let mut outer = Sharding::whole(0, 2, false);
         outer.dims[0].axes = Axes::from_slice(&[axis(0), axis(1)]);
         outer.replicated = Axes::from_slice(&[axis(2)]);

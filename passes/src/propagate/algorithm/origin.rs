@@ -3,13 +3,12 @@
 
 use dialect::ir::{Attr, AttrData, Op, Program, Value};
 use dialect::ops::{func, sdy};
-use dialect::sharding::AxisRef;
+use dialect::sharding::{AxisPart, AxisRef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::engine::Engine;
 use super::sharding::{Sharding, ShardingId};
-use crate::propagate::axis::Axis;
 use crate::propagate::graph::mesh::Meshes;
 use crate::propagate::graph::{Graph, Node, NodeKind, Slot, Val};
 
@@ -21,7 +20,7 @@ pub struct Origins {
 
 #[derive(Clone, Copy)]
 struct Carried {
-    axis: Axis,
+    axis: AxisPart,
     from: Slot,
     by: Option<Op>,
 }
@@ -54,7 +53,7 @@ pub struct OriginTable {
     /// The first value of each slot.
     starts: FxHashMap<Slot, Start>,
     /// The axes of each slot.
-    axes: FxHashMap<Slot, Vec<Axis>>,
+    axes: FxHashMap<Slot, Vec<AxisPart>>,
 }
 
 impl OriginTable {
@@ -151,7 +150,7 @@ const ORIGINS: &str = "sdy.sharding_origins";
 
 impl Origins {
     /// How `axis` came to `slot`; a part of an axis may have come as a larger part.
-    fn step(&self, slot: Slot, axis: Axis) -> Option<&Carried> {
+    fn step(&self, slot: Slot, axis: AxisPart) -> Option<&Carried> {
         let steps = self.steps.get(&slot)?;
         steps.iter().find(|s| s.axis == axis).or_else(|| steps.iter().find(|s| s.axis.overlaps(axis)))
     }
@@ -185,7 +184,7 @@ impl Engine {
     }
 
     /// Whether `axis` cuts dimensions of two tensors of `node` that one factor maps to.
-    fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: Axis) -> bool {
+    fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: AxisPart) -> bool {
         let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| self.rules.get(id));
         let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
         let factors = |t: usize, s: &Sharding| -> SmallVec<[u32; 2]> {

@@ -75,11 +75,11 @@ fn with_priority(current: &Sharding, original: &Sharding, priority: u32) -> Shar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::propagate::axis::{Axes, Axis};
+    use dialect::sharding::{Axes, AxisPart};
 
     #[test]
     fn later_dimensions_wait_with_their_axes_kept() {
-        let axis = |axis| Axis { axis, pre: 1, size: 2 };
+        let axis = |axis| AxisPart { axis, pre: 1, size: 2 };
         let mut sharding = Sharding::whole(0, 3, true);
         sharding.dims[0].axes = Axes::from_slice(&[axis(2)]);
         sharding.dims[0].priority = Some(1);

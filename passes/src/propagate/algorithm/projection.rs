@@ -4,12 +4,12 @@
 //! that is larger than what is left of it is split; what cannot be placed overflows and stops the dimension.
 //! Source: Shardy, `ShardingProjection`.
 
-use dialect::sharding::ReductionKind;
+use dialect::sharding::axis::{Prefix, prefix, push_merged, size_of};
+use dialect::sharding::{Axes, AxisPart, ReductionKind};
 use smallvec::SmallVec;
 
 use super::rule::{Rule, TensorRule};
 use super::sharding::{Dim, Sharding};
-use crate::propagate::axis::{Axes, Axis, Prefix, prefix, push_merged, size_of};
 
 /// How one factor of one tensor is cut.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -71,7 +71,7 @@ impl Projection {
 
 impl TensorFactors {
     /// Cuts factor `f` along `axes` if they extend what cuts it now.
-    pub fn expand(&mut self, f: usize, axes: &[Axis]) -> bool {
+    pub fn expand(&mut self, f: usize, axes: &[AxisPart]) -> bool {
         match &mut self.factors[f] {
             Some(factor) if prefix(&factor.axes, axes) == Prefix::Strict => {
                 factor.axes = Axes::from_slice(axes);
@@ -82,7 +82,7 @@ impl TensorFactors {
     }
 
     /// Cuts factor `f` along exactly `axes`.
-    pub fn replace(&mut self, f: usize, axes: &[Axis]) -> bool {
+    pub fn replace(&mut self, f: usize, axes: &[AxisPart]) -> bool {
         match &mut self.factors[f] {
             Some(factor) if factor.axes[..] != *axes || !factor.overflow.is_empty() => {
                 factor.axes = Axes::from_slice(axes);
@@ -135,7 +135,7 @@ impl TensorFactors {
 }
 
 /// Appends the axes of a factor; its first may continue the last of the factor before.
-fn append(axes: &mut Axes, more: &[Axis]) {
+fn append(axes: &mut Axes, more: &[AxisPart]) {
     if let Some((&first, rest)) = more.split_first() {
         push_merged(axes, first);
         axes.extend_from_slice(rest);
@@ -181,14 +181,14 @@ fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed
 
 /// Deals the axes of a dimension to its factors.
 struct Dealer<'a> {
-    axes: &'a [Axis],
+    axes: &'a [AxisPart],
     next: usize,
     /// What is left of the axis before `next`.
-    current: Option<Axis>,
+    current: Option<AxisPart>,
 }
 
 impl<'a> Dealer<'a> {
-    fn new(axes: &'a [Axis]) -> Self {
+    fn new(axes: &'a [AxisPart]) -> Self {
         Self { axes, next: 1, current: axes.first().copied() }
     }
 
@@ -216,8 +216,8 @@ impl<'a> Dealer<'a> {
             }
             if axis.size != 1 && i64::from(axis.size) > common {
                 let common = common as u32;
-                to.push(Axis { size: common, ..axis });
-                self.current = Some(Axis { pre: axis.pre * common, size: axis.size / common, ..axis });
+                to.push(AxisPart { size: common, ..axis });
+                self.current = Some(AxisPart { pre: axis.pre * common, size: axis.size / common, ..axis });
                 left /= i64::from(common);
             } else {
                 to.push(axis);
@@ -244,8 +244,8 @@ mod tests {
 
     use super::*;
 
-    fn axis(axis: u32, size: u32) -> Axis {
-        Axis { axis, pre: 1, size }
+    fn axis(axis: u32, size: u32) -> AxisPart {
+        AxisPart { axis, pre: 1, size }
     }
 
     /// The factors `sizes` merged into one dimension.
@@ -259,14 +259,14 @@ mod tests {
         Rule::new(&rule, &shapes.iter().map(|s| &s[..]).collect::<Vec<_>>()).unwrap()
     }
 
-    fn cut(axes: &[Axis]) -> Sharding {
+    fn cut(axes: &[AxisPart]) -> Sharding {
         let mut s = Sharding::whole(0, 1, true);
         s.dims[0].axes = Axes::from_slice(axes);
         s
     }
 
     /// Projects the merged dimension cut along `axes`; the axes of each factor, its overflow after them.
-    fn check(sizes: &[i64], axes: &[Axis], expect: &[(&[Axis], &[Axis])]) {
+    fn check(sizes: &[i64], axes: &[AxisPart], expect: &[(&[AxisPart], &[AxisPart])]) {
         let rule = merged(sizes);
         let sharding = cut(axes);
         let mut shardings = vec![None; sizes.len()];
@@ -284,7 +284,7 @@ mod tests {
         check(&[2, 8], &[x, y], &[(&[x], &[]), (&[y], &[])]);
         check(&[4, 8], &[x], &[(&[x], &[]), (&[], &[])]);
         // y is split between the factors.
-        let (major, minor) = (Axis { size: 2, ..y }, Axis { pre: 2, size: 2, ..y });
+        let (major, minor) = (AxisPart { size: 2, ..y }, AxisPart { pre: 2, size: 2, ..y });
         check(&[4, 8], &[x, y], &[(&[x, major], &[]), (&[minor], &[])]);
         // The last factor takes what is left, divisible or not.
         check(&[2, 3], &[x, y], &[(&[x], &[]), (&[y], &[])]);
@@ -302,7 +302,7 @@ mod tests {
         let result = &mut projection.tensors[2];
         assert!(result.expand(0, &[x]) && result.expand(1, &[y]) && !result.expand(1, &[x]));
         assert_eq!(result.sharding(&rule, &rule.tensors[2], 0), cut(&[x]));
-        assert!(result.expand(0, &[x, Axis { axis: 2, pre: 1, size: 2 }]));
+        assert!(result.expand(0, &[x, AxisPart { axis: 2, pre: 1, size: 2 }]));
         assert_eq!(result.sharding(&rule, &rule.tensors[2], 0).dims[0].axes.len(), 3);
         assert_eq!((result.elements(&rule), result.shards()), (32, 16));
     }

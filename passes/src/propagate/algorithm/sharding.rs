@@ -1,11 +1,9 @@
 //! Shardings over compact axes, hash-consed: the algorithm compares and stores ids.
 
-use dialect::sharding::ReductionKind;
+use dialect::sharding::{Axes, AxisPart, ReductionKind};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
-
-use crate::propagate::axis::{Axes, Axis};
 
 /// How one dimension is cut.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -70,7 +68,7 @@ impl Sharding {
     }
 
     /// Every axis it names.
-    pub fn all_axes(&self) -> impl Iterator<Item = Axis> + '_ {
+    pub fn all_axes(&self) -> impl Iterator<Item = AxisPart> + '_ {
         self.dims.iter().flat_map(|d| &d.axes).chain(&self.replicated).chain(&self.unreduced).copied()
     }
 

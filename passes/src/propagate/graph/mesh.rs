@@ -1,11 +1,10 @@
 //! The meshes of a program, numbered; shardings are read into compact axes and written back through them.
 
 use dialect::ir::Name;
-use dialect::sharding::{AxisList, AxisRef, DimSharding, Mesh, MeshRef, SubAxis, TensorSharding};
+use dialect::sharding::{Axes, AxisList, AxisPart, AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
 
 use crate::propagate::algorithm::sharding::{Dim, Sharding};
-use crate::propagate::axis::{Axes, Axis};
 
 /// One mesh.
 pub struct MeshInfo {
@@ -17,18 +16,13 @@ pub struct MeshInfo {
 
 impl MeshInfo {
     /// The axis `axis` as the text spells it.
-    pub fn axis_ref(&self, axis: Axis) -> AxisRef {
-        let (name, size) = self.mesh.axes[axis.axis as usize];
-        let whole = axis.pre == 1 && i64::from(axis.size) == size;
-        let sub = (!whole).then_some(SubAxis { pre: i64::from(axis.pre), size: i64::from(axis.size) });
-        AxisRef { name, sub }
+    pub fn axis_ref(&self, axis: AxisPart) -> AxisRef {
+        self.mesh.axis_ref(axis)
     }
 
     /// The axis the text spells `axis`; `None` when the mesh has no such axis or it is absurdly large.
-    pub fn axis(&self, axis: AxisRef) -> Option<Axis> {
-        let index = self.mesh.axis_index(axis.name)?;
-        let (pre, size) = axis.range(&self.mesh);
-        Some(Axis { axis: index as u32, pre: u32::try_from(pre).ok()?, size: u32::try_from(size).ok()? })
+    pub fn axis(&self, axis: AxisRef) -> Option<AxisPart> {
+        self.mesh.axis_part(axis)
     }
 }
 
@@ -112,7 +106,7 @@ impl Meshes {
     }
 
     /// Axes of mesh `mesh` as the text spells them.
-    pub fn axes(&self, mesh: u32, axes: &[Axis]) -> AxisList {
+    pub fn axes(&self, mesh: u32, axes: &[AxisPart]) -> AxisList {
         let info = self.get(mesh);
         axes.iter().map(|&a| info.axis_ref(a)).collect()
     }

@@ -5,7 +5,8 @@
 
 use dialect::ir::{AttrData, ElementType, Program, TypeData};
 use dialect::op::{Registry, Settles};
-use dialect::sharding::{AxisRef, FactorKind, ReductionKind, Reshard};
+use dialect::sharding::axis::{Prefix, difference, prefix, sort_and_merge};
+use dialect::sharding::{Axes, AxisPart, AxisRef, FactorKind, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -15,7 +16,6 @@ use crate::propagate::algorithm::engine::Engine;
 use crate::propagate::algorithm::projection::Projection;
 use crate::propagate::algorithm::rule::Rule;
 use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
-use crate::propagate::axis::{Axes, Axis, Prefix, difference, prefix, sort_and_merge};
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Node, Place, Slot, Use, Val};
 
@@ -372,7 +372,7 @@ fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: O
 }
 
 /// An all-reduce for one reader that wants no more than the axes `wanted` unreduced.
-fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axis], place: Place) {
+fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[AxisPart], place: Place) {
     let value = engine.graph.value_of_use(u);
     let Some(own) = engine.sharding(value).filter(|s| !s.unreduced.is_empty()).cloned() else { return };
     let axes = difference(&own.unreduced, wanted);
@@ -425,7 +425,7 @@ fn make_unreduced(
         let made = engine.new_reshard(program, chain.value, moved, chain.place)?;
         chain.follow(engine, made);
     }
-    let sharded: Vec<Axis> = from_shards.iter().flatten().copied().collect();
+    let sharded: Vec<AxisPart> = from_shards.iter().flatten().copied().collect();
     let replicated = difference(&added, &sharded);
     if !replicated.is_empty() {
         let mut unreduced: Axes = own.unreduced.iter().chain(&replicated).copied().collect();
@@ -501,7 +501,7 @@ fn new_collective(
     program: &mut Program,
     name: &'static str,
     input: Val,
-    axes: &[Axis],
+    axes: &[AxisPart],
     kind: ReductionKind,
     out: Sharding,
     place: Place,

@@ -11,14 +11,14 @@ pub(crate) mod trivial;
 use dialect::ir::{Attr, AttrData, Op, Program, Value};
 use dialect::op::Registry;
 use dialect::ops::func;
-use dialect::sharding::Reshard;
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{Axes, AxisPart, Reshard};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::algorithm::engine::Engine;
 use super::algorithm::projection::gcd;
 use super::algorithm::sharding::{Sharding, ShardingId};
-use super::axis::{Axes, Axis, size_of};
 use super::graph::role::Kind;
 use super::graph::{Graph, Node, NodeKind, Val};
 
@@ -166,7 +166,7 @@ fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
             if common == 1 {
                 break;
             }
-            axes.push(Axis { size: common as u32, ..axis });
+            axes.push(AxisPart { size: common as u32, ..axis });
             if common != i64::from(axis.size) {
                 break;
             }

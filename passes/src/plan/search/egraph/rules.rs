@@ -1,15 +1,15 @@
 //! The rewrites, one row each. What a row gives is equal to the class it looks at; every row is proved by evaluating
 //! both sides on simulated devices (`rules_tests.rs`).
 
+use dialect::sharding::axis::{set_difference, set_of};
+use dialect::sharding::{Axes, FactorKind, ReductionKind};
 use egg::Id;
 use smallvec::SmallVec;
 
 use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
-use crate::plan::distribution::{Parts, minus, part_set};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::reshard::space::Dist;
 use crate::plan::reshard::step::StepKind;
-use dialect::sharding::{FactorKind, ReductionKind};
 
 /// Classes equal to the one looked at.
 pub(super) type Equal = SmallVec<[Id; 4]>;
@@ -205,7 +205,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let ty = terms.analysis.ty(value);
     let shape = terms.analysis.space.tensor_type(ty).shape.clone();
     for dim in 0..shape.len() {
-        let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Parts::new() }).collect();
+        let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Axes::new() }).collect();
         let scatter = StepKind::ReduceScatter(per_dim);
         let Some(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
         if cut.is_even(&shape) {
@@ -219,7 +219,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 
 /// Whether the parts of a sum along `through` may pass through op `op` in the operands of `set`.
 fn passes(model: &OpModel, strategy: &Strategy, set: u32) -> bool {
-    let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.overlaps(*p)));
+    let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
     model.linear.contains(&set) && !cut(strategy)
 }
 
@@ -244,9 +244,9 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(u32) -> bool) -> Equal
                 if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != set) {
                     continue;
                 }
-                let pending = minus(&at.unreduced, &reduced.unreduced);
+                let pending = set_difference(&at.unreduced, &reduced.unreduced);
                 let Some(mut next) = model.adopting(&strategy, operand, &at.reduced()) else { continue };
-                next.through = part_set(next.through.iter().chain(&pending).copied());
+                next.through = set_of(next.through.iter().chain(&pending).copied());
                 next.set = set;
                 if passes(&model, &next, set) {
                     let all = computed(terms, op, next, result, &term.children);
@@ -265,7 +265,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     for (op, strategy, result, children) in ops(terms, from) {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
         let at = terms.analysis.space.distribution(to).clone();
-        let kept = part_set(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
+        let kept = set_of(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
         if kept == strategy.through || !keeps_type(terms, op, strategy.set) {
             continue;
         }
@@ -339,14 +339,14 @@ fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
         let at = terms.analysis.space.distribution(to).clone();
         let contracted = model.reduced(&strategy);
-        let done = minus(&contracted, &at.unreduced);
+        let done = set_difference(&contracted, &at.unreduced);
         if done.is_empty() {
             continue;
         }
         let mut next = strategy.clone();
         for (factor, axes) in model.rule.factors.iter().zip(&mut next.factors) {
             if factor.kind == FactorKind::Reduction {
-                let first = axes.iter().position(|p| done.iter().any(|q| q.overlaps(*p)));
+                let first = axes.iter().position(|p| done.iter().any(|q| q.conflicts_with(*p)));
                 axes.truncate(first.unwrap_or(axes.len()));
             }
         }

@@ -10,13 +10,12 @@ use dialect::kernel::Kernel;
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use dialect::sharding::FactorKind;
+use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, MeshAxes};
 
 use super::rules::{ROWS, Row};
 use super::term::{Facts, Head, Tables, Term, Terms, class, moved};
 use super::window::Window;
 use crate::estimate::{Machine, Target};
-use crate::plan::distribution::{Distribution, Grid, Parts};
 use crate::plan::model::choice::{Choice, Placer};
 use crate::plan::model::machine_cost::MachineCost;
 use crate::plan::model::meaning::Models;
@@ -78,14 +77,10 @@ impl Random {
     }
 
     /// Some axes of the grid on some dimensions, whole or halved.
-    fn distribution(&mut self, grid: &Grid, rank: usize) -> Distribution {
-        let mut dims = vec![Parts::new(); rank];
-        for axis in 0..grid.sizes().len() {
-            let whole = grid.whole(axis);
-            let halves = [
-                crate::plan::distribution::Part { size: 2, ..whole },
-                crate::plan::distribution::Part { pre: 2, size: whole.size / 2, ..whole },
-            ];
+    fn distribution(&mut self, grid: &MeshAxes, rank: usize) -> Distribution {
+        let mut dims = vec![Axes::new(); rank];
+        for whole in grid.nontrivial() {
+            let halves = [AxisPart { size: 2, ..whole }, AxisPart { pre: 2, size: whole.size / 2, ..whole }];
             let parts = if whole.size > 2 && self.below(3) == 0 { halves.to_vec() } else { vec![whole] };
             for part in parts {
                 let dim = self.below(rank + 1);
@@ -192,7 +187,7 @@ fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
 }
 
 /// What a node gives, from whole values cut as its operands lie.
-fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &Grid, term: &Term) -> Result<Pieces, String> {
+fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &Term) -> Result<Pieces, String> {
     let cut = |terms: &Terms<'_, '_>, id| {
         let (value, at) = terms[id].data.expect("a value");
         let at = terms.analysis.space.distribution(at).clone();
@@ -249,7 +244,7 @@ fn prove(
     written: &Written,
     sizes: &[i64],
     random: &mut Random,
-    choose: &mut dyn FnMut(&OpModel, &Grid, &mut Random) -> Strategy,
+    choose: &mut dyn FnMut(&OpModel, &MeshAxes, &mut Random) -> Strategy,
 ) -> Proof {
     let program = &written.program;
     let main = func::function(program, "main").expect("main");
@@ -339,15 +334,15 @@ fn prove(
 }
 
 /// A strategy that keeps what it can of random distributions; now and then parts of a sum pass through.
-fn any_strategy(meaning: &OpModel, grid: &Grid, random: &mut Random) -> Strategy {
+fn any_strategy(meaning: &OpModel, grid: &MeshAxes, random: &mut Random) -> Strategy {
     let tensors = meaning.rule.operands.iter().chain(&meaning.rule.results).map(|t| t.len()).collect::<Vec<_>>();
     let kept: Vec<Distribution> = tensors.iter().map(|&rank| random.distribution(grid, rank)).collect();
     let first = random.below(kept.len());
     let order = (0..kept.len()).map(|i| ((i + first) % kept.len(), &kept[(i + first) % kept.len()]));
     let mut strategy = meaning.keeping(order);
     if !meaning.linear.is_empty() && random.below(3) == 0 {
-        let free = (0..grid.sizes().len()).map(|a| grid.whole(a));
-        let free: Parts = free.filter(|p| !strategy.factors.iter().flatten().any(|q| q.overlaps(*p))).collect();
+        let free = grid.nontrivial();
+        let free: Axes = free.filter(|p| !strategy.factors.iter().flatten().any(|q| q.conflicts_with(*p))).collect();
         if !free.is_empty() {
             strategy.set = meaning.linear[random.below(meaning.linear.len())];
             strategy.through = free;
@@ -364,8 +359,8 @@ fn no_sum_moves_to_a_narrower_type() {
         let ops: &'static [OpText] = Vec::leak(vec![dot, convert]);
         let written = Written::new(&[&[8, 8], &[8, 8]], ops, &[2, 2]);
         // The dot is cut along what it contracts; what can pass through the conversion does.
-        let mut choose = |meaning: &OpModel, grid: &Grid, _: &mut Random| {
-            let axis: Parts = [grid.whole(0)].into_iter().collect();
+        let mut choose = |meaning: &OpModel, grid: &MeshAxes, _: &mut Random| {
+            let axis: Axes = [grid.whole(0)].into_iter().collect();
             let mut strategy = meaning.whole();
             match meaning.rule.factors.iter().position(|f| f.kind == FactorKind::Reduction) {
                 Some(contracted) => strategy.factors[contracted] = axis,

@@ -10,11 +10,12 @@ mod cut;
 
 use std::rc::Rc;
 
+use dialect::sharding::axis::set_difference;
+use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::draft::Draft;
-use crate::plan::distribution::{Part, Parts, minus};
 use crate::plan::model::choice::Way;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
@@ -75,7 +76,7 @@ struct Moves {
     /// Where each axis stands among those of one dimension.
     ranks: Vec<usize>,
     /// Axes that are moved together: all of them, then each, the last one first; then halves of large ones.
-    groups: Vec<Parts>,
+    groups: Vec<Axes>,
     /// How many of these groups are whole axes.
     wholes: usize,
     /// Where they may go.
@@ -93,9 +94,8 @@ const NONE: u32 = u32::MAX;
 impl Moves {
     fn of(draft: &Draft<'_, '_>) -> Self {
         let (grid, manual) = (draft.space.grid(), draft.space.manual_axes());
-        let axes = (0..grid.sizes().len()).filter(|&a| manual & (1 << a) == 0);
-        let axes: Parts = axes.map(|a| grid.whole(a)).collect();
-        let mut groups: Vec<Parts> = axes.iter().rev().map(|&a| Parts::from_slice(&[a])).collect();
+        let axes: Axes = grid.nontrivial().filter(|a| !manual.contains(a)).collect();
+        let mut groups: Vec<Axes> = axes.iter().rev().map(|&a| Axes::from_slice(&[a])).collect();
         if axes.len() > 1 {
             groups.insert(0, axes.clone());
         }
@@ -104,8 +104,8 @@ impl Moves {
             let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else {
                 continue;
             };
-            groups.push(Parts::from_slice(&[Part { size: major, ..*axis }]));
-            groups.push(Parts::from_slice(&[Part { pre: major, size: axis.size / major, ..*axis }]));
+            groups.push(Axes::from_slice(&[AxisPart { size: major, ..*axis }]));
+            groups.push(Axes::from_slice(&[AxisPart { pre: major, size: axis.size / major, ..*axis }]));
         }
         let colors = Colors::of(draft.graph, draft.models, draft.space, draft.rates);
         let mut targets: Vec<Target> = Vec::new();
@@ -123,20 +123,21 @@ impl Moves {
 
 /// The order in which axes cut a dimension together: as most values have it that propagation cuts so.
 fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
-    let n = draft.space.grid().sizes().len();
+    let n = draft.space.grid().len();
     let mut votes = vec![0i64; n * n];
     for value in &draft.graph.values {
         for dim in &draft.space.distribution(value.home).dims {
             for (i, major) in dim.iter().enumerate() {
                 for minor in &dim[i + 1..] {
-                    votes[usize::from(major.axis) * n + usize::from(minor.axis)] += 1;
+                    votes[major.axis as usize * n + minor.axis as usize] += 1;
                 }
             }
         }
     }
     let before =
         |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
-    (0..n).map(|a| (0..n).filter(|&b| b != a && before(b, a)).count()).collect()
+    let others = |a: usize| draft.space.grid().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
+    (0..n).map(|a| others(a).filter(|&b| before(b, a)).count()).collect()
 }
 
 /// An op that a move could change.
@@ -219,7 +220,8 @@ impl Move<'_, '_, '_> {
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
             let home = space.distribution(graph.values[value as usize].home);
-            let cut = home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.overlaps(*a))));
+            let cut =
+                home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
             found |= cut.filter_map(|d| d.1.first()).filter(|&&f| f < 64).fold(0, |bits, f| bits | 1u64 << f);
         }
         found
@@ -227,7 +229,7 @@ impl Move<'_, '_, '_> {
 
     /// How an op is computed that is now computed as `now` when axes cut one of `factors` instead.
     fn way(&mut self, model: Model, now: Way, factors: u64, last: bool) -> Option<Way> {
-        let (axes, rank) = (&self.moves.groups[self.group], |p: Part| self.moves.ranks[usize::from(p.axis)]);
+        let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
         let whole = without(self.draft.placer.strategy(now), axes);
         let meaning = self.draft.models.get(model);
         let cut = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.cutting(&s, axis, f, &rank));
@@ -361,14 +363,14 @@ impl Move<'_, '_, '_> {
 }
 
 /// The same without these axes.
-fn without(strategy: &Strategy, axes: &[Part]) -> Strategy {
+fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     let mut next = strategy.clone();
     for parts in &mut next.factors {
-        if parts.iter().any(|p| axes.iter().any(|a| p.overlaps(*a))) {
-            *parts = parts.iter().flat_map(|&p| minus(&[p], axes)).collect();
+        if parts.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))) {
+            *parts = parts.iter().flat_map(|&p| set_difference(&[p], axes)).collect();
         }
     }
-    next.through = minus(&next.through, axes);
+    next.through = set_difference(&next.through, axes);
     if next.through.is_empty() {
         next.set = 0;
     }

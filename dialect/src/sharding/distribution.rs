@@ -1,0 +1,83 @@
+//! Distributions: how a value lies on a mesh, in small integers.
+//!
+//! A [`Distribution`] says what a closed `sdy.sharding` says (axes per dimension, unreduced axes and how their partial
+//! values combine), without names. Two distributions of one mesh are equal exactly when every device holds the same
+//! shard: neighboring parts of one axis are always merged, axes of size 1 left out, unreduced axes sorted.
+
+use super::axis::{Axes, AxesPerDim, AxisPart, merged, set_of, size_of};
+use super::sharding::ReductionKind;
+use crate::ir::{Shape, TensorType};
+
+/// How a value lies on a mesh.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Distribution {
+    /// For each dimension the axes that shard it, major first.
+    pub dims: AxesPerDim,
+    /// Axes along which devices hold partial values still to be combined; sorted.
+    pub unreduced: Axes,
+    /// How they combine; `Sum` when there are none.
+    pub kind: ReductionKind,
+}
+
+impl Distribution {
+    /// Every device holds the whole value.
+    pub fn replicated(rank: usize) -> Self {
+        Self { dims: (0..rank).map(|_| Axes::new()).collect(), ..Self::default() }
+    }
+
+    /// Sharded as given, nothing unreduced.
+    pub fn of_dims(dims: impl IntoIterator<Item = Axes>) -> Self {
+        Self { dims: dims.into_iter().map(merged).collect(), ..Self::default() }
+    }
+
+    /// The same, unreduced along `axes` (besides what already is; then `kind` must agree).
+    pub fn with_unreduced(mut self, axes: &[AxisPart], kind: ReductionKind) -> Self {
+        self.unreduced = set_of(self.unreduced.iter().chain(axes).copied());
+        if !self.unreduced.is_empty() {
+            self.kind = kind;
+        }
+        self
+    }
+
+    /// The same with everything reduced.
+    pub fn reduced(&self) -> Self {
+        Self { dims: self.dims.clone(), ..Self::default() }
+    }
+
+    /// Rank of the values it fits.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Whether every device holds the whole value.
+    pub fn is_replicated(&self) -> bool {
+        self.unreduced.is_empty() && self.dims.iter().all(|d| d.is_empty())
+    }
+
+    /// Number of shards of dimension `dim`.
+    pub fn shards(&self, dim: usize) -> i64 {
+        size_of(&self.dims[dim])
+    }
+
+    /// Every axis in use, dimensions first.
+    pub fn axes(&self) -> impl Iterator<Item = AxisPart> + '_ {
+        self.dims.iter().flatten().chain(&self.unreduced).copied()
+    }
+
+    /// Sizes of one device's shard, rounded up where a dimension doesn't divide.
+    pub fn local_shape(&self, shape: &[i64]) -> Shape {
+        let size = |(&n, d): (&i64, &Axes)| if n < 0 { n } else { (n as u64).div_ceil(size_of(d) as u64) as i64 };
+        shape.iter().zip(&self.dims).map(size).collect()
+    }
+
+    /// Bytes of one device's shard.
+    pub fn local_bytes(&self, ty: &TensorType) -> f64 {
+        let elements = self.local_shape(&ty.shape).iter().map(|&n| n.max(0) as f64).product::<f64>();
+        elements * ty.element.bytes() as f64
+    }
+
+    /// Whether every dimension divides by the number of its shards.
+    pub fn is_even(&self, shape: &[i64]) -> bool {
+        shape.iter().zip(&self.dims).all(|(&n, d)| n >= 0 && n % size_of(d) == 0)
+    }
+}

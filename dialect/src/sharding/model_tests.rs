@@ -1,0 +1,253 @@
+//! The algebra of mesh axes against explicit devices: what each device's coordinate along an axis is decides whether
+//! axes overlap, what a difference is, and whether a translation says the same.
+
+use super::axis::{
+    Prefix, after_prefix, common_prefix, difference, merged, prefix, set_difference, set_of, size_of, sort_and_merge,
+    strip_suffix,
+};
+use super::{Axes, AxisPart, DimSharding, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, TensorSharding};
+use crate::ir::Program;
+
+/// Numbers that look random and are the same on every run.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+}
+
+pub(super) fn mesh_axes(p: &mut Program, sizes: &[i64]) -> MeshAxes {
+    let axes = sizes.iter().zip(["x", "y", "z", "w"]).map(|(&n, name)| (p.name(name), n)).collect();
+    MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
+}
+
+/// The coordinate of the device at `position` along one part, computed from coordinates along whole axes.
+fn coordinate(mesh: &Mesh, position: i64, part: AxisPart) -> i64 {
+    let axis = part.axis as usize;
+    let minor: i64 = mesh.axes[axis + 1..].iter().map(|a| a.1).product();
+    let (size, pre, n) = (mesh.axes[axis].1, i64::from(part.pre), i64::from(part.size));
+    let along_axis = position / minor % size;
+    along_axis / (size / pre / n) % n
+}
+
+/// The coordinate along a list of axes, the first one major.
+pub(super) fn along(mesh: &Mesh, position: i64, axes: &[AxisPart]) -> i64 {
+    axes.iter().fold(0, |n, &a| n * i64::from(a.size) + coordinate(mesh, position, a))
+}
+
+/// All the parts an axis has.
+fn parts(axis: u32, size: u32) -> Vec<AxisPart> {
+    let divides = |n: u32| (1..=n).filter(move |d| n.is_multiple_of(*d));
+    divides(size).flat_map(|pre| divides(size / pre).map(move |size| AxisPart { axis, pre, size })).collect()
+}
+
+/// Whether a device's coordinate along one says nothing about that along the other.
+fn independent(size: u32, a: AxisPart, b: AxisPart) -> bool {
+    let mut p = Program::new();
+    let mesh = mesh_axes(&mut p, &[i64::from(size)]).data;
+    let mut count = vec![0; (a.size * b.size) as usize];
+    (0..mesh.devices()).for_each(|d| count[along(&mesh, d, &[a, b]) as usize] += 1);
+    count.iter().all(|&c| c == count[0])
+}
+
+/// Whether the coordinate along `a` tells that along `b`.
+fn tells(mesh: &Mesh, a: &[AxisPart], b: &[AxisPart]) -> bool {
+    let mut seen = vec![None; size_of(a) as usize];
+    (0..mesh.devices()).all(|d| {
+        let (key, value) = (along(mesh, d, a) as usize, along(mesh, d, b));
+        *seen[key].get_or_insert(value) == value
+    })
+}
+
+#[test]
+fn two_parts_of_one_axis() {
+    for size in 2..=24 {
+        let mut p = Program::new();
+        let mesh = mesh_axes(&mut p, &[i64::from(size)]).data;
+        let all: Vec<AxisPart> = parts(0, size).into_iter().filter(|a| a.size > 1).collect();
+        for &a in &all {
+            for &b in &all {
+                assert!(a.conflicts_with(b) || independent(size, a, b), "{a:?} {b:?} of {size}");
+                assert_eq!(a.conflicts_with(b), a.overlaps(b) || !a.can_coexist(b), "{a:?} {b:?} of {size}");
+                assert_eq!((a.overlaps(b), a.can_coexist(b)), (b.overlaps(a), b.can_coexist(a)));
+                if !a.can_coexist(b) {
+                    assert_eq!((a.prefix_without(b), a.suffix_without(b)), (None, None));
+                    continue;
+                }
+                assert_eq!(a.overlaps(b), !independent(size, a, b), "{a:?} {b:?} of {size}");
+                assert_eq!(a.contains(b), tells(&mesh, &[a], &[b]), "{a:?} {b:?} of {size}");
+                // The largest major part that is independent, among all there are; and the same of minor parts.
+                let free = |c: &&AxisPart| a.contains(**c) && c.can_coexist(b) && independent(size, **c, b);
+                let majors = all.iter().filter(free).filter(|c| c.pre == a.pre);
+                assert_eq!(a.prefix_without(b), majors.max_by_key(|c| c.size).copied(), "{a:?} {b:?} of {size}");
+                let minors = all.iter().filter(free).filter(|c| c.end() == a.end());
+                let past = minors.filter(|c| c.pre >= b.end()).max_by_key(|c| c.size).copied();
+                assert_eq!(a.suffix_without(b), if a.overlaps(b) { past } else { Some(a) });
+            }
+        }
+    }
+}
+
+/// A mesh, and its axes divided into parts that can coexist, in any order.
+fn random_parts(random: &mut Random, p: &mut Program) -> (MeshAxes, Vec<AxisPart>) {
+    let sizes: Vec<i64> = (0..1 + random.below(3)).map(|_| [1, 2, 3, 4, 6, 8, 12][random.below(7)]).collect();
+    let mesh = mesh_axes(p, &sizes);
+    let mut all = Vec::new();
+    for axis in mesh.nontrivial() {
+        let (mut pre, mut left) = (1, axis.size);
+        while left > 1 {
+            let divisors: Vec<u32> = (2..=left).filter(|d| left.is_multiple_of(*d)).collect();
+            let size = divisors[random.below(divisors.len())];
+            all.push(AxisPart { pre, size, ..axis });
+            (pre, left) = (pre * size, left / size);
+        }
+    }
+    for i in (1..all.len()).rev() {
+        all.swap(i, random.below(i + 1));
+    }
+    (mesh, all)
+}
+
+/// The devices whose coordinates along everything but `axes` are those of device 0.
+fn group(mesh: &Mesh, parts: &[AxisPart], axes: &[AxisPart]) -> Vec<i64> {
+    let others: Vec<AxisPart> = parts.iter().copied().filter(|p| !axes.iter().any(|a| a.contains(*p))).collect();
+    (0..mesh.devices()).filter(|&d| along(mesh, d, &others) == 0).collect()
+}
+
+#[test]
+fn lists_and_sets_of_parts() {
+    let mut random = Random(1);
+    for _ in 0..2_000 {
+        let mut p = Program::new();
+        let (mesh, all) = random_parts(&mut random, &mut p);
+        let cut = random.below(all.len() + 1);
+        let (list, rest) = all.split_at(cut);
+        let short = merged(list.iter().copied());
+        // Merging changes nothing that a device could see.
+        for d in 0..mesh.data.devices() {
+            assert_eq!(along(&mesh.data, d, list), along(&mesh.data, d, &short));
+        }
+        assert_eq!(merged(short.iter().copied()), short);
+        assert_eq!(size_of(&short), size_of(list));
+        // Two sets are equal when they vary over the same devices.
+        let set = set_of(list.iter().copied());
+        assert_eq!(group(&mesh.data, &all, &set), group(&mesh.data, &all, list));
+        let mut sorted = short.clone();
+        sort_and_merge(&mut sorted);
+        assert_eq!(sorted, set);
+        // Differences: what stays varies over the devices of the one group that the other doesn't reach.
+        let taken: Vec<AxisPart> = all.iter().copied().filter(|_| random.below(2) == 0).collect();
+        let expect: Vec<AxisPart> = list.iter().copied().filter(|p| !taken.contains(p)).collect();
+        let taken = merged(taken);
+        assert_eq!(merged(difference(&short, &taken)), merged(expect.iter().copied()));
+        assert_eq!(set_difference(&short, &taken), set_of(expect));
+        // Prefixes and suffixes, cut anywhere.
+        let (head, tail) = list.split_at(random.below(list.len() + 1));
+        let (head, tail) = (merged(head.iter().copied()), merged(tail.iter().copied()));
+        assert_eq!(common_prefix(&short, &head), head);
+        assert_eq!(after_prefix(&short, &head), tail);
+        assert_eq!(prefix(&head, &short), if tail.is_empty() { Prefix::Equal } else { Prefix::Strict });
+        let mut left = short.clone();
+        assert_eq!(strip_suffix(&mut left, &tail), Some(()));
+        assert_eq!(left, head);
+        let mut fine: Axes = list.iter().copied().collect();
+        assert_eq!(strip_suffix(&mut fine, &tail), Some(()));
+        assert_eq!(merged(fine), head);
+        if let Some(&other) = rest.first() {
+            assert_eq!(strip_suffix(&mut short.clone(), &[other]), None);
+        }
+    }
+}
+
+/// Every ordered list of parts of a mesh with these sizes in all.
+fn lists(mesh: &MeshAxes, size: i64, out: &mut Vec<Axes>, so_far: &Axes) {
+    if size == 1 {
+        return out.push(so_far.clone());
+    }
+    for axis in mesh.nontrivial() {
+        for part in parts(axis.axis, axis.size).into_iter().filter(|p| p.size > 1 && size % i64::from(p.size) == 0) {
+            if !so_far.iter().any(|a| a.conflicts_with(part)) {
+                let mut next = so_far.clone();
+                next.push(part);
+                lists(mesh, size / i64::from(part.size), out, &next);
+            }
+        }
+    }
+}
+
+#[test]
+fn axes_in_words_of_another_mesh() {
+    let meshes: [&[i64]; 12] = [
+        &[12],
+        &[2, 6],
+        &[6, 2],
+        &[3, 4],
+        &[4, 3],
+        &[2, 3, 2],
+        &[8],
+        &[2, 4],
+        &[4, 2],
+        &[2, 2, 2],
+        &[1, 8],
+        &[2, 1, 4],
+    ];
+    for from in meshes {
+        for to in meshes {
+            let mut p = Program::new();
+            let (from, to) = (mesh_axes(&mut p, from), mesh_axes(&mut p, to));
+            for part in from.nontrivial().flat_map(|a| parts(a.axis, a.size)).filter(|a| a.size > 1) {
+                let found = to.data.translate(&[part], &from.data);
+                if from.devices() != to.devices() {
+                    assert_eq!(found, None);
+                    continue;
+                }
+                // It is the one merged list that reads the same on every device, where there is one.
+                let mut all = Vec::new();
+                lists(&to, part.size.into(), &mut all, &Axes::new());
+                let same = |list: &Axes| {
+                    (0..from.data.devices()).all(|d| along(&to.data, d, list) == along(&from.data, d, &[part]))
+                };
+                let expect = all.into_iter().filter(same).map(merged).next();
+                assert_eq!(found, expect, "{part:?} of {:?} in {:?}", from.data, to.data);
+            }
+        }
+    }
+    let mut p = Program::new();
+    let (one, other) = (mesh_axes(&mut p, &[4, 2]), mesh_axes(&mut p, &[2, 4]));
+    let turned = Mesh { device_ids: Some(vec![0, 2, 4, 6, 1, 3, 5, 7]), ..other.data };
+    assert_eq!(turned.translate(&[one.whole(0)], &one.data), None);
+}
+
+#[test]
+fn shardings_and_distributions_say_the_same() {
+    let mut random = Random(2);
+    for _ in 0..500 {
+        let mut p = Program::new();
+        let (mesh, all) = random_parts(&mut random, &mut p);
+        let mut dims = vec![Vec::new(); 3];
+        all.iter().for_each(|&part| dims[random.below(3)].push(part));
+        let unreduced = dims.pop().unwrap();
+        let at = Distribution::of_dims(dims.iter().map(|d| d.iter().copied().collect()))
+            .with_unreduced(&unreduced, ReductionKind::Max);
+        let text = mesh.sharding(&at);
+        assert_eq!(mesh.distribution(&text, &mesh.data).as_ref(), Some(&at));
+        // Unmerged, unsorted and with axes of size 1 the text still says the same.
+        let fine = |list: &[AxisPart]| {
+            let mut axes = mesh.axis_refs(list);
+            let trivial = (0..mesh.len()).filter(|&a| mesh.whole(a).size == 1);
+            axes.extend(trivial.map(|a| mesh.axis_ref(mesh.whole(a))));
+            axes
+        };
+        let dims = dims.iter().map(|d| DimSharding::closed(&fine(d))).collect();
+        let unmerged = TensorSharding { dims, unreduced: fine(&unreduced), ..text };
+        assert_eq!(mesh.distribution(&unmerged, &mesh.data).as_ref(), Some(&at));
+        let shape = [24, 5];
+        let local = at.local_shape(&shape);
+        for (d, &n) in shape.iter().enumerate() {
+            assert_eq!(local[d], (n as u64).div_ceil(at.shards(d) as u64) as i64);
+        }
+        assert_eq!(at.is_even(&shape), (0..2).all(|d| shape[d] % at.shards(d) == 0));
+    }
+}
