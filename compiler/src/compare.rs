@@ -6,33 +6,33 @@ use dialect::scalar::Scalar;
 
 /// How far floats may be apart.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Tolerance {
+pub struct Tolerance {
     /// Relative to the expected value; by the element type when not given.
-    pub(crate) relative: Option<f64>,
+    pub relative: Option<f64>,
     /// In absolute terms; as much as the largest expected value may differ when not given, since sums may cancel.
-    pub(crate) absolute: Option<f64>,
+    pub absolute: Option<f64>,
 }
 
 /// Where two tensors differ.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Mismatch {
+pub struct Mismatch {
     /// Elements that differ.
-    pub(crate) count: usize,
+    pub count: usize,
     /// Elements there are.
-    pub(crate) total: usize,
+    pub total: usize,
     /// The index of the first that differs.
-    pub(crate) first: Vec<i64>,
+    pub first: Vec<i64>,
     /// What is there.
-    pub(crate) got: Scalar,
+    pub got: Scalar,
     /// What should be there.
-    pub(crate) want: Scalar,
+    pub want: Scalar,
     /// The largest difference; infinite when one of the two is no number.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
 }
 
 impl Mismatch {
     /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1)`
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let Self { count, total, first, got, want, max_error } = self;
         format!(
             "differs in {count} of {total} elements, first at {first:?}: got {got:?}, want {want:?} (largest error {max_error:.3e})"
@@ -41,7 +41,7 @@ impl Mismatch {
 }
 
 /// Where `got` is not `want`; both have one type.
-pub(crate) fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mismatch> {
+pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mismatch> {
     let element = want.element;
     let exact = !matches!(element.class(), ElementClass::Float | ElementClass::Complex);
     if got.dense_bytes() == want.dense_bytes() {

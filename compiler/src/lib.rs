@@ -1,18 +1,65 @@
-//! `shardc`, the sharding compiler: the driver, the command line, reports and pictures.
+//! `shardc`, the sharding compiler: as a library, and as a program.
 //!
-//! [`run`] is the whole program as a function of its arguments and streams; `main.rs` and the tests call it.
-//! Everything said to the user is made in this crate: `dialect`, `passes` and `runtime` return plain data.
+//! A [`Compiler`] knows ops, passes, pipelines and targets; an embedder adds its own. What it does are functions from data
+//! to data: nothing is printed, no process ends, and what is wrong with a program is in the [`Outcome`] as data.
+//!
+//! ```
+//! use shardc::{CompileOptions, Compiler, ExecuteOptions, Backend, Interface, Source, random_inputs};
+//!
+//! let text = r#"
+//!   sdy.mesh @mesh = <["x"=2]>
+//!   func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
+//!     %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+//!     return %0 : tensor<8x8xf32>
+//!   }"#;
+//! let compiler = Compiler::standard();
+//! let module = compiler.parse(Source::new("model.mlir", text)).into_result()?;
+//! let device = compiler.compile(module.clone(), "compile", &CompileOptions::default()).into_result()?;
+//! assert!(compiler.print(&device, Default::default()).contains("stablehlo.all_reduce"));
+//!
+//! let inputs = random_inputs(&Interface::of(&module).unwrap().arguments, 0, 1);
+//! let options = ExecuteOptions { backend: Backend::Reference, ..Default::default() };
+//! let partitioned = compiler.execute(&device, &inputs, &options).into_result()?;
+//! assert_eq!(partitioned.results, compiler.evaluate(&module, &inputs).into_result()?);
+//! # Ok::<(), shardc::Diagnostics>(())
+//! ```
+//!
+//! The program `shardc` is a client of this: [`run`] is all of it as a function of its arguments and streams, and
+//! [`run_with`] the same for a compiler with more ops, passes, pipelines or targets.
 
-mod causes;
-mod changes;
+mod check;
 mod cli;
 mod compare;
-mod execution;
+mod compiler;
+mod cost;
+mod diagnostic;
+mod execute;
+mod explain;
+mod inputs;
+mod module;
 mod place;
 mod source;
 mod stack;
 mod units;
 
-pub use cli::pipeline::Registry;
+pub use check::{Check, CheckedResult};
 pub use cli::session::Io;
 pub use cli::{main, run, run_with};
+pub use compare::{Mismatch, Tolerance, compare};
+pub use compiler::{CompileOptions, Compiler, Times, Watch};
+pub use cost::{CollectiveCost, Cost, TimelineEvent};
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
+pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
+pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
+pub use inputs::random_inputs;
+pub use module::Module;
+pub use source::Source;
+pub use stack::{STACK_BYTES, on_deep_stack};
+
+// What registries, options and results are made of.
+pub use dialect::literal::Literal;
+pub use dialect::op::OpDef;
+pub use dialect::text::PrintOptions;
+pub use passes::estimate::{Chip, Flat, Slice, Target};
+pub use passes::plan::Search;
+pub use passes::{Pass, Pipeline, Step};

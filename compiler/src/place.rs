@@ -1,7 +1,8 @@
-//! Where an op comes from, for people: the line of their own program, JAX's if it was recorded.
+//! Where an op comes from and what a value is called, for people: the line and the name of their own program, JAX's if
+//! they were recorded.
 
 use dialect::diagnostic::Span;
-use dialect::ir::{Loc, Op, Program, ValueSource};
+use dialect::ir::{Loc, LocData, Op, Program, Value, ValueSource};
 use dialect::sharding::Mesh;
 
 use crate::source::Source;
@@ -34,6 +35,33 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
         let (line, column) = source.position(span.start as usize);
         format!("{}:{line}:{column}", source.name)
     })
+}
+
+/// What a value is called: as in the text, else by JAX, else by its op.
+pub(crate) fn value_name(program: &Program, value: Value) -> String {
+    let jax = match program.loc_data(program.value_loc(value)) {
+        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
+            Some(program.name_text(*name))
+        }
+        _ => None,
+    };
+    let text = written_name(program, value);
+    match (text, jax, program.value_source(value)) {
+        (Some(text), Some(jax), _) if text != jax => format!("{text} (\"{jax}\")"),
+        (Some(text), ..) => text,
+        (None, Some(jax), _) => format!("\"{jax}\""),
+        (None, None, ValueSource::Result(op, _)) => format!("the result of {}", program.op_name(op)),
+        (None, None, ValueSource::Arg(_, i)) => format!("argument {i}"),
+    }
+}
+
+/// What the source text calls a value.
+pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
+    let span = program.value_span(value);
+    let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
+    // `%0:2` names two results.
+    let name = text.split([':', '#']).next()?;
+    name.starts_with('%').then(|| name.to_owned())
 }
 
 /// The axes of `mesh` along which the devices of `groups` differ, as a sharding names them: `"x"`, `"y":(1)2`. Of a permute,

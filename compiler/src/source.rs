@@ -5,7 +5,8 @@ use std::ops::Range;
 use dialect::diagnostic::Span;
 
 /// A text with a name.
-pub(crate) struct Source {
+#[derive(Clone, Debug)]
+pub struct Source {
     /// What to call it: the path as given, `<stdin>`.
     pub name: String,
     /// The text.
@@ -17,7 +18,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// A whole text.
-    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Self { name: name.into(), text, first_line: 0, line_starts }
@@ -64,7 +65,7 @@ impl Source {
     }
 
     /// Line and column of byte `at`, from 1; columns count characters.
-    pub(crate) fn position(&self, at: usize) -> (usize, usize) {
+    pub fn position(&self, at: usize) -> (usize, usize) {
         let at = at.min(self.text.len());
         let index = self.line_index(at);
         let before = self.text.get(self.line_starts[index]..at).map_or(0, |t| t.chars().count());

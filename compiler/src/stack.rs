@@ -1,5 +1,20 @@
 //! Stacks of threads that parse or run passes: deep programs nest deeply there, and the main thread's stack is the
 //! system's choice.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 /// Bytes of stack that are enough for every program within the limits of the language.
-pub(crate) const STACK_BYTES: usize = 256 << 20;
+pub const STACK_BYTES: usize = 256 << 20;
+
+/// Runs `work` on a thread whose stack is deep enough for every program within the limits of the language. What
+/// panics there panics here.
+pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        match worker.expect("the system has room for one more thread").join() {
+            Ok(value) => value,
+            Err(panic) => resume_unwind(panic),
+        }
+    })
+}

@@ -3,6 +3,7 @@
 //! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
 //! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
 
+mod context;
 pub mod estimate;
 pub mod import;
 pub mod options;
@@ -14,7 +15,8 @@ mod registry;
 pub mod schedule;
 mod symbols;
 
-pub use pass::{Pass, Report, Step, run_passes, run_unverified};
+pub use context::Context;
+pub use pass::{Pass, Report, Step, run_passes, run_passes_on_valid, run_unverified};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.
@@ -28,9 +30,26 @@ pub static PASSES: &[&Pass] = &[
     &partition::MANUAL,
 ];
 
-/// Lists of passes that have a name.
-pub static PIPELINES: &[Pipeline] = &[Pipeline {
-    name: "compile",
-    doc: "From the global program to what each device runs.",
-    passes: &["import", "propagate", "unify-meshes", "plan", "partition", "schedule"],
-}];
+/// Lists of passes that have a name; a pipeline may name others.
+pub static PIPELINES: &[Pipeline] = &[
+    Pipeline {
+        name: "sharded",
+        doc: "Gives every value its sharding. What the user annotated stays: the partitioner pads what doesn't divide.",
+        passes: "import,propagate{keep-annotated=true},unify-meshes",
+    },
+    Pipeline {
+        name: "planned",
+        doc: "To the global program with every change of distribution as a collective.",
+        passes: "sharded,plan",
+    },
+    Pipeline {
+        name: "compile",
+        doc: "From the global program to what each device runs.",
+        passes: "planned,partition,schedule",
+    },
+    Pipeline {
+        name: "compile-manual",
+        doc: "The same under the global signature, in words that JAX's parser knows.",
+        passes: "compile{several-operands=false},manual",
+    },
+];

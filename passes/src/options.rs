@@ -2,8 +2,11 @@
 //! itself read the same rows.
 
 use std::fmt;
+use std::sync::Arc;
 
 use dialect::text::nearest;
+
+use crate::context::Context;
 
 /// One option of a pass.
 pub struct OptionDef {
@@ -44,16 +47,37 @@ impl fmt::Display for OptionType {
     }
 }
 
-/// The values of a pass's options, defaults filled in.
-#[derive(Clone, Default, Debug, PartialEq, Eq)]
+/// The values of a pass's options, defaults filled in, and the surroundings it runs in.
+#[derive(Clone, Default, Debug)]
 pub struct Options {
     values: Vec<(&'static str, String)>,
+    context: Arc<Context>,
 }
+
+/// Two are equal when their values are.
+impl PartialEq for Options {
+    fn eq(&self, other: &Options) -> bool {
+        self.values == other.values
+    }
+}
+
+impl Eq for Options {}
 
 impl Options {
     /// Every option at its default.
     pub fn defaults(defs: &'static [OptionDef]) -> Self {
-        Self { values: defs.iter().map(|d| (d.name, d.default.to_owned())).collect() }
+        Self { values: defs.iter().map(|d| (d.name, d.default.to_owned())).collect(), context: Arc::default() }
+    }
+
+    /// The same values in other surroundings.
+    pub fn within(mut self, context: Arc<Context>) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// What the pass may ask for: the standard surroundings unless a registry made the step.
+    pub fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Sets one option; the error says what would have fitted.

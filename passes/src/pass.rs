@@ -77,9 +77,20 @@ pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&
     let start = Instant::now();
     dialect::verify(program, &mut report.diagnostics);
     report.verify_time = start.elapsed();
-    if !report.ok() {
-        return report;
-    }
+    if report.ok() { run_on_valid(program, steps, after, report) } else { report }
+}
+
+/// The same for a program that was verified already.
+pub fn run_passes_on_valid(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
+    run_on_valid(program, steps, after, Report::default())
+}
+
+fn run_on_valid(
+    program: &mut Program,
+    steps: &[Step],
+    after: &mut dyn FnMut(&Program, &Step),
+    mut report: Report,
+) -> Report {
     for step in steps {
         let start = Instant::now();
         (step.pass.run)(program, &step.options, &mut report.diagnostics);

@@ -3,32 +3,39 @@
 //! The text is MLIR's: names with commas between, options in braces with spaces between. A pipeline's name stands
 //! for its passes.
 
+use std::sync::Arc;
+
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::text::nearest;
 
+use crate::context::Context;
+use crate::estimate::{Chip, Target};
 use crate::pass::{Pass, Step};
 use crate::{PASSES, PIPELINES};
 
 /// A list of passes under one name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pipeline {
     /// What `--passes` calls it.
     pub name: &'static str,
     /// One sentence for `--help`.
     pub doc: &'static str,
-    /// The passes in order.
-    pub passes: &'static [&'static str],
+    /// The passes in order, as `--passes` takes them.
+    pub passes: &'static str,
 }
 
-/// The known passes: the standard ones, and what an embedder adds.
+/// The known passes, pipelines and targets: the standard ones, and what an embedder adds.
 #[derive(Clone)]
 pub struct Registry {
     passes: Vec<&'static Pass>,
+    pipelines: Vec<Pipeline>,
+    context: Arc<Context>,
 }
 
 impl Registry {
-    /// Everything in [`PASSES`].
+    /// Everything in [`PASSES`] and [`PIPELINES`], and the standard targets.
     pub fn standard() -> Self {
-        Self { passes: PASSES.to_vec() }
+        Self { passes: PASSES.to_vec(), pipelines: PIPELINES.to_vec(), context: Arc::default() }
     }
 
     /// With more passes; a later one replaces one of the same name.
@@ -42,6 +49,42 @@ impl Registry {
         self
     }
 
+    /// With more pipelines; a later one replaces one of the same name, also inside of others.
+    pub fn with_pipelines(mut self, pipelines: &[Pipeline]) -> Self {
+        for &pipeline in pipelines {
+            match self.pipelines.iter_mut().find(|p| p.name == pipeline.name) {
+                Some(old) => *old = pipeline,
+                None => self.pipelines.push(pipeline),
+            }
+        }
+        self
+    }
+
+    /// With one more target, which `--target` and the options of passes then take by this name.
+    pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
+        let context = Arc::make_mut(&mut self.context);
+        context.targets = std::mem::take(&mut context.targets).with_target(name, target);
+        self
+    }
+
+    /// With more chips, whose slices are targets.
+    pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
+        let context = Arc::make_mut(&mut self.context);
+        context.targets = std::mem::take(&mut context.targets).with_chips(chips);
+        self
+    }
+
+    /// What the passes are surrounded by.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// A pass with its defaults, in these surroundings.
+    pub fn step(&self, pass: &'static Pass) -> Step {
+        let step = Step::new(pass);
+        Step { options: step.options.within(self.context.clone()), ..step }
+    }
+
     /// The pass called `name`.
     pub fn get(&self, name: &str) -> Option<&'static Pass> {
         self.passes.iter().copied().find(|p| p.name == name)
@@ -52,9 +95,20 @@ impl Registry {
         &self.passes
     }
 
+    /// All pipelines.
+    pub fn pipelines(&self) -> &[Pipeline] {
+        &self.pipelines
+    }
+
     /// The steps that `text` names. Diagnostics carry spans into `text`.
     pub fn parse(&self, text: &str) -> Result<Vec<Step>, Diagnostics> {
-        let mut reader = Reader { registry: self, text, at: 0, steps: Vec::new(), diagnostics: Diagnostics::default() };
+        self.parse_inside(text, &[])
+    }
+
+    /// The same for the text of a pipeline inside of the pipelines `outer`.
+    fn parse_inside(&self, text: &str, outer: &[&str]) -> Result<Vec<Step>, Diagnostics> {
+        let (steps, diagnostics) = (Vec::new(), Diagnostics::default());
+        let mut reader = Reader { registry: self, text, outer, at: 0, steps, diagnostics };
         reader.list();
         if reader.diagnostics.has_errors() { Err(reader.diagnostics) } else { Ok(reader.steps) }
     }
@@ -69,6 +123,7 @@ impl Default for Registry {
 struct Reader<'a> {
     registry: &'a Registry,
     text: &'a str,
+    outer: &'a [&'a str],
     at: usize,
     steps: Vec<Step>,
     diagnostics: Diagnostics,
@@ -101,18 +156,36 @@ impl<'a> Reader<'a> {
     /// Adds the pass or pipeline called `name`.
     fn named(&mut self, name: &'a str, span: Span) {
         if let Some(pass) = self.registry.get(name) {
-            self.steps.push(Step::new(pass));
-        } else if let Some(pipeline) = PIPELINES.iter().find(|p| p.name == name) {
-            let passes = pipeline.passes.iter().filter_map(|p| self.registry.get(p));
-            self.steps.extend(passes.map(Step::new));
+            self.steps.push(self.registry.step(pass));
+        } else if let Some(pipeline) = self.registry.pipelines.iter().find(|p| p.name == name) {
+            self.pipeline(pipeline, span);
         } else {
-            let known = || self.registry.passes.iter().map(|p| p.name).chain(PIPELINES.iter().map(|p| p.name));
+            let pipelines = self.registry.pipelines.iter().map(|p| p.name);
+            let known = || self.registry.passes.iter().map(|p| p.name).chain(pipelines.clone());
             let mut d = Diagnostic::error("passes", span, format!("there is no pass '{name}'"));
             d = match nearest(name, known()) {
                 Some(near) => d.note(format!("did you mean '{near}'?")),
                 None => d.note(format!("the passes are {}", known().collect::<Vec<_>>().join(", "))),
             };
             self.diagnostics.push(d);
+        }
+    }
+
+    /// Adds the passes of a pipeline; what is wrong with its text is said where its name stands.
+    fn pipeline(&mut self, pipeline: &Pipeline, span: Span) {
+        let name = pipeline.name;
+        if self.outer.contains(&name) {
+            self.error(span, format!("pipeline '{name}' is made of itself"));
+            return;
+        }
+        let inside: Vec<&str> = self.outer.iter().copied().chain([name]).collect();
+        match self.registry.parse_inside(pipeline.passes, &inside) {
+            Ok(steps) => self.steps.extend(steps),
+            Err(faults) => {
+                for fault in faults.iter() {
+                    self.error(span, format!("pipeline '{name}': {}", fault.message));
+                }
+            }
         }
     }
 
@@ -193,8 +266,17 @@ mod tests {
     static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
     static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
 
+    /// These passes and no others.
+    fn only(passes: &[&'static Pass]) -> Registry {
+        Registry { passes: passes.to_vec(), pipelines: Vec::new(), ..Registry::standard() }
+    }
+
     fn parse(text: &str) -> Result<Vec<String>, Vec<(Span, String)>> {
-        let registry = Registry { passes: vec![&FIRST, &SECOND] };
+        let both = Pipeline { name: "both", doc: "", passes: "first,second" };
+        let deep = Pipeline { name: "deep", doc: "", passes: "both{deep=true},both" };
+        let wrong = Pipeline { name: "wrong", doc: "", passes: "first,thrid" };
+        let endless = Pipeline { name: "endless", doc: "", passes: "first,endless" };
+        let registry = only(&[&FIRST, &SECOND]).with_pipelines(&[both, deep, wrong, endless]);
         let show = |s: &Step| match s.options == Options::defaults(s.pass.options) {
             true => s.pass.name.to_owned(),
             false => format!("{}{{deep={}}}", s.pass.name, s.options.text("deep")),
@@ -216,6 +298,39 @@ mod tests {
     }
 
     #[test]
+    fn pipelines_stand_for_their_passes() {
+        let steps = |list: &[&str]| Ok(list.iter().map(|&s| s.to_owned()).collect());
+        assert_eq!(parse("both"), steps(&["first", "second"]));
+        // What has the option gets it.
+        assert_eq!(parse("both{deep=true},second"), steps(&["first{deep=true}", "second", "second"]));
+        assert_eq!(parse("deep"), steps(&["first{deep=true}", "second", "first", "second"]));
+        let fault = |message: &str| {
+            Err(vec![(Span::new(7, 7 + message.split('\'').nth(1).unwrap().len()), message.to_owned())])
+        };
+        assert_eq!(parse("second,wrong"), fault("pipeline 'wrong': there is no pass 'thrid'"));
+        assert_eq!(parse("second,endless"), fault("pipeline 'endless': pipeline 'endless' is made of itself"));
+    }
+
+    #[test]
+    fn every_standard_pipeline_can_be_read() {
+        let registry = Registry::standard();
+        for pipeline in registry.pipelines() {
+            let steps = registry.parse(pipeline.name).map_err(|d| format!("{:?}", d.iter().next()));
+            assert!(steps.is_ok_and(|s| s.len() > 1), "{}", pipeline.name);
+        }
+        let names =
+            |text: &str| registry.parse(text).unwrap().iter().map(|s| s.pass.name).collect::<Vec<_>>().join(",");
+        assert_eq!(names("compile"), "import,propagate,unify-meshes,plan,partition,schedule");
+    }
+
+    #[test]
+    fn targets_of_the_registry_reach_the_passes() {
+        let registry = Registry::standard().with_target("mine", Target::default());
+        let steps = registry.parse("plan{target=mine}").unwrap();
+        assert_eq!(steps[0].options.context().targets.parse(steps[0].options.text("target")), Ok(Target::default()));
+    }
+
+    #[test]
     fn faults_point_at_their_place() {
         let fault = |at: usize, end: usize, message: &str| Err(vec![(Span::new(at, end), message.to_owned())]);
         assert_eq!(parse("first,secnd"), fault(6, 11, "there is no pass 'secnd'"));
@@ -229,7 +344,7 @@ mod tests {
     #[test]
     fn a_later_pass_replaces_one_of_its_name() {
         static OTHER: Pass = Pass { name: "first", doc: "other", options: &[], run: |_, _, _| {} };
-        let registry = Registry { passes: vec![&FIRST] }.with_passes(&[&OTHER, &SECOND]);
+        let registry = only(&[&FIRST]).with_passes(&[&OTHER, &SECOND]);
         assert_eq!(registry.get("first").map(|p| p.doc), Some("other"));
         assert_eq!(registry.passes().len(), 2);
     }

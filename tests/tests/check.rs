@@ -4,7 +4,7 @@ use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
 use passes::options::Options;
 use passes::{Pass, partition};
-use shardc::Registry;
+use shardc::Compiler;
 
 const PROGRAM: &str = "sdy.mesh @mesh = <[\"x\"=4]>
 func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<8xf32>, tensor<f32>) {
@@ -37,23 +37,23 @@ static WRONG: Pass = Pass {
     },
 };
 
-fn check(registry: &Registry) -> (u8, String) {
+fn check(compiler: &Compiler) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = PROGRAM.as_bytes();
     let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run_with(registry, ["check", "--interpret", "-"], io);
+    let code = shardc::run_with(compiler, ["check", "--interpret", "-"], io);
     (code, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
 }
 
 #[test]
 fn a_right_partitioner_is_right() {
-    let (code, said) = check(&Registry::standard());
+    let (code, said) = check(&Compiler::standard());
     assert_eq!((code, said.as_str()), (0, "result 0: equal\nresult 1: equal\n"));
 }
 
 #[test]
 fn the_first_wrong_op_is_named() {
-    let (code, said) = check(&Registry::standard().with_passes(&[&WRONG]));
+    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]));
     assert_eq!(code, 1, "{said}");
     assert!(said.starts_with("result 0: equal\nresult 1: differs in 1 of 1 elements"), "{said}");
     assert!(

@@ -6,14 +6,19 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The last line of output as JSON.
-fn explained(text: &str, tries: &str) -> Value {
+/// What a command prints.
+fn output(args: &[&str], text: &str) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = text.as_bytes();
     let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
-    let code = shardc::run(["explain", "--json", "--tries", tries, "-"], io);
+    let code = shardc::run(args.iter().copied(), io);
     assert_eq!(code, 0, "{}\n{text}", String::from_utf8_lossy(&err));
-    let out = String::from_utf8(out).expect("explain prints text");
+    String::from_utf8(out).expect("a command prints text")
+}
+
+/// The last line of output as JSON.
+fn explained(text: &str, tries: &str) -> Value {
+    let out = output(&["explain", "--json", "--tries", tries, "-"], text);
     serde_json::from_str(out.lines().last().expect("a line of JSON")).expect("JSON")
 }
 
@@ -115,6 +120,30 @@ fn the_change_that_is_named_removes_the_collective() {
         }
     }
     assert!(applied >= 15, "only {applied} changes were tried");
+}
+
+/// A plan says itself what its collectives are for: the model isn't asked again.
+#[test]
+fn a_printed_plan_is_explained_as_its_model() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let programs = ["spmd_reshard", "tpu_p2_moe_jit", "tpu_p3_mlp_block_auto", "train_2d", "train_fsdp"];
+    for name in programs {
+        let text = std::fs::read_to_string(corpus.join(name).join("program.mlir")).expect("a program");
+        let plan = output(&["compile", "--emit", "sdy", "--causes", "-"], &text);
+        let (of_model, of_plan) = (explained(&text, "0"), explained(&plan, "0"));
+        assert_eq!(of_model["step_s"], of_plan["step_s"], "{name}");
+        let list = |v: &Value| v["collectives"].as_array().expect("a list").clone();
+        let (of_model, of_plan) = (list(&of_model), list(&of_plan));
+        assert!(!of_model.is_empty() && of_model.len() == of_plan.len(), "{name}");
+        for (model, plan) in of_model.iter().zip(&of_plan) {
+            for key in
+                ["kind", "axes", "operand_bytes", "result_bytes", "count", "time_s", "from", "to", "user", "manual"]
+            {
+                assert_eq!(model[key], plan[key], "{name}: {key} of {model}");
+            }
+            assert!(plan["removal"].is_null() && plan["loc"].is_string(), "{name}: {plan}");
+        }
+    }
 }
 
 #[test]

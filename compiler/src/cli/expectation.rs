@@ -4,8 +4,11 @@
 //! `@below` and `@unknown` (no place) work too; `expected-warning`, `expected-remark` and `expected-note` likewise.
 //! A note is a label or a note of any diagnostic.
 
-use dialect::diagnostic::{Diagnostic, Diagnostics, Severity, Span};
+use std::ops::Range;
 
+use dialect::diagnostic::{Diagnostic as Plain, Span};
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity, word};
 use crate::source::Source;
 
 /// What a comment wants.
@@ -32,7 +35,7 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
     }
     let mut used = vec![false; wanted.len()];
     for d in found.iter() {
-        let line = place(source, d.labels.first().map(|l| l.0));
+        let line = place(source, d);
         let hit = (0..wanted.len()).find(|&i| {
             !used[i]
                 && wanted[i].severity == Kind::Is(d.severity)
@@ -42,6 +45,7 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
         match hit {
             Some(i) => used[i] = true,
             None => wrong
+                .list
                 .push(Diagnostic { message: format!("unexpected {}: {}", word(d.severity), d.message), ..d.clone() }),
         }
     }
@@ -49,20 +53,26 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
         let noted = want.severity == Kind::Note && found.iter().any(|d| has_note(source, d, want));
         if !used && !noted {
             let message = format!("expected {} \"{}\" was not produced", kind_word(want.severity), want.text);
-            wrong.push(Diagnostic::error("verify-diagnostics", want.span, message));
+            push(source, &mut wrong, want.span, message);
         }
     }
     wrong
 }
 
+fn push(source: &Source, wrong: &mut Diagnostics, span: Span, message: String) {
+    wrong.list.push(Diagnostic::new(source, &Plain::error("verify-diagnostics", span, message)));
+}
+
 fn has_note(source: &Source, d: &Diagnostic, want: &Expectation) -> bool {
-    let labels = d.labels.iter().map(|(span, text)| (place(source, Some(*span)), text));
-    let notes = d.notes.iter().map(|n| (place(source, d.labels.first().map(|l| l.0)), n));
+    let line = |range: &Option<Range<usize>>| range.as_ref().map(|r| source.line_index(r.start));
+    let labels = d.labels.iter().map(|l| (line(&l.range), &l.text));
+    let notes = d.notes.iter().map(|n| (place(source, d), n));
     labels.chain(notes).any(|(line, text)| line == want.line && text.contains(&want.text))
 }
 
-fn place(source: &Source, span: Option<Span>) -> Option<usize> {
-    span.filter(|&s| source.contains(s)).map(|s| source.line_index(s.start as usize))
+/// The line of a diagnostic, from 0.
+fn place(source: &Source, d: &Diagnostic) -> Option<usize> {
+    d.place.as_ref().map(|p| source.line_index(p.range.start))
 }
 
 /// The expectations in the comments of one line.
@@ -92,7 +102,7 @@ fn read_line(source: &Source, line: usize, wanted: &mut Vec<Expectation>, wrong:
             }
             None => {
                 let message = "expected 'expected-error', '@+1' or another place, then '{{text}}'";
-                wrong.push(Diagnostic::error("verify-diagnostics", span, message));
+                push(source, wrong, span, message.to_owned());
             }
         }
     }
@@ -117,14 +127,6 @@ fn read_rest(rest: &str) -> Option<(Offset, &str)> {
     Some((offset, text))
 }
 
-fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Remark => "remark",
-    }
-}
-
 fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Is(severity) => word(severity),
@@ -138,9 +140,10 @@ mod tests {
 
     /// The messages of what is wrong when an error `bad type` with the note `like this` is found at `at`.
     fn check(text: &str, at: usize) -> Vec<String> {
-        let mut found = Diagnostics::default();
-        found.push(Diagnostic::error("type", Span::new(at, at + 1), "bad type").note("like this"));
-        compare(&Source::new("a", text), &found).iter().map(|d| d.message.clone()).collect()
+        let source = Source::new("a", text);
+        let found = Plain::error("type", Span::new(at, at + 1), "bad type").note("like this");
+        let found = Diagnostics { list: vec![Diagnostic::new(&source, &found)], dropped: 0 };
+        compare(&source, &found).iter().map(|d| d.message.clone()).collect()
     }
 
     #[test]

@@ -1,48 +1,37 @@
-//! What `--json` prints: one line, last on the output, that names its schema.
+//! What `--json` prints: one line, last on the output, that names its schema. What commands put into it are the types of
+//! the library, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
 
-use dialect::diagnostic::{Diagnostic, Severity};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-use crate::source::Source;
+use crate::diagnostic::Diagnostic;
 
 /// The number of the schema of every document. It grows when a field changes its meaning or goes away.
-pub(crate) const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 1;
 
-/// The document as a line: schema first, then the command's fields, then `ok` where the exit code is not 0 or nothing else is
-/// said, then what was diagnosed.
-pub(crate) fn finish(document: Value, ok: bool, diagnostics: Vec<Value>) -> String {
-    let mut all = Map::new();
-    all.insert("schema".into(), json!(SCHEMA));
-    if let Value::Object(fields) = document {
-        all.extend(fields.into_iter().filter(|f| f.0 != "schema"));
-    }
-    if !ok || all.len() == 1 {
-        all.insert("ok".into(), json!(ok));
-    }
-    if !diagnostics.is_empty() {
-        all.insert("diagnostics".into(), Value::Array(diagnostics));
-    }
-    format!("{}\n", Value::Object(all))
+/// The last line.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// Its schema.
+    schema: u32,
+    /// What the command says.
+    #[serde(flatten)]
+    fields: Map<String, Value>,
+    /// Whether the exit code is 0; where it is not, or nothing else is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<bool>,
+    /// What was diagnosed.
+    #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
+    diagnostics: &'a [Diagnostic],
 }
 
-/// One diagnostic, with the line and column it points at.
-pub(crate) fn diagnostic(source: &Source, d: &Diagnostic) -> Value {
-    let severity = match d.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Remark => "remark",
+/// The document of a command as a line.
+pub(crate) fn line(document: Option<Value>, ok: bool, diagnostics: &[Diagnostic]) -> String {
+    let fields = match document {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
     };
-    let mut value = json!({ "severity": severity, "code": d.code, "message": d.message });
-    if let Some(&(span, _)) = d.labels.first()
-        && source.contains(span)
-    {
-        let (line, column) = source.position(span.start as usize);
-        value["file"] = json!(source.name);
-        value["line"] = json!(line);
-        value["column"] = json!(column);
-    }
-    if !d.notes.is_empty() {
-        value["notes"] = json!(d.notes);
-    }
-    value
+    let ok = (!ok || fields.is_empty()).then_some(ok);
+    let text = serde_json::to_string(&Document { schema: SCHEMA, fields, ok, diagnostics });
+    format!("{}\n", text.unwrap_or_default())
 }

@@ -7,8 +7,8 @@ mod cells;
 mod command;
 mod expectation;
 mod json;
+mod knobs;
 mod picture;
-pub(crate) mod pipeline;
 mod render;
 pub(crate) mod session;
 mod svg;
@@ -17,11 +17,11 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::pipeline::Registry;
 use self::session::{Io, Outcome, Session};
-use crate::stack::STACK_BYTES;
+use crate::compiler::Compiler;
+use crate::stack::on_deep_stack;
 
 /// Everything went well.
 pub(crate) const OK: u8 = 0;
@@ -92,16 +92,18 @@ impl Command {
 
 /// Runs `shardc` with `args` (without the program's name) and gives the exit code.
 pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
-    run_with(&Registry::standard(), args, io)
+    run_with(&Compiler::standard(), args, io)
 }
 
-/// The same with ops and passes of one's own.
-pub fn run_with<A: Into<OsString>>(registry: &Registry, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
+/// The same by a compiler with ops, passes, pipelines and targets of one's own.
+pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
     let args = std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into));
-    // The streams may live longer than the registry; the run lives as long as both.
+    // The streams may live longer than the compiler; the run lives as long as both.
     let Io { stdin, out, err, out_color, err_color } = io;
-    let mut session = Session::new(registry, Io { stdin, out, err, out_color, err_color });
-    let outcome = match Cli::try_parse_from(args) {
+    let mut session = Session::new(compiler, Io { stdin, out, err, out_color, err_color });
+    let flags = Cli::command().mut_subcommand("opt", |c| c.after_long_help(command::opt::help(compiler)));
+    let read = flags.try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
+    let outcome = match read {
         Ok(cli) => cli.command.run(&mut session),
         Err(e) => {
             let color = if e.use_stderr() { session.io.err_color } else { session.io.out_color };
@@ -124,16 +126,13 @@ pub fn main() -> ExitCode {
             "this is a bug in shardc, not in your program; please report it with the command and its input"
         );
     }));
-    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
+    let work = || {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
         let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err.lock());
         run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
-    });
-    match worker.map(|w| w.join()) {
-        Ok(Ok(code)) => ExitCode::from(code),
-        _ => ExitCode::from(BUG),
-    }
+    };
+    std::panic::catch_unwind(|| on_deep_stack(work)).map_or(ExitCode::from(BUG), ExitCode::from)
 }
 
 /// Colors are for terminals, and not where `NO_COLOR` is set or the terminal is dumb.

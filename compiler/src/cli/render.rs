@@ -11,8 +11,9 @@ use codespan_reporting::diagnostic::{Diagnostic as Shown, Label, LabelStyle, Sev
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Ansi, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-use dialect::diagnostic::{Diagnostic, Severity, Span};
+use dialect::diagnostic::Span;
 
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Source;
 
 /// Lines longer than this many bytes are cut.
@@ -44,8 +45,9 @@ fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
         Severity::Warning => Level::Warning,
         Severity::Remark => Level::Note,
     };
-    let labels: Vec<(Span, &str)> = diagnostic.labels.iter().map(|(span, text)| (*span, text.as_str())).collect();
-    let placed: Vec<(Span, &str)> = labels.iter().copied().filter(|l| source.contains(l.0)).collect();
+    let labels = || diagnostic.labels.iter().map(|l| (l.range.clone(), l.text.as_str()));
+    let placed: Vec<(Span, &str)> =
+        labels().filter_map(|(range, text)| Some((range.map(|r| Span::new(r.start, r.end))?, text))).collect();
     let excerpt = Excerpt::new(source, placed.iter().map(|l| l.0));
     let mut shown = Shown::new(level).with_message(&diagnostic.message);
     if !matches!(diagnostic.code, "" | "bug") {
@@ -56,7 +58,7 @@ fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
         shown = shown.with_label(Label::new(style, (), excerpt.place(source, span)).with_message(text));
     }
     // A label that points nowhere still has something to say.
-    let lost = labels.iter().filter(|l| !source.contains(l.0) && !l.1.is_empty()).map(|l| l.1.to_owned());
+    let lost = labels().filter(|l| l.0.is_none() && !l.1.is_empty()).map(|l| l.1.to_owned());
     shown = shown.with_notes(lost.chain(diagnostic.notes.iter().cloned()).collect());
     let config = Config { tab_width: 4, ..Config::default() };
     let styles = Styles::default();

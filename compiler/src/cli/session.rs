@@ -3,14 +3,16 @@
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use dialect::diagnostic::{Diagnostics, Severity};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::cli::json;
-use crate::cli::pipeline::Registry;
-use crate::cli::render::render;
-use crate::cli::{BUG, FAILED, OK, USAGE};
+use super::render::render;
+use super::{BUG, FAILED, OK, USAGE, json};
+use crate::compiler::{CompileOptions, Compiler, Times};
+use crate::diagnostic::{Diagnostic, Diagnostics, Outcome as Gave, Severity};
+use crate::module::Module;
 use crate::source::Source;
 
 /// The streams of a run.
@@ -47,8 +49,8 @@ pub(crate) type Outcome = Result<(), Failure>;
 
 /// A run.
 pub(crate) struct Session<'a> {
-    /// The known ops and passes.
-    pub(crate) registry: &'a Registry,
+    /// What does the work.
+    pub(crate) compiler: &'a Compiler,
     /// The streams.
     pub(crate) io: Io<'a>,
     /// Whether the last line of output is to be JSON.
@@ -56,13 +58,13 @@ pub(crate) struct Session<'a> {
     /// The JSON document of the command, once it has one.
     document: Option<Value>,
     /// What was diagnosed, for the JSON document.
-    diagnosed: Vec<Value>,
+    diagnosed: Vec<Diagnostic>,
 }
 
 impl<'a> Session<'a> {
     /// A run that has said nothing yet.
-    pub(crate) fn new(registry: &'a Registry, io: Io<'a>) -> Self {
-        Self { registry, io, json: false, document: None, diagnosed: Vec::new() }
+    pub(crate) fn new(compiler: &'a Compiler, io: Io<'a>) -> Self {
+        Self { compiler, io, json: false, document: None, diagnosed: Vec::new() }
     }
 
     /// Ends the run: JSON last, then the exit code.
@@ -80,8 +82,7 @@ impl<'a> Session<'a> {
             return code;
         }
         if self.json && code != USAGE {
-            let document = self.document.take().unwrap_or_else(|| json!({ "schema": json::SCHEMA }));
-            let line = json::finish(document, code == OK, std::mem::take(&mut self.diagnosed));
+            let line = json::line(self.document.take(), code == OK, &self.diagnosed);
             let _ = self.print(&line);
         }
         let _ = self.io.out.flush();
@@ -94,8 +95,8 @@ impl<'a> Session<'a> {
     }
 
     /// Sets the JSON document; its `schema` is added.
-    pub(crate) fn set_document(&mut self, document: Value) {
-        self.document = Some(document);
+    pub(crate) fn set_document(&mut self, document: &impl Serialize) {
+        self.document = serde_json::to_value(document).ok();
     }
 
     /// Writes to the output.
@@ -148,13 +149,62 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Reads, verifies and compiles a program, saying what is wrong with it.
+    pub(crate) fn compile(
+        &mut self,
+        source: Source,
+        pipeline: &str,
+        options: &CompileOptions,
+    ) -> Result<Module, Failure> {
+        let compiler = self.compiler;
+        let shown = source.clone();
+        let compiled = compiler
+            .parse_unverified(source, &mut Default::default())
+            .and_then(|module| compiler.compile(module, pipeline, options));
+        self.take(&shown, compiled)
+    }
+
+    /// What a step gave, after saying what it found.
+    pub(crate) fn take<T>(&mut self, source: &Source, gave: Gave<T>) -> Result<T, Failure> {
+        self.report(source, &gave.diagnostics)?;
+        gave.value.ok_or(Failure::Said)
+    }
+
+    /// The same where the fault with this code is one of the flag.
+    pub(crate) fn take_flag<T>(
+        &mut self,
+        source: &Source,
+        gave: Gave<T>,
+        code: &str,
+        flag: &str,
+    ) -> Result<T, Failure> {
+        if let Some(fault) = gave.diagnostics.iter().find(|d| d.code == code) {
+            let notes: String = fault.notes.iter().map(|note| format!(": {note}")).collect();
+            return Err(Failure::Usage(format!("{flag}: {}{notes}", fault.message)));
+        }
+        self.take(source, gave)
+    }
+
+    /// Says how long everything took.
+    pub(crate) fn say_times(&mut self, times: &Times) -> Outcome {
+        let Times { parse, passes, verify } = times;
+        let total: Duration = passes.iter().map(|t| t.1).sum::<Duration>() + *verify + *parse;
+        let rows = [("parse", *parse)].into_iter().chain(passes.iter().copied());
+        let rows = rows.chain([("verify", *verify), ("total", total)]);
+        let row = |(name, time): (&str, Duration)| {
+            let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(1e-9);
+            format!("{:>10.6} s {share:>5.1} %  {name}\n", time.as_secs_f64())
+        };
+        self.say(&rows.map(row).collect::<String>())
+    }
+
     /// Shows diagnostics; fails when an error is among them.
     pub(crate) fn report(&mut self, source: &Source, diagnostics: &Diagnostics) -> Outcome {
         let text = render(source, diagnostics.iter(), self.io.err_color);
-        self.diagnosed.extend(diagnostics.iter().map(|d| json::diagnostic(source, d)));
+        self.diagnosed.extend(diagnostics.iter().cloned());
         self.say(&text)?;
-        if diagnostics.dropped() > 0 {
-            self.say(&format!("… and {} more\n", diagnostics.dropped()))?;
+        if diagnostics.dropped > 0 {
+            self.say(&format!("… and {} more\n", diagnostics.dropped))?;
         }
         if diagnostics.iter().any(|d| d.code == "bug" && d.severity == Severity::Error) {
             return Err(Failure::Bug);

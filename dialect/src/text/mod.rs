@@ -19,5 +19,5 @@ pub(crate) use number::float_text;
 pub use parser::{
     Failed, MAX_NESTING, MAX_TEXT, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with,
 };
-pub use printer::{PrintOptions, Printer, print, print_with};
+pub use printer::{CAUSE, PrintOptions, Printer, print, print_with};
 pub use syntax::{CustomSyntax, Piece, Syntax, TypeForm};

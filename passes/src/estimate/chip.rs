@@ -76,7 +76,17 @@ impl WrapRule {
 impl Chip {
     /// The chip of that name or alias, if there is one.
     pub fn named(name: &str) -> Option<&'static Chip> {
-        CHIPS.iter().find(|chip| chip.name == name || chip.aliases.contains(&name))
+        CHIPS.iter().find(|chip| chip.is_called(name))
+    }
+
+    /// Whether this is its name or one of its other names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+
+    /// The shape of a small slice, for messages.
+    pub(super) fn example_shape(&self) -> &'static str {
+        if self.torus_rank == 2 { "4x4" } else { "4x4x4" }
     }
 
     /// Peak matmul rate in FLOP/s for a precision class; what a chip has no rate for runs at the next wider class's.

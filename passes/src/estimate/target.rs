@@ -3,7 +3,8 @@
 //! `flat` is the default. It knows no topology: a ring under every collective, a fixed start-up, no overlap; its communication and FLOP
 //! part is a judge anybody can compute by hand. A slice is a box of chips with lines or rings of links along its dimensions.
 
-use super::chip::{CHIPS, Chip};
+use super::chip::Chip;
+use super::targets::{Targets, shortened};
 use std::fmt;
 
 /// How often the body of a loop of unknown trip count is taken to run.
@@ -66,31 +67,12 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC`.
+    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the chips we know; [`Targets`] knows an embedder's too.
     ///
     /// # Errors
     /// An unknown chip, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
     pub fn parse(text: &str) -> Result<Target, TargetError> {
-        if text == "flat" {
-            return Ok(Target::Flat(Flat::default()));
-        }
-        let (name, shape) = match text.split_once(':') {
-            Some((name, shape)) => (name, Some(shape)),
-            None => (text, None),
-        };
-        let Some(chip) = Chip::named(name) else {
-            return Err(TargetError {
-                message: format!("unknown target `{}`", shortened(text)),
-                help: accepted_targets(),
-            });
-        };
-        match shape {
-            Some(shape) => Slice::parse(chip, shape).map(Target::Slice),
-            None => Err(TargetError {
-                message: format!("target `{name}` names a chip but no slice"),
-                help: format!("write its shape, as in `{}:{}`", chip.name, example_shape(chip)),
-            }),
-        }
+        Targets::standard().parse(text)
     }
 }
 
@@ -111,14 +93,14 @@ impl fmt::Display for Target {
 
 impl Slice {
     /// Reads the shape `AxB` or `AxBxC` of a slice of `chip`.
-    fn parse(chip: &'static Chip, shape: &str) -> Result<Slice, TargetError> {
+    pub(super) fn parse(chip: &'static Chip, shape: &str) -> Result<Slice, TargetError> {
         let limits = || TargetError {
             message: format!("`{}` is not the shape of a {} slice", shortened(shape), chip.name),
             help: format!(
                 "{} dimensions of at least 1, as in `{}:{}`; {}",
                 chip.torus_rank,
                 chip.name,
-                example_shape(chip),
+                chip.example_shape(),
                 largest_slice(chip)
             ),
         };
@@ -182,30 +164,12 @@ impl fmt::Display for Slice {
     }
 }
 
-fn accepted_targets() -> String {
-    let names: Vec<&str> = CHIPS.iter().map(|chip| chip.name).collect();
-    format!("`flat`, or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`; chips: {}", names.join(", "))
-}
-
-fn example_shape(chip: &Chip) -> &'static str {
-    if chip.torus_rank == 2 { "4x4" } else { "4x4x4" }
-}
-
 fn largest_slice(chip: &Chip) -> String {
     if chip.torus_rank == 2 {
         format!("at most {}x{}", chip.pod[0], chip.pod[1])
     } else {
         format!("at most {} chips", chip.pod_chips)
     }
-}
-
-/// Keeps a message readable whatever was typed.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 40;
-    if text.chars().count() <= LONGEST {
-        return text.to_string();
-    }
-    text.chars().take(LONGEST).chain("...".chars()).collect()
 }
 
 #[cfg(test)]

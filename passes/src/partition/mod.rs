@@ -24,6 +24,7 @@ use dialect::localize::Localize;
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Mesh, Reshard, TensorSharding};
+use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -298,7 +299,7 @@ impl Partition<'_> {
         };
         let from = self.sharding(global).unwrap_or_else(whole);
         let to = self.sharding(result).unwrap_or_else(whole);
-        let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, "shardc.cause"));
+        let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, CAUSE));
         let mut lowering =
             Lowering { mesh: self.mesh, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
         if let Some(dim) = lowering.misaligned(reshard) {
@@ -314,7 +315,7 @@ impl Partition<'_> {
             for &made in &ops[before..] {
                 let view = self.program.view(made);
                 if view.def().collective(view).is_some() {
-                    self.program.set_attr(made, "shardc.cause", cause);
+                    self.program.set_attr(made, CAUSE, cause);
                 }
             }
         }

@@ -95,7 +95,7 @@ pub static PASS: Pass = Pass {
     ],
     run: |program, options, diagnostics| {
         let search = if options.text("search") == "greedy" { Search::Greedy } else { Search::Full };
-        match Target::parse(options.text("target")) {
+        match options.context().targets.parse(options.text("target")) {
             Ok(target) => {
                 let options = PlanOptions { search, target, memory: options.bytes("memory") };
                 plan(program, &options, diagnostics);

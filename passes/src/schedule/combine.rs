@@ -7,13 +7,13 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, Ty, Value};
 use dialect::op::{Collective, CollectiveKind as Kind};
+use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::order::Dependences;
 use super::pack::{pack, unpack};
 use crate::estimate::{CollectiveKind, Machine, bytes_of};
 
-const CAUSE: &str = "shardc.cause";
 const SCATTERED: &str = "scatter_dimension";
 
 /// Sending two together must save at least this share of the shorter one's time.

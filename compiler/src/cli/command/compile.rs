@@ -1,14 +1,13 @@
 //! `shardc compile`: the whole pipeline, printed at one of its ends.
 
 use clap::ValueEnum;
-use dialect::ir::Program;
 use dialect::text::PrintOptions;
 
 use super::Common;
-use crate::cli::pipeline::{self, Knobs, Stage, Watch};
-use crate::cli::session::{Failure, Outcome, Session};
-use crate::execution;
-use crate::source::Source;
+use crate::cli::knobs::Knobs;
+use crate::cli::session::{Outcome, Session};
+use crate::compiler::Watch;
+use crate::diagnostic::Outcome as Gave;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,33 +56,33 @@ enum Emit {
     Llvm,
 }
 
-/// The program's kernels, as MLIR or as LLVM IR.
-fn kernels(session: &mut Session<'_>, source: &Source, program: Program, llvm: bool) -> Result<String, Failure> {
-    match execution::kernels(program, llvm) {
-        Ok(text) => Ok(text),
-        Err(diagnostics) => {
-            session.report(source, &diagnostics)?;
-            Err(Failure::Said)
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let stage = match args.emit {
-        Emit::Sdy => Stage::Planned,
-        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => Stage::PerDevice,
-        Emit::Manual => Stage::Manual,
+    let pipeline = match args.emit {
+        Emit::Sdy => "planned",
+        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => "compile",
+        Emit::Manual => "compile-manual",
     };
-    let print = PrintOptions { locations: args.locations, generic: false, causes: args.causes };
-    let watch = Watch { timing: args.timing, print, ..Watch::default() };
-    let program = pipeline::compile(session, &source, stage, &args.knobs, &watch)?;
+    let options = args.knobs.options(session)?;
+    let compiler = session.compiler;
+    let steps = compiler.steps(pipeline, &options);
+    let steps = session.take(&source, Gave::of(&source, steps))?;
+    let (mut watch, shown) = (Watch::default(), source.clone());
+    let parsed = compiler.parse_unverified(source, &mut watch);
+    let compiled = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
+    if args.timing {
+        session.say_times(&watch.times)?;
+    }
+    let module = session.take(&shown, compiled)?;
     let text = match args.emit {
-        Emit::Linalg => kernels(session, &source, program, false)?,
-        Emit::Llvm => kernels(session, &source, program, true)?,
-        _ => dialect::print_with(&program, print),
+        Emit::Linalg => session.take(&shown, compiler.kernels(&module, false))?,
+        Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
+        _ => {
+            let print = PrintOptions { locations: args.locations, causes: args.causes, ..PrintOptions::default() };
+            compiler.print(&module, print)
+        }
     };
     session.emit(args.common.output.as_deref(), &text)
 }

@@ -7,7 +7,6 @@ pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod cost;
 pub(crate) mod explain;
-mod explain_value;
 pub(crate) mod opt;
 pub(crate) mod run;
 pub(crate) mod show;

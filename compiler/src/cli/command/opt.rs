@@ -1,11 +1,16 @@
 //! `shardc opt`: parse, verify, run passes, print; with mlir-opt's habits.
 
+use dialect::ir::Program;
 use dialect::text::PrintOptions;
+
+use passes::Step;
 
 use super::Common;
 use crate::cli::expectation;
-use crate::cli::pipeline::{self, Watch};
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::compiler::{Compiler, Watch};
+use crate::diagnostic::Diagnostics;
+use crate::source::Source;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +21,6 @@ Examples:
 
 /// Run passes over a program and print it
 #[derive(clap::Args)]
-#[command(after_long_help = help())]
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
@@ -49,9 +53,10 @@ pub(crate) struct Args {
     causes: bool,
 }
 
-fn help() -> String {
+/// What `--help` says after the flags: examples, and the passes and pipelines of the registry.
+pub(crate) fn help(compiler: &Compiler) -> String {
     let mut text = format!("{EXAMPLES}\n\nPasses:\n");
-    for pass in passes::Registry::standard().passes() {
+    for pass in compiler.passes().passes() {
         text.push_str(&format!("  {:<12} {}\n", pass.name, pass.doc));
         for option in pass.options {
             text.push_str(&format!("    {}={} (default: {})\n", option.name, option.ty, option.default));
@@ -59,36 +64,59 @@ fn help() -> String {
         }
     }
     text.push_str("\nPipelines:\n");
-    for pipeline in passes::PIPELINES {
-        text.push_str(&format!("  {:<12} {} = {}\n", pipeline.name, pipeline.doc, pipeline.passes.join(",")));
+    for pipeline in compiler.passes().pipelines() {
+        text.push_str(&format!("  {:<12} {}\n               = {}\n", pipeline.name, pipeline.doc, pipeline.passes));
     }
     text.trim_end().to_owned()
+}
+
+/// `--passes` as steps; says what is wrong with it.
+fn steps(session: &mut Session<'_>, text: &str) -> Result<Vec<Step>, Failure> {
+    session.compiler.passes().parse(text).or_else(|faults| {
+        let source = Source::new("--passes", text);
+        match session.report(&source, &Diagnostics::new(&source, &faults)) {
+            Err(Failure::Said) | Ok(()) => Err(Failure::SaidUsage),
+            Err(other) => Err(other),
+        }
+    })
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let mut steps = pipeline::steps(session, &args.passes)?;
+    let mut steps = steps(session, &args.passes)?;
     if args.show_origins {
         for step in steps.iter_mut().filter(|s| s.pass.options.iter().any(|o| o.name == "origins")) {
             step.options.set(step.pass.options, "origins", "true").map_err(Failure::Usage)?;
         }
     }
-    let watch = Watch {
-        print_after: args.print_after.clone(),
-        timing: args.timing,
-        print: PrintOptions { locations: args.locations, generic: args.generic, causes: args.causes },
-    };
-    let pieces = if args.split_input_file { source.split() } else { vec![source] };
+    let print = PrintOptions { locations: args.locations, generic: args.generic, causes: args.causes };
+    let parts = if args.split_input_file { source.split() } else { vec![source] };
     let (mut printed, mut failed) = (Vec::new(), false);
-    for piece in &pieces {
-        let (program, mut diagnostics) = pipeline::load(session, piece, &steps, &watch)?;
-        printed.extend(program.map(|p| dialect::print_with(&p, watch.print)));
-        if args.verify_diagnostics {
-            diagnostics = expectation::compare(piece, &diagnostics);
+    for part in &parts {
+        let mut shown = String::new();
+        let mut after = |program: &Program, step: &Step| {
+            if args.print_after.iter().any(|p| p == "all" || p == step.pass.name) {
+                let text = dialect::print_with(program, print);
+                shown.push_str(&format!("// -----// after {} //----- //\n{text}\n", step.pass.name));
+            }
+        };
+        let mut watch = Watch { after: Some(&mut after), ..Watch::default() };
+        let compiler = session.compiler;
+        let parsed = compiler.parse_unverified(part.clone(), &mut watch);
+        let gave = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
+        let times = watch.times;
+        session.say(&shown)?;
+        if args.timing {
+            session.say_times(&times)?;
         }
-        match session.report(piece, &diagnostics) {
+        printed.extend(gave.value.map(|module| compiler.print(&module, print)));
+        let mut diagnostics = gave.diagnostics;
+        if args.verify_diagnostics {
+            diagnostics = expectation::compare(part, &diagnostics);
+        }
+        match session.report(part, &diagnostics) {
             Ok(()) => {}
             Err(Failure::Said) => failed = true,
             Err(other) => return Err(other),

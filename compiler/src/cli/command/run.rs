@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::Program;
 use dialect::literal::Literal;
-use serde_json::json;
+use serde::Serialize;
 
 use super::Common;
 use crate::cli::arrays;
-use crate::cli::pipeline::{self, Knobs, Stage, Watch};
+use crate::cli::knobs::Knobs;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::compare::{Tolerance, compare};
-use crate::execution::{self, Backend, HAS_NATIVE, Ran};
-use crate::source::Source;
+use crate::diagnostic::Outcome as Gave;
+use crate::execute::{self, Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
+use crate::inputs::random_inputs;
+use crate::module::Module;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,24 +80,26 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         return Err(Failure::Usage(format!("this shardc was built without native execution; {how}")));
     }
     let source = session.read(&args.common.input)?;
-    let mut program = pipeline::compile(session, &source, Stage::PerDevice, &args.knobs, &Watch::default())?;
-    let Some((arguments, results)) = execution::global_types(&mut program) else {
-        return Err(Failure::Usage(format!("{}: @main takes or gives something that is no tensor", source.name)));
-    };
-    said(session, &source, execution::runnable(&program))?;
-    check_devices(args, &program)?;
-    let (replicas, _) = execution::grid(&program);
+    let options = args.knobs.options(session)?;
+    let module = session.compile(source, "compile", &options)?;
+    let source = module.source().clone();
+    let interface = interface(&module)?;
+    session.take(&source, Gave::of(&source, execute::runnable(module.program())))?;
+    check_devices(args, &interface)?;
+    let program = module.program();
     let inputs = match &args.inputs {
-        Some(path) => arrays::read(&program, path, "arg", &arguments, replicas)?,
-        None => arrays::random(&arguments, args.seed, replicas),
+        Some(path) => arrays::read(program, path, "arg", &interface.arguments, interface.replicas)?,
+        None => random_inputs(&interface.arguments, args.seed, interface.replicas),
     };
     let expected = match &args.expect {
-        Some(path) => Some(arrays::read(&program, path, "out", &results, replicas)?),
+        Some(path) => Some(arrays::read(program, path, "out", &interface.results, interface.replicas)?),
         None => None,
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let ran = said(session, &source, execution::run(program.clone(), &inputs, backend, calls, &args.devices))?;
+    let options = ExecuteOptions { backend, calls, devices: args.devices.clone() };
+    let ran = session.compiler.execute(&module, &inputs, &options);
+    let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {
         arrays::write(path, "out", &ran.results)?;
     }
@@ -108,8 +110,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             text.push_str(&format!("{name}: {ty} {}\n", values(result)));
         }
     }
-    let document = args.repeat.map(|_| timing(&ran, &mut text));
-    session.set_document(document.unwrap_or_else(|| json!({})));
+    if args.repeat.is_some() {
+        let timing = timing(&ran, &mut text);
+        session.set_document(&timing);
+    }
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
     let tolerance = Tolerance { relative: args.rtol, absolute: args.atol };
@@ -127,19 +131,11 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if differs { Err(Failure::Said) } else { Ok(()) }
 }
 
-/// Shows what went wrong, if something did.
-pub(crate) fn said<T>(
-    session: &mut Session<'_>,
-    source: &Source,
-    result: Result<T, Diagnostics>,
-) -> Result<T, Failure> {
-    match result {
-        Ok(value) => Ok(value),
-        Err(diagnostics) => {
-            session.report(source, &diagnostics)?;
-            Err(Failure::Said)
-        }
-    }
+/// What the program takes and gives, which must be tensors.
+pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
+    let name = &module.source().name;
+    Interface::of(module)
+        .ok_or_else(|| Failure::Usage(format!("{name}: @main takes or gives something that is no tensor")))
 }
 
 /// All replicas' results: `result 0`, with several replicas `result 0 of replica 1`.
@@ -152,9 +148,8 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
 }
 
 /// `--devices` names as many different devices as the program runs on.
-fn check_devices(args: &Args, program: &Program) -> Outcome {
-    let (replicas, partitions) = execution::grid(program);
-    let wanted = replicas * partitions;
+fn check_devices(args: &Args, interface: &Interface) -> Outcome {
+    let wanted = interface.replicas * interface.partitions;
     let mut seen = args.devices.clone();
     seen.sort_unstable();
     seen.dedup();
@@ -175,21 +170,29 @@ fn values(literal: &Literal) -> String {
     format!("[{}{more}]", shown.join(", "))
 }
 
-/// Says how long it took, in words and as JSON.
-fn timing(ran: &Ran, text: &mut String) -> serde_json::Value {
+/// What `--repeat --json` prints.
+#[derive(Serialize)]
+struct Timing {
+    /// Seconds to compile machine code; 0 for the reference evaluator.
+    compile_s: f64,
+    /// How often the program was called.
+    calls: usize,
+    /// Seconds of the call in the middle.
+    median_s: f64,
+    /// Seconds of the fastest call.
+    min_s: f64,
+    /// Bytes one device's values take at most, where that is known.
+    peak_bytes: Option<usize>,
+}
+
+/// Says how long it took, in words and as data.
+fn timing(ran: &Execution, text: &mut String) -> Timing {
     let mut calls: Vec<Duration> = ran.calls.clone();
     calls.sort_unstable();
-    let (min, median) = (calls[0].as_secs_f64(), calls[calls.len() / 2].as_secs_f64());
-    let compile = ran.compile.as_secs_f64();
+    let (min_s, median_s) = (calls[0].as_secs_f64(), calls[calls.len() / 2].as_secs_f64());
+    let (compile_s, calls) = (ran.compile.as_secs_f64(), calls.len());
     text.push_str(&format!(
-        "compiled in {compile:.6} s, {} calls: median {median:.6} s, fastest {min:.6} s\n",
-        calls.len()
+        "compiled in {compile_s:.6} s, {calls} calls: median {median_s:.6} s, fastest {min_s:.6} s\n"
     ));
-    json!({
-        "compile_s": compile,
-        "calls": calls.len(),
-        "median_s": median,
-        "min_s": min,
-        "peak_bytes": ran.peak_bytes,
-    })
+    Timing { compile_s, calls, median_s, min_s, peak_bytes: ran.peak_bytes }
 }

@@ -8,12 +8,12 @@ use dialect::ops::func;
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 
 use super::Common;
-use crate::causes::written_name;
 use crate::cli::cells::Cells;
 use crate::cli::picture::{self, Part, Style, draw_cells, draw_mesh};
-use crate::cli::pipeline::{self, Knobs, Stage, Watch};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::svg;
+use crate::compiler::CompileOptions;
+use crate::place::written_name;
 use crate::units;
 
 const EXAMPLES: &str = "\
@@ -84,22 +84,25 @@ struct Item {
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let program = match args.after {
-        After::None => pipeline::parse(session, &source)?,
-        After::Propagate => {
-            pipeline::compile(session, &source, Stage::Propagated, &Knobs::default(), &Watch::default())?
+    let name = source.name.clone();
+    let module = match args.after {
+        After::None => {
+            let parsed = session.compiler.parse(source.clone());
+            session.take(&source, parsed)?
         }
+        After::Propagate => session.compile(source, "sharded", &CompileOptions::default())?,
     };
-    let Some(function) = func::function(&program, &args.function) else {
-        return Err(Failure::Usage(format!("{} has no function @{}", source.name, args.function)));
+    let program = module.program();
+    let Some(function) = func::function(program, &args.function) else {
+        return Err(Failure::Usage(format!("{name} has no function @{}", args.function)));
     };
     let style =
         Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
     let mut parts = Vec::new();
     for op in program.top_level("sdy.mesh") {
-        show_mesh(&program, op, &style, &mut parts);
+        show_mesh(program, op, &style, &mut parts);
     }
-    let items = items(&program, function, args);
+    let items = items(program, function, args);
     for name in &args.value {
         let is = |i: &Item| i.title.split(':').next() == Some(name.trim_end_matches(':'));
         if !items.iter().any(is) {
@@ -107,10 +110,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         }
     }
     for item in &items {
-        show_item(&program, item, &style, &mut parts);
+        show_item(program, item, &style, &mut parts);
     }
     let out = match (args.html, args.svg) {
-        (true, _) => svg::page(&source.name, &parts, &style),
+        (true, _) => svg::page(&name, &parts, &style),
         (_, true) => svg::svg(&parts, &style),
         _ => picture::text(&parts, &style),
     };

@@ -22,7 +22,8 @@ pub struct PrintOptions {
 }
 
 /// Attributes that only [`PrintOptions::causes`] shows.
-const CAUSE: &str = "shardc.cause";
+/// The attribute by which a collective says why it is there.
+pub const CAUSE: &str = "shardc.cause";
 
 #[derive(Clone, Copy, Default)]
 struct Counters {

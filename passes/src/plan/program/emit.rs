@@ -13,6 +13,7 @@ use dialect::ir::{
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisList, AxisPart, Distribution, MeshAxes, ReductionKind};
+use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::graph::{self, Graph, Places};
@@ -277,7 +278,7 @@ impl<'a, 's> Emit<'a, 's> {
         attrs.push((sdy::OUT_SHARDING, out));
         let list = AttrData::ShardingPerValue(vec![grid.sharding(to)]);
         attrs.push((func::SHARDING, self.program.intern_attr(list)));
-        attrs.push(("shardc.cause", self.cause(value, from, to, user)));
+        attrs.push((CAUSE, self.cause(value, from, to, user)));
         let (ty, loc) = (self.program.value_type(source), self.program.value_loc(value));
         let ops = &mut self.open[depth];
         let op = Builder::new(self.program, ops, loc).op(def, &[source], &[ty], &attrs);

@@ -1,8 +1,8 @@
-//! Running compiled programs: natively where this shardc can, or by the reference evaluator.
+//! Running programs: natively where this shardc can, or by the reference evaluator.
 
 use std::time::{Duration, Instant};
 
-use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::eval::{EvalError, Lanes};
 use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
@@ -10,35 +10,124 @@ use dialect::ops::func;
 use dialect::signature::Signature;
 use runtime::reference;
 
-/// How to run.
+use crate::compiler::Compiler;
+use crate::diagnostic::{Outcome, one};
+use crate::module::Module;
+
+/// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Backend {
-    /// Machine code, a thread a device.
+pub enum Backend {
+    /// Machine code, one thread per device.
     Native,
     /// The reference evaluator: slow and obvious.
     Reference,
 }
 
 /// Whether this shardc was built with native execution.
-pub(crate) const HAS_NATIVE: bool = cfg!(feature = "jit");
+pub const HAS_NATIVE: bool = cfg!(feature = "jit");
 
-/// What a run gave.
-pub(crate) struct Ran {
-    /// The global results of the last call, of each replica.
-    pub(crate) results: Vec<Vec<Literal>>,
-    /// Time to compile machine code; nothing for the reference evaluator.
-    pub(crate) compile: Duration,
-    /// Time of each call, without cutting inputs and putting results together.
-    pub(crate) calls: Vec<Duration>,
-    /// Bytes one device's values take at most, where that is known.
-    pub(crate) peak_bytes: Option<usize>,
+impl Default for Backend {
+    /// Machine code where this shardc can.
+    fn default() -> Self {
+        if HAS_NATIVE { Backend::Native } else { Backend::Reference }
+    }
 }
 
-/// The global types of the arguments and of the results of a per-device program.
-pub(crate) fn global_types(program: &mut Program) -> Option<(Vec<TensorType>, Vec<TensorType>)> {
-    let signature = Signature::of(program)?;
-    let types = |sides: &[dialect::signature::Side]| sides.iter().map(|s| s.global.clone()).collect();
-    Some((types(&signature.arguments), types(&signature.results)))
+/// How to run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ExecuteOptions {
+    /// What runs it.
+    pub backend: Backend,
+    /// How often it is called; once for 0.
+    pub calls: usize,
+    /// The numbers of the devices; the first ones without any.
+    pub devices: Vec<u32>,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// The global results of the last call, of each replica.
+    pub results: Vec<Vec<Literal>>,
+    /// Time to compile machine code; nothing for the reference evaluator.
+    pub compile: Duration,
+    /// Time of each call, without sharding inputs and putting results together.
+    pub calls: Vec<Duration>,
+    /// Bytes one device's values take at most, where that is known.
+    pub peak_bytes: Option<usize>,
+}
+
+/// What a program takes and gives, and on how many devices it runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interface {
+    /// The global types of the arguments of `@main`.
+    pub arguments: Vec<TensorType>,
+    /// The global types of its results.
+    pub results: Vec<TensorType>,
+    /// How many replicas run it, each over arguments of its own.
+    pub replicas: usize,
+    /// How many devices run one replica.
+    pub partitions: usize,
+}
+
+impl Interface {
+    /// Of a program at any stage; `None` without `@main`, and where it takes or gives what is no tensor.
+    pub fn of(module: &Module) -> Option<Self> {
+        let mut program = module.program().clone();
+        let signature = Signature::of(&mut program)?;
+        let types = |sides: &[dialect::signature::Side]| sides.iter().map(|s| s.global.clone()).collect();
+        let (replicas, partitions) = grid(&program);
+        let (arguments, results) = (types(&signature.arguments), types(&signature.results));
+        Some(Self { arguments, results, replicas, partitions })
+    }
+}
+
+impl Compiler {
+    /// Runs a per-device program over the global inputs of each replica on simulated devices. Take
+    /// [`random_inputs`](crate::random_inputs) where any will do.
+    pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
+        let program = module.program();
+        let ran = check_inputs(module, inputs)
+            .and_then(|()| runnable(program))
+            .and_then(|()| run(program.clone(), inputs, options.backend, options.calls, &options.devices));
+        Outcome::of(module.source(), ran)
+    }
+
+    /// What a program of global values gives by the reference evaluator, for each replica's inputs.
+    pub fn evaluate(&self, module: &Module, inputs: &[Vec<Literal>]) -> Outcome<Vec<Vec<Literal>>> {
+        let program = module.program();
+        let results =
+            check_inputs(module, inputs).and_then(|()| runnable(program)).and_then(|()| run_global(program, inputs));
+        Outcome::of(module.source(), results)
+    }
+
+    /// The kernels that native execution makes of a per-device program, as MLIR or as LLVM IR.
+    pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
+        Outcome::of(module.source(), kernels(module.program().clone(), llvm))
+    }
+}
+
+/// Inputs are of as many replicas as there are, and of the types of `@main`'s arguments.
+fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
+    let fault = |message: String| Err(one(Diagnostic::error("run", Span::default(), message)));
+    let Some(interface) = Interface::of(module) else {
+        return fault("@main takes or gives something that is no tensor".to_owned());
+    };
+    if inputs.len() != interface.replicas {
+        let (wanted, given) = (interface.replicas, inputs.len());
+        return fault(format!("the program runs on {wanted} replicas, inputs are given for {given}"));
+    }
+    for given in inputs {
+        let (wanted, given) = (&interface.arguments, given.iter().map(Literal::ty).collect::<Vec<_>>());
+        if *wanted != given {
+            let program = module.program();
+            let texts = |types: &[TensorType]| {
+                types.iter().map(|t| program.type_data_text(&t.clone().into())).collect::<Vec<_>>().join(", ")
+            };
+            return fault(format!("@main takes ({}), not ({})", texts(wanted), texts(&given)));
+        }
+    }
+    Ok(())
 }
 
 /// An error at the first value of `@main` whose elements nobody here computes with, such as quantized ones.
@@ -78,7 +167,7 @@ pub(crate) fn run(
     backend: Backend,
     calls: usize,
     devices: &[u32],
-) -> Result<Ran, Diagnostics> {
+) -> Result<Execution, Diagnostics> {
     let (replicas, partitions) = grid(&program);
     let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
     match backend {
@@ -92,7 +181,12 @@ pub(crate) fn run_global(program: &Program, inputs: &[Vec<Literal>]) -> Result<V
     reference::evaluate_replicas(program, inputs).map_err(|e| evaluation_fault(e, &[]))
 }
 
-fn by_reference(mut program: Program, inputs: &[Vec<Literal>], calls: usize, ids: &[u32]) -> Result<Ran, Diagnostics> {
+fn by_reference(
+    mut program: Program,
+    inputs: &[Vec<Literal>],
+    calls: usize,
+    ids: &[u32],
+) -> Result<Execution, Diagnostics> {
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
     let (replicas, partitions) = grid(&program);
     let cut = |(i, side): (usize, _)| -> Lanes {
@@ -119,11 +213,11 @@ fn by_reference(mut program: Program, inputs: &[Vec<Literal>], calls: usize, ids
             replica.push(layout.assemble(pieces));
         }
     }
-    Ok(Ran { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
+    Ok(Execution { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
 }
 
 #[cfg(feature = "jit")]
-fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>) -> Result<Ran, Diagnostics> {
+fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>) -> Result<Execution, Diagnostics> {
     use runtime::execute::Executable;
     let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
     let start = Instant::now();
@@ -141,11 +235,11 @@ fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>
         times.push(start.elapsed());
     }
     let results = (0..executable.replicas()).map(|replica| session.results_of(replica)).collect();
-    Ok(Ran { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
+    Ok(Execution { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>) -> Result<Ran, Diagnostics> {
+fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>) -> Result<Execution, Diagnostics> {
     Err(no_native())
 }
 
@@ -157,7 +251,7 @@ fn no_native() -> Diagnostics {
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.
 #[cfg(feature = "jit")]
-pub(crate) fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
+fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
     let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
     let text = runtime::execute::Executable::compile(program).map_err(one)?.kernel_text();
     if !llvm {
@@ -168,7 +262,7 @@ pub(crate) fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostic
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.
 #[cfg(not(feature = "jit"))]
-pub(crate) fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
+fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
     Err(no_native())
 }
 
@@ -183,10 +277,4 @@ fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
 
 fn no_signature() -> Diagnostics {
     one(Diagnostic::error("run", Default::default(), "@main doesn't say its global types"))
-}
-
-fn one(d: Diagnostic) -> Diagnostics {
-    let mut all = Diagnostics::default();
-    all.push(d);
-    all
 }

@@ -11,52 +11,51 @@ use dialect::sharding::{AxisRef, DimSharding, TensorSharding};
 use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
-use crate::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, value_name, written};
-use crate::place::place;
+use super::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, written};
+use crate::place::{place, value_name};
 use crate::source::Source;
 use crate::stack::STACK_BYTES;
 
 /// Another sharding for one annotation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Change {
+pub(super) struct Change {
     /// Which annotation.
-    pub(crate) annotation: Annotation,
+    pub(super) annotation: Annotation,
     /// What it becomes.
-    pub(crate) sharding: TensorSharding,
+    pub(super) sharding: TensorSharding,
 }
 
 /// What a program gives when it is planned.
-pub(crate) struct Outcome {
+pub(super) struct Outcome {
     /// Modelled seconds of a step.
-    pub(crate) seconds: f64,
+    pub(super) seconds: f64,
     /// Its collectives.
-    pub(crate) keys: HashSet<Key>,
+    pub(super) keys: HashSet<Key>,
 }
 
 /// Plans programs again and again.
-pub(crate) struct Trial<'a> {
+pub(super) struct Trial<'a> {
     /// The program before propagation.
-    pub(crate) imported: &'a Program,
+    pub(super) imported: &'a Program,
     /// Propagation.
-    pub(crate) propagate: &'a [Step],
+    pub(super) propagate: &'a [Step],
     /// From there to the planned program.
-    pub(crate) plan: &'a [Step],
+    pub(super) plan: &'a [Step],
     /// From there to the per-device program.
-    pub(crate) partition: &'a [Step],
+    pub(super) partition: &'a [Step],
     /// What prices it.
-    pub(crate) machine: &'a Machine,
+    pub(super) machine: &'a Machine,
 }
 
 impl Trial<'_> {
-    /// The propagated and planned program, and how many ops it had before it was planned; nothing when a pass refuses.
-    pub(crate) fn planned(&self, mut program: Program) -> Option<(Program, usize)> {
-        run_unverified(&mut program, self.propagate).then_some(())?;
-        let ops = program.op_count();
-        run_unverified(&mut program, self.plan).then_some((program, ops))
+    /// The propagated and planned program; nothing when a pass refuses.
+    fn planned(&self, mut program: Program) -> Option<Program> {
+        let planned = run_unverified(&mut program, self.propagate) && run_unverified(&mut program, self.plan);
+        planned.then_some(program)
     }
 
     /// What the program gives with each of `changes` alone, on all cores.
-    pub(crate) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
+    pub(super) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
         let next = AtomicUsize::new(0);
         let outcomes: Vec<OnceLock<Option<Outcome>>> = changes.iter().map(|_| OnceLock::new()).collect();
         let work = || {
@@ -75,11 +74,11 @@ impl Trial<'_> {
     }
 
     /// What the program with one change gives.
-    pub(crate) fn changed(&self, change: &Change) -> Option<Outcome> {
+    pub(super) fn changed(&self, change: &Change) -> Option<Outcome> {
         let mut program = self.imported.clone();
         change.apply(&mut program);
-        let (mut planned, ops) = self.planned(program)?;
-        let keys = causes(&planned, ops).iter().map(Cause::key).collect();
+        let mut planned = self.planned(program)?;
+        let keys = causes(&planned).iter().map(Cause::key).collect();
         run_unverified(&mut planned, self.partition).then_some(())?;
         Some(Outcome { seconds: estimate(&planned, self.machine).step_seconds, keys })
     }
@@ -102,7 +101,7 @@ impl Change {
     }
 
     /// `annotating %arg0 as <@mesh, [{}]>`
-    pub(crate) fn text(&self, program: &Program, source: &Source) -> String {
+    pub(super) fn text(&self, program: &Program, source: &Source) -> String {
         let sharding = program.sharding_text(&self.sharding);
         let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
         match self.annotation {
@@ -127,13 +126,7 @@ impl Change {
 }
 
 /// Changes that may remove `cause`, the likeliest first.
-pub(crate) fn candidates(
-    imported: &Program,
-    planned: &Program,
-    ops: usize,
-    origins: &Origins,
-    cause: &Cause,
-) -> Vec<Change> {
+pub(super) fn candidates(imported: &Program, planned: &Program, origins: &Origins, cause: &Cause) -> Vec<Change> {
     let mut list: Vec<Change> = Vec::new();
     let mut add = |annotation: Annotation, sharding: Option<TensorSharding>| {
         if let Some(sharding) = sharding.map(|s| s.closed())
@@ -162,10 +155,10 @@ pub(crate) fn candidates(
     // The annotations behind the axes, without them: of the value, of what it is made of, of who reads it.
     let mut values = vec![cause.value];
     if let ValueSource::Result(op, _) = planned.value_source(cause.value) {
-        values.extend(planned.op(op).operands.iter().map(|&v| written(planned, v, ops)));
+        values.extend(planned.op(op).operands.iter().map(|&v| written(planned, v)));
     }
     if let Some((user, _)) = cause.user {
-        values.extend(planned.op(user).operands.iter().map(|&v| written(planned, v, ops)));
+        values.extend(planned.op(user).operands.iter().map(|&v| written(planned, v)));
         values.extend(planned.results(user));
     }
     for &axis in &cause.axes {

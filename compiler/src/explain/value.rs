@@ -1,40 +1,80 @@
 //! `shardc explain --value %12`: how a value lies and, axis by axis, which annotation put it there through which ops.
 
-use dialect::diagnostic::{Diagnostic, Severity, Span};
+use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, TensorSharding};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
-use super::explain::Args;
-use crate::causes::{Annotation, Origins, sharding_of, value_name, written_name};
-use crate::cli::pipeline::{self, Stage};
-use crate::cli::render::render;
-use crate::cli::session::{Failure, Outcome, Session};
-use crate::place::{place, place_of};
+use super::Steps;
+use super::causes::{Annotation, Origins, sharding_of};
+use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::diagnostic::{Diagnostic, Outcome, one};
+use crate::module::Module;
+use crate::place::{place, place_of, value_name, written_name};
 use crate::source::Source;
 
-/// Runs the command for the value the user calls `name`.
-pub(crate) fn run(args: &Args, name: &str, session: &mut Session<'_>) -> Outcome {
-    let source = session.read(&args.common.input)?;
-    let mut imported = pipeline::parse(session, &source)?;
-    let steps = pipeline::steps_between(session, None, Stage::Propagated, &args.knobs)?;
-    let (import, propagate) =
-        steps.split_at(steps.iter().position(|s| s.pass.name == "propagate").unwrap_or(steps.len()));
-    pipeline::run(session, &source, &mut imported, import)?;
-    let found = values_called(&imported, name);
-    if found.is_empty() {
-        return Err(Failure::Usage(missing(&imported, name)));
+/// How one value lies, and who brought it there. Serialized, it is an entry of `values` of `shardc explain --value --json`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ValueExplanation {
+    /// What the value is called.
+    pub value: String,
+    /// How it lies; `None` is whole on every device.
+    pub sharding: Option<String>,
+    /// Its axes.
+    pub axes: Vec<AxisOrigin>,
+    /// All of it in words, with its places in the text.
+    #[serde(skip)]
+    pub remark: Diagnostic,
+}
+
+/// Where one axis of a value comes from.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AxisOrigin {
+    /// The axis, or part of an axis.
+    pub axis: String,
+    /// The dimension it divides.
+    pub dim: usize,
+    /// The annotation it comes from, where one is known.
+    pub from: Option<String>,
+    /// The ops that carried it from there.
+    pub through: Vec<OpPlace>,
+}
+
+/// An op and where it stands.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct OpPlace {
+    /// Its name.
+    pub op: String,
+    /// Its line.
+    pub loc: Option<String>,
+}
+
+impl Compiler {
+    /// How the values that the text calls `name` lie after propagation, and which annotations brought them there; several
+    /// where a function is called several times. `%0#1` is the second result of `%0`.
+    pub fn explain_value(
+        &self,
+        module: Module,
+        name: &str,
+        options: &CompileOptions,
+    ) -> Outcome<Vec<ValueExplanation>> {
+        let steps = match Steps::new(self, options) {
+            Ok(steps) => steps,
+            Err(faults) => return Outcome::new(module.source(), None, &faults),
+        };
+        self.run_steps(module, &steps.import, &mut Watch::default()).and_then(|imported| {
+            let found = values_called(imported.program(), name);
+            if found.is_empty() {
+                return Outcome::of(imported.source(), Err(one(missing(imported.program(), name))));
+            }
+            self.run_steps(imported.clone(), &steps.propagate, &mut Watch::default()).map(|propagated| {
+                let (program, imported, source) = (propagated.program(), imported.program(), propagated.source());
+                let teller = Teller { program, imported, origins: Origins::of(imported), source };
+                found.iter().map(|&value| teller.explanation(&teller.tell(value))).collect()
+            })
+        })
     }
-    let mut propagated = imported.clone();
-    pipeline::run(session, &source, &mut propagated, propagate)?;
-    let teller = Teller { program: &propagated, imported: &imported, origins: Origins::of(&imported), source: &source };
-    let told: Vec<Told> = found.iter().map(|&value| teller.tell(value)).collect();
-    let diagnostics: Vec<Diagnostic> = told.iter().map(|t| teller.diagnostic(t)).collect();
-    let text = render(&source, diagnostics.iter(), session.io.out_color && args.common.output.is_none());
-    session.set_document(json!({ "values": told.iter().map(|t| teller.json(t)).collect::<Vec<Json>>() }));
-    session.emit(args.common.output.as_deref(), text.trim_end_matches('\n'))?;
-    session.print("\n")
 }
 
 /// The values of the text with this name; an inlined function's stand in it several times. `%0#1` is a second result.
@@ -67,14 +107,14 @@ fn named_values(program: &Program) -> Vec<Value> {
     values
 }
 
-fn missing(program: &Program, name: &str) -> String {
+fn missing(program: &Program, name: &str) -> Plain {
     let names: Vec<String> = named_values(program).into_iter().filter_map(|v| written_name(program, v)).collect();
     let near = dialect::text::nearest(name, names.iter().map(String::as_str));
-    let hint = near.map_or_else(
+    let d = Plain::error("unknown-value", Span::default(), format!("no value is called '{name}'"));
+    d.note(near.map_or_else(
         || "values are written as in the text: %12, %arg0, %0#1".to_owned(),
         |n| format!("did you mean {n}?"),
-    );
-    format!("--value: no value is called '{name}': {hint}")
+    ))
 }
 
 /// What is known of one value.
@@ -155,7 +195,7 @@ impl Teller<'_> {
         if steps.is_empty() { String::new() } else { format!(" through {}", steps.join(", then ")) }
     }
 
-    fn diagnostic(&self, told: &Told) -> Diagnostic {
+    fn remark(&self, told: &Told) -> Plain {
         let p = self.program;
         let lies = told.sharding.as_ref().map_or("whole on every device".to_owned(), |s| p.sharding_text(s));
         let name = value_name(p, told.value);
@@ -177,28 +217,26 @@ impl Teller<'_> {
             };
             notes.push(text);
         }
-        Diagnostic { severity: Severity::Remark, code: "", message: format!("{name} lies as {lies}"), labels, notes }
+        Plain { severity: Severity::Remark, code: "", message: format!("{name} lies as {lies}"), labels, notes }
     }
 
-    fn json(&self, told: &Told) -> Json {
+    fn explanation(&self, told: &Told) -> ValueExplanation {
         let p = self.program;
         let axis = |(axis, d, origin): &(AxisRef, usize, Option<(Annotation, Vec<Op>)>)| {
+            let place = |&op: &Op| OpPlace { op: p.op_name(op).to_owned(), loc: place(p, self.source, op) };
             let (from, through) = match origin {
                 Some((annotation, path)) => {
-                    let ops: Vec<Json> = path
-                        .iter()
-                        .map(|&op| json!({ "op": p.op_name(op), "loc": place(p, self.source, op) }))
-                        .collect();
-                    (Some(self.annotation(*annotation, told.value).1), ops)
+                    (Some(self.annotation(*annotation, told.value).1), path.iter().map(place).collect())
                 }
                 None => (None, Vec::new()),
             };
-            json!({ "axis": self.axis(*axis).trim_matches('"'), "dim": d, "from": from, "through": through })
+            AxisOrigin { axis: self.axis(*axis).trim_matches('"').to_owned(), dim: *d, from, through }
         };
-        json!({
-            "value": value_name(p, told.value),
-            "sharding": told.sharding.as_ref().map(|s| p.sharding_text(s)),
-            "axes": told.axes.iter().map(axis).collect::<Vec<Json>>(),
-        })
+        ValueExplanation {
+            value: value_name(p, told.value),
+            sharding: told.sharding.as_ref().map(|s| p.sharding_text(s)),
+            axes: told.axes.iter().map(axis).collect(),
+            remark: Diagnostic::new(self.source, &self.remark(told)),
+        }
     }
 }

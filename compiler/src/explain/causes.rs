@@ -4,44 +4,55 @@
 use std::collections::HashMap;
 
 use dialect::diagnostic::Diagnostics;
-use dialect::ir::{AttrData, LocData, Op, Program, Value, ValueSource};
+use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, Reshard, TensorSharding};
+use dialect::text::CAUSE;
 use passes::propagate::{OriginTable, PropagateOptions, Start, propagate_with_origins};
 
 /// One change of distribution of the planned program.
-pub(crate) struct Cause {
+pub(super) struct Cause {
     /// The collective.
-    pub(crate) op: Op,
+    pub(super) op: Op,
     /// `all_gather`, …
-    pub(crate) kind: String,
+    pub(super) kind: String,
     /// The value of the user's program that is moved.
-    pub(crate) value: Value,
+    pub(super) value: Value,
     /// The op of the user's program that reads it, and as which operand; none where nothing does.
-    pub(crate) user: Option<(Op, usize)>,
+    pub(super) user: Option<(Op, usize)>,
     /// How the value lies.
-    pub(crate) from: Option<TensorSharding>,
+    pub(super) from: Option<TensorSharding>,
     /// How it is needed.
-    pub(crate) to: Option<TensorSharding>,
+    pub(super) to: Option<TensorSharding>,
     /// The axes that move.
-    pub(crate) axes: Vec<AxisRef>,
+    pub(super) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
-    pub(crate) manual: bool,
+    pub(super) manual: bool,
 }
 
 /// What names a collective in two versions of one program.
-pub(crate) type Key = (Value, Option<(Op, usize)>, String);
+pub(super) type Key = (Value, Option<(Op, usize)>, String);
 
 impl Cause {
     /// Its name.
-    pub(crate) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         (self.value, self.user, self.kind.clone())
     }
 }
 
-/// All collectives of a planned program that send something, in order. `ops` is how many ops the program had before it was
-/// planned: what came later the compiler made.
-pub(crate) fn causes(planned: &Program, ops: usize) -> Vec<Cause> {
+/// Whether the plan stands in the program already: collectives say what caused them.
+pub(super) fn is_planned(program: &Program) -> bool {
+    program.ops_under(program.body()).into_iter().any(|op| made(program, op))
+}
+
+/// Whether the compiler made this change of distribution, which then says why.
+fn made(program: &Program, op: Op) -> bool {
+    let view = program.view(op);
+    program.attr(op, CAUSE).is_some() && view.def().reshard(view).is_some()
+}
+
+/// All collectives of a planned program that send something, in order.
+pub(super) fn causes(planned: &Program) -> Vec<Cause> {
     let Some(main) = func::function(planned, "main") else { return Vec::new() };
     let Some(block) = func::block(planned, main) else { return Vec::new() };
     let all = planned.ops_under(block);
@@ -51,7 +62,6 @@ pub(crate) fn causes(planned: &Program, ops: usize) -> Vec<Cause> {
             readers.insert(v, (op, i));
         }
     }
-    let made = |op: Op| op.index() >= ops && planned.view(op).def().reshard(planned.view(op)).is_some();
     let mut found = Vec::new();
     for &op in &all {
         let view = planned.view(op);
@@ -67,10 +77,10 @@ pub(crate) fn causes(planned: &Program, ops: usize) -> Vec<Cause> {
             continue;
         }
         // Over the chain of collectives to what the user wrote on both sides.
-        let value = written(planned, operand, ops);
+        let value = written(planned, operand);
         let mut user = view.results().next().and_then(|r| readers.get(&r)).copied();
         while let Some((next, _)) = user
-            && made(next)
+            && made(planned, next)
         {
             user = planned.results(next).next().and_then(|r| readers.get(&r)).copied();
         }
@@ -85,11 +95,10 @@ pub(crate) fn causes(planned: &Program, ops: usize) -> Vec<Cause> {
 }
 
 /// The value of the user's program behind collectives that the compiler made.
-pub(crate) fn written(planned: &Program, value: Value, ops: usize) -> Value {
+pub(super) fn written(planned: &Program, value: Value) -> Value {
     let mut value = value;
     while let ValueSource::Result(source, _) = planned.value_source(value)
-        && source.index() >= ops
-        && planned.view(source).def().reshard(planned.view(source)).is_some()
+        && made(planned, source)
         && let Some(&before) = planned.op(source).operands.first()
     {
         value = before;
@@ -98,7 +107,7 @@ pub(crate) fn written(planned: &Program, value: Value, ops: usize) -> Value {
 }
 
 /// The sharding a value has in a planned program.
-pub(crate) fn sharding_of(planned: &Program, value: Value) -> Option<&TensorSharding> {
+pub(super) fn sharding_of(planned: &Program, value: Value) -> Option<&TensorSharding> {
     match planned.value_source(value) {
         ValueSource::Result(op, i) => match planned.view(op).attr(func::SHARDING)? {
             AttrData::ShardingPerValue(all) => all.get(i as usize),
@@ -140,7 +149,7 @@ fn sends(reshard: &Reshard) -> bool {
 
 /// What the collective's `shardc.cause` says of both sides.
 fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSharding>) {
-    let Some(AttrData::Dict(fields)) = planned.view(op).attr("shardc.cause") else { return (None, None) };
+    let Some(AttrData::Dict(fields)) = planned.view(op).attr(CAUSE) else { return (None, None) };
     let field = |name: &str| {
         let found = fields.iter().find(|f| planned.name_text(f.0) == name)?;
         planned.attr_data(found.1).as_sharding().cloned()
@@ -158,36 +167,9 @@ fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<Axis
     axes
 }
 
-/// What a value is called: as in the text, else by JAX, else by its op.
-pub(crate) fn value_name(program: &Program, value: Value) -> String {
-    let jax = match program.loc_data(program.value_loc(value)) {
-        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
-            Some(program.name_text(*name))
-        }
-        _ => None,
-    };
-    let text = written_name(program, value);
-    match (text, jax, program.value_source(value)) {
-        (Some(text), Some(jax), _) if text != jax => format!("{text} (\"{jax}\")"),
-        (Some(text), ..) => text,
-        (None, Some(jax), _) => format!("\"{jax}\""),
-        (None, None, ValueSource::Result(op, _)) => format!("the result of {}", program.op_name(op)),
-        (None, None, ValueSource::Arg(_, i)) => format!("argument {i}"),
-    }
-}
-
-/// What the source text calls a value.
-pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
-    let span = program.value_span(value);
-    let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
-    // `%0:2` names two results.
-    let name = text.split([':', '#']).next()?;
-    name.starts_with('%').then(|| name.to_owned())
-}
-
 /// An annotation the user can change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Annotation {
+pub(super) enum Annotation {
     /// Of an argument of `@main`.
     Argument(usize),
     /// Of a result of `@main`.
@@ -196,8 +178,9 @@ pub(crate) enum Annotation {
     Op(Op),
 }
 
-/// Where the axes of a propagated program come from.
-pub(crate) struct Origins {
+/// Where the axes of a propagated program come from; nothing is known of a program that came with its shardings.
+#[derive(Default)]
+pub(super) struct Origins {
     table: OriginTable,
     /// The constraint on a value: it speaks for the value it reads.
     constraints: HashMap<Value, Op>,
@@ -205,7 +188,7 @@ pub(crate) struct Origins {
 
 impl Origins {
     /// Propagates a copy of the program and notes where axes come from.
-    pub(crate) fn of(imported: &Program) -> Self {
+    pub(super) fn of(imported: &Program) -> Self {
         let mut constraints = HashMap::new();
         for op in imported.ops_under(imported.body()) {
             let data = imported.op(op);
@@ -222,7 +205,7 @@ impl Origins {
     }
 
     /// The annotation that put `axis` on `value`, and the ops that carried it there.
-    pub(crate) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
+    pub(super) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
         let origin = self.table.origin_of(value, axis)?;
         let annotation = match origin.start {
             Start::FunctionResult(i) => Annotation::Result(i),

@@ -1,0 +1,46 @@
+//! The flags of every command that compiles.
+
+use passes::options::parse_bytes;
+use passes::plan::Search;
+
+use super::session::{Failure, Session};
+use crate::compiler::CompileOptions;
+
+/// What decides about a compilation, for every command that compiles.
+#[derive(clap::Args, Clone, Default)]
+pub(crate) struct Knobs {
+    /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
+    #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
+    plan: Plan,
+    /// The slice of TPUs to plan for, like v5e:4x4; a flat model without it
+    #[arg(long, value_name = "SLICE")]
+    target: Option<String>,
+    /// At most this much memory on each device, like 8GiB
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<String>,
+}
+
+/// How to choose communication.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Plan {
+    /// The cheapest that is found for the whole program.
+    #[default]
+    Full,
+    /// The cheapest for each op alone.
+    Greedy,
+}
+
+impl Knobs {
+    /// What they say to the compiler; refuses targets and sizes that there aren't.
+    pub(crate) fn options(&self, session: &Session<'_>) -> Result<CompileOptions, Failure> {
+        if let Some(name) = &self.target {
+            session.compiler.target(name).map_err(|e| Failure::Usage(format!("--target: {e}")))?;
+        }
+        let memory = match self.memory.as_deref().unwrap_or_default() {
+            "" => None,
+            text => Some(parse_bytes(text).ok_or_else(|| Failure::Usage(format!("--memory can't be '{text}'")))?),
+        };
+        let search = if self.plan == Plan::Greedy { Search::Greedy } else { Search::Full };
+        Ok(CompileOptions { search, target: self.target.clone(), memory })
+    }
+}

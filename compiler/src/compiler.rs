@@ -1,0 +1,199 @@
+//! The compiler as a value: what it knows, and what it does with programs.
+
+use std::time::{Duration, Instant};
+
+use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
+use dialect::ir::Program;
+use dialect::op::OpDef;
+use dialect::text::PrintOptions;
+use passes::estimate::{Chip, Target, TargetError};
+use passes::plan::Search;
+use passes::{Pass, Pipeline, Step};
+
+use crate::diagnostic::{Outcome, one};
+use crate::module::Module;
+use crate::source::Source;
+
+/// The ops, passes, pipelines and targets that are known. Everything it does is a function from data to data: nothing is
+/// printed, and what is wrong with a program is in the [`Outcome`].
+///
+/// Deep programs nest deeply: where programs of strangers are read, call it [on a deep stack](crate::on_deep_stack).
+pub struct Compiler {
+    ops: dialect::op::Registry,
+    passes: passes::Registry,
+}
+
+/// What decides about a compilation.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CompileOptions {
+    /// Whether communication is chosen for the whole program or for each op alone.
+    pub search: Search,
+    /// The name of the target to plan for; the flat model without one.
+    pub target: Option<String>,
+    /// At most this many bytes on each device.
+    pub memory: Option<u64>,
+}
+
+impl CompileOptions {
+    /// What the target is called.
+    pub fn target_name(&self) -> &str {
+        self.target.as_deref().unwrap_or("flat")
+    }
+}
+
+/// How long the steps of a compilation took.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Times {
+    /// Reading the text.
+    pub parse: Duration,
+    /// Each pass in order.
+    pub passes: Vec<(&'static str, Duration)>,
+    /// Verifying, before the first pass and after each.
+    pub verify: Duration,
+}
+
+/// Somebody who looks on while passes run.
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// Sees the program after each pass.
+    pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
+    /// How long everything took so far.
+    pub times: Times,
+}
+
+impl Compiler {
+    /// Everything shardc knows.
+    pub fn standard() -> Self {
+        Self { ops: dialect::op::Registry::standard(), passes: passes::Registry::standard() }
+    }
+
+    /// With more ops; a later one replaces one of the same name.
+    pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
+        self.ops = self.ops.with_ops(ops);
+        self
+    }
+
+    /// With more passes; a later one replaces one of the same name.
+    pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
+        self.passes = self.passes.with_passes(passes);
+        self
+    }
+
+    /// With one more pipeline; a later one replaces one of the same name, also inside of others. Replacing `planned` or
+    /// `compile` changes what compiling does.
+    pub fn with_pipeline(mut self, pipeline: Pipeline) -> Self {
+        self.passes = self.passes.with_pipelines(&[pipeline]);
+        self
+    }
+
+    /// With one more target under a name of its own.
+    pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
+        self.passes = self.passes.with_target(name, target);
+        self
+    }
+
+    /// With more chips, whose slices are targets: `name:4x4`.
+    pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
+        self.passes = self.passes.with_chips(chips);
+        self
+    }
+
+    /// The known ops.
+    pub fn ops(&self) -> &dialect::op::Registry {
+        &self.ops
+    }
+
+    /// The known passes, pipelines and targets.
+    pub fn passes(&self) -> &passes::Registry {
+        &self.passes
+    }
+
+    /// The target of this name: one that was added, `flat`, or a slice such as `v5e:4x4`.
+    ///
+    /// # Errors
+    /// There is none; the error says which there are.
+    pub fn target(&self, name: &str) -> Result<Target, TargetError> {
+        self.passes.context().targets.parse(name)
+    }
+
+    /// Reads and verifies a program.
+    pub fn parse(&self, source: Source) -> Outcome<Module> {
+        self.parse_unverified(source, &mut Watch::default())
+            .and_then(|module| self.run_steps(module, &[], &mut Watch::default()))
+    }
+
+    /// Reads a program. The verifier sees it before the first pass that runs over it.
+    pub fn parse_unverified(&self, source: Source, watch: &mut Watch<'_>) -> Outcome<Module> {
+        let (start, mut found) = (Instant::now(), Plains::default());
+        let program = dialect::parse_with(&source.text, &self.ops, &mut found);
+        watch.times.parse += start.elapsed();
+        let diagnostics = crate::diagnostic::Diagnostics::new(&source, &found);
+        let value = (!found.has_errors()).then(|| Module::new(program, source));
+        Outcome { value, diagnostics }
+    }
+
+    /// Runs passes and pipelines by their names: `import,propagate`, `compile{search=greedy}`.
+    pub fn run_passes(&self, module: Module, passes: &str) -> Outcome<Module> {
+        match self.passes.parse(passes) {
+            Ok(steps) => self.run_steps(module, &steps, &mut Watch::default()),
+            Err(faults) => Outcome::new(&Source::new("passes", passes), None, &faults),
+        }
+    }
+
+    /// Runs passes that [`passes::Registry::parse`] or [`Compiler::steps`] gave.
+    pub fn run_steps(&self, mut module: Module, steps: &[Step], watch: &mut Watch<'_>) -> Outcome<Module> {
+        let verified = module.verified;
+        let (program, source) = module.parts();
+        let mut nobody = |_: &Program, _: &Step| {};
+        let after = watch.after.as_deref_mut().unwrap_or(&mut nobody);
+        let report = match verified {
+            true => passes::run_passes_on_valid(program, steps, after),
+            false => passes::run_passes(program, steps, after),
+        };
+        watch.times.verify += report.verify_time;
+        watch.times.passes.extend(report.timings);
+        let diagnostics = crate::diagnostic::Diagnostics::new(source, &report.diagnostics);
+        module.verified = true;
+        Outcome { value: (!diagnostics.has_errors()).then_some(module), diagnostics }
+    }
+
+    /// The passes of a pipeline, set up for a compilation.
+    ///
+    /// # Errors
+    /// There is no such pipeline or target.
+    pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Vec<Step>, Plains> {
+        let target = options.target_name();
+        self.target(target).map_err(|e| one(Plain::error("target", Span::default(), e.to_string())))?;
+        let mut steps = self.passes.parse(pipeline)?;
+        let search = if options.search == Search::Greedy { "greedy" } else { "full" };
+        let memory = options.memory.map(|bytes| bytes.to_string()).unwrap_or_default();
+        for (option, value) in [("search", search), ("target", target), ("memory", &memory)] {
+            for step in &mut steps {
+                if step.pass.options.iter().any(|o| o.name == option) {
+                    let set = step.options.set(step.pass.options, option, value);
+                    set.map_err(|fault| one(Plain::error("passes", Span::default(), fault)))?;
+                }
+            }
+        }
+        Ok(steps)
+    }
+
+    /// Takes a program through a pipeline: `sharded`, `planned`, `compile`, `compile-manual`, or one of one's own.
+    pub fn compile(&self, module: Module, pipeline: &str, options: &CompileOptions) -> Outcome<Module> {
+        match self.steps(pipeline, options) {
+            Ok(steps) => self.run_steps(module, &steps, &mut Watch::default()),
+            Err(faults) => Outcome::new(module.source(), None, &faults),
+        }
+    }
+
+    /// The program as text, which [`Compiler::parse`] reads again.
+    pub fn print(&self, module: &Module, options: PrintOptions) -> String {
+        dialect::print_with(module.program(), options)
+    }
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Self::standard()
+    }
+}

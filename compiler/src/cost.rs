@@ -1,0 +1,181 @@
+//! What a step costs on a target, as data. Serialized, it is what `shardc cost --json` prints.
+
+use dialect::diagnostic::{Diagnostic as Plain, Span};
+use dialect::ir::Program;
+use dialect::op::CollectiveKind;
+use dialect::sharding::Mesh;
+use dialect::signature::Signature;
+use passes::estimate::{Communication, Estimate, Machine, Precision, Target, estimate};
+use serde::Serialize;
+
+use crate::compiler::{CompileOptions, Compiler};
+use crate::diagnostic::{Outcome, one};
+use crate::module::Module;
+use crate::place::{axes_of_groups, place};
+use crate::source::Source;
+
+/// The modelled cost of one run of a per-device program.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Cost {
+    /// The target's name.
+    pub target: String,
+    /// Devices of the mesh; of one replica where there are several.
+    pub devices: i64,
+    /// Seconds of arithmetic and memory traffic.
+    pub compute_s: f64,
+    /// Seconds of collectives.
+    pub communication_s: f64,
+    /// Seconds in which nothing is computed.
+    pub exposed_s: f64,
+    /// Seconds from start to end.
+    pub step_s: f64,
+    /// Bytes alive at once on one device, at most.
+    pub peak_bytes: u64,
+    /// FLOPs of products and convolutions on one device.
+    pub flops: f64,
+    /// Every collective, in the order of the program.
+    pub collectives: Vec<CollectiveCost>,
+    /// The mesh: its axes with their sizes.
+    #[serde(skip)]
+    pub mesh: Vec<(String, i64)>,
+    /// How many replicas run the program, each on devices of its own.
+    #[serde(skip)]
+    pub replicas: i64,
+    /// The share of the machine's arithmetic that the step uses.
+    #[serde(skip)]
+    pub utilization: f64,
+    /// Bytes one device reads and writes in its memory.
+    #[serde(skip)]
+    pub memory_traffic: f64,
+    /// Bytes of memory of a device.
+    #[serde(skip)]
+    pub memory_bytes: u64,
+    /// Which device of the slice each position of the mesh is; `None` where the target has no topology.
+    #[serde(skip)]
+    pub device_order: Option<Vec<u64>>,
+    /// What happens when; of a loop its first trip.
+    #[serde(skip)]
+    pub timeline: Vec<TimelineEvent>,
+}
+
+/// One collective.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CollectiveCost {
+    /// `all_gather`, …
+    pub kind: &'static str,
+    /// The mesh axes along which devices exchange: `x`, `y:(1)2`.
+    pub axes: Vec<String>,
+    /// The dimension that changes its size, where one does.
+    pub dim: Option<usize>,
+    /// Bytes each device gives.
+    pub operand_bytes: u64,
+    /// Bytes each device gets.
+    pub result_bytes: u64,
+    /// Devices that take part together; 2 for a permute.
+    pub group: usize,
+    /// Seconds of one execution.
+    pub time_s: f64,
+    /// Executions in a step.
+    pub count: u64,
+    /// The line it comes from.
+    pub loc: Option<String>,
+}
+
+/// One op on the timeline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TimelineEvent {
+    /// The op's name.
+    pub op: String,
+    /// Whether it is communication, which runs beside compute.
+    pub communicates: bool,
+    /// Seconds from the start of the program.
+    pub start_s: f64,
+    /// How long it takes.
+    pub seconds: f64,
+    /// The line it comes from.
+    pub loc: Option<String>,
+}
+
+impl Compiler {
+    /// What one run of a per-device program costs on the target of `options`.
+    pub fn estimate(&self, module: &Module, options: &CompileOptions) -> Outcome<Cost> {
+        let mut program = module.program().clone();
+        let name = options.target_name();
+        let cost = self.target(name).map_err(|e| e.to_string()).and_then(|target| {
+            let priced = Priced::new(&mut program, target)?;
+            Ok(cost(&program, &priced, name, module.source()))
+        });
+        Outcome::of(module.source(), cost.map_err(|fault| one(Plain::error("target", Span::default(), fault))))
+    }
+}
+
+/// A priced per-device program.
+pub(crate) struct Priced {
+    /// Its mesh; empty without one.
+    mesh: Mesh,
+    /// Where it runs.
+    pub(crate) machine: Machine,
+    /// What it costs there.
+    pub(crate) estimate: Estimate,
+}
+
+impl Priced {
+    /// Prices a per-device program; the error says why it doesn't fit the target.
+    pub(crate) fn new(program: &mut Program, target: Target) -> Result<Self, String> {
+        let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
+        let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
+        let machine = Machine::new(target, &sizes).map_err(|e| e.to_string())?;
+        let estimate = estimate(program, &machine);
+        Ok(Priced { mesh, machine, estimate })
+    }
+}
+
+fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Cost {
+    let Priced { mesh, machine, estimate: e } = priced;
+    let peak = machine.peak_flops(Precision::of_element("bf16"));
+    let collective = |c: &Communication| CollectiveCost {
+        kind: c.collective.kind.text(),
+        axes: axes(program, mesh, c),
+        dim: has_dim(c.collective.kind).then_some(c.collective.dim),
+        operand_bytes: c.operand_bytes,
+        result_bytes: c.result_bytes,
+        group: c.group,
+        time_s: c.seconds,
+        count: c.count,
+        loc: place(program, source, c.op),
+    };
+    let timeline = e.timeline.iter().map(|event| TimelineEvent {
+        op: program.op_name(event.op).to_owned(),
+        communicates: event.communicates,
+        start_s: event.start,
+        seconds: event.seconds,
+        loc: place(program, source, event.op),
+    });
+    Cost {
+        target: target.to_owned(),
+        devices: mesh.devices(),
+        compute_s: e.compute_seconds,
+        communication_s: e.communication_seconds,
+        exposed_s: e.exposed_seconds(),
+        step_s: e.step_seconds,
+        peak_bytes: e.peak_bytes as u64,
+        flops: e.flops,
+        collectives: e.collectives.iter().map(collective).collect(),
+        mesh: mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect(),
+        replicas: dialect::ops::func::num_replicas(program),
+        utilization: if e.step_seconds > 0.0 { e.flops / (e.step_seconds * peak) } else { 0.0 },
+        memory_traffic: e.memory_traffic,
+        memory_bytes: machine.memory_bytes(),
+        device_order: machine.placement().map(|p| p.device_order()),
+        timeline: timeline.collect(),
+    }
+}
+
+fn axes(program: &Program, mesh: &Mesh, c: &Communication) -> Vec<String> {
+    let permute = c.collective.kind == CollectiveKind::CollectivePermute;
+    axes_of_groups(program, mesh, &c.collective.groups, permute)
+}
+
+fn has_dim(kind: CollectiveKind) -> bool {
+    matches!(kind, CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllToAll)
+}

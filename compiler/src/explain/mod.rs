@@ -1,0 +1,168 @@
+//! Why each collective of a plan is there, and what would remove it, as data. Serialized, it is what
+//! `shardc explain --json` prints.
+
+mod causes;
+mod changes;
+mod prices;
+mod removals;
+mod report;
+mod value;
+
+use dialect::diagnostic::Diagnostics as Plains;
+use dialect::ir::Program;
+use passes::Step;
+use serde::Serialize;
+
+use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::diagnostic::{Diagnostic, Outcome};
+use crate::module::Module;
+
+pub use value::{AxisOrigin, OpPlace, ValueExplanation};
+
+use causes::{Cause, Origins};
+use changes::{Change, Trial};
+use prices::Price;
+use report::Report;
+
+/// How to explain.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ExplainOptions {
+    /// How to compile.
+    pub compile: CompileOptions,
+    /// Try at most this many changed annotations; 64, or fewer for programs of more than 400 ops, without a number.
+    pub tries: Option<usize>,
+}
+
+/// The collectives of a plan.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explanation {
+    /// The target's name.
+    pub target: String,
+    /// Modelled seconds of a step.
+    pub step_s: f64,
+    /// Each collective that the planned program names, in order.
+    pub collectives: Vec<ExplainedCollective>,
+}
+
+/// One collective, explained.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ExplainedCollective {
+    /// `all_gather`, …
+    pub kind: String,
+    /// The mesh axes that move.
+    pub axes: Vec<String>,
+    /// Bytes each device gives.
+    pub operand_bytes: u64,
+    /// Bytes each device has afterwards.
+    pub result_bytes: u64,
+    /// Executions in a step.
+    pub count: u64,
+    /// Seconds of all of them, and of all that the collective became.
+    pub time_s: f64,
+    /// The value that is moved.
+    pub value: String,
+    /// How it lies.
+    pub from: Option<String>,
+    /// How it is needed.
+    pub to: Option<String>,
+    /// The op that needs it.
+    pub user: Option<String>,
+    /// Where that op stands.
+    pub loc: Option<String>,
+    /// Whether the user wrote the collective.
+    pub manual: bool,
+    /// The change of one annotation that removes it and leaves the fastest step.
+    pub removal: Option<Removal>,
+    /// All of it in words, with its places in the text and the annotations it comes from.
+    #[serde(skip)]
+    pub remark: Diagnostic,
+}
+
+/// A change that removes a collective.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Removal {
+    /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
+    pub change: String,
+    /// The seconds that a step takes less; negative where it takes more.
+    pub saves_s: f64,
+}
+
+/// One collective while it is being explained.
+struct Explained {
+    cause: Cause,
+    price: Price,
+    /// The change that removes it, and the seconds a step saves by it.
+    removal: Option<(Change, f64)>,
+    /// Whether there are changes that were not tried.
+    untried: bool,
+}
+
+/// The passes of a compilation, parted where an explanation looks at the program.
+struct Steps {
+    import: Vec<Step>,
+    propagate: Vec<Step>,
+    plan: Vec<Step>,
+    partition: Vec<Step>,
+}
+
+impl Steps {
+    fn new(compiler: &Compiler, options: &CompileOptions) -> Result<Self, Plains> {
+        let mut import = compiler.steps("compile", options)?;
+        let at = |steps: &[Step], name: &str| steps.iter().position(|s| s.pass.name == name).unwrap_or(steps.len());
+        let mut propagate = import.split_off(at(&import, "propagate"));
+        let mut plan = propagate.split_off(at(&propagate, "plan"));
+        let partition = plan.split_off((at(&plan, "plan") + 1).min(plan.len()));
+        Ok(Self { import, propagate, plan, partition })
+    }
+}
+
+impl Compiler {
+    /// Says of each collective why it is there and what would remove it. A program that was planned already, and printed
+    /// with its causes, is explained as it is: there are no annotations left to change.
+    pub fn explain(&self, module: Module, options: &ExplainOptions) -> Outcome<Explanation> {
+        let steps = match Steps::new(self, &options.compile) {
+            Ok(steps) => steps,
+            Err(faults) => return Outcome::new(module.source(), None, &faults),
+        };
+        let run = |module: Module, steps: &[Step]| self.run_steps(module, steps, &mut Watch::default());
+        if causes::is_planned(module.program()) {
+            return run(module, &[]).and_then(|planned| self.explain_plan(&planned, None, &steps, options));
+        }
+        run(module, &steps.import).and_then(|imported| {
+            let planned = run(imported.clone(), &steps.propagate).and_then(|module| run(module, &steps.plan));
+            planned.and_then(|planned| self.explain_plan(&planned, Some(imported.program()), &steps, options))
+        })
+    }
+
+    /// Explains a planned program; what it was before propagation has the annotations that can be changed.
+    fn explain_plan(
+        &self,
+        planned: &Module,
+        imported: Option<&Program>,
+        steps: &Steps,
+        options: &ExplainOptions,
+    ) -> Outcome<Explanation> {
+        let target = options.compile.target_name();
+        let origins = imported.map(Origins::of).unwrap_or_default();
+        let found = causes::causes(planned.program());
+        self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, step)| {
+            let mut explained: Vec<Explained> = found
+                .into_iter()
+                .zip(prices)
+                .map(|(cause, price)| Explained { cause, price, removal: None, untried: false })
+                .collect();
+            let mut tried = false;
+            if let Some(imported) = imported {
+                let Steps { propagate, plan, partition, .. } = steps;
+                let trial = Trial { imported, propagate, plan, partition, machine: &machine };
+                let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
+                removals::find(&trial, planned.program(), &origins, &mut explained, step, tries);
+                tried = tries > 0;
+            }
+            let imported = imported.unwrap_or(planned.program());
+            let report = Report { tried, imported, planned, origins: &origins };
+            let collectives = explained.iter().map(|e| report.collective(e, step)).collect();
+            Explanation { target: target.to_owned(), step_s: step, collectives }
+        })
+    }
+}

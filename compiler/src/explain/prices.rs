@@ -1,0 +1,101 @@
+//! What each collective of a plan costs: the per-device program is priced, and each price goes back to its cause.
+
+use std::collections::HashMap;
+
+use dialect::diagnostic::{Diagnostic as Plain, Span};
+use dialect::ir::{Loc, LocData, Program, TensorType, ValueSource};
+use passes::Step;
+use passes::estimate::{Communication, Machine};
+
+use super::causes::Cause;
+use crate::compiler::{Compiler, Watch};
+use crate::cost::Priced;
+use crate::diagnostic::{Outcome, one};
+use crate::module::Module;
+
+/// What a collective costs: all that it became in the per-device program together.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Price {
+    /// Seconds of all its executions in a step.
+    pub(super) seconds: f64,
+    /// Bytes each device gives.
+    pub(super) operand_bytes: u64,
+    /// Bytes each device has afterwards.
+    pub(super) result_bytes: u64,
+    /// Executions in a step.
+    pub(super) count: u64,
+}
+
+impl Compiler {
+    /// Partitions and prices a planned program: for each cause what it became, the machine, and the seconds of a step.
+    pub(super) fn price_plan(
+        &self,
+        planned: &Module,
+        found: &[Cause],
+        partition: &[Step],
+        target: &str,
+    ) -> Outcome<(Vec<Price>, Machine, f64)> {
+        let mut device = planned.program().clone();
+        // The partitioner gives everything it makes of an op the op's location: a name of ours shows whose it is.
+        let mut marks = HashMap::new();
+        for (i, cause) in found.iter().enumerate() {
+            let name = device.name(&format!("collective {i}"));
+            let inner = device.op(cause.op).loc;
+            let loc = device.intern_loc(LocData::Name(name, inner));
+            device.op_mut(cause.op).loc = loc;
+            marks.insert(loc, i);
+        }
+        self.run_steps(planned.with_program(device), partition, &mut Watch::default()).and_then(|device| {
+            let source = planned.source();
+            let target = self.target(target).map_err(|e| e.to_string());
+            let mut program = device.program().clone();
+            let priced = target.and_then(|target| Priced::new(&mut program, target)).map(|priced| {
+                let mut all = vec![Price::default(); found.len()];
+                for c in &priced.estimate.collectives {
+                    for (i, share) in shares(&program, c, &marks) {
+                        all[i].add(c, share);
+                    }
+                }
+                (all, priced.machine, priced.estimate.step_seconds)
+            });
+            Outcome::of(source, priced.map_err(|fault| one(Plain::error("target", Span::default(), fault))))
+        })
+    }
+}
+
+/// The causes of a per-device collective with each one's share of its bytes: the scheduler sends small ones together, whose
+/// locations it lists in the order of their operands.
+fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
+    let loc = device.op(c.op).loc;
+    let LocData::Fused(None, parts) = device.loc_data(loc) else {
+        return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
+    };
+    // A packed operand is made of one for each.
+    let operands = &device.op(c.op).operands;
+    let operands = match operands.first().map(|&v| device.value_source(v)) {
+        Some(ValueSource::Result(op, _)) if operands.len() < parts.len() => &device.op(op).operands,
+        _ => operands,
+    };
+    let size = |i: usize| operands.get(i).and_then(|&v| device.tensor_type(v)).map_or(0.0, tensor_bytes);
+    let all: f64 = (0..operands.len()).map(size).sum();
+    let one = |(i, part)| marks.get(part).map(|&cause| (cause, size(i) / all.max(1.0)));
+    parts.iter().enumerate().filter_map(one).collect()
+}
+
+/// Bytes of a tensor.
+fn tensor_bytes(ty: &TensorType) -> f64 {
+    ty.shape.iter().map(|&d| d.max(0) as f64).product::<f64>() * ty.element.bits() as f64 / 8.0
+}
+
+impl Price {
+    /// Adds this share of a collective.
+    fn add(&mut self, c: &Communication, share: f64) {
+        self.seconds += c.seconds * c.count as f64 * share;
+        let part = |bytes: u64| (bytes as f64 * share).round() as u64;
+        if self.count == 0 {
+            self.operand_bytes = part(c.operand_bytes);
+        }
+        self.result_bytes = part(c.result_bytes);
+        self.count = self.count.max(c.count);
+    }
+}

@@ -1,0 +1,235 @@
+//! What is known of a collective, in words and as data.
+
+use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
+use dialect::ir::{Op, Program, Value, ValueSource};
+use dialect::ops::func;
+use dialect::sharding::{AxisRef, TensorSharding};
+
+use super::causes::{Annotation, Cause, Origins, sharding_of, written};
+use super::{Explained, ExplainedCollective, Removal};
+use crate::diagnostic::Diagnostic;
+use crate::module::Module;
+use crate::place::{place, value_name};
+use crate::units;
+
+/// What the texts speak of.
+pub(super) struct Report<'a> {
+    /// Whether changes were looked for.
+    pub(super) tried: bool,
+    /// The program before propagation.
+    pub(super) imported: &'a Program,
+    /// The planned program and its text.
+    pub(super) planned: &'a Module,
+    /// Where its axes come from.
+    pub(super) origins: &'a Origins,
+}
+
+impl Report<'_> {
+    fn remark(&self, e: &Explained, step: f64) -> Plain {
+        let p = self.planned.program();
+        let (cause, axes) = (&e.cause, self.axes(&e.cause.axes));
+        let over = if axes.is_empty() { String::new() } else { format!(" over {axes}") };
+        let times = if e.price.count > 1 { format!(", {} times", e.price.count) } else { String::new() };
+        let bytes =
+            format!("{} -> {}", units::bytes(e.price.operand_bytes as f64), units::bytes(e.price.result_bytes as f64));
+        let message =
+            format!("{}{over}: {bytes} on each device{times}, {}", cause.kind, units::seconds(e.price.seconds));
+        let mut labels = Vec::new();
+        let mut notes = Vec::new();
+        if cause.manual {
+            labels.push((p.op(cause.op).span, "written by hand".to_owned()));
+        } else {
+            self.places(cause, &mut labels, &mut notes);
+            self.reasons(cause, &mut notes);
+        }
+        if e.removal.is_none() && !cause.manual && self.tried {
+            let far = if e.untried { ", as far as --tries goes" } else { "" };
+            notes.push(format!("no change of one annotation removes it{far}"));
+        }
+        if let Some((change, saved)) = &e.removal {
+            let what = change.text(self.imported, self.planned.source());
+            let share = units::percent(saved.abs(), step);
+            notes.push(match saved {
+                s if *s > 0.0 => format!("{what} removes it: a step takes {} less ({share})", units::seconds(*s)),
+                s if *s < 0.0 => format!("{what} removes it, but a step takes {} more ({share})", units::seconds(-s)),
+                _ => format!("{what} removes it: a step takes as long"),
+            });
+        }
+        Plain { severity: Severity::Remark, code: "", message, labels, notes }
+    }
+
+    /// Where the value comes from and where it is needed: JAX's lines if it recorded them, else labels in the text.
+    fn places(&self, cause: &Cause, labels: &mut Vec<(Span, String)>, notes: &mut Vec<String>) {
+        let p = self.planned.program();
+        let lies = cause.from.as_ref().map(|s| self.short(s)).unwrap_or_default();
+        let wanted = cause.to.as_ref().map(|s| self.short(s)).unwrap_or_default();
+        let user = cause.user.map(|(op, i)| (op, i, self.line(op)));
+        if let Some((op, _, Some(line))) = &user {
+            let by = if p.view(*op).def().terminator() { "the result".to_owned() } else { self.op_text(*op) };
+            notes.push(format!("needed as {wanted} by {by} at {line}"));
+            let made = match p.value_source(cause.value) {
+                ValueSource::Result(op, _) => self.line(op).map(|l| format!("made by {} at {l}", self.op_text(op))),
+                ValueSource::Arg(..) => Some("an argument".to_owned()),
+            };
+            let made = made.map(|m| format!(", {m}")).unwrap_or_default();
+            notes.push(format!("{} lies as {lies}{made}", value_name(p, cause.value)));
+            return;
+        }
+        if let Some((op, i, None)) = user {
+            let span = p.view(op).operand_span(i);
+            labels.push((span, format!("needed as {wanted}")));
+        }
+        labels.push((p.value_span(cause.value), format!("lies as {lies}")));
+    }
+
+    /// The annotations behind both wishes.
+    fn reasons(&self, cause: &Cause, notes: &mut Vec<String>) {
+        let p = self.planned.program();
+        let reduces = cause.from.as_ref().is_some_and(|s| !s.unreduced.is_empty());
+        for &axis in &cause.axes {
+            let name = self.axis(axis);
+            // A sum over the axis: what it is made of is cut along it.
+            if reduces {
+                if let ValueSource::Result(op, _) = p.value_source(cause.value)
+                    && let Some((v, d)) = self.carrier(op, axis, None, false)
+                {
+                    let because = self.because(v, axis);
+                    notes.push(format!(
+                        "a sum over {name}: {} reads dimension {d} of {} cut along it{because}",
+                        self.op_text(op),
+                        value_name(p, v)
+                    ));
+                }
+                continue;
+            }
+            let own = self.because(cause.value, axis);
+            if !own.is_empty() {
+                notes.push(format!("{name} cuts {}{own}", value_name(p, cause.value)));
+            }
+            if let Some((user, operand)) = cause.user
+                && !p.view(user).def().terminator()
+                && let Some((v, d)) = self.carrier(user, axis, Some(operand), true)
+            {
+                let because = self.because(v, axis);
+                let whose = match p.value_source(v) {
+                    ValueSource::Result(op, _) if op == user => "its result".to_owned(),
+                    _ => value_name(p, v),
+                };
+                notes.push(format!("{} uses {name} for dimension {d} of {whose}{because}", self.op_text(user)));
+            }
+        }
+        if let Some((user, i)) = cause.user
+            && p.view(user).def().terminator()
+            && self.in_main(user)
+        {
+            let main = func::function(self.imported, "main");
+            let annotated = main.and_then(|f| func::result_sharding(self.imported, f, i)).is_some();
+            let why = if annotated { "is annotated so" } else { "got this sharding from propagation, and keeps it" };
+            notes.push(format!("result {i} {why}"));
+        }
+    }
+
+    /// Whether `op` ends `@main` itself, not a region in it.
+    fn in_main(&self, op: Op) -> bool {
+        let main = func::function(self.planned.program(), "main");
+        let block = main.and_then(|f| func::block(self.planned.program(), f));
+        block.and_then(|b| self.planned.program().terminator(b)) == Some(op)
+    }
+
+    /// A tensor of `op` that `axis` cuts, and where: operands but the one given, then results.
+    fn carrier(&self, op: Op, axis: AxisRef, but: Option<usize>, results: bool) -> Option<(Value, usize)> {
+        let p = self.planned.program();
+        let operands = p.op(op).operands.iter().enumerate().filter(|o| Some(o.0) != but).map(|o| *o.1);
+        let all: Vec<Value> = if results { p.results(op).chain(operands).collect() } else { operands.collect() };
+        all.into_iter().find_map(|v| {
+            let dims = &sharding_of(p, v)?.dims;
+            let d = dims.iter().position(|d| d.axes.iter().any(|a| a.name == axis.name))?;
+            Some((written(p, v), d))
+        })
+    }
+
+    /// `, by its annotation`; `, from the annotation of %arg1 through stablehlo.dot_general (4:10)`
+    fn because(&self, value: Value, axis: AxisRef) -> String {
+        let Some((annotation, path)) = self.origins.find(self.planned.program(), value, axis) else {
+            return String::new();
+        };
+        let p = self.planned.program();
+        let of = match annotation {
+            Annotation::Argument(i) => {
+                let block = func::function(p, "main").and_then(|f| func::block(p, f));
+                let argument = block.and_then(|b| p.block_args(b).get(i)).copied();
+                if argument == Some(value) {
+                    return ", as annotated".to_owned();
+                }
+                argument.map_or(format!("argument {i}"), |v| value_name(p, v))
+            }
+            Annotation::Result(i) => format!("result {i}"),
+            Annotation::Op(op) => {
+                // Propagation makes reshards of constraints; the user knows what he wrote.
+                let wrote = if op.index() < self.imported.op_count() { self.imported } else { p };
+                format!("the {} at {}", wrote.op_name(op), place(p, self.planned.source(), op).unwrap_or_default())
+            }
+        };
+        let mut through: Vec<String> = path.iter().map(|&op| self.op_text(op)).collect();
+        through.dedup();
+        if through.len() > 4 {
+            let more = through.len() - 3;
+            through.splice(2..through.len() - 1, [format!("{more} more ops")]);
+        }
+        let through = if through.is_empty() { String::new() } else { format!(" through {}", through.join(", ")) };
+        format!(", from the annotation of {of}{through}")
+    }
+
+    /// The op's name, short for what everybody knows.
+    fn op_text(&self, op: Op) -> String {
+        let name = self.planned.program().op_name(op);
+        name.strip_prefix("stablehlo.").unwrap_or(name).to_owned()
+    }
+
+    /// JAX's line of an op with its function.
+    fn line(&self, op: Op) -> Option<String> {
+        let frame = self.planned.program().user_frame(self.planned.program().op(op).loc)?;
+        let function = frame.function.map(|f| format!(" in {}", f.rsplit('.').next().unwrap_or(f))).unwrap_or_default();
+        Some(format!("{}:{}:{}{function}", frame.file, frame.line, frame.column))
+    }
+
+    fn axis(&self, axis: AxisRef) -> String {
+        let name = self.planned.program().name_text(axis.name);
+        axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
+    }
+
+    fn axes(&self, axes: &[AxisRef]) -> String {
+        axes.iter().map(|&a| self.axis(a)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A sharding without its mesh.
+    fn short(&self, sharding: &TensorSharding) -> String {
+        let text = self.planned.program().sharding_text(sharding);
+        text.split_once(", ").map_or(text.clone(), |t| t.1.trim_end_matches('>').to_owned())
+    }
+
+    /// All that is known of one collective.
+    pub(super) fn collective(&self, e: &Explained, step: f64) -> ExplainedCollective {
+        let (p, source) = (self.planned.program(), self.planned.source());
+        let sharding = |s: &Option<TensorSharding>| s.as_ref().map(|s| p.sharding_text(s));
+        ExplainedCollective {
+            kind: e.cause.kind.clone(),
+            axes: e.cause.axes.iter().map(|&a| self.axis(a).replace('"', "")).collect(),
+            operand_bytes: e.price.operand_bytes,
+            result_bytes: e.price.result_bytes,
+            count: e.price.count,
+            time_s: e.price.seconds,
+            value: value_name(p, e.cause.value),
+            from: sharding(&e.cause.from),
+            to: sharding(&e.cause.to),
+            user: e.cause.user.map(|(op, _)| p.op_name(op).to_owned()),
+            loc: e.cause.user.and_then(|(op, _)| place(p, source, op)),
+            manual: e.cause.manual,
+            removal: e
+                .removal
+                .as_ref()
+                .map(|(change, saved)| Removal { change: change.text(self.imported, source), saves_s: *saved }),
+            remark: Diagnostic::new(source, &self.remark(e, step)),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What passes may ask for besides the program and their options: what an embedder adds to ours.
+
+use crate::estimate::Targets;
+
+/// The surroundings of a compilation, which a [`Registry`](crate::Registry) gives to every step it makes.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The targets that can be named.
+    pub targets: Targets,
+}

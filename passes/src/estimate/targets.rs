@@ -1,0 +1,119 @@
+//! The targets that have a name: the flat model, slices of the chips we know, and what an embedder adds.
+
+use super::chip::{CHIPS, Chip};
+use super::target::{Flat, Slice, Target, TargetError};
+
+/// Targets and chips by name. A name of its own goes before `flat` and before slices of chips.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Targets {
+    chips: Vec<&'static Chip>,
+    named: Vec<(String, Target)>,
+}
+
+impl Targets {
+    /// `flat`, and slices of every chip in [`CHIPS`].
+    pub fn standard() -> Targets {
+        Targets { chips: CHIPS.iter().collect(), named: Vec::new() }
+    }
+
+    /// With more chips, whose slices are then named as `name:4x4`; a later chip replaces one of the same name.
+    pub fn with_chips(mut self, chips: &[&'static Chip]) -> Targets {
+        for &chip in chips {
+            match self.chips.iter_mut().find(|c| c.name == chip.name) {
+                Some(old) => *old = chip,
+                None => self.chips.push(chip),
+            }
+        }
+        self
+    }
+
+    /// With one more target under a name of its own; a later one replaces one of the same name.
+    pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Targets {
+        let name = name.into();
+        self.named.retain(|t| t.0 != name);
+        self.named.push((name, target));
+        self
+    }
+
+    /// The names an embedder gave, in the order they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|t| t.0.as_str())
+    }
+
+    /// Reads a target's own name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`.
+    ///
+    /// # Errors
+    /// An unknown name, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
+    pub fn parse(&self, text: &str) -> Result<Target, TargetError> {
+        if let Some((_, target)) = self.named.iter().find(|t| t.0 == text) {
+            return Ok(*target);
+        }
+        if text == "flat" {
+            return Ok(Target::Flat(Flat::default()));
+        }
+        let (name, shape) = match text.split_once(':') {
+            Some((name, shape)) => (name, Some(shape)),
+            None => (text, None),
+        };
+        let Some(chip) = self.chips.iter().copied().find(|c| c.is_called(name)) else {
+            return Err(TargetError {
+                message: format!("unknown target `{}`", shortened(text)),
+                help: self.accepted(),
+            });
+        };
+        match shape {
+            Some(shape) => Slice::parse(chip, shape).map(Target::Slice),
+            None => Err(TargetError {
+                message: format!("target `{name}` names a chip but no slice"),
+                help: format!("write its shape, as in `{}:{}`", chip.name, chip.example_shape()),
+            }),
+        }
+    }
+
+    fn accepted(&self) -> String {
+        let own: String = self.names().map(|name| format!("`{name}`, ")).collect();
+        let chips: Vec<&str> = self.chips.iter().map(|chip| chip.name).collect();
+        let slices = "or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`";
+        format!("{own}`flat`, {slices}; chips: {}", chips.join(", "))
+    }
+}
+
+impl Default for Targets {
+    fn default() -> Targets {
+        Targets::standard()
+    }
+}
+
+/// Keeps a message readable whatever was typed.
+pub(super) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 40;
+    if text.chars().count() <= LONGEST {
+        return text.to_string();
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_embedder_names_targets_and_chips() {
+        static CHIP: Chip = Chip { name: "acme1", aliases: &["acme"], pod: [8, 8, 1], pod_chips: 64, ..CHIPS[4] };
+        let fast = Target::Flat(Flat { bandwidth: 1e12, ..Flat::default() });
+        let targets = Targets::standard().with_chips(&[&CHIP]).with_target("fast", fast);
+        assert_eq!(targets.parse("fast"), Ok(fast));
+        assert_eq!(targets.parse("flat"), Ok(Target::default()));
+        assert_eq!(targets.parse("acme:4x2").map(|t| t.to_string()), Ok("acme1:4x2".to_owned()));
+        assert_eq!(targets.parse("v5e:4x2"), Target::parse("v5e:4x2"));
+        let fault = targets.parse("acme:16x16").unwrap_err().to_string();
+        assert!(fault.ends_with("as in `acme1:4x4`; at most 8x8)"), "{fault}");
+        let fault = targets.parse("slow").unwrap_err().to_string();
+        assert!(
+            fault.starts_with("unknown target `slow` (`fast`, `flat`, or") && fault.ends_with(", acme1)"),
+            "{fault}"
+        );
+        let slower = targets.with_target("fast", Target::default());
+        assert_eq!((slower.parse("fast"), slower.names().count()), (Ok(Target::default()), 1));
+    }
+}
