@@ -47,6 +47,11 @@ impl Mesh {
         Some(out)
     }
 
+    /// The same of axes by name; `None` too when `from` lacks one of them.
+    pub fn translate_refs(&self, axes: &[AxisRef], from: &Mesh) -> Option<AxisList> {
+        Some(self.axis_refs(&self.translate(&from.axis_parts(axes)?, from)?))
+    }
+
     /// Appends the axes that read digits `pre .. pre * size` of the device number, seen as `[pre, size, rest]`.
     fn digits_of_position(&self, mut pre: u64, mut size: u64, out: &mut Axes) -> Option<()> {
         let mut begin = 1u64;

@@ -13,6 +13,7 @@ mod reshard;
 mod rule;
 #[allow(clippy::module_inception, reason = "the file is named after the attribute it describes")]
 mod sharding;
+mod table;
 
 pub use axis::{Axes, AxesPerDim, AxisPart};
 pub use distribution::Distribution;
@@ -24,3 +25,4 @@ pub use of_nest::rule_of_nest;
 pub use reshard::Reshard;
 pub use rule::{DimFactors, Factor, FactorKind, ShardingRule, TensorFactors};
 pub use sharding::{DimSharding, MeshRef, ReductionKind, TensorSharding};
+pub use table::{ShardingId, ShardingTable};

@@ -1,46 +1,22 @@
 //! Shardy's collectives: `out_sharding` is what the axes make of the operand's sharding.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::Verifier;
 use super::place::Place;
 use super::sharding::{AxisFaults, in_mesh_order};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{AttrData, OpRef, Program, Value, ValueSource};
-use crate::ops::{func, sdy};
-use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, TensorSharding, axes_size, merge_axes};
+use crate::ir::{OpRef, Program, Value};
+use crate::ops::sdy;
+use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, ShardingTable, TensorSharding, axes_size, merge_axes};
 
 /// Axes, the dimension they leave and the one they come to.
 type Move = (Vec<AxisRef>, usize, usize);
 
 impl<'a> Verifier<'a> {
-    /// The sharding a value is known to have: stated by the op that makes it, or of an argument of a function.
-    pub(super) fn sharding_of(&self, value: Value) -> Option<Cow<'a, TensorSharding>> {
-        match self.program.value_source(value) {
-            ValueSource::Result(op, i) => {
-                let op = self.program.view(op);
-                let stated = sdy::stated_sharding(op)
-                    .or_else(|| sdy::result_shardings(op)?.get(i as usize))
-                    // Of manual and named computations.
-                    .or_else(|| match op.attr("out_shardings")? {
-                        AttrData::ShardingPerValue(list) => list.get(i as usize),
-                        _ => None,
-                    });
-                stated.map(Cow::Borrowed)
-            }
-            ValueSource::Arg(block, i) => match self.function_of.get(&block) {
-                Some(&function) => func::arg_sharding(self.program, function, i as usize).map(Cow::Borrowed),
-                // In a loop or branch, what goes round or comes in lies as what it is one with.
-                None => {
-                    let owner = self.program.view(*self.owners.get(&block)?);
-                    if let Some(manual) = sdy::ManualComputation::of(owner) {
-                        return manual.in_shardings.get(i as usize).map(|s| Cow::Owned(manual.inside(s)));
-                    }
-                    let flow = owner.def().data_flow(owner).into_iter().find(|f| f.targets.contains(&value))?;
-                    if flow.owner == value { None } else { self.sharding_of(flow.owner) }
-                }
-            },
-        }
+    /// The sharding a value is known to have.
+    pub(super) fn sharding_of(&self, value: Value) -> Option<Rc<TensorSharding>> {
+        self.shardings.get_or_init(|| ShardingTable::of(self.program)).get(value).cloned()
     }
 
     /// A collective of Shardy's.

@@ -1,6 +1,6 @@
 //! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops when it is asked how shardings spread.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
@@ -93,14 +93,14 @@ impl<'a> Verifier<'a> {
     }
 
     /// What its operands and results are known to lie as.
-    fn all_shardings(&self, op: OpRef<'a>) -> Vec<Cow<'a, TensorSharding>> {
+    fn all_shardings(&self, op: OpRef<'a>) -> Vec<Rc<TensorSharding>> {
         let own = match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => list.as_slice(),
             _ => &[],
         };
         let stated = crate::ops::sdy::stated_sharding(op);
         let operands = op.operands().iter().filter_map(|&v| self.sharding_of(v));
-        own.iter().chain(stated).map(Cow::Borrowed).chain(operands).collect()
+        own.iter().chain(stated).map(|s| Rc::new(s.clone())).chain(operands).collect()
     }
 
     fn edges_fault(&mut self, op: OpRef<'a>, at: &str, message: String, note: &str) {

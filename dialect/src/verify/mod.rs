@@ -46,13 +46,15 @@ mod unreduced;
 
 pub use transition::verify_transitions;
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{AttrData, Block, ElementType, Name, Op, OpRef, Program, TypeData};
 use crate::op::Problem;
 use crate::ops::func;
-use crate::sharding::Mesh;
+use crate::sharding::{Mesh, ShardingTable};
 
 /// Checks the whole program; see the file's head for the rules.
 pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
@@ -94,6 +96,8 @@ struct Verifier<'a> {
     computations: Vec<Op>,
     /// The first member of each sharding group, and the manual computation it stands in.
     groups: FxHashMap<i64, (Op, Option<Op>)>,
+    /// The sharding of every value, once somebody asks.
+    shardings: OnceCell<ShardingTable>,
     /// How often each value is read.
     uses: Vec<u32>,
 }
@@ -110,6 +114,7 @@ impl<'a> Verifier<'a> {
             manual: Vec::new(),
             computations: Vec::new(),
             groups: FxHashMap::default(),
+            shardings: OnceCell::new(),
             uses: Vec::new(),
         }
     }

@@ -5,7 +5,7 @@
 //! Source: Shardy, `sdy-verify-unreduced-axes`. Manual computations, which that pass refuses to combine, do it by
 //! collectives of their own; and an op may give parts that add up, or such as its own reduction makes.
 
-use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::Verifier;
 use super::unreduced::is_covered;
@@ -20,7 +20,7 @@ pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
     Verifier::new(program, diagnostics).transitions(program.body());
 }
 
-type Stated<'a> = Option<Cow<'a, TensorSharding>>;
+type Stated = Option<Rc<TensorSharding>>;
 
 impl<'a> Verifier<'a> {
     fn transitions(&mut self, block: Block) {
@@ -55,7 +55,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The sharding of what an op reads; `None` where it was just stated, which may combine.
-    fn read(&self, value: Value) -> Stated<'a> {
+    fn read(&self, value: Value) -> Stated {
         let value = self.past_barriers(value);
         match self.program.value_source(value) {
             ValueSource::Result(op, _) if is_explicit(self.program.view(op)) => None,
@@ -67,7 +67,7 @@ impl<'a> Verifier<'a> {
         let before: Vec<_> = op.operands().iter().filter_map(|&v| self.read(v)).collect();
         let after: Vec<_> = op.results().filter_map(|v| self.sharding_of(self.past_barriers(v))).collect();
         let Some(mesh) = self.common_mesh(before.iter().chain(&after)) else { return };
-        let all = |list: &[Cow<'_, TensorSharding>]| -> Vec<AxisRef> {
+        let all = |list: &[Rc<TensorSharding>]| -> Vec<AxisRef> {
             list.iter().flat_map(|s| s.unreduced.iter().copied()).collect()
         };
         let (have, want) = (all(&before), all(&after));
@@ -135,10 +135,10 @@ impl<'a> Verifier<'a> {
         for (i, &value) in op.operands().iter().enumerate() {
             let wanted =
                 match self.function_of.get(&block) {
-                    Some(&function) => func::result_sharding(self.program, function, i).map(Cow::Borrowed),
+                    Some(&function) => func::result_sharding(self.program, function, i).map(|s| Rc::new(s.clone())),
                     None => around.results().nth(i).and_then(|v| self.sharding_of(v)).map(|s| {
                         match sdy::ManualComputation::of(around) {
-                            Some(manual) => Cow::Owned(manual.inside(&s)),
+                            Some(manual) => Rc::new(manual.inside(&s)),
                             None => s,
                         }
                     }),
@@ -199,7 +199,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The mesh of all of them, if it is one.
-    fn common_mesh<'s>(&self, shardings: impl Iterator<Item = &'s Cow<'a, TensorSharding>>) -> Option<&'s Mesh>
+    fn common_mesh<'s>(&self, shardings: impl Iterator<Item = &'s Rc<TensorSharding>>) -> Option<&'s Mesh>
     where
         'a: 's,
     {

@@ -7,7 +7,7 @@
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
 use dialect::ops::sdy;
-use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding, merge_axes};
+use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding};
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
 pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
@@ -20,7 +20,9 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     let fits = |target: &Mesh| {
-        meshes.iter().all(|m| m.2.axes.iter().all(|&(axis, _)| express(AxisRef::full(axis), &m.2, target).is_some()))
+        meshes
+            .iter()
+            .all(|m| m.2.axes.iter().all(|&(axis, _)| target.translate_refs(&[AxisRef::full(axis)], &m.2).is_some()))
             && manual_axes(program).iter().all(|(axis, from)| whole_axes(*axis, from, target).is_some())
     };
     let Some(main) = meshes.iter().position(|m| fits(&m.2)) else {
@@ -87,7 +89,7 @@ fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
 
 /// `axis` of `from` as whole axes of `to`: a manual axis can't be a part.
 fn whole_axes(axis: Name, from: &Mesh, to: &Mesh) -> Option<Vec<Name>> {
-    let parts = express(AxisRef::full(axis), from, to)?;
+    let parts = to.translate_refs(&[AxisRef::full(axis)], from)?;
     parts.iter().map(|part| part.sub.is_none().then_some(part.name)).collect()
 }
 
@@ -154,35 +156,8 @@ impl Rewrite<'_> {
 
     /// Axes of `from` as axes of the target.
     fn list(&self, axes: &AxisList, from: &Mesh) -> AxisList {
-        let all: AxisList = axes.iter().flat_map(|&a| express(a, from, self.target).unwrap_or_default()).collect();
-        merge_axes(&all, self.target)
+        self.target.translate_refs(axes, from).unwrap_or_default()
     }
-}
-
-/// `axis` of `from` as axes of `to`, major first; `None` when they cut the devices in unrelated ways.
-fn express(axis: AxisRef, from: &Mesh, to: &Mesh) -> Option<AxisList> {
-    if from.devices() != to.devices() || from.device_ids != to.device_ids {
-        return None;
-    }
-    let digit = dialect::sharding::digit(from, axis);
-    // The run of device numbers between these two strides.
-    let (low, high) = (digit.stride, digit.stride * digit.size);
-    let mut out = AxisList::new();
-    let mut stride = to.devices();
-    for &(name, size) in &to.axes {
-        let (top, bottom) = (stride, stride / size);
-        stride = bottom;
-        // The part of this axis inside the run.
-        let (a, b) = (top.min(high), bottom.max(low));
-        if a <= b {
-            continue;
-        }
-        if top % a != 0 || a % b != 0 || b % bottom != 0 {
-            return None;
-        }
-        out.push(AxisRef::part(name, top / a, a / b, to));
-    }
-    Some(out)
 }
 
 #[cfg(test)]
@@ -195,14 +170,20 @@ mod tests {
         let [x, y, z] = ["x", "y", "z"].map(|n| p.name(n));
         let mesh = |axes: &[(Name, i64)]| Mesh { axes: axes.iter().copied().collect(), device_ids: None };
         let (grid, line) = (mesh(&[(x, 2), (y, 4)]), mesh(&[(z, 8)]));
-        assert_eq!(express(AxisRef::full(z), &line, &grid).as_deref(), Some(&[AxisRef::full(x), AxisRef::full(y)][..]));
-        assert_eq!(express(AxisRef::full(y), &grid, &line).as_deref(), Some(&[AxisRef::part(z, 2, 4, &line)][..]));
+        assert_eq!(
+            grid.translate_refs(&[AxisRef::full(z)], &line).as_deref(),
+            Some(&[AxisRef::full(x), AxisRef::full(y)][..])
+        );
+        assert_eq!(
+            line.translate_refs(&[AxisRef::full(y)], &grid).as_deref(),
+            Some(&[AxisRef::part(z, 2, 4, &line)][..])
+        );
         let other = mesh(&[(x, 4), (y, 2)]);
         assert_eq!(
-            express(AxisRef::full(y), &grid, &other).as_deref(),
+            other.translate_refs(&[AxisRef::full(y)], &grid).as_deref(),
             Some(&[AxisRef::part(x, 2, 2, &other), AxisRef::full(y)][..])
         );
         let (six, two) = (mesh(&[(x, 2), (y, 3)]), mesh(&[(x, 3), (y, 2)]));
-        assert_eq!(express(AxisRef::full(x), &six, &two), None);
+        assert_eq!(two.translate_refs(&[AxisRef::full(x)], &six), None);
     }
 }

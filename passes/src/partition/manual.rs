@@ -9,7 +9,7 @@ use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding, digits};
+use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
 /// Wraps the partitioned `@main`.
@@ -170,21 +170,8 @@ fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'
 
 /// `s` over the refined mesh.
 fn refined(s: &TensorSharding, mesh: &Mesh, fine: &Mesh, name: Name) -> TensorSharding {
-    let axes = |list: &[AxisRef]| {
-        let mut out = dialect::sharding::AxisList::new();
-        for digit in list.iter().flat_map(|&a| digits(mesh, &[a])) {
-            // Both meshes number devices alike: the axes between these strides.
-            let mut stride = fine.devices();
-            for &(axis, size) in &fine.axes {
-                let top = stride;
-                stride /= size;
-                if top <= digit.stride * digit.size && stride >= digit.stride && size > 1 {
-                    out.push(AxisRef::full(axis));
-                }
-            }
-        }
-        out
-    };
+    // Every part that a sharding names is whole axes of the finer mesh.
+    let axes = |list: &[AxisRef]| fine.translate_refs(list, mesh).unwrap_or_default();
     let mut new = s.closed();
     new.mesh = MeshRef::Symbol(name);
     for (d, old) in new.dims.iter_mut().zip(&s.dims) {

@@ -23,7 +23,7 @@ use dialect::kernel::Kernel;
 use dialect::localize::Localize;
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Mesh, Reshard, TensorSharding};
+use dialect::sharding::{Mesh, Reshard, ShardingTable, TensorSharding};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
-        shardings: shardings(program, main, block),
+        shardings: ShardingTable::of(program),
         program,
         diagnostics,
         mesh: &mesh,
@@ -88,43 +88,11 @@ fn names_devices(program: &Program, block: Block) -> Option<Op> {
     })
 }
 
-/// The sharding of every value under `@main`, by position; `None` is whole on every device.
-fn shardings(program: &Program, main: Op, block: Block) -> Vec<Option<Rc<TensorSharding>>> {
-    let mut table: Vec<Option<Rc<TensorSharding>>> = vec![None; program.value_count()];
-    for (i, &arg) in program.block_args(block).iter().enumerate() {
-        table[arg.index()] = func::arg_sharding(program, main, i).map(|s| Rc::new(s.clone()));
-    }
-    program.walk(block, &mut |op| {
-        let view = program.view(op);
-        if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
-            for (value, s) in view.results().zip(list) {
-                table[value.index()] = Some(Rc::new(s.clone()));
-            }
-        }
-        if let Some(manual) = sdy::ManualComputation::of(view) {
-            for (value, s) in view.results().zip(manual.out_shardings) {
-                table[value.index()] = Some(Rc::new(s.clone()));
-            }
-            for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
-                table[arg.index()] = Some(Rc::new(manual.inside(s)));
-            }
-            return;
-        }
-        for flow in view.def().data_flow(view) {
-            let s = table[flow.owner.index()].clone();
-            for target in &flow.targets {
-                table[target.index()] = s.clone();
-            }
-        }
-    });
-    table
-}
-
 struct Partition<'a> {
     program: &'a mut Program,
     diagnostics: &'a mut Diagnostics,
     mesh: &'a Mesh,
-    shardings: Vec<Option<Rc<TensorSharding>>>,
+    shardings: ShardingTable,
     /// Local values for global ones.
     values: FxHashMap<Value, Value>,
     channel: i64,
@@ -145,7 +113,7 @@ impl Partition<'_> {
     }
 
     fn sharding(&self, value: Value) -> Option<Rc<TensorSharding>> {
-        self.shardings.get(value.index()).cloned().flatten()
+        self.shardings.get(value).cloned()
     }
 
     /// The type of a device's piece of `value`.

@@ -3,15 +3,13 @@
 //! Digits of the partition id are read by division and remainder, once a block: a value made inside a loop's body
 //! isn't visible outside, so every block has its own cache.
 
-use std::rc::Rc;
-
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
 use dialect::literal::Literal;
 use dialect::localize::Position;
 use dialect::ops::build;
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Mesh, TensorSharding, digits, index};
+use dialect::sharding::{AxisRef, Mesh, ShardingTable, digits, index};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -106,7 +104,7 @@ impl Positions {
 pub(super) struct Places<'a> {
     pub(super) positions: &'a mut Positions,
     pub(super) mesh: &'a Mesh,
-    pub(super) shardings: &'a [Option<Rc<TensorSharding>>],
+    pub(super) shardings: &'a ShardingTable,
     /// The global operands.
     pub(super) operands: &'a [Value],
     /// The global results.
@@ -115,7 +113,7 @@ pub(super) struct Places<'a> {
 
 impl Places<'_> {
     fn offset(&mut self, b: &mut Builder<'_>, value: Value, dim: usize) -> Option<Value> {
-        let sharding = self.shardings.get(value.index())?.as_ref()?;
+        let sharding = self.shardings.get(value)?;
         let axes = &sharding.dims.get(dim)?.axes;
         if axes.is_empty() {
             return None;

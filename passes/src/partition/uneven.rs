@@ -2,14 +2,12 @@
 //!
 //! Before an op that reduces over such a dimension, positions past its end are replaced by the reduction's identity.
 
-use std::rc::Rc;
-
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, Program, Value};
 use dialect::ops::build;
 use dialect::scalar::Comparison;
-use dialect::sharding::{FactorKind, Mesh, TensorSharding, identity};
+use dialect::sharding::{FactorKind, Mesh, ShardingTable, identity};
 
 use super::position::Positions;
 
@@ -19,7 +17,7 @@ pub(super) fn mask(
     ops: &mut Vec<Op>,
     op: Op,
     operands: &[Value],
-    shardings: &[Option<Rc<TensorSharding>>],
+    shardings: &ShardingTable,
     mesh: &Mesh,
     positions: &mut Positions,
 ) -> Result<Vec<Value>, Diagnostic> {
@@ -27,7 +25,7 @@ pub(super) fn mask(
     let globals = program.op(op).operands.clone();
     let mut padded: Vec<(usize, usize)> = Vec::new();
     for (i, v) in globals.iter().enumerate() {
-        let (Some(Some(s)), Some(t)) = (shardings.get(v.index()), program.tensor_type(*v)) else { continue };
+        let (Some(s), Some(t)) = (shardings.get(*v), program.tensor_type(*v)) else { continue };
         padded.extend((0..t.rank()).filter(|&d| t.shape[d] % s.shards(d, mesh).max(1) != 0).map(|d| (i, d)));
     }
     if padded.is_empty() {
@@ -42,7 +40,7 @@ pub(super) fn mask(
         if !reduced {
             continue;
         }
-        let (Some(kind), Some(s)) = (kind, shardings[globals[i].index()].clone()) else {
+        let (Some(kind), Some(s)) = (kind, shardings.get(globals[i])) else {
             let message = format!("'{}' reduces over dimension {d}, which doesn't divide", program.op_name(op));
             return Err(Diagnostic::error("partition", program.op(op).span, message)
                 .note("pad the dimension to a multiple of the axes' sizes, or don't cut it"));

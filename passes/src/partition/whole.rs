@@ -6,19 +6,14 @@ use std::rc::Rc;
 
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Op, Program, Value};
-use dialect::sharding::{FactorKind, Mesh, TensorSharding};
+use dialect::sharding::{FactorKind, Mesh, ShardingTable, TensorSharding};
 
 /// An error if `op` can't compute its results' pieces from its operands' pieces, since a dimension it needs whole is cut.
-pub(super) fn check(
-    program: &Program,
-    op: Op,
-    shardings: &[Option<Rc<TensorSharding>>],
-    mesh: &Mesh,
-) -> Result<(), Diagnostic> {
+pub(super) fn check(program: &Program, op: Op, shardings: &ShardingTable, mesh: &Mesh) -> Result<(), Diagnostic> {
     let operands = program.op(op).operands.iter().copied();
     let values: Vec<Value> = operands.chain(program.results(op)).collect();
     let is_cut = |s: &&Rc<TensorSharding>| (0..s.rank()).any(|d| s.shards(d, mesh) > 1);
-    let cut = |v: &Value| shardings.get(v.index()).and_then(Option::as_ref).filter(is_cut);
+    let cut = |v: &Value| shardings.get(*v).filter(is_cut);
     if !values.iter().any(|v| cut(v).is_some()) {
         return Ok(());
     }

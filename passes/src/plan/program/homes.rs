@@ -5,30 +5,40 @@
 
 use crate::plan::model::strategy::even_part;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{AttrData, Block, Op, Program, Value};
+use dialect::ir::{Block, Op, Program, Value};
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, TensorSharding};
+use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, ShardingTable, TensorSharding};
 use rustc_hash::FxHashMap;
 
 /// The homes of all values under `@main`.
 pub(crate) struct Homes {
-    table: Vec<Option<Distribution>>,
+    shardings: ShardingTable,
+    /// What each sharding says in words of the mesh, by its id.
+    meanings: Vec<Option<Distribution>>,
+    /// Whether the user put a value where it is.
+    fixed: Vec<bool>,
+    /// Values made since, and what was put elsewhere.
+    moved: FxHashMap<Value, Distribution>,
 }
 
 impl Homes {
     /// The home of a value; replicated when nobody said anything.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
-        match self.table.get(value.index()) {
-            Some(Some(home)) => home.clone(),
-            _ => Distribution::replicated(program.tensor_type(value).map_or(0, |t| t.rank())),
+        if let Some(home) = self.moved.get(&value) {
+            return home.clone();
+        }
+        let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
+        let found = self.shardings.id(value).and_then(|id| self.meanings[id.index()].as_ref());
+        match found.filter(|d| d.rank() == ty.rank()) {
+            Some(found) if self.fixed[value.index()] => found.clone(),
+            Some(found) => even_part(found, ty),
+            None => Distribution::replicated(ty.rank()),
         }
     }
 
-    /// Says where a new value lies.
+    /// Says where a value lies.
     pub(crate) fn set(&mut self, value: Value, home: Distribution) {
-        let least = self.table.len().max(value.index() + 1);
-        self.table.resize(least, None);
-        self.table[value.index()] = Some(home);
+        self.moved.insert(value, home);
     }
 
     /// Reads all shardings under `block`, the body of `main`.
@@ -39,30 +49,28 @@ impl Homes {
         block: Block,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let mut homes = Self { table: vec![None; program.value_count()] };
+        let shardings = ShardingTable::of(program);
+        let meanings = shardings.iter().map(|s| distribution(program, grid, s)).collect();
+        let fixed = vec![false; program.value_count()];
+        let mut homes = Self { shardings, meanings, fixed, moved: FxHashMap::default() };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
-            if let Some(s) = func::arg_sharding(program, main, i) {
-                if is_on_one_device(program, s) {
-                    diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
-                }
-                homes.table[arg.index()] = fixed(program, grid, s, arg, diagnostics);
+            if homes.shardings.get(arg).is_some_and(|s| is_on_one_device(program, s)) {
+                diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
             }
+            homes.fix(program, arg, diagnostics);
         }
         for i in 0..func::signature(program, main).results.len() {
             if func::result_sharding(program, main, i).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.op(main).span, &format!("result {i}")));
             }
         }
-        program.walk(block, &mut |op| homes.read_op(program, grid, op, diagnostics));
+        program.walk(block, &mut |op| homes.read_op(program, op, diagnostics));
         homes
     }
 
-    fn read_op(&mut self, program: &Program, grid: &MeshAxes, op: Op, diagnostics: &mut Diagnostics) {
+    fn read_op(&mut self, program: &Program, op: Op, diagnostics: &mut Diagnostics) {
         let view = program.view(op);
-        if let Some(AttrData::ShardingPerValue(list)) = view.attr(func::SHARDING) {
-            for (value, s) in view.results().zip(list) {
-                self.table[value.index()] = between(program, grid, s, value);
-            }
+        if let Some(list) = sdy::result_shardings(view) {
             let mut devices =
                 list.iter().filter(|s| is_on_one_device(program, s)).filter_map(|s| sdy::resolve(program, &s.mesh));
             let first = devices.next();
@@ -72,25 +80,22 @@ impl Homes {
                 diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
             }
         }
-        if let Some(stated) = sdy::stated_sharding(view)
-            && let Some(value) = view.results().next()
-        {
-            self.table[value.index()] = fixed(program, grid, stated, value, diagnostics);
+        if sdy::stated_sharding(view).is_some() {
+            view.results().take(1).for_each(|value| self.fix(program, value, diagnostics));
         }
         if let Some(manual) = sdy::ManualComputation::of(view) {
-            for (value, s) in view.results().zip(manual.out_shardings) {
-                self.table[value.index()] = fixed(program, grid, s, value, diagnostics);
-            }
-            for (&arg, s) in view.region_args(0).iter().zip(manual.in_shardings) {
-                self.table[arg.index()] = between(program, grid, &manual.inside(s), arg);
-            }
-            return;
+            view.results().take(manual.out_shardings.len()).for_each(|value| self.fix(program, value, diagnostics));
         }
-        for flow in view.def().data_flow(view) {
-            let home = self.table[flow.owner.index()].clone();
-            for target in &flow.targets {
-                self.table[target.index()] = home.clone();
-            }
+    }
+
+    /// Takes the sharding of `value` as the user's word; an error where the mesh has no words for it.
+    fn fix(&mut self, program: &Program, value: Value, diagnostics: &mut Diagnostics) {
+        self.fixed[value.index()] = true;
+        if let Some(id) = self.shardings.id(value)
+            && self.meanings[id.index()].is_none()
+            && program.tensor_type(value).is_some()
+        {
+            diagnostics.push(no_words(program, value));
         }
     }
 }
@@ -104,13 +109,6 @@ fn on_one_device(span: Span, what: &str) -> Diagnostic {
     d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
 }
 
-/// A distribution nobody fixed: without axes that don't divide.
-fn between(program: &Program, grid: &MeshAxes, s: &TensorSharding, value: Value) -> Option<Distribution> {
-    let ty = program.tensor_type(value)?;
-    let found = distribution(program, grid, s).filter(|d| d.rank() == ty.rank())?;
-    Some(even_part(&found, ty))
-}
-
 /// A distribution the user fixed; an error where the grid has no words for it.
 pub(crate) fn fixed(
     program: &Program,
@@ -121,12 +119,16 @@ pub(crate) fn fixed(
 ) -> Option<Distribution> {
     let ty = program.tensor_type(value)?;
     let Some(found) = distribution(program, grid, s) else {
-        let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
-        let d = Diagnostic::error("mesh", program.value_span(value), message);
-        diagnostics.push(d.note("state all shardings over meshes whose axes refine each other, in one device order"));
+        diagnostics.push(no_words(program, value));
         return None;
     };
     (found.rank() == ty.rank()).then_some(found)
+}
+
+fn no_words(program: &Program, value: Value) -> Diagnostic {
+    let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
+    let d = Diagnostic::error("mesh", program.value_span(value), message);
+    d.note("state all shardings over meshes whose axes refine each other, in one device order")
 }
 
 fn distribution(program: &Program, grid: &MeshAxes, s: &TensorSharding) -> Option<Distribution> {
