@@ -6,6 +6,7 @@
 mod complex;
 pub mod diagnostic;
 pub mod eval;
+pub mod id;
 pub mod ir;
 pub mod kernel;
 pub mod literal;

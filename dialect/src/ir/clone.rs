@@ -30,7 +30,7 @@ impl Program {
         let loc = self.called_from(self.op(op).loc, renaming.call_site);
         let copy = self.copy_op(op);
         for (old, new) in self.results(op).zip(self.results(copy)) {
-            self.values[new.index()].loc = loc;
+            self.values[new].loc = loc;
             renaming.values.insert(old, new);
         }
         let data = self.op_mut(copy);

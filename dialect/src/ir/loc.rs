@@ -59,10 +59,10 @@ impl Program {
         // What each location has become; unknown as long as it is open.
         let mut settled: FxHashMap<Loc, Loc> = FxHashMap::default();
         settled.insert(Loc::UNKNOWN, Loc::UNKNOWN);
-        for op in 0..self.ops.len() {
+        for op in self.ops.keys() {
             self.ops[op].loc = self.settled(self.ops[op].loc, &mut settled);
         }
-        for value in 0..self.values.len() {
+        for value in self.values.keys() {
             self.values[value].loc = self.settled(self.values[value].loc, &mut settled);
         }
         self.loc_aliases.clear();

@@ -20,6 +20,6 @@ pub use loc::LocData;
 pub(crate) use program::LOC_ALIAS;
 pub use program::{AttrList, OpData, Program, ValueSource};
 pub use quantized::Quantized;
-pub use ty::{DYNAMIC, ElementClass, ElementType, Shape, TensorType, TypeData};
+pub use ty::{DYNAMIC, ElementClass, ElementType, Shape, TensorType, TypeData, gcd};
 pub use view::OpRef;
 pub use walk::Uses;

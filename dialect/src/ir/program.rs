@@ -3,11 +3,9 @@
 //! **Invariant:** no op is without a location, and the results of an op are consecutive values. Removing an op
 //! only takes it out of its block; its entry stays until the program is dropped.
 
-use std::hash::Hash;
+use std::ops::Range;
 use std::sync::Arc;
 
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::attr::AttrData;
@@ -16,9 +14,8 @@ use super::loc::LocData;
 use super::ty::{TensorType, TypeData};
 use super::view::OpRef;
 use crate::diagnostic::Span;
+use crate::id::{Interner, TiVec};
 use crate::op::OpDef;
-
-type Table<T> = IndexSet<T, FxBuildHasher>;
 
 /// Attributes of an op, sorted by the text of their names.
 pub type AttrList = SmallVec<[(Name, Attr); 2]>;
@@ -44,8 +41,14 @@ pub struct OpData {
     pub operand_spans: SmallVec<[Span; 3]>,
     /// The whole op in the source text, without its regions' inside.
     pub text_span: Span,
-    pub(crate) first_result: u32,
+    pub(crate) first_result: Value,
     pub(crate) result_count: u32,
+}
+
+impl OpData {
+    fn results(&self) -> Range<Value> {
+        self.first_result..Value::new(self.first_result.index() + self.result_count as usize)
+    }
 }
 
 /// Where a value comes from.
@@ -74,16 +77,16 @@ pub(crate) struct BlockData {
 /// A whole module.
 #[derive(Clone)]
 pub struct Program {
-    pub(crate) names: Table<Box<str>>,
-    types: Table<TypeData>,
-    attrs: Table<AttrData>,
-    locs: Table<LocData>,
+    pub(crate) names: Interner<Name, Box<str>>,
+    types: Interner<Ty, TypeData>,
+    attrs: Interner<Attr, AttrData>,
+    locs: Interner<Loc, LocData>,
     /// Locations behind `loc(#alias)`: ids past the table's, resolved when the text ends.
     pub(crate) loc_aliases: Vec<Loc>,
-    pub(crate) ops: Vec<OpData>,
-    pub(crate) values: Vec<ValueData>,
-    pub(crate) blocks: Vec<BlockData>,
-    pub(crate) regions: Vec<SmallVec<[Block; 1]>>,
+    pub(crate) ops: TiVec<Op, OpData>,
+    pub(crate) values: TiVec<Value, ValueData>,
+    pub(crate) blocks: TiVec<Block, BlockData>,
+    pub(crate) regions: TiVec<Region, SmallVec<[Block; 1]>>,
     /// The text it was parsed from, for diagnostics that point into attributes.
     pub source: Option<Arc<str>>,
     /// The outermost op, `builtin.module`.
@@ -91,29 +94,25 @@ pub struct Program {
 }
 
 /// Location ids from here on are aliases.
-pub(crate) const LOC_ALIAS: u32 = 1 << 31;
-
-fn intern<T: Hash + Eq>(table: &mut Table<T>, item: T) -> u32 {
-    table.insert_full(item).0 as u32
-}
+pub(crate) const LOC_ALIAS: usize = 1 << 31;
 
 impl Program {
     /// An empty module.
     pub fn new() -> Self {
         let mut p = Program {
-            names: Table::default(),
-            types: Table::default(),
-            attrs: Table::default(),
-            locs: Table::default(),
+            names: Interner::default(),
+            types: Interner::default(),
+            attrs: Interner::default(),
+            locs: Interner::default(),
             loc_aliases: Vec::new(),
-            ops: Vec::new(),
-            values: Vec::new(),
-            blocks: Vec::new(),
-            regions: Vec::new(),
+            ops: TiVec::new(),
+            values: TiVec::new(),
+            blocks: TiVec::new(),
+            regions: TiVec::new(),
             source: None,
-            module: Op(0),
+            module: Op::new(0),
         };
-        p.locs.insert(LocData::Unknown);
+        p.locs.intern(LocData::Unknown);
         let block = p.new_block();
         let region = p.new_region(&[block]);
         let def: &'static dyn OpDef = &crate::ops::func::MODULE;
@@ -125,30 +124,30 @@ impl Program {
 
     /// The id of `text`.
     pub fn name(&mut self, text: &str) -> Name {
-        if let Some(i) = self.names.get_index_of(text) {
-            return Name(i as u32);
+        match self.names.find(text) {
+            Some(name) => name,
+            None => self.names.intern(text.into()),
         }
-        Name(intern(&mut self.names, text.into()))
     }
 
     /// The id of `text` if it has one already.
     pub fn find_name(&self, text: &str) -> Option<Name> {
-        self.names.get_index_of(text).map(|i| Name(i as u32))
+        self.names.find(text)
     }
 
     /// The text of a name.
     pub fn name_text(&self, name: Name) -> &str {
-        &self.names[name.index()]
+        &self.names[name]
     }
 
     /// The id of a type.
     pub fn intern_type(&mut self, ty: impl Into<TypeData>) -> Ty {
-        Ty(intern(&mut self.types, ty.into()))
+        self.types.intern(ty.into())
     }
 
     /// The type behind an id.
     pub fn type_data(&self, ty: Ty) -> &TypeData {
-        &self.types[ty.index()]
+        &self.types[ty]
     }
 
     /// The most each dimension can be (`None`: no bound is known), where the type says so: `#stablehlo.bounds<4, ?>`.
@@ -166,38 +165,38 @@ impl Program {
 
     /// The id of an attribute.
     pub fn intern_attr(&mut self, attr: AttrData) -> Attr {
-        Attr(intern(&mut self.attrs, attr))
+        self.attrs.intern(attr)
     }
 
     /// The attribute behind an id.
     pub fn attr_data(&self, attr: Attr) -> &AttrData {
-        &self.attrs[attr.index()]
+        &self.attrs[attr]
     }
 
     /// The id of a location.
     pub fn intern_loc(&mut self, loc: LocData) -> Loc {
-        Loc(intern(&mut self.locs, loc))
+        self.locs.intern(loc)
     }
 
     /// The location behind an id, aliases followed.
     pub fn loc_data(&self, loc: Loc) -> &LocData {
-        &self.locs[self.canonical_loc(loc).index()]
+        &self.locs[self.canonical_loc(loc)]
     }
 
     /// What an alias stands for; `None` for any other location.
     pub(super) fn alias_target(&self, loc: Loc) -> Option<Loc> {
-        let slot = loc.0.checked_sub(LOC_ALIAS)?;
-        Some(self.loc_aliases.get(slot as usize).copied().unwrap_or(Loc::UNKNOWN))
+        let slot = loc.index().checked_sub(LOC_ALIAS)?;
+        Some(self.loc_aliases.get(slot).copied().unwrap_or(Loc::UNKNOWN))
     }
 
     /// The id behind an alias.
     pub fn canonical_loc(&self, mut loc: Loc) -> Loc {
         // An alias may name an alias; a cycle among them ends as unknown.
         for _ in 0..64 {
-            if loc.0 < LOC_ALIAS {
-                return loc;
+            match self.alias_target(loc) {
+                Some(target) => loc = target,
+                None => return loc,
             }
-            loc = self.loc_aliases.get((loc.0 - LOC_ALIAS) as usize).copied().unwrap_or(Loc::UNKNOWN);
         }
         Loc::UNKNOWN
     }
@@ -206,22 +205,19 @@ impl Program {
 
     /// A block without arguments and ops.
     pub fn new_block(&mut self) -> Block {
-        self.blocks.push(BlockData::default());
-        Block((self.blocks.len() - 1) as u32)
+        self.blocks.push_and_get_key(BlockData::default())
     }
 
     /// A region of these blocks.
     pub fn new_region(&mut self, blocks: &[Block]) -> Region {
-        self.regions.push(SmallVec::from_slice(blocks));
-        Region((self.regions.len() - 1) as u32)
+        self.regions.push_and_get_key(SmallVec::from_slice(blocks))
     }
 
     /// Appends an argument to a block.
     pub fn add_block_arg(&mut self, block: Block, ty: Ty, loc: Loc, span: Span) -> Value {
-        let index = self.blocks[block.index()].args.len() as u32;
-        let value = Value(self.values.len() as u32);
-        self.values.push(ValueData { ty, source: ValueSource::Arg(block, index), span, loc });
-        self.blocks[block.index()].args.push(value);
+        let index = self.blocks[block].args.len() as u32;
+        let value = self.values.push_and_get_key(ValueData { ty, source: ValueSource::Arg(block, index), span, loc });
+        self.blocks[block].args.push(value);
         value
     }
 
@@ -236,14 +232,14 @@ impl Program {
         regions: &[Region],
         loc: Loc,
     ) -> Op {
-        let op = Op(self.ops.len() as u32);
+        let op = self.ops.next_key();
         let name = self.name(name);
-        let first_result = self.values.len() as u32;
+        let first_result = self.values.next_key();
         for (i, &ty) in results.iter().enumerate() {
             self.values.push(ValueData { ty, source: ValueSource::Result(op, i as u32), span: Span::default(), loc });
         }
         let mut attrs = AttrList::from_slice(attrs);
-        attrs.sort_by(|a, b| self.names[a.0.index()].cmp(&self.names[b.0.index()]));
+        attrs.sort_by(|a, b| self.names[a.0].cmp(&self.names[b.0]));
         self.ops.push(OpData {
             def,
             name,
@@ -262,12 +258,12 @@ impl Program {
 
     /// The same op again, with results of its own, over the same operands and regions; it stands nowhere yet.
     pub fn copy_op(&mut self, op: Op) -> Op {
-        let copy = Op(self.ops.len() as u32);
-        let mut data = self.ops[op.index()].clone();
-        let results = data.first_result as usize..(data.first_result + data.result_count) as usize;
-        data.first_result = self.values.len() as u32;
-        self.values.extend_from_within(results);
-        for (i, value) in self.values[data.first_result as usize..].iter_mut().enumerate() {
+        let copy = self.ops.next_key();
+        let mut data = self.ops[op].clone();
+        let results = data.results();
+        data.first_result = self.values.next_key();
+        self.values.extend_from_within_corrected(results);
+        for (i, value) in self.values[data.first_result..].iter_mut().enumerate() {
             value.source = ValueSource::Result(copy, i as u32);
         }
         self.ops.push(data);
@@ -276,29 +272,29 @@ impl Program {
 
     /// Appends an op to a block.
     pub fn append(&mut self, block: Block, op: Op) {
-        self.blocks[block.index()].ops.push(op);
+        self.blocks[block].ops.push(op);
     }
 
     /// Replaces the ops of a block.
     pub fn set_block_ops(&mut self, block: Block, ops: Vec<Op>) {
-        self.blocks[block.index()].ops = ops;
+        self.blocks[block].ops = ops;
     }
 
     /// Replaces the blocks of a region.
     pub fn set_region_blocks(&mut self, region: Region, blocks: &[Block]) {
-        self.regions[region.index()] = SmallVec::from_slice(blocks);
+        self.regions[region] = SmallVec::from_slice(blocks);
     }
 
     // Reading --------------------------------------------------------------------------------------------------
 
     /// The op behind an id.
     pub fn op(&self, op: Op) -> &OpData {
-        &self.ops[op.index()]
+        &self.ops[op]
     }
 
     /// The op behind an id, to change it.
     pub fn op_mut(&mut self, op: Op) -> &mut OpData {
-        &mut self.ops[op.index()]
+        &mut self.ops[op]
     }
 
     /// A convenient view of an op.
@@ -313,15 +309,15 @@ impl Program {
 
     /// The results of an op.
     pub fn results(&self, op: Op) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + use<> {
-        let d = self.op(op);
-        (d.first_result..d.first_result + d.result_count).map(Value)
+        let results = self.op(op).results();
+        (results.start.index()..results.end.index()).map(Value::new)
     }
 
     /// Result `index` of an op; panics when it has fewer.
     pub fn result(&self, op: Op, index: usize) -> Value {
         let d = self.op(op);
         assert!(index < d.result_count as usize, "{} has no result {index}", self.op_name(op));
-        Value(d.first_result + index as u32)
+        Value::new(d.first_result.index() + index)
     }
 
     /// Number of results.
@@ -331,12 +327,12 @@ impl Program {
 
     /// The type of a value.
     pub fn value_type(&self, value: Value) -> Ty {
-        self.values[value.index()].ty
+        self.values[value].ty
     }
 
     /// Changes the type of a value.
     pub fn set_value_type(&mut self, value: Value, ty: Ty) {
-        self.values[value.index()].ty = ty;
+        self.values[value].ty = ty;
     }
 
     /// The tensor type of a value, if it has one.
@@ -346,17 +342,17 @@ impl Program {
 
     /// Where a value comes from.
     pub fn value_source(&self, value: Value) -> ValueSource {
-        self.values[value.index()].source
+        self.values[value].source
     }
 
     /// Where a value stands in the source text.
     pub fn value_span(&self, value: Value) -> Span {
-        self.values[value.index()].span
+        self.values[value].span
     }
 
     /// The location of a value: its op's, or its own for an argument.
     pub fn value_loc(&self, value: Value) -> Loc {
-        self.values[value.index()].loc
+        self.values[value].loc
     }
 
     /// Number of values ever made, for dense side tables.
@@ -371,17 +367,17 @@ impl Program {
 
     /// The arguments of a block.
     pub fn block_args(&self, block: Block) -> &[Value] {
-        &self.blocks[block.index()].args
+        &self.blocks[block].args
     }
 
     /// The ops of a block in order.
     pub fn block_ops(&self, block: Block) -> &[Op] {
-        &self.blocks[block.index()].ops
+        &self.blocks[block].ops
     }
 
     /// The blocks of a region.
     pub fn region_blocks(&self, region: Region) -> &[Block] {
-        &self.regions[region.index()]
+        &self.regions[region]
     }
 
     /// The first block of region `index` of an op.
@@ -405,15 +401,15 @@ impl Program {
     /// Attribute `name` of an op.
     pub fn attr(&self, op: Op, name: &str) -> Option<Attr> {
         let d = self.op(op);
-        d.attrs.iter().find(|a| &*self.names[a.0.index()] == name).map(|a| a.1)
+        d.attrs.iter().find(|a| &*self.names[a.0] == name).map(|a| a.1)
     }
 
     /// Sets attribute `name` of an op.
     pub fn set_attr(&mut self, op: Op, name: &str, attr: Attr) {
         let id = self.name(name);
         let names = &self.names;
-        let attrs = &mut self.ops[op.index()].attrs;
-        match attrs.binary_search_by(|a| (*names[a.0.index()]).cmp(name)) {
+        let attrs = &mut self.ops[op].attrs;
+        match attrs.binary_search_by(|a| (*names[a.0]).cmp(name)) {
             Ok(i) => attrs[i].1 = attr,
             Err(i) => attrs.insert(i, (id, attr)),
         }
@@ -422,7 +418,7 @@ impl Program {
     /// Removes attribute `name` of an op.
     pub fn remove_attr(&mut self, op: Op, name: &str) {
         let names = &self.names;
-        self.ops[op.index()].attrs.retain(|a| &*names[a.0.index()] != name);
+        self.ops[op].attrs.retain(|a| &*names[a.0] != name);
     }
 
     /// Top-level ops named `name`: functions, meshes.

@@ -13,6 +13,15 @@ pub const DYNAMIC: i64 = i64::MIN;
 /// Sizes of a tensor's dimensions, outermost first.
 pub type Shape = SmallVec<[i64; 4]>;
 
+/// The greatest common divisor of two sizes; 0 goes into all.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a as i64
+}
+
 macro_rules! element_types {
     ($($variant:ident $text:literal $bits:literal $class:ident),* $(,)?) => {
         /// What a tensor holds.

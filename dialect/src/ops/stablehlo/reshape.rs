@@ -6,7 +6,7 @@
 
 use super::shape::copy_nest;
 use crate::eval::{Context, EvalResult};
-use crate::ir::{OpRef, TensorType};
+use crate::ir::{OpRef, TensorType, gcd};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
 use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
@@ -128,10 +128,6 @@ impl<'a> Side<'a> {
             self.left
         }
     }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl OpDef for Reshape {

@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
 
     /// The location id of `#name`.
     pub(in crate::text) fn loc_of_alias(&mut self, name: &'s str) -> Loc {
-        Loc(LOC_ALIAS + self.loc_alias(name))
+        Loc::new(LOC_ALIAS + self.loc_alias(name) as usize)
     }
 
     /// Passes `loc(…)` if it stands here.
@@ -262,11 +262,10 @@ impl<'s> Parser<'s> {
         p.append(block, op);
         let mut first = if parsed.results.is_empty() { Value::new(0) } else { p.result(op, 0) };
         for &(name, count, span) in names {
-            for i in 0..count as usize {
-                self.program.values[first.index() + i].span = span;
-            }
+            let next = Value::new(first.index() + count as usize);
+            self.program.values[first..next].iter_mut().for_each(|v| v.span = span);
             self.bind(name, Binding::Values(first, count), span);
-            first = Value::new(first.index() + count as usize);
+            first = next;
         }
         Ok(())
     }

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use dialect::define_id;
+use dialect::id::{Interner, TiSlice, TiVec};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::meaning::{Model, Models};
 use super::strategy::Strategy;
-use crate::plan::program::graph::{Graph, Places};
+use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::space::{Copies, Dist, Space};
 
 /// Rates of the work between collectives besides arithmetic.
@@ -36,36 +37,34 @@ impl Cost {
     }
 }
 
-/// A strategy of one [`Placer`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Way(pub(crate) u32);
+define_id!(
+    /// A strategy of one [`Placer`].
+    pub(crate) Way, "strategy"
+);
 
 /// One strategy for every op, and the places that follow; those of borders mean nothing.
 #[derive(Clone)]
 pub(crate) struct Choice {
-    pub(crate) ways: Vec<Way>,
-    pub(crate) places: Vec<Rc<Places>>,
+    pub(crate) ways: TiVec<OpId, Way>,
+    pub(crate) places: TiVec<OpId, Rc<Places>>,
 }
 
 /// Strategies as small numbers, and the places that follow from each, found once.
 #[derive(Default)]
 pub(crate) struct Placer {
-    ways: IndexSet<Strategy, FxBuildHasher>,
+    ways: Interner<Way, Strategy>,
     known: FxHashMap<(Model, Way), Rc<Places>>,
 }
 
 impl Placer {
     /// The number of a strategy.
     pub(crate) fn way(&mut self, strategy: &Strategy) -> Way {
-        match self.ways.get_index_of(strategy) {
-            Some(i) => Way(i as u32),
-            None => Way(self.ways.insert_full(strategy.clone()).0 as u32),
-        }
+        self.ways.intern_ref(strategy)
     }
 
     /// The strategy behind a number.
     pub(crate) fn strategy(&self, way: Way) -> &Strategy {
-        &self.ways[way.0 as usize]
+        &self.ways[way]
     }
 
     /// Where the tensors of an op lie.
@@ -86,32 +85,37 @@ impl Placer {
 
 impl Graph {
     /// Where value `value` is made.
-    pub(crate) fn made(&self, places: &[Rc<Places>], value: u32) -> Dist {
-        let v = &self.values[value as usize];
+    pub(crate) fn made(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> Dist {
+        let v = &self.values[value];
         match (v.fixed, v.maker) {
             (Some(fixed), _) => fixed,
-            (None, Some((op, i))) => places[op as usize].results.get(i as usize).copied().unwrap_or(v.home),
+            (None, Some((op, i))) => places[op].results.get(i as usize).copied().unwrap_or(v.home),
             (None, None) => v.home,
         }
     }
 
     /// Where the readers of value `value` want it.
-    pub(crate) fn needs(&self, places: &[Rc<Places>], value: u32) -> SmallVec<[Dist; 4]> {
-        let uses = self.values[value as usize].uses.iter();
-        uses.filter_map(|&(op, i)| places[op as usize].operands.get(i as usize).copied()).collect()
+    pub(crate) fn needs(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> SmallVec<[Dist; 4]> {
+        let uses = self.values[value].uses.iter();
+        uses.filter_map(|&(op, i)| places[op].operands.get(i as usize).copied()).collect()
     }
 
     /// The copies of value `value` under a plan.
-    pub(crate) fn copies(&self, space: &mut Space<'_>, places: &[Rc<Places>], value: u32) -> Rc<Copies> {
-        let v = &self.values[value as usize];
+    pub(crate) fn copies(
+        &self,
+        space: &mut Space<'_>,
+        places: &TiSlice<OpId, Rc<Places>>,
+        value: ValueId,
+    ) -> Rc<Copies> {
+        let v = &self.values[value];
         space.copies(v.ty, v.anywhere, self.made(places, value), &self.needs(places, value))
     }
 
     /// Seconds of an op's arithmetic and of writing those of its results that are kept.
-    pub(crate) fn work(&self, space: &Space<'_>, rates: Rates, op: u32, ways: f64, places: &Places) -> f64 {
-        let node = &self.ops[op as usize];
+    pub(crate) fn work(&self, space: &Space<'_>, rates: Rates, op: OpId, ways: f64, places: &Places) -> f64 {
+        let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
-            let v = &self.values[(*v)? as usize];
+            let v = &self.values[(*v)?];
             v.written.then(|| space.local_bytes(v.ty, at))
         });
         node.seconds / ways + written.sum::<f64>() / rates.memory
@@ -127,16 +131,16 @@ impl Graph {
         choice: &Choice,
     ) -> Cost {
         let mut cost = Cost::default();
-        for value in 0..self.values.len() as u32 {
+        for value in self.values.keys() {
             let copies = self.copies(space, &choice.places, value);
-            let weight = self.values[value as usize].weight;
+            let weight = self.values[value].weight;
             cost.seconds += copies.seconds * weight;
             cost.bytes += copies.bytes * weight;
         }
-        for (i, node) in self.ops.iter().enumerate() {
+        for (op, node) in self.ops.iter_enumerated() {
             if let Some(model) = node.model {
-                let ways = models.get(model).ways(placer.strategy(choice.ways[i]));
-                cost.work += self.work(space, rates, i as u32, ways, &choice.places[i]) * node.weight;
+                let ways = models.get(model).ways(placer.strategy(choice.ways[op]));
+                cost.work += self.work(space, rates, op, ways, &choice.places[op]) * node.weight;
             }
         }
         cost

@@ -2,21 +2,23 @@
 
 use std::rc::Rc;
 
+use dialect::define_id;
+use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
 use dialect::kernel::{External, Index, Init, Kernel};
 use dialect::ops::func;
 use dialect::scalar::Scalar;
 use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::linear::linear_sets;
 use super::strategy::OpModel;
 use crate::plan::reshard::space::Anywhere;
 
-/// A model of one [`Models`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Model(pub(crate) u32);
+define_id!(
+    /// A model of one [`Models`].
+    pub(crate) Model, "model"
+);
 
 /// What a device does for an op besides moving values.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,7 +39,7 @@ type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
 /// Models of a program's ops.
 #[derive(Default)]
 pub(crate) struct Models {
-    table: IndexSet<Rc<OpModel>, FxBuildHasher>,
+    table: Interner<Model, Rc<OpModel>>,
     known: FxHashMap<Key, Option<(Model, Work)>>,
 }
 
@@ -50,7 +52,7 @@ impl Models {
         }
         let view = program.view(op);
         let found = model(view).map(|m| {
-            let (index, _) = self.table.insert_full(Rc::new(m));
+            let model = self.table.intern(Rc::new(m));
             let flops = view.def().flops(view);
             let (pointwise, fuses, reads_part) = match view.def().kernel(view) {
                 Kernel::Nest(nest) => {
@@ -60,14 +62,14 @@ impl Models {
                 }
                 _ => (false, false, true),
             };
-            (Model(index as u32), Work { flops, pointwise, fuses, reads_part })
+            (model, Work { flops, pointwise, fuses, reads_part })
         });
         self.known.insert(key, found);
         found
     }
 
     pub(crate) fn get(&self, model: Model) -> &Rc<OpModel> {
-        &self.table[model.0 as usize]
+        &self.table[model]
     }
 }
 

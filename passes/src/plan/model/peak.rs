@@ -11,11 +11,11 @@ impl Graph {
     /// Bytes a device holds at most under a plan.
     pub(crate) fn peak(&self, space: &mut Space<'_>, choice: &Choice) -> f64 {
         let mut change = vec![0.0; self.ops.len() + 2];
-        for (index, value) in self.values.iter().enumerate() {
-            let copies = self.copies(space, &choice.places, index as u32);
-            let end = value.uses.iter().map(|u| u.0 as usize + 1).max();
+        for (index, value) in self.values.iter_enumerated() {
+            let copies = self.copies(space, &choice.places, index);
+            let end = value.uses.iter().map(|u| u.0.index() + 1).max();
             let (begin, last) = match value.maker {
-                Some((op, _)) => (op as usize + 1, end.unwrap_or(op as usize + 1)),
+                Some((op, _)) => (op.index() + 1, end.unwrap_or(op.index() + 1)),
                 None => (0, self.ops.len()),
             };
             for (i, copy) in copies.list.iter().enumerate() {

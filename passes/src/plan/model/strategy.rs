@@ -1,7 +1,7 @@
 //! How one op can be computed in pieces: axes for each factor of its sharding rule, and the distributions of operands
 //! and results that follow.
 
-use dialect::ir::TensorType;
+use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardingRule, TensorFactors};
 use smallvec::SmallVec;
@@ -156,7 +156,7 @@ impl OpModel {
                 while let Some(part) = next
                     && rest > 1
                 {
-                    let size = gcd(rest, part.size.into()) as u32;
+                    let size = gcd(rest as i64, part.size.into()) as u32;
                     if size == 1 {
                         break;
                     }
@@ -267,13 +267,6 @@ fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     }
 }
 
-pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 /// The distribution with each dimension's axes cut short where they don't divide it.
 pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut even = distribution.clone();
@@ -281,7 +274,7 @@ pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
         let mut rest = n.max(0) as u64;
         let mut kept = Axes::new();
         for part in axes.iter() {
-            let size = gcd(rest, part.size.into()) as u32;
+            let size = gcd(rest as i64, part.size.into()) as u32;
             if size > 1 {
                 push_merged(&mut kept, AxisPart { size, ..*part });
             }

@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use dialect::id::TiSlice;
 use dialect::ir::build::Builder;
 use dialect::ir::{
     AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource,
@@ -16,7 +17,7 @@ use dialect::sharding::{Axes, AxisList, AxisPart, Distribution, MeshAxes, Reduct
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
-use super::graph::{self, Graph, Places};
+use super::graph::{self, Graph, OpId, Places};
 use crate::plan::reshard::space::{Copies, Space};
 use crate::plan::reshard::step::{Move, StepKind};
 
@@ -34,7 +35,7 @@ struct Built {
 pub(crate) struct Emit<'a, 's> {
     pub(crate) program: &'a mut Program,
     pub(crate) graph: &'a Graph,
-    pub(crate) places: &'a [Rc<Places>],
+    pub(crate) places: &'a TiSlice<OpId, Rc<Places>>,
     pub(crate) space: &'a mut Space<'s>,
     /// Plans the body of a partly manual region.
     pub(crate) inside: &'a mut dyn FnMut(&mut Program, Op),
@@ -48,7 +49,7 @@ impl<'a, 's> Emit<'a, 's> {
     pub(crate) fn new(
         program: &'a mut Program,
         graph: &'a Graph,
-        places: &'a [Rc<Places>],
+        places: &'a TiSlice<OpId, Rc<Places>>,
         space: &'a mut Space<'s>,
         inside: &'a mut dyn FnMut(&mut Program, Op),
     ) -> Self {
@@ -122,7 +123,7 @@ impl<'a, 's> Emit<'a, 's> {
     }
 
     /// A loop, whose operands are needed before what is inside.
-    fn whole_loop(&mut self, op: Op, at: u32) {
+    fn whole_loop(&mut self, op: Op, at: OpId) {
         self.operands(op, at);
         let (view, initial) = (self.program.view(op), self.program.op(op).operands.to_vec());
         let (condition, body) = (view.block(0), view.block(1));
@@ -140,12 +141,12 @@ impl<'a, 's> Emit<'a, 's> {
     }
 
     /// Writes `op` and where its results lie.
-    fn finish(&mut self, op: Op, at: u32) {
+    fn finish(&mut self, op: Op, at: OpId) {
         self.push(op);
         let results: Vec<Value> = self.program.results(op).collect();
         if !results.is_empty() {
             let grid = self.space.grid();
-            let places = &self.places[at as usize].results;
+            let places = &self.places[at].results;
             let list = places.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, func::SHARDING, attr);
@@ -162,13 +163,13 @@ impl<'a, 's> Emit<'a, 's> {
     }
 
     /// States a manual region in words of the grid and plans what is not manual in it.
-    fn manual(&mut self, op: Op, at: u32) {
+    fn manual(&mut self, op: Op, at: OpId) {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
         let grid: &MeshAxes = self.space.grid();
         for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
-            let places = &self.places[at as usize];
+            let places = &self.places[at];
             let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
             let list = dists.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
@@ -184,11 +185,11 @@ impl<'a, 's> Emit<'a, 's> {
     }
 
     /// Gives `op` its operands where it wants them.
-    fn operands(&mut self, op: Op, at: u32) {
+    fn operands(&mut self, op: Op, at: OpId) {
         let user = self.program.op_name(op).to_owned();
         for i in 0..self.program.op(op).operands.len() {
             let operand = self.program.op(op).operands[i];
-            let Some(&want) = self.places[at as usize].operands.get(i) else { return };
+            let Some(&want) = self.places[at].operands.get(i) else { return };
             let Some(built) = self.built.get(&operand) else { continue };
             let Some(copy) = built.copies.list.iter().position(|c| c.at == want) else { continue };
             let value = self.build(operand, copy, &user);

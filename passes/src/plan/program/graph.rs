@@ -4,7 +4,9 @@
 //! said to. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
 //! is moved where it is made, so readers inside a loop share copies made outside it.
 
+use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::id::TiVec;
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
@@ -18,6 +20,15 @@ use super::homes::{self, Homes};
 use crate::plan::model::meaning::{Model, Models, Work, anywhere};
 use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
 
+define_id!(
+    /// An op of a [`Graph`].
+    pub(crate) OpId, "op"
+);
+define_id!(
+    /// A value of a [`Graph`].
+    pub(crate) ValueId, "%"
+);
+
 /// One op.
 pub(crate) struct Node {
     /// `None` for borders.
@@ -25,8 +36,8 @@ pub(crate) struct Node {
     /// Where a border's operands and results lie.
     pub(crate) fixed: Option<Places>,
     /// Positions among the graph's values; `None` for what is no tensor.
-    pub(crate) operands: SmallVec<[Option<u32>; 3]>,
-    pub(crate) results: SmallVec<[Option<u32>; 1]>,
+    pub(crate) operands: SmallVec<[Option<ValueId>; 3]>,
+    pub(crate) results: SmallVec<[Option<ValueId>; 1]>,
     /// Seconds one device would need for the arithmetic of the whole op.
     pub(crate) seconds: f64,
     /// How often it runs.
@@ -37,7 +48,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// The values it reads, then those it makes.
-    pub(crate) fn values(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = ValueId> {
         self.operands.iter().chain(&self.results).flatten().copied()
     }
 }
@@ -53,11 +64,11 @@ pub(crate) struct Places {
 pub(crate) struct Made {
     pub(crate) ty: Type,
     /// The op that makes it and which result it is; `None` for arguments.
-    pub(crate) maker: Option<(u32, u32)>,
+    pub(crate) maker: Option<(OpId, u32)>,
     /// Where an argument lies.
     pub(crate) fixed: Option<Dist>,
     /// Ops that read it, and as which operand, in program order.
-    pub(crate) uses: Vec<(u32, u32)>,
+    pub(crate) uses: Vec<(OpId, u32)>,
     /// Where propagation put it.
     pub(crate) home: Dist,
     pub(crate) anywhere: Anywhere,
@@ -69,16 +80,16 @@ pub(crate) struct Made {
 /// The ops and values under one block.
 #[derive(Default)]
 pub(crate) struct Graph {
-    pub(crate) ops: Vec<Node>,
-    pub(crate) values: Vec<Made>,
-    pub(crate) op_at: FxHashMap<Op, u32>,
-    pub(crate) value_at: FxHashMap<Value, u32>,
+    pub(crate) ops: TiVec<OpId, Node>,
+    pub(crate) values: TiVec<ValueId, Made>,
+    pub(crate) op_at: FxHashMap<Op, OpId>,
+    pub(crate) value_at: FxHashMap<Value, ValueId>,
 }
 
 impl Graph {
     /// Every value that one of these ops reads or makes, sorted.
-    pub(crate) fn values_of(&self, ops: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        let mut values: Vec<u32> = ops.into_iter().flat_map(|op| self.ops[op as usize].values()).collect();
+    pub(crate) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueId> {
+        let mut values: Vec<ValueId> = ops.into_iter().flat_map(|op| self.ops[op].values()).collect();
         values.sort_unstable();
         values.dedup();
         values
@@ -103,7 +114,7 @@ impl Reader<'_, '_> {
         for (&arg, at) in self.program.block_args(block).iter().zip(args) {
             let dist = self.space.dist(at);
             if let Some(i) = self.value(arg, None) {
-                self.graph.values[i as usize].fixed = Some(dist);
+                self.graph.values[i].fixed = Some(dist);
             }
         }
         for &op in self.program.block_ops(block) {
@@ -117,33 +128,32 @@ impl Reader<'_, '_> {
 
     /// The graph read, once everything is.
     pub(crate) fn finish(mut self) -> Graph {
-        for value in 0..self.graph.values.len() {
+        for value in self.graph.values.keys() {
             self.graph.values[value].written = !self.is_fused(value);
         }
         self.graph
     }
 
     /// Whether the elements of a value are computed as they are read: one reader does so, or little is read for them.
-    fn is_fused(&self, value: usize) -> bool {
+    fn is_fused(&self, value: ValueId) -> bool {
         let graph = &self.graph;
         let value = &graph.values[value];
-        let Some(maker) = value.maker.map(|m| &graph.ops[m.0 as usize]) else { return false };
-        let bytes = |v: u32| self.space.tensor_type(graph.values[v as usize].ty).bytes().unwrap_or(usize::MAX);
+        let Some(maker) = value.maker.map(|m| &graph.ops[m.0]) else { return false };
+        let bytes = |v: ValueId| self.space.tensor_type(graph.values[v].ty).bytes().unwrap_or(usize::MAX);
         let read: usize = maker.operands.iter().flatten().map(|&v| bytes(v)).fold(0, usize::saturating_add);
         let small = read.saturating_mul(4) <= self.space.tensor_type(value.ty).bytes().unwrap_or(0);
-        let fuses = |&(op, _): &(u32, u32)| {
-            let reader = &graph.ops[op as usize];
+        let fuses = |&(op, _): &(OpId, u32)| {
+            let reader = &graph.ops[op];
             reader.work.is_some_and(|w| w.fuses) && (small || reader.weight == maker.weight)
         };
         let pointwise = maker.work.is_some_and(|w| w.pointwise) && maker.results.len() == 1;
         pointwise && !value.uses.is_empty() && value.uses.iter().all(fuses) && (small || value.uses.len() == 1)
     }
 
-    fn value(&mut self, value: Value, maker: Option<(u32, u32)>) -> Option<u32> {
+    fn value(&mut self, value: Value, maker: Option<(OpId, u32)>) -> Option<ValueId> {
         let ty = self.program.tensor_type(value)?;
         let home = self.space.dist(&self.homes.get(self.program, value));
-        let index = self.graph.values.len() as u32;
-        self.graph.values.push(Made {
+        let made = Made {
             ty: self.space.ty(ty),
             maker,
             fixed: None,
@@ -152,28 +162,29 @@ impl Reader<'_, '_> {
             anywhere: Anywhere::No,
             weight: self.weight,
             written: true,
-        });
-        self.graph.value_at.insert(value, index);
-        Some(index)
+        };
+        let id = self.graph.values.push_and_get_key(made);
+        self.graph.value_at.insert(value, id);
+        Some(id)
     }
 
-    fn node(&mut self, op: Op, model: Option<(Model, Work)>, fixed: Option<Places>) -> u32 {
-        let index = self.graph.ops.len() as u32;
-        let operands: SmallVec<[Option<u32>; 3]> =
+    fn node(&mut self, op: Op, model: Option<(Model, Work)>, fixed: Option<Places>) -> OpId {
+        let id = self.graph.ops.next_key();
+        let operands: SmallVec<[Option<ValueId>; 3]> =
             self.program.op(op).operands.iter().map(|v| self.graph.value_at.get(v).copied()).collect();
         for (i, v) in operands.iter().enumerate() {
             if let Some(v) = v {
-                self.graph.values[*v as usize].uses.push((index, i as u32));
+                self.graph.values[*v].uses.push((id, i as u32));
             }
         }
         let results: Vec<Value> = self.program.results(op).collect();
-        let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((index, i as u32)))).collect();
+        let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((id, i as u32)))).collect();
         let work = model.map(|m| m.1);
         let seconds = work.map_or(0.0, |w| self.arithmetic(op, w.flops));
         let model = model.map(|m| m.0);
         self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight, work });
-        self.graph.op_at.insert(op, index);
-        index
+        self.graph.op_at.insert(op, id);
+        id
     }
 
     fn arithmetic(&self, op: Op, flops: f64) -> f64 {
@@ -260,9 +271,9 @@ impl Reader<'_, '_> {
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
-            let whole = |&(op, _): &(u32, u32)| self.graph.ops[op as usize].work.is_none_or(|w| !w.reads_part);
-            if self.graph.values[at as usize].uses.iter().all(whole) {
-                self.graph.values[at as usize].weight = self.weight;
+            let whole = |&(op, _): &(OpId, u32)| self.graph.ops[op].work.is_none_or(|w| !w.reads_part);
+            if self.graph.values[at].uses.iter().all(whole) {
+                self.graph.values[at].weight = self.weight;
             }
         }
     }

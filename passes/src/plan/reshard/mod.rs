@@ -12,7 +12,7 @@ pub(crate) mod simulate;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use dialect::ir::TensorType;
+use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes};
 use smallvec::SmallVec;
@@ -402,17 +402,11 @@ impl Atoms {
 
 /// Splits parts whose sizes share a divisor, so that they can take each other's place: 2 and 4 become 2, 2 and 2.
 fn split_to_fit(parts: &mut Vec<AxisPart>) {
-    let gcd = |mut a: u32, mut b: u32| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
     'again: while parts.len() < 8 {
         for i in 0..parts.len() {
             for j in 0..parts.len() {
                 let (p, q) = (parts[i], parts[j]);
-                let g = gcd(p.size, q.size);
+                let g = gcd(p.size.into(), q.size.into()) as u32;
                 if g > 1 && g < p.size {
                     parts[i] = AxisPart { size: g, ..p };
                     parts.insert(i + 1, AxisPart { axis: p.axis, pre: p.pre * g, size: p.size / g });

@@ -2,23 +2,26 @@
 
 use std::rc::Rc;
 
+use dialect::define_id;
+use dialect::id::Interner;
 use dialect::ir::TensorType;
 use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind};
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::step::StepKind;
 use super::{Resharder, Sequence};
 use crate::plan::model::cost::{Collective, CollectiveCost};
 
-/// A distribution of one [`Space`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Dist(pub(crate) u32);
+define_id!(
+    /// A distribution of one [`Space`].
+    pub Dist, "at"
+);
 
-/// A tensor type of one [`Space`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Type(pub(crate) u32);
+define_id!(
+    /// A tensor type of one [`Space`].
+    pub Type, "type"
+);
 
 /// Whether a value can be made at a distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -55,8 +58,8 @@ pub struct Copies {
 /// Interned distributions and types, with the tables of prices.
 pub struct Space<'a> {
     resharder: Resharder<'a>,
-    dists: IndexSet<Distribution, FxBuildHasher>,
-    types: IndexSet<TensorType, FxBuildHasher>,
+    dists: Interner<Dist, Distribution>,
+    types: Interner<Type, TensorType>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
     copies: FxHashMap<(Type, Dist, Anywhere, SmallVec<[Dist; 4]>), Rc<Copies>>,
 }
@@ -68,8 +71,13 @@ impl<'a> Space<'a> {
     }
 
     fn over(resharder: Resharder<'a>) -> Self {
-        let (dists, types) = (IndexSet::default(), IndexSet::default());
-        Self { resharder, dists, types, sequences: FxHashMap::default(), copies: FxHashMap::default() }
+        Self {
+            resharder,
+            dists: Interner::default(),
+            types: Interner::default(),
+            sequences: FxHashMap::default(),
+            copies: FxHashMap::default(),
+        }
     }
 
     /// A space of its own for a region that is manual along `axes`.
@@ -89,28 +97,22 @@ impl<'a> Space<'a> {
 
     /// The number of a distribution.
     pub fn dist(&mut self, distribution: &Distribution) -> Dist {
-        match self.dists.get_index_of(distribution) {
-            Some(i) => Dist(i as u32),
-            None => Dist(self.dists.insert_full(distribution.clone()).0 as u32),
-        }
+        self.dists.intern_ref(distribution)
     }
 
     /// The distribution behind a number.
     pub fn distribution(&self, dist: Dist) -> &Distribution {
-        &self.dists[dist.0 as usize]
+        &self.dists[dist]
     }
 
     /// The number of a type.
     pub fn ty(&mut self, ty: &TensorType) -> Type {
-        match self.types.get_index_of(ty) {
-            Some(i) => Type(i as u32),
-            None => Type(self.types.insert_full(ty.clone()).0 as u32),
-        }
+        self.types.intern_ref(ty)
     }
 
     /// The type behind a number.
     pub fn tensor_type(&self, ty: Type) -> &TensorType {
-        &self.types[ty.0 as usize]
+        &self.types[ty]
     }
 
     /// Bytes of one device's piece.
@@ -123,7 +125,7 @@ impl<'a> Space<'a> {
         if let Some(known) = self.sequences.get(&(ty, from, to)) {
             return known.clone();
         }
-        let (t, a, b) = (&self.types[ty.0 as usize], &self.dists[from.0 as usize], &self.dists[to.0 as usize]);
+        let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
         let found = Rc::new(self.resharder.sequence(t, a, b));
         self.sequences.insert((ty, from, to), found.clone());
         found

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, Way};
 use crate::plan::model::meaning::Models;
-use crate::plan::program::graph::{Graph, Places};
+use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::space::Space;
 
 /// A plan, what prices it, and how it came about.
@@ -17,7 +17,7 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     /// What every change that was kept replaced, oldest first. Each made the plan cheaper, as a whole.
-    undo: Vec<Vec<(u32, Way, Rc<Places>)>>,
+    undo: Vec<Vec<(OpId, Way, Rc<Places>)>>,
 }
 
 impl<'a, 's> Draft<'a, 's> {
@@ -40,19 +40,19 @@ impl<'a, 's> Draft<'a, 's> {
     }
 
     /// Computes these ops so from now on.
-    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (u32, Way)>) {
+    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (OpId, Way)>) {
         let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
         self.undo.push(replaced);
     }
 
     /// The same for a look at the cost: the caller puts back what was.
-    pub(crate) fn try_out(&mut self, op: u32, way: Way) {
+    pub(crate) fn try_out(&mut self, op: OpId, way: Way) {
         self.exchange(op, way);
     }
 
-    fn exchange(&mut self, op: u32, way: Way) -> Option<(u32, Way, Rc<Places>)> {
-        let model = self.graph.ops[op as usize].model?;
-        let (old, at) = (&mut self.choice.ways[op as usize], &mut self.choice.places[op as usize]);
+    fn exchange(&mut self, op: OpId, way: Way) -> Option<(OpId, Way, Rc<Places>)> {
+        let model = self.graph.ops[op].model?;
+        let (old, at) = (&mut self.choice.ways[op], &mut self.choice.places[op]);
         if *old == way {
             return None;
         }
@@ -76,24 +76,24 @@ impl<'a, 's> Draft<'a, 's> {
     }
 
     /// Whether anything is done to value `value` after it is made.
-    pub(crate) fn is_moved(&mut self, value: u32) -> bool {
+    pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
         self.graph.copies(self.space, &self.choice.places, value).seconds > 0.0
     }
 
     /// Seconds of these ops and of all copies of these values.
-    pub(crate) fn cost(&mut self, ops: &[u32], values: &[u32]) -> f64 {
+    pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
         let copies = values.iter().map(|&v| {
             let seconds = self.graph.copies(self.space, &self.choice.places, v).seconds;
-            seconds * self.graph.values[v as usize].weight
+            seconds * self.graph.values[v].weight
         });
         let copies: f64 = copies.sum();
-        let work = ops.iter().map(|&op| self.work(op, self.choice.ways[op as usize], &self.choice.places[op as usize]));
+        let work = ops.iter().map(|&op| self.work(op, self.choice.ways[op], &self.choice.places[op]));
         copies + work.sum::<f64>()
     }
 
     /// Seconds of the work of op `op` computed so, as often as it runs; a border's are 0.
-    pub(crate) fn work(&self, op: u32, way: Way, places: &Places) -> f64 {
-        let node = &self.graph.ops[op as usize];
+    pub(crate) fn work(&self, op: OpId, way: Way, places: &Places) -> f64 {
+        let node = &self.graph.ops[op];
         let Some(model) = node.model else { return 0.0 };
         let ways = self.models.get(model).ways(self.placer.strategy(way));
         self.graph.work(self.space, self.rates, op, ways, places) * node.weight
@@ -138,8 +138,8 @@ impl<'a, 's> Draft<'a, 's> {
     fn go(&mut self, from: usize, to: usize) {
         let mut swap = |i: usize| {
             for (op, way, places) in &mut self.undo[i] {
-                mem::swap(way, &mut self.choice.ways[*op as usize]);
-                mem::swap(places, &mut self.choice.places[*op as usize]);
+                mem::swap(way, &mut self.choice.ways[*op]);
+                mem::swap(places, &mut self.choice.places[*op]);
             }
         };
         (to..from).rev().for_each(&mut swap);

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use dialect::id::{TiSlice, TiVec};
 use dialect::sharding::Distribution;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -12,7 +13,7 @@ use smallvec::SmallVec;
 use crate::plan::model::choice::{Choice, Placer, Rates, Way};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::Graph;
+use crate::plan::program::graph::{Graph, ValueId};
 use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
 
 /// What decides about an op's choice: its model, the copies of its operands, where its results are wanted.
@@ -27,10 +28,10 @@ pub(crate) fn greedy(
     rates: Rates,
 ) -> Choice {
     // The distributions each value exists in so far.
-    let mut have: Vec<SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()];
+    let mut have: TiVec<ValueId, SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()].into();
     let mut known: FxHashMap<Situation, Way> = FxHashMap::default();
-    let mut choice = Choice { ways: Vec::new(), places: Vec::new() };
-    for (value, v) in graph.values.iter().enumerate() {
+    let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
+    for (value, v) in graph.values.iter_enumerated() {
         if let Some(at) = v.fixed {
             have[value].push(at);
         }
@@ -38,10 +39,10 @@ pub(crate) fn greedy(
     for node in &graph.ops {
         let (way, places) = match (&node.fixed, node.model) {
             (None, Some(model)) => {
-                let tensor = |v: &Option<u32>, have: &[SmallVec<[Dist; 2]>], result: bool| {
+                let tensor = |v: &Option<ValueId>, have: &TiSlice<ValueId, SmallVec<[Dist; 2]>>, result: bool| {
                     let Some(v) = *v else { return (None, SmallVec::new()) };
-                    let made = &graph.values[v as usize];
-                    let mut at = if result { SmallVec::new() } else { have[v as usize].clone() };
+                    let made = &graph.values[v];
+                    let mut at = if result { SmallVec::new() } else { have[v].clone() };
                     at.push(made.home);
                     (Some(made.ty), at)
                 };
@@ -54,7 +55,7 @@ pub(crate) fn greedy(
                         let free: SmallVec<[Anywhere; 4]> = node
                             .operands
                             .iter()
-                            .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v as usize].anywhere))
+                            .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v].anywhere))
                             .collect();
                         let found = choose(models, model, node.seconds, &situation, &free, space, placer, rates);
                         known.insert(situation, found);
@@ -67,14 +68,14 @@ pub(crate) fn greedy(
         };
         for (v, &at) in node.operands.iter().zip(&places.operands) {
             if let Some(v) = v
-                && !have[*v as usize].contains(&at)
+                && !have[*v].contains(&at)
             {
-                have[*v as usize].push(at);
+                have[*v].push(at);
             }
         }
         for (v, &at) in node.results.iter().zip(&places.results) {
             if let Some(v) = v {
-                have[*v as usize].push(at);
+                have[*v].push(at);
             }
         }
         choice.ways.push(way);

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::draft::Draft;
 use super::{egraph, expand};
 use crate::plan::model::cost::Collective;
+use crate::plan::program::graph::ValueId;
 use crate::plan::reshard::space::Dist;
 
 /// Start-ups matter when they are this part of all communication.
@@ -57,14 +58,14 @@ impl Startups {
         let (graph, space, choice) = (draft.graph, &mut *draft.space, &draft.choice);
         let mut found = Startups::default();
         // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
-        let mut levels: FxHashMap<(u32, Dist), u32> = FxHashMap::default();
+        let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, Collective, Axes, ElementType, u64)> = FxHashSet::default();
-        for (value, v) in graph.values.iter().enumerate() {
+        for (value, v) in graph.values.iter_enumerated() {
             let made = v.maker.map_or(0, |(op, _)| {
-                let read = graph.ops[op as usize].operands.iter().zip(&choice.places[op as usize].operands);
+                let read = graph.ops[op].operands.iter().zip(&choice.places[op].operands);
                 read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0)
             });
-            let copies = graph.copies(space, &choice.places, value as u32);
+            let copies = graph.copies(space, &choice.places, value);
             let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
             for copy in &copies.list {
                 let mut level = made;
@@ -85,7 +86,7 @@ impl Startups {
                     }
                 }
                 at.push(level);
-                levels.insert((value as u32, copy.at), level);
+                levels.insert((value, copy.at), level);
             }
         }
         found

@@ -210,8 +210,8 @@ impl Engine {
             return SmallVec::new();
         }
         self.key.clear();
-        self.key.extend([rule.0, kind.key()]);
-        self.key.extend(shardings.iter().map(|s| s.0));
+        self.key.extend([rule.index() as u32, kind.key()]);
+        self.key.extend(shardings.iter().map(|s| s.index() as u32));
         let (start, len) = match self.memo.get(self.key.as_slice()) {
             Some(&found) => found,
             None => {
@@ -256,7 +256,7 @@ impl Engine {
         let Some(mesh) = self.common_mesh(&shardings) else {
             return;
         };
-        let rule = self.rules.get(id);
+        let rule = &self.rules[id];
         let directions = factor_directions(rule, kind);
         if directions.iter().all(|&d| d == Direction::None) {
             return;

@@ -6,11 +6,12 @@
 
 use std::cmp::Reverse;
 
+use dialect::ir::gcd;
 use dialect::sharding::axis::{Prefix, prefix, size_of};
 use dialect::sharding::{Axes, AxisPart};
 use smallvec::SmallVec;
 
-use super::projection::{FactorSharding, Projection, TensorFactors, gcd};
+use super::projection::{FactorSharding, Projection, TensorFactors};
 use super::rule::Rule;
 
 /// Which way shardings may cross an op.

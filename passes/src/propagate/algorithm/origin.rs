@@ -185,7 +185,7 @@ impl Engine {
 
     /// Whether `axis` cuts dimensions of two tensors of `node` that one factor maps to.
     fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: AxisPart) -> bool {
-        let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| self.rules.get(id));
+        let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| &self.rules[id]);
         let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
         let factors = |t: usize, s: &Sharding| -> SmallVec<[u32; 2]> {
             let dims = rule.tensors.get(t).map(|t| &t.dims[..]).unwrap_or_default();

@@ -4,6 +4,7 @@
 //! that is larger than what is left of it is split; what cannot be placed overflows and stops the dimension.
 //! Source: Shardy, `ShardingProjection`.
 
+use dialect::ir::gcd;
 use dialect::sharding::axis::{Prefix, prefix, push_merged, size_of};
 use dialect::sharding::{Axes, AxisPart, ReductionKind};
 use smallvec::SmallVec;
@@ -227,15 +228,6 @@ impl<'a> Dealer<'a> {
         }
         left
     }
-}
-
-/// The greatest common divisor.
-pub fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a as i64
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Sharding rules made ready for the inner loop: hash-consed, every dimension mapped, tensor sizes known.
 
+use dialect::define_id;
+use dialect::id::Interner;
 use dialect::sharding::{FactorKind, ShardingRule};
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 /// One tensor of a rule.
@@ -86,24 +86,10 @@ impl Rule {
     }
 }
 
-/// The id of a rule.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RuleId(pub u32);
+define_id!(
+    /// The id of a rule.
+    pub RuleId, "rule"
+);
 
 /// All rules seen so far.
-#[derive(Default)]
-pub struct Rules {
-    set: IndexSet<Rule, FxBuildHasher>,
-}
-
-impl Rules {
-    /// The id of a rule.
-    pub fn intern(&mut self, rule: Rule) -> RuleId {
-        RuleId(self.set.insert_full(rule).0 as u32)
-    }
-
-    /// The rule behind an id.
-    pub fn get(&self, id: RuleId) -> &Rule {
-        &self.set[id.0 as usize]
-    }
-}
+pub type Rules = Interner<RuleId, Rule>;

@@ -1,8 +1,8 @@
 //! Shardings over compact axes, hash-consed: the algorithm compares and stores ids.
 
+use dialect::define_id;
+use dialect::id::Interner;
 use dialect::sharding::{Axes, AxisPart, ReductionKind};
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 /// How one dimension is cut.
@@ -80,13 +80,14 @@ impl Sharding {
     }
 }
 
-/// The id of a sharding; [`ShardingId::NONE`] for a value nobody has annotated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ShardingId(pub u32);
+define_id!(
+    /// The id of a sharding; [`ShardingId::NONE`] for a value nobody has annotated.
+    pub ShardingId, "sharding"
+);
 
 impl ShardingId {
     /// No sharding.
-    pub const NONE: ShardingId = ShardingId(u32::MAX);
+    pub const NONE: ShardingId = ShardingId::new(u32::MAX as usize);
 
     /// Whether there is one.
     pub fn is_some(self) -> bool {
@@ -95,32 +96,4 @@ impl ShardingId {
 }
 
 /// All shardings seen so far.
-#[derive(Default)]
-pub struct Shardings {
-    set: IndexSet<Sharding, FxBuildHasher>,
-}
-
-impl Shardings {
-    /// The id of a sharding.
-    pub fn intern(&mut self, sharding: Sharding) -> ShardingId {
-        match self.set.get_index_of(&sharding) {
-            Some(i) => ShardingId(i as u32),
-            None => ShardingId(self.set.insert_full(sharding).0 as u32),
-        }
-    }
-
-    /// The sharding behind an id.
-    pub fn get(&self, id: ShardingId) -> Option<&Sharding> {
-        self.set.get_index(id.0 as usize)
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Sharding> {
-        self.set.iter()
-    }
-
-    /// How many there are: their ids are `0..count`.
-    pub fn count(&self) -> usize {
-        self.set.len()
-    }
-}
+pub type Shardings = Interner<ShardingId, Sharding>;

@@ -233,7 +233,7 @@ pub fn merge(graph: &mut Graph, program: &Program) {
         key.extend(graph.operands(node).map(|v| v.0));
         for result in graph.results(node) {
             key.push(program.value_type(graph.program_value(result)).index() as u32);
-            key.push(graph.sharding(result).0);
+            key.push(graph.sharding(result).index() as u32);
         }
         let attrs = data.attrs.iter().filter(|a| Some(a.0) != sharding);
         attrs.for_each(|a| key.extend([a.0.index() as u32, a.1.index() as u32]));

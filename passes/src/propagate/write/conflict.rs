@@ -47,10 +47,10 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
             settle_unreduced(engine, program, node);
         }
         let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.settles()) else { continue };
-        if settles == Settles::No || engine.rules.get(id).custom {
+        if settles == Settles::No || engine.rules[id].custom {
             continue;
         }
-        let rule = engine.rules.get(id).clone();
+        let rule = engine.rules[id].clone();
         let tensors = tensors(engine, node);
         let Some(mesh) = most_common_mesh(engine, &tensors) else { continue };
         match settles {
@@ -466,10 +466,10 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     if engine.graph.node(node).erased || engine.graph.node(node).role.kind == Kind::Reshard {
         return;
     }
-    let Some(id) = engine.graph.node(node).rule.filter(|&id| !engine.rules.get(id).custom) else { return };
+    let Some(id) = engine.graph.node(node).rule.filter(|&id| !engine.rules[id].custom) else { return };
     let Some(first) = engine.graph.results(node).next() else { return };
     let Some(kept) = engine.sharding(first).map(|s| s.unreduced.clone()).filter(|u| !u.is_empty()) else { return };
-    let rule = engine.rules.get(id).clone();
+    let rule = engine.rules[id].clone();
     let values = tensors(engine, node);
     let projection = project(engine, &rule, &values);
     let mut reduced = Axes::new();

@@ -8,7 +8,8 @@ pub mod conflict;
 pub mod outline;
 pub(crate) mod trivial;
 
-use dialect::ir::{Attr, AttrData, Op, Program, Value};
+use dialect::id::TiVec;
+use dialect::ir::{Attr, AttrData, Op, Program, Value, gcd};
 use dialect::op::Registry;
 use dialect::ops::func;
 use dialect::sharding::axis::size_of;
@@ -17,7 +18,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::algorithm::engine::Engine;
-use super::algorithm::projection::gcd;
 use super::algorithm::sharding::{Sharding, ShardingId};
 use super::graph::role::Kind;
 use super::graph::{Graph, Node, NodeKind, Val};
@@ -281,16 +281,16 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
 }
 
 fn close(engine: &mut Engine) {
-    let mut closed: Vec<ShardingId> = vec![ShardingId::NONE; engine.shardings.count()];
+    let mut closed: TiVec<ShardingId, ShardingId> = vec![ShardingId::NONE; engine.shardings.count()].into();
     for i in 0..engine.graph.slots.len() {
         let id = engine.graph.slots[i];
         let Some(sharding) = engine.shardings.get(id) else {
             continue;
         };
-        if !closed[id.0 as usize].is_some() {
-            closed[id.0 as usize] = engine.shardings.intern(sharding.clone().closed());
+        if !closed[id].is_some() {
+            closed[id] = engine.shardings.intern(sharding.clone().closed());
         }
-        engine.graph.slots[i] = closed[id.0 as usize];
+        engine.graph.slots[i] = closed[id];
     }
     for manual in engine.manual.values_mut() {
         for sharding in manual.inputs.iter_mut().chain(&mut manual.outputs) {

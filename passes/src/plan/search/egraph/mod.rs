@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use crate::plan::model::choice::Way;
+use crate::plan::program::graph::ValueId;
 use term::{Facts, Tables};
 use window::{Look, Window};
 
@@ -47,12 +48,12 @@ struct Search<'d, 'a, 's> {
 
 impl Search<'_, '_, '_> {
     fn run(&mut self) {
-        let all = 0..self.draft.graph.values.len() as u32;
-        let mut queue: VecDeque<u32> = all.filter(|&v| self.draft.is_moved(v)).collect();
-        let mut queued: FxHashSet<u32> = queue.iter().copied().collect();
+        let all = self.draft.graph.values.keys();
+        let mut queue: VecDeque<ValueId> = all.filter(|&v| self.draft.is_moved(v)).collect();
+        let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
         // Values in the middle of a window in which nothing better was found.
-        let mut settled: FxHashSet<u32> = FxHashSet::default();
+        let mut settled: FxHashSet<ValueId> = FxHashSet::default();
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
                 return;
@@ -93,7 +94,7 @@ impl Search<'_, '_, '_> {
 
     /// Strategies for a window that make it cheaper.
     fn answer(&mut self, window: &Window) -> Option<Vec<Way>> {
-        let before: Vec<Way> = window.ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
+        let before: Vec<Way> = window.ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
         let facts = Facts::new(d.graph, d.models, d.space, d.placer, &mut self.tables);

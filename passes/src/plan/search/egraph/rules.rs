@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
+use crate::plan::program::graph::{OpId, ValueId};
 use crate::plan::reshard::space::Dist;
 use crate::plan::reshard::step::StepKind;
 
@@ -156,7 +157,7 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
 }
 
 /// The ops under strategies in a class.
-fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(u32, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
+fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
         Head::Op { op, way, result } => {
             Some((op, terms.analysis.placer.strategy(way).clone(), result, n.children.clone()))
@@ -281,17 +282,17 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 }
 
 /// Whether results are of the element type of the operands in `set`.
-fn keeps_type(terms: &Terms<'_, '_>, op: u32, set: u32) -> bool {
-    let node = &terms.analysis.graph.ops[op as usize];
-    let element = |v: u32| terms.analysis.space.tensor_type(terms.analysis.ty(v)).element;
+fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: u32) -> bool {
+    let node = &terms.analysis.graph.ops[op];
+    let element = |v: ValueId| terms.analysis.space.tensor_type(terms.analysis.ty(v)).element;
     let operands = node.operands.iter().enumerate().filter(|(i, _)| *i < 32 && set & (1 << i) != 0);
     let mut operands = operands.filter_map(|(_, v)| *v).map(element);
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
 
 /// The positions of an op's operands that are tensors.
-fn tensors(terms: &Terms<'_, '_>, op: u32) -> SmallVec<[usize; 4]> {
-    let operands = terms.analysis.graph.ops[op as usize].operands.iter().enumerate();
+fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
+    let operands = terms.analysis.graph.ops[op].operands.iter().enumerate();
     operands.filter(|(_, v)| v.is_some()).map(|(i, _)| i).collect()
 }
 

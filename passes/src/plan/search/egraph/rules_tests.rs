@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use dialect::diagnostic::Diagnostics;
+use dialect::id::TiVec;
 use dialect::ir::{ElementType, Op, Program};
 use dialect::kernel::Kernel;
 use dialect::literal::Literal;
@@ -20,7 +21,7 @@ use crate::plan::model::choice::{Choice, Placer};
 use crate::plan::model::machine_cost::MachineCost;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::{Graph, Reader};
+use crate::plan::program::graph::{Graph, OpId, Reader, ValueId};
 use crate::plan::program::homes;
 use crate::plan::program::homes::Homes;
 use crate::plan::reshard::simulate::Pieces;
@@ -143,8 +144,8 @@ impl Written {
         Self { program: parsed(&text), ops, args: args.len(), types, values }
     }
 
-    fn number(&self, value: u32, index: &[i64]) -> i64 {
-        number(&self.values[value as usize], index)
+    fn number(&self, value: ValueId, index: &[i64]) -> i64 {
+        number(&self.values[value.index()], index)
     }
 }
 
@@ -191,7 +192,7 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &
     let cut = |terms: &Terms<'_, '_>, id| {
         let (value, at) = terms[id].data.expect("a value");
         let at = terms.analysis.space.distribution(at).clone();
-        Pieces::cut(grid, &written.types[value as usize].0, &at, &|i| written.number(value, i))
+        Pieces::cut(grid, &written.types[value.index()].0, &at, &|i| written.number(value, i))
     };
     match term.head {
         Head::Step { kind, to } => {
@@ -200,7 +201,7 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &
             cut(terms, term.children[0]).step(grid, &step)
         }
         Head::Op { op, way, .. } => {
-            let op = &written.ops[op as usize];
+            let op = &written.ops[op.index()];
             let at = terms.analysis.places(term_op(term), way).results[0];
             let at = terms.analysis.space.distribution(at).clone();
             let shape = at.local_shape(op.2);
@@ -222,10 +223,10 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &
     }
 }
 
-fn term_op(term: &Term) -> u32 {
+fn term_op(term: &Term) -> OpId {
     match term.head {
         Head::Op { op, .. } => op,
-        _ => u32::MAX,
+        _ => panic!("{term:?} is no op"),
     }
 }
 
@@ -234,7 +235,7 @@ struct Proof {
     /// How often it found something.
     found: usize,
     /// The values that terms it added reduce.
-    reduced: Vec<u32>,
+    reduced: Vec<ValueId>,
 }
 
 /// Applies `row` to the terms of one program under the strategies that `choose` gives its ops, its values moved about
@@ -269,7 +270,7 @@ fn prove(
         reader.graph
     };
     let mut placer = Placer::default();
-    let mut choice = Choice { ways: Vec::new(), places: Vec::new() };
+    let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
             choice.ways.push(placer.way(&Default::default()));
@@ -285,13 +286,13 @@ fn prove(
     let mut tables = Tables::default();
     let facts = Facts::new(&graph, &models, &mut space, &mut placer, &mut tables);
     let mut terms = Terms::new(facts);
-    let ops: Vec<u32> = (0..written.ops.len() as u32).collect();
-    let values = (0..written.types.len() as u32).collect();
-    let window = Window { ops: ops.into_iter().collect(), values };
+    let ops = (0..written.ops.len()).map(OpId::new).collect();
+    let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();
+    let window = Window { ops, values: values.clone() };
     window.seed(&mut terms, &choice);
     // Values go elsewhere and on from there.
-    for value in 0..written.types.len() as u32 {
-        let rank = written.types[value as usize].0.len();
+    for value in values {
+        let rank = written.types[value.index()].0.len();
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
         for _ in 0..3 {
             let to = random.distribution(&grid, rank);
@@ -314,7 +315,7 @@ fn prove(
         terms.rebuild();
     }
     let mut reduced = Vec::new();
-    let all: Vec<(u32, Term)> = terms
+    let all: Vec<(ValueId, Term)> = terms
         .classes()
         .filter_map(|c| Some((c.data?.0, c)))
         .flat_map(|(value, c)| c.nodes.iter().map(move |n| (value, n.clone())))
@@ -354,7 +355,7 @@ fn any_strategy(meaning: &OpModel, grid: &MeshAxes, random: &mut Random) -> Stra
 #[test]
 fn no_sum_moves_to_a_narrower_type() {
     let row = ROWS.iter().find(|r| r.name == "all_reduce_through_linear").expect("the row");
-    let reduced = |element: &'static str| -> Vec<u32> {
+    let reduced = |element: &'static str| -> Vec<ValueId> {
         let (dot, convert): (OpText, OpText) = ((DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], element));
         let ops: &'static [OpText] = Vec::leak(vec![dot, convert]);
         let written = Written::new(&[&[8, 8], &[8, 8]], ops, &[2, 2]);
@@ -380,9 +381,9 @@ fn no_sum_moves_to_a_narrower_type() {
     };
     // Value 2 is the dot, 3 its conversion. To f64 the sum may follow the conversion, and does not go back before it;
     // to bf16 it stays before; a conversion that changes nothing lets it go both ways.
-    assert!(!reduced("f64").contains(&2));
-    assert!(!reduced("bf16").contains(&3));
-    assert!(reduced("f32").contains(&2));
+    assert!(!reduced("f64").contains(&ValueId::new(2)));
+    assert!(!reduced("bf16").contains(&ValueId::new(3)));
+    assert!(reduced("f32").contains(&ValueId::new(2)));
 }
 
 #[test]

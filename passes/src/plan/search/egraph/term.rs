@@ -6,29 +6,31 @@
 
 use std::rc::Rc;
 
+use dialect::define_id;
+use dialect::id::Interner;
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::plan::model::choice::{Placer, Way};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
-use crate::plan::program::graph::{Graph, Places};
+use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::space::{Dist, Space, Type};
 use crate::plan::reshard::step::StepKind;
 
-/// A kind of step, interned.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Kind(u32);
+define_id!(
+    /// A kind of step.
+    pub(super) Kind, "step"
+);
 
 /// What a term does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Head {
     /// A value that is there already.
-    Given { value: u32, at: Dist },
+    Given { value: ValueId, at: Dist },
     /// One result of an op of the graph under a strategy; its operands are those that are tensors.
-    Op { op: u32, way: Way, result: u32 },
+    Op { op: OpId, way: Way, result: u32 },
     /// One step of a redistribution.
     Step { kind: Kind, to: Dist },
     /// Everything that is wanted.
@@ -63,7 +65,7 @@ impl Language for Term {
 }
 
 /// What a class is: a value of the graph and where it lies; `None` for everything that is wanted.
-pub(super) type Meaning = Option<(u32, Dist)>;
+pub(super) type Meaning = Option<(ValueId, Dist)>;
 
 /// The e-graph.
 pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
@@ -71,7 +73,7 @@ pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 /// What terms speak of, in small numbers that hold for all windows of a graph.
 #[derive(Default)]
 pub(super) struct Tables {
-    kinds: IndexSet<StepKind, FxBuildHasher>,
+    kinds: Interner<Kind, StepKind>,
 }
 
 /// What rules read, and the tables of what terms speak of.
@@ -82,7 +84,7 @@ pub(super) struct Facts<'a, 's> {
     pub(super) placer: &'a mut Placer,
     pub(super) tables: &'a mut Tables,
     /// The class of each value in each distribution.
-    classes: FxHashMap<(u32, Dist), Id>,
+    classes: FxHashMap<(ValueId, Dist), Id>,
 }
 
 impl<'a, 's> Facts<'a, 's> {
@@ -99,32 +101,29 @@ impl<'a, 's> Facts<'a, 's> {
 
     /// The number of a kind of step.
     pub(super) fn kind(&mut self, kind: &StepKind) -> Kind {
-        match self.tables.kinds.get_index_of(kind) {
-            Some(i) => Kind(i as u32),
-            None => Kind(self.tables.kinds.insert_full(kind.clone()).0 as u32),
-        }
+        self.tables.kinds.intern_ref(kind)
     }
 
     /// The kind of step behind a number.
     pub(super) fn step(&self, kind: Kind) -> &StepKind {
-        &self.tables.kinds[kind.0 as usize]
+        &self.tables.kinds[kind]
     }
 
     /// The model of op `op`; only ops with one are in terms.
-    pub(super) fn model(&self, op: u32) -> Option<(Model, Rc<OpModel>)> {
-        let model = self.graph.ops[op as usize].model?;
+    pub(super) fn model(&self, op: OpId) -> Option<(Model, Rc<OpModel>)> {
+        let model = self.graph.ops[op].model?;
         Some((model, self.models.get(model).clone()))
     }
 
     /// Where the tensors of op `op` lie.
-    pub(super) fn places(&mut self, op: u32, way: Way) -> Rc<Places> {
-        let Some(model) = self.graph.ops[op as usize].model else { return Rc::default() };
+    pub(super) fn places(&mut self, op: OpId, way: Way) -> Rc<Places> {
+        let Some(model) = self.graph.ops[op].model else { return Rc::default() };
         self.placer.places(self.models, self.space, model, way)
     }
 
     /// The type of value `value`.
-    pub(super) fn ty(&self, value: u32) -> Type {
-        self.graph.values[value as usize].ty
+    pub(super) fn ty(&self, value: ValueId) -> Type {
+        self.graph.values[value].ty
     }
 }
 
@@ -135,7 +134,7 @@ impl Analysis<Term> for Facts<'_, '_> {
         match term.head {
             Head::Given { value, at } => Some((value, at)),
             Head::Op { op, way, result } => {
-                let value = terms.analysis.graph.ops[op as usize].results.get(result as usize).copied().flatten()?;
+                let value = terms.analysis.graph.ops[op].results.get(result as usize).copied().flatten()?;
                 let at = terms.analysis.places(op, way).results.get(result as usize).copied()?;
                 Some((value, at))
             }
@@ -159,7 +158,7 @@ impl Analysis<Term> for Facts<'_, '_> {
 }
 
 /// The class of a value in a distribution, if some term makes it.
-pub(super) fn class(terms: &Terms<'_, '_>, value: u32, at: Dist) -> Option<Id> {
+pub(super) fn class(terms: &Terms<'_, '_>, value: ValueId, at: Dist) -> Option<Id> {
     terms.analysis.classes.get(&(value, at)).map(|&id| terms.find(id))
 }
 
@@ -174,7 +173,7 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     if at == to {
         return from;
     }
-    let anywhere = terms.analysis.graph.values[value as usize].anywhere;
+    let anywhere = terms.analysis.graph.values[value].anywhere;
     if terms.analysis.space.is_free(anywhere, to) {
         return add(terms, Head::Given { value, at: to }, []);
     }
@@ -189,11 +188,11 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
 }
 
 /// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
-pub(super) fn computed(terms: &mut Terms<'_, '_>, op: u32, strategy: Strategy, result: u32, from: &[Id]) -> Id {
+pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, result: u32, from: &[Id]) -> Id {
     let way = terms.analysis.placer.way(&strategy);
     let places = terms.analysis.places(op, way);
     let graph = terms.analysis.graph;
-    let tensors = graph.ops[op as usize].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
+    let tensors = graph.ops[op].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
     let mut children: SmallVec<[Id; 3]> = SmallVec::new();
     for ((value, at), &from) in tensors.zip(from) {
         let there = class(terms, value, at);

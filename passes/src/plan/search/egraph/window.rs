@@ -11,7 +11,7 @@ use super::extract::extract;
 use super::rules::ROWS;
 use super::term::{Facts, Head, Term, Terms, add, class, moved};
 use crate::plan::model::choice::{Choice, Rates, Way};
-use crate::plan::program::graph::Graph;
+use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::space::{Anywhere, Dist};
 
 /// Ops of a window at most.
@@ -25,9 +25,9 @@ const MAX_NODES: usize = 1500;
 
 /// Some ops of a graph, in program order.
 pub(super) struct Window {
-    pub(super) ops: SmallVec<[u32; MAX_OPS]>,
+    pub(super) ops: SmallVec<[OpId; MAX_OPS]>,
     /// Every value they read or make.
-    pub(super) values: Vec<u32>,
+    pub(super) values: Vec<ValueId>,
 }
 
 /// What a window looks like; equal looks, equal answers.
@@ -35,18 +35,18 @@ pub(super) type Look = Vec<u64>;
 
 impl Window {
     /// The ops nearest to value `value`.
-    pub(super) fn around(graph: &Graph, value: u32) -> Self {
-        let mut ops: SmallVec<[u32; MAX_OPS]> = SmallVec::new();
+    pub(super) fn around(graph: &Graph, value: ValueId) -> Self {
+        let mut ops: SmallVec<[OpId; MAX_OPS]> = SmallVec::new();
         let mut queue = vec![value];
         let mut at = 0;
         while at < queue.len() && ops.len() < MAX_OPS {
-            let v = &graph.values[queue[at] as usize];
+            let v = &graph.values[queue[at]];
             at += 1;
             if v.anywhere != Anywhere::No || v.uses.len() > MAX_READERS {
                 continue;
             }
             for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
-                let node = &graph.ops[op as usize];
+                let node = &graph.ops[op];
                 if node.model.is_none() || ops.contains(&op) || ops.len() == MAX_OPS {
                     continue;
                 }
@@ -63,20 +63,20 @@ impl Window {
         Self { ops, values }
     }
 
-    fn makes(&self, graph: &Graph, value: u32) -> bool {
-        graph.values[value as usize].maker.is_some_and(|m| self.ops.contains(&m.0))
+    fn makes(&self, graph: &Graph, value: ValueId) -> bool {
+        graph.values[value].maker.is_some_and(|m| self.ops.contains(&m.0))
     }
 
     /// Whether it makes a value, and all the value's readers are in it too.
-    pub(super) fn is_inside(&self, graph: &Graph, value: u32) -> bool {
-        self.makes(graph, value) && graph.values[value as usize].uses.iter().all(|u| self.ops.contains(&u.0))
+    pub(super) fn is_inside(&self, graph: &Graph, value: ValueId) -> bool {
+        self.makes(graph, value) && graph.values[value].uses.iter().all(|u| self.ops.contains(&u.0))
     }
 
     /// Where readers outside want a value, sorted.
-    fn needed_outside(&self, graph: &Graph, choice: &Choice, value: u32) -> SmallVec<[Dist; 4]> {
-        let uses = graph.values[value as usize].uses.iter().filter(|u| !self.ops.contains(&u.0));
+    fn needed_outside(&self, graph: &Graph, choice: &Choice, value: ValueId) -> SmallVec<[Dist; 4]> {
+        let uses = graph.values[value].uses.iter().filter(|u| !self.ops.contains(&u.0));
         let mut needs: SmallVec<[Dist; 4]> =
-            uses.filter_map(|&(op, i)| choice.places[op as usize].operands.get(i as usize).copied()).collect();
+            uses.filter_map(|&(op, i)| choice.places[op].operands.get(i as usize).copied()).collect();
         needs.sort_unstable();
         needs.dedup();
         needs
@@ -85,11 +85,11 @@ impl Window {
     /// Everything its answer depends on.
     pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> Look {
         let mut look = Look::new();
-        let mut number: FxHashMap<u32, u64> = FxHashMap::default();
+        let mut number: FxHashMap<ValueId, u64> = FxHashMap::default();
         for &op in &self.ops {
-            let node = &graph.ops[op as usize];
-            let way = choice.ways[op as usize];
-            look.extend([u64::from(node.model.map_or(u32::MAX, |m| m.0)), u64::from(way.0), node.weight.to_bits()]);
+            let node = &graph.ops[op];
+            let way = choice.ways[op];
+            look.extend([node.model.map_or(u64::MAX, |m| m.index() as u64), way.index() as u64, node.weight.to_bits()]);
             for v in node.operands.iter().chain(&node.results) {
                 let Some(v) = *v else {
                     look.push(u64::MAX);
@@ -101,12 +101,12 @@ impl Window {
                 if known != next {
                     continue;
                 }
-                let (made, value) = (graph.made(&choice.places, v), &graph.values[v as usize]);
+                let (made, value) = (graph.made(&choice.places, v), &graph.values[v]);
                 let anywhere = value.anywhere as u64;
-                look.extend([u64::from(value.ty.0), u64::from(made.0), anywhere, value.weight.to_bits()]);
+                look.extend([value.ty.index() as u64, made.index() as u64, anywhere, value.weight.to_bits()]);
                 let needs = self.needed_outside(graph, choice, v);
                 look.push(needs.len() as u64);
-                look.extend(needs.iter().map(|n| u64::from(n.0)));
+                look.extend(needs.iter().map(|n| n.index() as u64));
             }
         }
         look
@@ -117,7 +117,7 @@ impl Window {
         let graph = terms.analysis.graph;
         for &v in self.values.iter().filter(|&&v| !self.makes(graph, v)) {
             // Copies that readers outside have anyway cost nothing here.
-            let value = &graph.values[v as usize];
+            let value = &graph.values[v];
             let (made, needs) = (graph.made(&choice.places, v), self.needed_outside(graph, choice, v));
             let copies = terms.analysis.space.copies(value.ty, value.anywhere, made, &needs);
             for copy in &copies.list {
@@ -126,8 +126,8 @@ impl Window {
         }
         let mut wanted: Vec<Id> = Vec::new();
         for &op in &self.ops {
-            let node = &graph.ops[op as usize];
-            let way = choice.ways[op as usize];
+            let node = &graph.ops[op];
+            let way = choice.ways[op];
             let places = terms.analysis.places(op, way);
             let mut children: SmallVec<[Id; 3]> = SmallVec::new();
             for (v, &at) in node.operands.iter().zip(&places.operands) {
@@ -166,7 +166,7 @@ impl Window {
             prices.insert(term, price);
         }
         let chosen = extract(&terms, root, &mut |term| prices.get(term).copied().unwrap_or(0.0)).unwrap_or_default();
-        let way_of = |op: u32| {
+        let way_of = |op: OpId| {
             let mut ways = chosen.iter().filter_map(|t| match t.head {
                 Head::Op { op: o, way, .. } if o == op => Some(way),
                 _ => None,
@@ -199,14 +199,14 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
             let Some((_, model)) = terms.analysis.model(op) else { return 0.0 };
             let places = terms.analysis.places(op, way);
             let facts = &terms.analysis;
-            let (node, strategy) = (&facts.graph.ops[op as usize], facts.placer.strategy(way));
+            let (node, strategy) = (&facts.graph.ops[op], facts.placer.strategy(way));
             let seconds = facts.graph.work(facts.space, rates, op, model.ways(strategy), &places);
             seconds * node.weight / node.results.len().max(1) as f64
         }
         Head::Step { kind, to } => {
             let Some((value, from)) = terms[term.children[0]].data else { return 0.0 };
             let facts = &mut terms.analysis;
-            let weight = facts.graph.values[value as usize].weight;
+            let weight = facts.graph.values[value].weight;
             let kind = facts.step(kind).clone();
             facts.space.step_seconds(facts.ty(value), from, to, &kind) * weight
         }

@@ -4,13 +4,14 @@
 //! is one color, its features, heads and vocabulary are others. Cutting an axis along a color cuts the whole program
 //! without moving anything but what is summed.
 
+use dialect::id::TiVec;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
-use crate::plan::program::graph::Graph;
+use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::space::Space;
 
 /// A class of dimensions.
@@ -21,13 +22,13 @@ pub(super) struct Colors {
     /// All colors, those along which most work is done first.
     pub(super) by_weight: Vec<Color>,
     /// The ops that have each, and which factors of their rules, as bits.
-    ops: FxHashMap<Color, Vec<(u32, u64)>>,
+    ops: FxHashMap<Color, Vec<(OpId, u64)>>,
 }
 
 impl Colors {
     /// Joins dimensions through all ops.
     pub(super) fn of(graph: &Graph, models: &Models, space: &Space<'_>, rates: Rates) -> Self {
-        let mut first = Vec::with_capacity(graph.values.len());
+        let mut first: TiVec<ValueId, u32> = TiVec::with_capacity(graph.values.len());
         let mut dims = 0u32;
         for value in &graph.values {
             first.push(dims);
@@ -35,15 +36,15 @@ impl Colors {
         }
         let mut classes = Classes { parents: (0..dims).collect() };
         let mut members: Vec<SmallVec<[Option<u32>; 6]>> = Vec::with_capacity(graph.ops.len());
-        for (i, node) in graph.ops.iter().enumerate() {
+        for (op, node) in graph.ops.iter_enumerated() {
             let Some(model) = node.model else {
                 members.push(SmallVec::new());
                 continue;
             };
             let model = models.get(model);
             let mut member: SmallVec<[Option<u32>; 6]> = SmallVec::from_elem(None, model.rule.factors.len());
-            each_dim(graph, model, i as u32, &mut |factor, value, dim| {
-                let dim = first[value as usize] + dim as u32;
+            each_dim(graph, model, op, &mut |factor, value, dim| {
+                let dim = first[value] + dim as u32;
                 match member[factor] {
                     Some(other) => classes.join(other, dim),
                     None => member[factor] = Some(dim),
@@ -52,9 +53,9 @@ impl Colors {
             members.push(member);
         }
         let mut weights: FxHashMap<Color, f64> = FxHashMap::default();
-        let mut ops: FxHashMap<Color, Vec<(u32, u64)>> = FxHashMap::default();
-        for (op, (node, member)) in graph.ops.iter().zip(&mut members).enumerate() {
-            let bytes = node.results.iter().flatten().map(|&v| space.tensor_type(graph.values[v as usize].ty).bytes());
+        let mut ops: FxHashMap<Color, Vec<(OpId, u64)>> = FxHashMap::default();
+        for ((node, member), op) in graph.ops.iter().zip(&mut members).zip(graph.ops.keys()) {
+            let bytes = node.results.iter().flatten().map(|&v| space.tensor_type(graph.values[v].ty).bytes());
             let bytes: usize = bytes.map(|b| b.unwrap_or(0)).sum();
             let seconds = (node.seconds + bytes as f64 / rates.memory) * node.weight;
             for dim in member.iter_mut().flatten() {
@@ -65,8 +66,8 @@ impl Colors {
                 let Some(color) = *dim else { continue };
                 let list = ops.entry(color).or_default();
                 match list.last_mut() {
-                    Some((last, factors)) if *last == op as u32 => *factors |= 1 << f,
-                    _ => list.push((op as u32, 1 << f)),
+                    Some((last, factors)) if *last == op => *factors |= 1 << f,
+                    _ => list.push((op, 1 << f)),
                 }
             }
         }
@@ -76,14 +77,14 @@ impl Colors {
     }
 
     /// The ops that have the color, and which factors of their rules have it, as bits.
-    pub(super) fn ops(&self, color: Color) -> &[(u32, u64)] {
+    pub(super) fn ops(&self, color: Color) -> &[(OpId, u64)] {
         self.ops.get(&color).map_or(&[], |list| list)
     }
 }
 
 /// Calls `each` with every factor of an op that cuts a dimension first, the value and the dimension.
-fn each_dim(graph: &Graph, model: &OpModel, op: u32, each: &mut dyn FnMut(usize, u32, usize)) {
-    let node = &graph.ops[op as usize];
+fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize, ValueId, usize)) {
+    let node = &graph.ops[op];
     for (value, factors) in
         node.results.iter().chain(&node.operands).zip(model.rule.results.iter().chain(&model.rule.operands))
     {

@@ -10,6 +10,7 @@ mod cut;
 
 use std::rc::Rc;
 
+use dialect::id::TiVec;
 use dialect::sharding::axis::set_difference;
 use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::FxHashMap;
@@ -19,7 +20,7 @@ use super::draft::Draft;
 use crate::plan::model::choice::Way;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
-use crate::plan::program::graph::Places;
+use crate::plan::program::graph::{OpId, Places, ValueId};
 use crate::plan::reshard::space::Dist;
 use colors::{Color, Colors};
 use cut::{Cut, Question};
@@ -83,7 +84,7 @@ struct Moves {
     targets: Vec<Target>,
     ways: FxHashMap<Asked, Option<Way>>,
     /// For each op its position among the changes of the move that is tried, or `NONE`.
-    option_of: Vec<u32>,
+    option_of: TiVec<OpId, u32>,
 }
 
 /// What decides how an op would be computed after a move: axes, factors that may be cut, whether the last comes first.
@@ -116,7 +117,7 @@ impl Moves {
             }
         }
         targets.extend([Target::Whole, Target::Home]);
-        let option_of = vec![NONE; draft.graph.ops.len()];
+        let option_of = vec![NONE; draft.graph.ops.len()].into();
         Self { colors, ranks: ranks(draft), groups, wholes, targets, ways: FxHashMap::default(), option_of }
     }
 }
@@ -142,7 +143,7 @@ fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
 
 /// An op that a move could change.
 struct Change {
-    op: u32,
+    op: OpId,
     way: Way,
     places: Rc<Places>,
     question: Question,
@@ -178,20 +179,20 @@ impl Move<'_, '_, '_> {
     /// The ops that would change, each with its question.
     fn options(&mut self, cut: &mut Cut) -> Vec<Change> {
         let (graph, group, target) = (self.draft.graph, self.group, self.target);
-        let mut asked: Vec<(u32, u64)> = Vec::new();
+        let mut asked: Vec<(OpId, u64)> = Vec::new();
         match target {
             Target::First(color) | Target::Last(color) => asked.extend_from_slice(self.moves.colors.ops(color)),
-            Target::Whole => asked.extend((0..graph.ops.len() as u32).map(|op| (op, 0))),
+            Target::Whole => asked.extend(graph.ops.keys().map(|op| (op, 0))),
             Target::Home => {
-                let all = (0..graph.ops.len() as u32).map(|op| (op, self.at_home(op)));
+                let all = graph.ops.keys().map(|op| (op, self.at_home(op)));
                 asked.extend(all.filter(|a| a.1 != 0));
             }
         }
         let last = matches!(target, Target::Last(_));
         let mut options = Vec::new();
         for (op, factors) in asked {
-            let Some(model) = graph.ops[op as usize].model else { continue };
-            let now = self.draft.choice.ways[op as usize];
+            let Some(model) = graph.ops[op].model else { continue };
+            let now = self.draft.choice.ways[op];
             let way = match self.moves.ways.get(&(model, now, group, factors, last)) {
                 Some(&known) => known,
                 None => {
@@ -209,17 +210,17 @@ impl Move<'_, '_, '_> {
     }
 
     /// The factors of op `op` that axes cut where propagation puts its results and operands, as bits.
-    fn at_home(&self, op: u32) -> u64 {
+    fn at_home(&self, op: OpId) -> u64 {
         let axes = &self.moves.groups[self.group];
         let (graph, space) = (self.draft.graph, &self.draft.space);
-        let node = &graph.ops[op as usize];
+        let node = &graph.ops[op];
         let Some(model) = node.model else { return 0 };
         let rule = &self.draft.models.get(model).rule;
         let tensors = node.results.iter().chain(&node.operands).zip(rule.results.iter().chain(&rule.operands));
         let mut found = 0;
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
-            let home = space.distribution(graph.values[value as usize].home);
+            let home = space.distribution(graph.values[value].home);
             let cut =
                 home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
             found |= cut.filter_map(|d| d.1.first()).filter(|&&f| f < 64).fold(0, |bits, f| bits | 1u64 << f);
@@ -243,18 +244,18 @@ impl Move<'_, '_, '_> {
     }
 
     /// What the answers cost: work of each op, moves of each value.
-    fn price(&mut self, options: &[Change], values: &[u32], cut: &mut Cut) {
+    fn price(&mut self, options: &[Change], values: &[ValueId], cut: &mut Cut) {
         let draft = &mut *self.draft;
         for (index, option) in options.iter().enumerate() {
-            let i = option.op as usize;
+            let i = option.op;
             let now = draft.work(option.op, draft.choice.ways[i], &draft.choice.places[i]);
             let then = draft.work(option.op, option.way, &option.places);
             cut.yes_costs(option.question, then - now);
             self.moves.option_of[i] = index as u32;
         }
-        let option_of = |op: u32| options.get(self.moves.option_of[op as usize] as usize);
+        let option_of = |op: OpId| options.get(self.moves.option_of[op] as usize);
         for &value in values {
-            let v = &draft.graph.values[value as usize];
+            let v = &draft.graph.values[value];
             let maker = v.maker.and_then(|(op, i)| Some((option_of(op)?, i as usize)));
             let made = draft.graph.made(&draft.choice.places, value);
             let made = [made, maker.map_or(made, |(o, i)| o.places.results[i])];
@@ -263,7 +264,7 @@ impl Move<'_, '_, '_> {
             let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
             let mut groups: Vec<([Dist; 2], SmallVec<[Question; 4]>)> = Vec::new();
             for &(op, i) in &v.uses {
-                let Some(&now) = draft.choice.places[op as usize].operands.get(i as usize) else { continue };
+                let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
                 let option = option_of(op);
                 let then = option.map_or(now, |o| o.places.operands[i as usize]);
                 match option {
@@ -311,15 +312,15 @@ impl Move<'_, '_, '_> {
                 }
             }
         }
-        options.iter().for_each(|o| self.moves.option_of[o.op as usize] = NONE);
+        options.iter().for_each(|o| self.moves.option_of[o.op] = NONE);
     }
 
     /// Changes that share no value, each for itself.
     fn parts<'o>(&self, chosen: &[&'o Change]) -> Vec<Vec<&'o Change>> {
         let graph = self.draft.graph;
-        let mut touching: FxHashMap<u32, SmallVec<[u32; 4]>> = FxHashMap::default();
+        let mut touching: FxHashMap<ValueId, SmallVec<[u32; 4]>> = FxHashMap::default();
         for (i, option) in chosen.iter().enumerate() {
-            let values = graph.ops[option.op as usize].values();
+            let values = graph.ops[option.op].values();
             values.for_each(|v| touching.entry(v).or_default().push(i as u32));
         }
         let mut seen = vec![false; chosen.len()];
@@ -330,7 +331,7 @@ impl Move<'_, '_, '_> {
             }
             let (mut part, mut next) = (vec![chosen[start]], 0);
             while next < part.len() {
-                let node = &graph.ops[part[next].op as usize];
+                let node = &graph.ops[part[next].op];
                 next += 1;
                 for v in node.values() {
                     for i in touching.remove(&v).unwrap_or_default() {
@@ -347,10 +348,10 @@ impl Move<'_, '_, '_> {
 
     /// Makes these changes if they make the plan cheaper; whether they do.
     fn take(&mut self, part: &[&Change]) -> bool {
-        let ops: Vec<u32> = part.iter().map(|o| o.op).collect();
+        let ops: Vec<OpId> = part.iter().map(|o| o.op).collect();
         let values = self.draft.graph.values_of(ops.iter().copied());
         let before = self.draft.cost(&ops, &values);
-        let old: Vec<Way> = ops.iter().map(|&op| self.draft.choice.ways[op as usize]).collect();
+        let old: Vec<Way> = ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
         part.iter().for_each(|o| self.draft.try_out(o.op, o.way));
         let after = self.draft.cost(&ops, &values);
         ops.iter().zip(&old).for_each(|(&op, &way)| self.draft.try_out(op, way));

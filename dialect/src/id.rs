@@ -1,0 +1,137 @@
+//! Typed ids: positions in tables that no other table takes by mistake; and [`Interner`], the table in which equal
+//! things have one id.
+//!
+//! Ids are `Copy`, half the size of a pointer, and hash and compare as integers. Tables by id are [`TiVec`]s, which are
+//! vectors in all but what indexes them.
+
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::ops::Index;
+
+use indexmap::{Equivalent, IndexSet};
+use rustc_hash::FxBuildHasher;
+pub use typed_index_collections::{TiSlice, TiVec};
+
+/// Declares the ids of one kind of thing: 32-bit positions that print with a prefix.
+#[macro_export]
+macro_rules! define_id {
+    ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $visibility struct $name(u32);
+
+        #[allow(dead_code, reason = "not every kind of id is used in every way")]
+        impl $name {
+            /// The id of the thing at this position of its table.
+            pub const fn new(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            /// The position in its table.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<usize> for $name {
+            fn from(index: usize) -> Self {
+                Self::new(index)
+            }
+        }
+
+        impl From<$name> for usize {
+            fn from(id: $name) -> usize {
+                id.index()
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    };
+}
+
+/// Things by id, equal ones once. Ids count from 0 in the order in which things came.
+#[derive(Clone)]
+pub struct Interner<I, T> {
+    set: IndexSet<T, FxBuildHasher>,
+    ids: PhantomData<fn() -> I>,
+}
+
+impl<I, T> Default for Interner<I, T> {
+    fn default() -> Self {
+        Self { set: IndexSet::default(), ids: PhantomData }
+    }
+}
+
+impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
+    /// The id of `item`, which gets one if none is equal to it.
+    pub fn intern(&mut self, item: T) -> I {
+        self.set.insert_full(item).0.into()
+    }
+
+    /// The id of what equals `item`; where nothing does, of a copy of it.
+    pub fn intern_ref(&mut self, item: &T) -> I
+    where
+        T: Clone,
+    {
+        match self.find(item) {
+            Some(id) => id,
+            None => self.intern(item.clone()),
+        }
+    }
+
+    /// The id of what equals `item`, if anything does.
+    pub fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, item: &Q) -> Option<I> {
+        self.set.get_index_of(item).map(I::from)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.set.len()
+    }
+
+    /// All of them, in the order of their ids.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
+        self.set.iter()
+    }
+}
+
+impl<I: Into<usize>, T> Interner<I, T> {
+    /// What has this id, if anything does.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.set.get_index(id.into())
+    }
+}
+
+impl<I: Into<usize>, T> Index<I> for Interner<I, T> {
+    type Output = T;
+
+    fn index(&self, id: I) -> &T {
+        &self.set[id.into()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    define_id!(
+        /// A word.
+        Word, "word"
+    );
+
+    #[test]
+    fn equal_things_have_one_id() {
+        let mut words: Interner<Word, Box<str>> = Interner::default();
+        let (a, b) = (words.intern("a".into()), words.intern("b".into()));
+        assert_eq!((a, b, words.intern("a".into())), (Word::new(0), Word::new(1), a));
+        assert_eq!((words.find("b"), words.find("c")), (Some(b), None));
+        assert_eq!((&*words[b], words.get(Word::new(2)), words.count()), ("b", None, 2));
+        assert_eq!(words.intern_ref(&"c".into()), Word::new(2));
+        assert_eq!(words.iter().map(|w| &**w).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(format!("{a:?}"), "word0");
+    }
+}
