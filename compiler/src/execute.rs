@@ -8,6 +8,7 @@ use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::signature::Signature;
+use passes::estimate::{Flat, Machine, estimate};
 use runtime::reference;
 
 use crate::compiler::Compiler;
@@ -157,6 +158,11 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
 /// On how many replicas and partitions a per-device program runs.
 pub(crate) fn grid(program: &Program) -> (usize, usize) {
     (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
+}
+
+/// Bytes that prices say one device needs for its values.
+pub(crate) fn modelled_bytes(program: &Program) -> u64 {
+    estimate(program, &Machine::flat(Flat::default())).peak_bytes as u64
 }
 
 /// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers; on the

@@ -3,6 +3,7 @@
 //! This crate knows nothing of LLVM, e-graphs, command lines and files: it is what a sharded program *is*.
 //! Passes and runtime build on it and never on each other.
 
+pub mod buffers;
 mod complex;
 pub mod diagnostic;
 pub mod eval;

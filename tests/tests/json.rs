@@ -103,7 +103,9 @@ fn run_reports_its_calls() {
         let small = corpus("intro_elementwise");
         let program = if how.is_empty() { &program } else { &small };
         let run = document(&[&["run", "--repeat", "3", "--json", "-"], *how].concat(), program);
-        assert_eq!(keys(&run), ["schema", "compile_s", "calls", "median_s", "min_s", "peak_bytes"]);
+        let expected = ["schema", "compile_s", "calls", "median_s", "min_s", "peak_bytes", "modelled_peak_bytes"];
+        assert_eq!(keys(&run), [&expected[..], &["arena_bytes"]].concat());
+        assert!(run["modelled_peak_bytes"].as_u64().is_some_and(|b| b > 0), "{run}");
         assert_eq!((&run["schema"], &run["calls"]), (&1.into(), &3.into()));
         let seconds = |key: &str| run[key].as_f64().unwrap_or_else(|| panic!("{key} is no number"));
         assert!(0.0 < seconds("min_s") && seconds("min_s") <= seconds("median_s"), "{run}");

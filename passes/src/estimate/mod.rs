@@ -9,7 +9,6 @@ pub mod chip;
 pub mod collective;
 pub mod group;
 pub mod machine;
-mod memory;
 pub mod placement;
 pub mod precision;
 pub mod program;

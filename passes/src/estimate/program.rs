@@ -5,6 +5,7 @@
 //! operands are there and its hand is free; otherwise everything runs one after the other. Loops run as often as their
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
+use dialect::buffers::{Buffers, Fusion};
 use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Index, Kernel, Nest};
 use dialect::op::{Collective, CollectiveKind as Kind, Control};
@@ -13,11 +14,10 @@ use rustc_hash::FxHashMap;
 
 use super::collective::CollectiveKind;
 use super::machine::Machine;
-use super::memory::peak_bytes;
 use super::precision::Precision;
 use super::roofline::Matmul;
 use super::target::UNKNOWN_TRIP_COUNT;
-use super::traffic::{Traffic, bytes_of};
+use super::traffic::{self, bytes_of};
 use super::trips::trip_count;
 
 /// What a run costs.
@@ -33,7 +33,7 @@ pub struct Estimate {
     pub flops: f64,
     /// Bytes one device reads and writes in its memory.
     pub memory_traffic: f64,
-    /// Bytes alive at once on one device, at most.
+    /// Bytes of the memory in which one device holds its values, as [`Buffers`] lays it out.
     pub peak_bytes: f64,
     /// Every collective, in the order of the program.
     pub collectives: Vec<Communication>,
@@ -84,13 +84,13 @@ pub struct Event {
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
-    let traffic = Traffic::of(program, block);
-    let mut run = Run { program, machine, traffic: &traffic, estimate: Estimate::default(), weight: 1 };
+    let buffers = Buffers::of(program, main);
+    let mut run = Run { program, machine, fusion: &buffers.fusion, estimate: Estimate::default(), weight: 1 };
     let mut clock = Clock::default();
     run.block(block, &mut clock);
     let mut estimate = run.estimate;
     estimate.step_seconds = clock.now();
-    estimate.peak_bytes = peak_bytes(program, main, &traffic);
+    estimate.peak_bytes = buffers.bytes as f64;
     estimate
 }
 
@@ -111,7 +111,7 @@ impl Clock {
 struct Run<'a> {
     program: &'a Program,
     machine: &'a Machine,
-    traffic: &'a Traffic,
+    fusion: &'a Fusion,
     estimate: Estimate,
     /// How often the current block runs.
     weight: u64,
@@ -270,7 +270,7 @@ impl Run<'_> {
 
     /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.
     fn compute(&mut self, view: OpRef<'_>) -> f64 {
-        let bytes = self.traffic.bytes(self.program, view.op);
+        let bytes = traffic::bytes(self.program, self.fusion, view.op);
         let flops = view.def().flops(view);
         self.estimate.memory_traffic += bytes * self.weight as f64;
         self.estimate.flops += flops * self.weight as f64;

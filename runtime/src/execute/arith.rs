@@ -11,20 +11,6 @@ use super::emit::{register, storage};
 /// Appends `%n = text` and gives `%n`.
 type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
 
-/// Whether [`operation`] can be asked for it.
-pub(super) fn is_supported(op: ScalarOp, from: ElementType, to: ElementType) -> bool {
-    use ScalarOp::*;
-    if storage(from).is_none() || storage(to).is_none() {
-        return false;
-    }
-    match op {
-        CompareTotal(_) | Real | Imag | Complex | ReducePrecision { .. } => false,
-        Bitcast => from.bits() == to.bits() && from.bits() >= 8 && !matches!(from, ElementType::I1),
-        Pow => from.is_float(),
-        _ => true,
-    }
-}
-
 /// Whether the result must be rounded to `ty`, which is computed wider.
 pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     use ScalarOp::*;

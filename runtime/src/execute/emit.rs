@@ -44,7 +44,8 @@ fn is_narrow(element: ElementType) -> bool {
     matches!(element, ElementType::BF16 | ElementType::F16)
 }
 
-/// Appends function `name` computing `kernel`: pointers to the buffers, then to the results.
+/// Appends function `name` computing `kernel`: pointers to the buffers, then to the results that have buffers of their
+/// own.
 pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
     let kernel = &collapse(kernel);
     let mut e = Emitter {
@@ -62,7 +63,7 @@ pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
         let n: i64 = shape.iter().product();
         params.push(format!("%b{i}: memref<{n}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
     }
-    for (i, element) in kernel.result_types.iter().enumerate() {
+    for (i, element) in kernel.result_types.iter().enumerate().filter(|_| kernel.in_place.is_none()) {
         params.push(format!("%o{i}: memref<{count}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
     }
     let _ = writeln!(out, "func.func @{name}({}) {{", params.join(", "));
@@ -280,7 +281,8 @@ impl Emitter<'_> {
             _ => value.to_owned(),
         };
         let at = self.result_offset();
-        self.line(&format!("memref.store {v}, %o{result}[{at}] : memref<{count}x{ty}>"));
+        let to = k.in_place.map_or_else(|| format!("%o{result}"), |buffer| format!("%b{buffer}"));
+        self.line(&format!("memref.store {v}, {to}[{at}] : memref<{count}x{ty}>"));
     }
 
     fn loaded(&mut self, v: String, element: ElementType) -> String {

@@ -1,194 +1,31 @@
-//! Which values are stored and which are folded into the kernels that read them.
-//!
-//! A value is folded when recomputing it where it is read costs no more than storing it: all its readers end up in
-//! one kernel that runs no more often than it has elements, or it is a mere copy (broadcast, slice, reshape,
-//! transpose). Reductions, matmuls and everything that isn't a loop nest store their results.
+//! The kernel of an op that stores its results, with everything folded into it: what
+//! [`Fusion`] decided, as one expression graph.
 
-use dialect::ir::{Block, Op, Program, Value};
+use std::rc::Rc;
+
+use dialect::buffers::Fusion;
+use dialect::ir::{Op, Program};
 use dialect::kernel::{Arg, Guard, Index, Init, Input, Inst, Kernel, Nest, Outside};
-use dialect::scalar::ScalarOp;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::fused::{Accumulator, Fused, Node, NodeData};
 
-/// Kernels grow no larger than this many instructions, counted as a tree.
-const MAX_WEIGHT: u64 = 600;
-
-/// The fused kernels of a block.
-pub(super) struct Fusion {
-    /// For each op that stores its results by a loop nest: the kernel.
-    pub kernels: FxHashMap<Op, Fused>,
-    /// Ops folded away.
-    pub folded: FxHashSet<Op>,
-}
-
-/// Which ops of `block` may be folded, and the kernels of the others. `native` says whether a nest can be compiled;
-/// `stored` are values that must be in memory (results, values read inside regions).
-pub(super) fn fuse(
-    program: &Program,
-    block: Block,
-    stored: &dyn Fn(Value) -> bool,
-    native: &dyn Fn(Op, &Nest) -> bool,
-) -> Fusion {
-    let ops = program.block_ops(block);
-    let mut nests: FxHashMap<Op, Nest> = FxHashMap::default();
-    for &op in ops {
-        let view = program.view(op);
-        if view.def().flops(view) > 0.0
-            && view.def().reduction(view).is_some()
-            && !view.def().elementwise()
-            && is_matmul(program, op)
-        {
-            continue;
-        }
-        if let Kernel::Nest(nest) = view.def().kernel(view)
-            && native(op, &nest)
-        {
-            nests.insert(op, nest);
-        }
+/// The nest of an op.
+pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
+    let view = program.view(op);
+    match view.def().kernel(view) {
+        Kernel::Nest(nest) => Some(nest),
+        _ => None,
     }
-    // Readers of each value in this block: the op and how.
-    let mut readers: FxHashMap<Value, Vec<(Op, bool)>> = FxHashMap::default();
-    for &op in ops {
-        for (i, &v) in program.op(op).operands.iter().enumerate() {
-            let foldable = nests.get(&op).is_some_and(|n| only_inputs(n, i));
-            readers.entry(v).or_default().push((op, foldable));
-        }
-    }
-    let mut fusion = Planner {
-        program,
-        nests: &nests,
-        readers: &readers,
-        roots: FxHashMap::default(),
-        weights: FxHashMap::default(),
-    };
-    let mut folded = FxHashSet::default();
-    for &op in ops.iter().rev() {
-        let Some(nest) = nests.get(&op) else { continue };
-        let root = if fusion.folds(op, nest, stored) { fusion.reader_roots(op) } else { SmallVec::from_slice(&[op]) };
-        if root[..] != [op] {
-            folded.insert(op);
-        }
-        fusion.roots.insert(op, root);
-    }
-    let mut kernels = FxHashMap::default();
-    for &op in ops {
-        if let Some(nest) = nests.get(&op)
-            && !folded.contains(&op)
-        {
-            kernels.insert(op, build(program, op, nest, &nests, &folded));
-        }
-    }
-    Fusion { kernels, folded }
-}
-
-/// Products over a reduction that a matrix library does better than a loop nest.
-pub(super) fn is_matmul(program: &Program, op: Op) -> bool {
-    dialect::ops::stablehlo::contraction::DotDims::of(program.view(op)).is_some()
-}
-
-/// Whether operand `i` is read by inputs alone, not in index expressions, starts or paddings.
-fn only_inputs(nest: &Nest, i: usize) -> bool {
-    fn indirect(index: &Index, i: usize) -> bool {
-        match index {
-            Index::Load { operand, index } => *operand == i || index.iter().any(|x| indirect(x, i)),
-            Index::Add(a, b) => indirect(a, i) || indirect(b, i),
-            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => indirect(a, i),
-            Index::Loop(_) | Index::Const(_) => false,
-        }
-    }
-    let in_index = |input: &Input| {
-        input.index.iter().any(|x| indirect(x, i)) || input.guards.iter().any(|g| indirect(&g.index, i))
-    };
-    let in_body = |inst: &Inst| matches!(inst, Inst::Index(x, _) if indirect(x, i));
-    !nest.inputs.iter().any(in_index) && !nest.body.insts.iter().any(in_body)
-}
-
-struct Planner<'a> {
-    program: &'a Program,
-    nests: &'a FxHashMap<Op, Nest>,
-    readers: &'a FxHashMap<Value, Vec<(Op, bool)>>,
-    /// For each op: the storing ops it ends up in (itself when it stores).
-    roots: FxHashMap<Op, SmallVec<[Op; 2]>>,
-    /// For each folded op: the size of its expression as a tree, readers' inputs included.
-    weights: FxHashMap<Op, u64>,
-}
-
-impl Planner<'_> {
-    fn reader_roots(&self, op: Op) -> SmallVec<[Op; 2]> {
-        let mut roots: SmallVec<[Op; 2]> = SmallVec::new();
-        let result = self.program.result(op, 0);
-        for (reader, _) in self.readers.get(&result).into_iter().flatten() {
-            for &root in self.roots.get(reader).into_iter().flatten() {
-                if !roots.contains(&root) {
-                    roots.push(root);
-                }
-            }
-        }
-        roots
-    }
-
-    fn folds(&mut self, op: Op, nest: &Nest, stored: &dyn Fn(Value) -> bool) -> bool {
-        if self.program.result_count(op) != 1 || nest.loops.len() != nest.parallel {
-            return false;
-        }
-        let result = self.program.result(op, 0);
-        let Some(readers) = self.readers.get(&result) else { return false };
-        if stored(result) || readers.iter().any(|r| !r.1) {
-            return false;
-        }
-        let own = 1 + nest.body.insts.len() as u64 + nest.inputs.len() as u64;
-        // Every reader's expression holds this one once more for each time it reads it.
-        let weight =
-            readers.iter().map(|(r, _)| self.weights.get(r).copied().unwrap_or(1)).sum::<u64>().saturating_mul(own);
-        let roots = self.reader_roots(op);
-        let elements: i64 = nest.loops.iter().product();
-        let runs = |root: &Op| self.nests.get(root).map_or(i64::MAX, |n| n.loops.iter().product::<i64>());
-        let once = roots.len() == 1 && roots.iter().all(|r| runs(r) <= elements.max(1));
-        if (once && weight <= MAX_WEIGHT) || (is_copy(nest) && weight <= MAX_WEIGHT && roots.len() <= 4) {
-            self.weights.insert(op, weight);
-            return true;
-        }
-        false
-    }
-}
-
-/// Whether the nest only moves elements, or makes them from nothing, at the price of an index.
-fn is_copy(nest: &Nest) -> bool {
-    let cheap = |inst: &Inst| match inst {
-        Inst::Const(..) | Inst::Index(..) => true,
-        Inst::Op { op, .. } => matches!(op, ScalarOp::Convert | ScalarOp::Neg | ScalarOp::Not),
-    };
-    nest.inputs.len() <= 1
-        && nest.body.insts.len() <= 1
-        && nest.body.insts.iter().all(cheap)
-        && nest.inputs.iter().all(|i| !has_load(&i.index))
-}
-
-fn has_load(index: &[Index]) -> bool {
-    fn load(i: &Index) -> bool {
-        match i {
-            Index::Load { .. } => true,
-            Index::Add(a, b) => load(a) || load(b),
-            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => load(a),
-            Index::Loop(_) | Index::Const(_) => false,
-        }
-    }
-    index.iter().any(load)
 }
 
 /// The kernel of one op that stores, with everything folded into it.
-pub(super) fn build(
-    program: &Program,
-    op: Op,
-    nest: &Nest,
-    nests: &FxHashMap<Op, Nest>,
-    folded: &FxHashSet<Op>,
-) -> Fused {
+pub(super) fn build(program: &Program, fusion: &Fusion, op: Op, nest: &Nest) -> Fused {
     let mut fused = Fused::default();
     (fused.loops, fused.parallel) = (nest.loops.clone(), nest.parallel);
-    let mut builder = Builder { program, nests, folded, fused: &mut fused };
+    let mut builder =
+        Builder { program, fusion, fused: &mut fused, nests: FxHashMap::default(), known: FxHashMap::default() };
     let loops: Vec<Index> = (0..nest.loops.len()).map(Index::Loop).collect();
     let inits: Vec<Node> = (0..nest.init.len()).map(|i| builder.init(op, nest, i)).collect();
     let results = builder.body(op, nest, &loops, &[]);
@@ -201,9 +38,12 @@ pub(super) fn build(
 
 struct Builder<'a> {
     program: &'a Program,
-    nests: &'a FxHashMap<Op, Nest>,
-    folded: &'a FxHashSet<Op>,
+    fusion: &'a Fusion,
     fused: &'a mut Fused,
+    /// Nests of what is folded in.
+    nests: FxHashMap<Op, Option<Rc<Nest>>>,
+    /// What is folded in at which positions and under which guards, and its value: diamonds are gone through once.
+    known: FxHashMap<(Op, String), Node>,
 }
 
 impl Builder<'_> {
@@ -271,10 +111,18 @@ impl Builder<'_> {
                 let ty = self.program.tensor_type(value).map_or(dialect::ir::ElementType::F32, |t| t.element);
                 return self.fused.node(NodeData::Const(splat), ty);
             }
-            if self.folded.contains(&producer)
-                && let Some(nest) = self.nests.get(&producer)
-            {
-                return self.body(producer, nest, index, guards)[0];
+            if self.fusion.is_folded(producer) {
+                let (nests, program) = (&mut self.nests, self.program);
+                let nest = nests.entry(producer).or_insert_with(|| nest_of(program, producer).map(Rc::new)).clone();
+                if let Some(nest) = nest {
+                    let key = (producer, format!("{index:?}{guards:?}"));
+                    if let Some(&known) = self.known.get(&key) {
+                        return known;
+                    }
+                    let node = self.body(producer, &nest, index, guards)[0];
+                    self.known.insert(key, node);
+                    return node;
+                }
             }
         }
         let Some(ty) = self.program.tensor_type(value).cloned() else {

@@ -73,6 +73,8 @@ pub(super) struct Fused {
     pub results: Vec<Node>,
     /// Element types of the results.
     pub result_types: Vec<ElementType>,
+    /// The buffer that a result takes the place of, element by element as it is read.
+    pub in_place: Option<usize>,
     known: FxHashMap<String, Node>,
 }
 

@@ -5,7 +5,7 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-use super::step::ALIGNMENT;
+use dialect::buffers::ALIGNMENT;
 
 /// One allocation. Its bytes are only reached through pointers.
 pub(super) struct Arena {

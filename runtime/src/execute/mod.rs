@@ -4,7 +4,6 @@
 //! devices' memory. One compiled program serves all devices. What has no native code runs by its reference meaning.
 
 mod address;
-mod arena;
 mod arith;
 mod emit;
 mod fuse;

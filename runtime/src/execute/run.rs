@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
+use dialect::buffers::Buffers;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::eval::EvalError;
-use dialect::ir::Program;
+use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::kernel::External;
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
+use rustc_hash::FxHashMap;
 
-use super::arena::place;
 use super::lower::{Lowered, lower};
 use super::memory::Arena;
 use super::step::{Slot, SlotData, Step};
@@ -56,8 +57,9 @@ impl Executable {
         let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
-        let mut lowered = lower(&program, block, devices)?;
-        let arena_bytes = place(&mut lowered.slots);
+        let buffers = Buffers::of(&program, main);
+        let lowered = lower(&program, &buffers, block, devices)?;
+        let arena_bytes = buffers.bytes;
         let engine = Engine::new().map_err(bug)?;
         let texts: Vec<String> = (0..MODULES.min(lowered.kernels.len()))
             .map(|m| lowered.kernels.iter().skip(m).step_by(MODULES).map(String::as_str).collect())
@@ -302,18 +304,7 @@ impl Device<'_> {
                 let branch = branches.get(choice).or(branches.last());
                 branch.map_or(Ok(()), |b| self.steps(b))?;
             }
-            Step::Interpret { op, operands, results } => {
-                let literal = |s: &Slot| {
-                    let slot = self.slot(*s);
-                    Literal::from_bytes(slot.element, &slot.shape, arena.read(slot.offset, slot.bytes))
-                };
-                let operands: Vec<Literal> = operands.iter().map(literal).collect();
-                let fault = |e: EvalError| Fault { message: e.message, span: Some(e.span) };
-                let values = crate::reference::evaluate_op(&e.program, *op, &operands).map_err(fault)?;
-                for (slot, value) in results.iter().zip(values) {
-                    arena.write(self.slot(*slot).offset, &value.dense_bytes());
-                }
-            }
+            Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
             Step::Gemm { gemm, lhs, rhs, out } => {
                 let at = |s: &Slot| arena.at(self.slot(*s).offset);
                 // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
@@ -328,6 +319,39 @@ impl Device<'_> {
                     (operand, std::slice::from_raw_parts_mut(arena.at(to.offset), to.bytes))
                 };
                 e.lowered.collectives[*collective].run(self.transport, self.device, *collective, operand, result)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates ops by their reference meaning; the results of the last go to memory.
+    fn interpret(&self, ops: &[Op], operands: &[(Value, Slot)], results: &[Slot]) -> Result<(), Fault> {
+        let (program, arena) = (&self.session.executable.program, self.arena());
+        let mut known: FxHashMap<Value, Literal> = FxHashMap::default();
+        for &(value, slot) in operands {
+            let slot = self.slot(slot);
+            let bytes = arena.read(slot.offset, slot.bytes);
+            known.insert(value, Literal::from_bytes(slot.element, &slot.shape, bytes));
+        }
+        let constant = |value: Value| match program.value_source(value) {
+            ValueSource::Result(op, _) => {
+                let view = program.view(op);
+                view.def().constant(view).cloned()
+            }
+            ValueSource::Arg(..) => None,
+        };
+        for &op in ops {
+            let read = |v: &Value| known.get(v).cloned().or_else(|| constant(*v));
+            let read: Option<Vec<Literal>> = program.op(op).operands.iter().map(read).collect();
+            let read = read.ok_or_else(|| format!("'{}' reads what isn't computed", program.op_name(op)))?;
+            let fault = |e: EvalError| Fault { message: e.message, span: Some(e.span) };
+            let values = crate::reference::evaluate_op(program, op, &read).map_err(fault)?;
+            known.extend(program.results(op).zip(values));
+        }
+        let last = ops.last().into_iter().flat_map(|&op| program.results(op));
+        for (slot, value) in results.iter().zip(last) {
+            if let Some(value) = known.get(&value) {
+                arena.write(self.slot(*slot).offset, &value.dense_bytes());
             }
         }
         Ok(())

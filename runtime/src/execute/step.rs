@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use dialect::ir::{ElementType, Op, Shape};
+use dialect::ir::{ElementType, Op, Shape, Value};
 use dialect::kernel::External;
 use dialect::literal::Literal;
 
-/// A slot of the arena: the memory of one value.
+/// A slot of the arena: a buffer, as it holds one kind of value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Slot(pub u32);
 
@@ -19,14 +19,9 @@ pub(super) struct SlotData {
     pub shape: Shape,
     /// Bytes.
     pub bytes: usize,
-    /// First byte in the arena, a multiple of [`ALIGNMENT`].
+    /// First byte in the arena, a multiple of [`dialect::buffers::ALIGNMENT`].
     pub offset: usize,
-    /// First and last step at which it is needed.
-    pub live: (u32, u32),
 }
-
-/// Every slot begins at a multiple of this many bytes: a cache line, and the widest vector register.
-pub(super) const ALIGNMENT: usize = 64;
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -88,13 +83,13 @@ pub(super) enum Step {
         /// Steps of each branch, which write the results last.
         branches: Vec<Vec<Step>>,
     },
-    /// An op without native code, by its reference meaning.
+    /// Ops without native code, by their reference meaning.
     Interpret {
-        /// The op.
-        op: Op,
-        /// Its operands.
-        operands: Vec<Slot>,
-        /// Its results.
+        /// The ops that share a kernel, producers first; the last one's results are kept.
+        ops: Vec<Op>,
+        /// What they read from memory.
+        operands: Vec<(Value, Slot)>,
+        /// The results of the last.
         results: Vec<Slot>,
     },
 }

@@ -5,14 +5,14 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use dialect::buffers::Deaths;
 use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mail, Mask};
-use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value};
+use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value, ValueSource};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Limits;
-use super::liveness::{Deaths, definition};
 
 pub(super) struct Machine<'p> {
     program: &'p Program,
@@ -180,9 +180,11 @@ impl<'p> Machine<'p> {
 
     fn read_one(&self, value: Value) -> EvalResult<Lanes> {
         let found = self.values.get(value.index()).and_then(Option::as_ref);
-        found.cloned().ok_or_else(|| match definition(self.program, value) {
-            Some(op) => EvalError::new(format!("reads a result of {} before it ran", self.program.op_name(op))),
-            None => EvalError::new("reads an argument of a region that doesn't run"),
+        found.cloned().ok_or_else(|| match self.program.value_source(value) {
+            ValueSource::Result(op, _) => {
+                EvalError::new(format!("reads a result of {} before it ran", self.program.op_name(op)))
+            }
+            ValueSource::Arg(..) => EvalError::new("reads an argument of a region that doesn't run"),
         })
     }
 

@@ -4,7 +4,6 @@
 //! computations and all, runs with [`evaluate_global`] on whole tensors. What a program may use is limited by
 //! [`Limits`], so that none hangs or takes all memory.
 
-mod liveness;
 mod machine;
 
 use dialect::eval::{EvalError, EvalResult, Lanes};

@@ -115,6 +115,11 @@ pub fn arg_attr(program: &Program, function: Op, i: usize, name: &str) -> Option
     entry(program, function, ARG_ATTRS, i, name)
 }
 
+/// Whether the caller gives argument `i` away, so that its memory may be written.
+pub fn is_donated(program: &Program, function: Op, i: usize) -> bool {
+    ["jax.buffer_donor", "tf.aliasing_output"].iter().any(|name| arg_attr(program, function, i, name).is_some())
+}
+
 /// Attribute `name` of result `i`.
 pub fn result_attr(program: &Program, function: Op, i: usize, name: &str) -> Option<Attr> {
     entry(program, function, RES_ATTRS, i, name)

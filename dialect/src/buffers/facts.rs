@@ -1,0 +1,234 @@
+//! What the decision to fuse asks about an op, read off its loop nest.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+use smallvec::SmallVec;
+
+use crate::ir::{ElementType, OpRef, TensorType};
+use crate::kernel::{Guard, Index, Init, Input, Inst, Kernel, Nest, Outside};
+use crate::ops::stablehlo::contraction::DotDims;
+use crate::scalar::ScalarOp;
+
+/// What fusion knows of an op that is a loop nest.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Facts {
+    /// How often its body runs.
+    pub iterations: u64,
+    /// Elements of its result.
+    pub elements: u64,
+    /// Bytes of its result.
+    pub bytes: u64,
+    /// How much it adds to a kernel, in instructions.
+    pub weight: u32,
+    /// Whether each element of its only result is computed by itself: no loop reduces.
+    pub maps: bool,
+    /// Whether it only moves elements, or makes them from nothing, at the price of an index.
+    pub copies: bool,
+    /// Whether it multiplies and adds: what it reads is read so often that it must be in memory.
+    pub product: bool,
+    /// Whether machine code can be made of it. A kernel is compiled as a whole or not at all.
+    pub compiled: bool,
+    /// The elements it reads in each iteration.
+    pub reads: SmallVec<[Read; 3]>,
+    /// Operands whose elements say where it reads; they are always in memory.
+    pub positions: SmallVec<[u32; 2]>,
+}
+
+/// An element that a nest reads in every iteration.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Read {
+    /// Of which operand.
+    pub operand: u32,
+    /// Bytes of the whole operand.
+    pub bytes: u64,
+    /// Which element: 0 for the one at the position of the loops, otherwise a hash of the index expressions.
+    pub map: u64,
+}
+
+/// The map of what is read at the position of the loops.
+pub(super) const SAME: u64 = 0;
+
+/// The map of the only element of a tensor without dimensions, where there are loops.
+pub(super) const SCALAR: u64 = 1;
+
+impl Facts {
+    /// What fusion knows of `op`; `None` for what always reads and writes memory: products of matrices, which have a
+    /// library of their own, and everything that is no loop nest over tensors of known sizes.
+    pub fn of(op: OpRef<'_>) -> Option<Self> {
+        let def = op.def();
+        if def.constant(op).is_some() || DotDims::of(op).is_some() {
+            return None;
+        }
+        let Kernel::Nest(nest) = def.kernel(op) else { return None };
+        let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));
+        let mut all = tensors.chain((0..op.result_count()).map(|i| op.result_tensor(i)));
+        if !all.all(|t| t.is_some_and(TensorType::is_static)) {
+            return None;
+        }
+        let count = |loops: &[i64]| loops.iter().fold(1u64, |n, &size| n.saturating_mul(size.max(0) as u64));
+        let bytes = |t: Option<&TensorType>| t.and_then(TensorType::bytes).unwrap_or(0) as u64;
+        let read =
+            |operand: usize, map: u64| Read { operand: operand as u32, bytes: bytes(op.operand_tensor(operand)), map };
+        let mut reads: SmallVec<[Read; 3]> = SmallVec::new();
+        for input in &nest.inputs {
+            reads.push(read(input.operand, map_of(input, nest.loops.len())));
+            if let Some(Outside::Operand(i)) = input.outside {
+                reads.push(read(i, SCALAR));
+            }
+        }
+        let start = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
+        reads.extend(nest.init.iter().filter_map(start).map(|i| read(i, SCALAR)));
+        Some(Self {
+            iterations: count(&nest.loops),
+            elements: count(&nest.loops[..nest.parallel]),
+            bytes: bytes(op.result_tensor(0)),
+            weight: nest.body.insts.len().max(nest.inputs.len()).max(1) as u32,
+            maps: op.result_count() == 1 && nest.loops.len() == nest.parallel,
+            copies: copies(&nest),
+            product: def.flops(op) > 0.0,
+            compiled: is_compiled(op, &nest),
+            reads,
+            positions: positions(&nest),
+        })
+    }
+
+    /// Whether an operand is read by the body alone and says nothing about where other elements are.
+    pub fn reads_plainly(&self, operand: u32) -> bool {
+        !self.product && !self.positions.contains(&operand)
+    }
+}
+
+/// Which element an input reads under so many loops, as a number.
+fn map_of(input: &Input, loops: usize) -> u64 {
+    if input.guards.is_empty() {
+        let same = |(i, index): (usize, &Index)| *index == Index::Loop(i);
+        match input.index.len() {
+            n if n == loops && input.index.iter().enumerate().all(same) => return SAME,
+            0 => return SCALAR,
+            _ => {}
+        }
+    }
+    let mut hasher = FxHasher::default();
+    input.index.iter().for_each(|i| hash(i, &mut hasher));
+    for Guard { index, lo, hi } in &input.guards {
+        hash(index, &mut hasher);
+        (lo, hi).hash(&mut hasher);
+    }
+    hasher.finish().max(SCALAR + 1)
+}
+
+fn hash(index: &Index, hasher: &mut FxHasher) {
+    match index {
+        Index::Loop(i) => (0u8, i).hash(hasher),
+        Index::Const(c) => (1u8, c).hash(hasher),
+        Index::Add(a, b) => {
+            2u8.hash(hasher);
+            hash(a, hasher);
+            hash(b, hasher);
+        }
+        Index::Mul(a, by) => {
+            (3u8, by).hash(hasher);
+            hash(a, hasher);
+        }
+        Index::FloorDiv(a, by) => {
+            (4u8, by).hash(hasher);
+            hash(a, hasher);
+        }
+        Index::Mod(a, by) => {
+            (5u8, by).hash(hasher);
+            hash(a, hasher);
+        }
+        Index::Clamp(a, lo, hi) => {
+            (6u8, lo, hi).hash(hasher);
+            hash(a, hasher);
+        }
+        Index::Load { operand, index } => {
+            (7u8, operand, index.len()).hash(hasher);
+            index.iter().for_each(|i| hash(i, hasher));
+        }
+    }
+}
+
+/// The operands that index expressions read, each once.
+fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
+    fn note(index: &Index, found: &mut SmallVec<[u32; 2]>) {
+        match index {
+            Index::Load { operand, index } => {
+                if !found.contains(&(*operand as u32)) {
+                    found.push(*operand as u32);
+                }
+                index.iter().for_each(|i| note(i, found));
+            }
+            Index::Add(a, b) => {
+                note(a, found);
+                note(b, found);
+            }
+            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => note(a, found),
+            Index::Loop(_) | Index::Const(_) => {}
+        }
+    }
+    let mut found = SmallVec::new();
+    for input in &nest.inputs {
+        input.index.iter().for_each(|i| note(i, &mut found));
+        input.guards.iter().for_each(|g| note(&g.index, &mut found));
+    }
+    for inst in &nest.body.insts {
+        if let Inst::Index(index, _) = inst {
+            note(index, &mut found);
+        }
+    }
+    found
+}
+
+/// Whether the nest only moves elements, or makes them from nothing.
+fn copies(nest: &Nest) -> bool {
+    let cheap = |inst: &Inst| match inst {
+        Inst::Const(..) | Inst::Index(..) => true,
+        Inst::Op { op, .. } => matches!(op, ScalarOp::Convert | ScalarOp::Neg | ScalarOp::Not),
+    };
+    nest.inputs.len() <= 1
+        && nest.body.insts.len() <= 1
+        && nest.body.insts.iter().all(cheap)
+        && nest.loops.len() == nest.parallel
+        && positions(nest).is_empty()
+}
+
+/// Whether the runtime has machine code for the nest's types and operations.
+fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
+    let known = |t: Option<&TensorType>| t.is_some_and(|t| has_code(t.element));
+    let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));
+    let mut all = tensors.chain((0..op.result_count()).map(|i| op.result_tensor(i)));
+    all.all(known)
+        && nest.body.insts.iter().all(|inst| match inst {
+            Inst::Const(_, ty) | Inst::Index(_, ty) => has_code(*ty),
+            Inst::Op { op, args, ty } => {
+                let from = match (op, args.first()) {
+                    (ScalarOp::Select, _) => *ty,
+                    (_, Some(&a)) => nest.body.arg_type(a),
+                    _ => *ty,
+                };
+                operation_has_code(*op, from, *ty)
+            }
+        })
+}
+
+/// Whether machine code loads, stores and computes elements of this type.
+pub fn has_code(element: ElementType) -> bool {
+    use ElementType::*;
+    matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | BF16 | F16 | F32 | F64)
+}
+
+/// Whether there is machine code for a scalar operation from one element type to another.
+pub fn operation_has_code(op: ScalarOp, from: ElementType, to: ElementType) -> bool {
+    use ScalarOp::*;
+    if !has_code(from) || !has_code(to) {
+        return false;
+    }
+    match op {
+        CompareTotal(_) | Real | Imag | Complex | ReducePrecision { .. } => false,
+        Bitcast => from.bits() == to.bits() && from.bits() >= 8 && !matches!(from, ElementType::I1),
+        Pow => from.is_float(),
+        _ => true,
+    }
+}

@@ -1,0 +1,304 @@
+//! Which ops share a kernel: the one rule that machine code, prices and plans go by.
+//!
+//! An op is folded into the kernels of its readers when computing its elements where they are read costs no more than
+//! storing them: all its readers end up in one kernel that runs no more often than it has elements; or it only moves
+//! elements. Reductions, products and everything that isn't a loop nest store their results.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::facts::{Facts, SAME, SCALAR};
+use crate::ir::{Block, Op, Program, Value, ValueSource};
+
+/// Kernels grow no larger than this many instructions. Longer ones spill registers: a chain of a thousand ran at a
+/// third of the speed of ten chains of a hundred.
+const MAX_WEIGHT: u32 = 100;
+
+/// What only moves elements is repeated in at most this many kernels, unless it is made from little.
+const MAX_COPIES: usize = 4;
+
+/// What is at least this many times larger than all it is made from is made from little.
+const SMALL: u64 = 4;
+
+/// Stands for a producer that isn't among the nodes.
+pub const NONE: u32 = u32::MAX;
+
+/// An op as [`decide`] sees it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it is as a loop nest; without it, it reads and writes memory.
+    pub facts: Option<Rc<Facts>>,
+    /// The block it stands in: loops may run one more often than another.
+    pub block: u32,
+    /// The nodes that make its operands, or [`NONE`] for arguments of blocks and the like.
+    pub operands: SmallVec<[u32; 3]>,
+}
+
+/// The nodes in whose kernels a node ends up: itself alone when it stores its results.
+pub type Roots = SmallVec<[u32; 2]>;
+
+/// For each of the nodes, which are in program order, the kernels it is computed in.
+pub fn decide(nodes: &[Node]) -> Vec<Roots> {
+    let mut starts = vec![0u32; nodes.len() + 1];
+    let producers = |n: &Node| n.operands.clone().into_iter().enumerate().filter(|o| o.1 != NONE);
+    for node in nodes {
+        producers(node).for_each(|(_, p)| starts[p as usize + 1] += 1);
+    }
+    for i in 0..nodes.len() {
+        starts[i + 1] += starts[i];
+    }
+    let mut readers = vec![(0u32, 0u32); starts[nodes.len()] as usize];
+    let mut next = starts.clone();
+    for (i, node) in nodes.iter().enumerate() {
+        for (operand, p) in producers(node) {
+            readers[next[p as usize] as usize] = (i as u32, operand as u32);
+            next[p as usize] += 1;
+        }
+    }
+    let mut decision = Decision {
+        nodes,
+        light: light(nodes),
+        roots: vec![Roots::new(); nodes.len()],
+        places: vec![Vec::new(); nodes.len()],
+        weights: vec![0; nodes.len()],
+    };
+    for i in (0..nodes.len()).rev() {
+        let readers = &readers[starts[i] as usize..starts[i + 1] as usize];
+        if !decision.folds(i, readers) {
+            decision.roots[i] = Roots::from_slice(&[i as u32]);
+            decision.places[i] = vec![(i as u32, SAME)];
+            decision.weights[i] = nodes[i].facts.as_ref().map_or(0, |f| f.weight);
+        }
+    }
+    decision.roots
+}
+
+/// Bytes that must be read to make each node's result anew, through ops that only move elements.
+fn light(nodes: &[Node]) -> Vec<u64> {
+    let mut light: Vec<u64> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        light.push(match node.facts.as_ref().filter(|f| f.copies) {
+            Some(facts) => facts.reads.iter().fold(0, |sum: u64, read| {
+                let made = node.operands.get(read.operand as usize).filter(|&&p| p != NONE);
+                sum.saturating_add(made.map_or(read.bytes, |&p| read.bytes.min(light[p as usize])))
+            }),
+            None => u64::MAX,
+        });
+    }
+    light
+}
+
+struct Decision<'a> {
+    nodes: &'a [Node],
+    light: Vec<u64>,
+    roots: Vec<Roots>,
+    /// Where in which kernel each node is computed: the kernel, and a number for the positions of its elements among
+    /// the kernel's loops. What is needed twice at the same positions is computed once.
+    places: Vec<Vec<(u32, u64)>>,
+    /// Instructions of each kernel so far.
+    weights: Vec<u32>,
+}
+
+impl Decision<'_> {
+    /// Whether node `i`, whose result these nodes read as these operands, is folded into their kernels; if so, notes
+    /// it there.
+    fn folds(&mut self, i: usize, readers: &[(u32, u32)]) -> bool {
+        let node = &self.nodes[i];
+        let Some(facts) = node.facts.as_ref().filter(|f| f.maps && !f.product) else { return false };
+        let mut places: Vec<(u32, u64)> = Vec::new();
+        for &(reader, operand) in readers {
+            let Some(reading) = &self.nodes[reader as usize].facts else { return false };
+            if !reading.reads_plainly(operand) || reading.compiled != facts.compiled {
+                return false;
+            }
+            for read in reading.reads.iter().filter(|r| r.operand == operand) {
+                places.extend(self.places[reader as usize].iter().map(|&(root, at)| (root, through(at, read.map))));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        let mut roots = Roots::new();
+        let (mut here, mut often) = (true, false);
+        for kernel in places.chunk_by(|a, b| a.0 == b.0) {
+            let root = kernel[0].0 as usize;
+            let grown = self.weights[root].saturating_add(facts.weight.saturating_mul(kernel.len() as u32));
+            if grown > MAX_WEIGHT {
+                return false;
+            }
+            here &= self.nodes[root].block == node.block;
+            often |= self.nodes[root].facts.as_ref().is_none_or(|f| f.iterations > facts.elements.max(1));
+            roots.push(root as u32);
+        }
+        let small = self.light[i].saturating_mul(SMALL) <= facts.bytes;
+        let once = here && roots.len() == 1 && !often;
+        let moved = facts.copies && (small || here && roots.len() <= MAX_COPIES);
+        if roots.is_empty() || !(once || moved) {
+            return false;
+        }
+        for &(root, _) in &places {
+            self.weights[root as usize] += facts.weight;
+        }
+        self.roots[i] = roots;
+        self.places[i] = places;
+        true
+    }
+}
+
+/// The positions at which an operand is read, from those of its reader.
+fn through(at: u64, map: u64) -> u64 {
+    match map {
+        SAME => at,
+        SCALAR => SCALAR,
+        _ => (at.rotate_left(5) ^ map).wrapping_mul(0x517c_c1b7_2722_0a95).max(SCALAR + 1),
+    }
+}
+
+/// A value in memory that a kernel reads.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Source {
+    /// The value.
+    pub value: Value,
+    /// Whether each iteration reads only the element at its own position.
+    pub same: bool,
+}
+
+/// What a kernel reads from memory, each value once.
+pub type Sources = SmallVec<[Source; 4]>;
+
+/// The kernels of everything under a block.
+#[derive(Default, Debug)]
+pub struct Fusion {
+    facts: FxHashMap<Op, Rc<Facts>>,
+    /// Ops folded into their readers, and what those read for them.
+    folded: FxHashMap<Op, Sources>,
+}
+
+impl Fusion {
+    /// Decides for all ops that run when `block` does.
+    pub fn of(program: &Program, block: Block) -> Self {
+        let mut all = Numbered::default();
+        all.block(program, block);
+        let roots = decide(&all.nodes);
+        let mut fusion = Self::default();
+        for (i, (node, op)) in all.nodes.into_iter().zip(all.ops).enumerate() {
+            if let Some(facts) = node.facts {
+                fusion.facts.insert(op, facts);
+            }
+            if roots[i][..] != [i as u32] {
+                let sources = fusion.reads(program, op);
+                fusion.folded.insert(op, sources);
+            }
+        }
+        fusion
+    }
+
+    /// What is known of an op that is a loop nest.
+    pub fn facts(&self, op: Op) -> Option<&Facts> {
+        self.facts.get(&op).map(|f| &**f)
+    }
+
+    /// Whether an op is computed in its readers' kernels.
+    pub fn is_folded(&self, op: Op) -> bool {
+        self.folded.contains_key(&op)
+    }
+
+    /// Whether a value is ever in memory.
+    pub fn in_memory(&self, program: &Program, value: Value) -> bool {
+        match program.value_source(value) {
+            ValueSource::Result(op, _) => !self.is_folded(op),
+            ValueSource::Arg(..) => true,
+        }
+    }
+
+    /// The values in memory that `op` reads, for what is folded into it too; not those its regions read.
+    pub fn reads(&self, program: &Program, op: Op) -> Sources {
+        let mut sources = Sources::new();
+        let operands = &program.op(op).operands;
+        let Some(facts) = self.facts(op) else {
+            operands.iter().for_each(|&value| add(&mut sources, Source { value, same: false }));
+            return sources;
+        };
+        let mut read = |operand: usize, same: bool| {
+            let value = operands[operand];
+            match made_by(program, value) {
+                Some(producer) if is_splat(program, producer) => {}
+                Some(producer) if let Some(inner) = self.folded.get(&producer) => {
+                    inner.iter().for_each(|s| add(&mut sources, Source { value: s.value, same: s.same && same }));
+                }
+                _ => add(&mut sources, Source { value, same }),
+            }
+        };
+        facts.reads.iter().for_each(|r| read(r.operand as usize, r.map == SAME));
+        if !facts.compiled {
+            // The reference meaning also looks at what no loop reads.
+            (0..operands.len()).for_each(|i| read(i, false));
+        }
+        for &operand in &facts.positions {
+            add(&mut sources, Source { value: operands[operand as usize], same: false });
+        }
+        sources
+    }
+}
+
+/// Whether an op is a constant that repeats one element: kernels hold that element.
+pub fn is_splat(program: &Program, op: Op) -> bool {
+    let view = program.view(op);
+    view.def().constant(view).is_some_and(|l| l.splat_value().is_some())
+}
+
+fn made_by(program: &Program, value: Value) -> Option<Op> {
+    match program.value_source(value) {
+        ValueSource::Result(op, _) => Some(op),
+        ValueSource::Arg(..) => None,
+    }
+}
+
+fn add(sources: &mut Sources, source: Source) {
+    match sources.iter_mut().find(|s| s.value == source.value) {
+        Some(known) => known.same &= source.same,
+        None => sources.push(source),
+    }
+}
+
+/// Ops as nodes.
+#[derive(Default)]
+struct Numbered {
+    nodes: Vec<Node>,
+    ops: Vec<Op>,
+    numbers: FxHashMap<Op, u32>,
+    blocks: u32,
+}
+
+impl Numbered {
+    fn block(&mut self, program: &Program, block: Block) {
+        self.blocks += 1;
+        let number = self.blocks;
+        for &op in program.block_ops(block) {
+            let view = program.view(op);
+            self.op(program, op, number, Facts::of(view).map(Rc::new));
+            let runs = view.def().control(view).is_some();
+            for &region in &program.op(op).regions {
+                for &inner in program.region_blocks(region) {
+                    if runs {
+                        self.block(program, inner);
+                    } else {
+                        program.walk(inner, &mut |op| self.op(program, op, number, None));
+                    }
+                }
+            }
+        }
+    }
+
+    fn op(&mut self, program: &Program, op: Op, block: u32, facts: Option<Rc<Facts>>) {
+        let number = |value: &Value| {
+            let maker = made_by(program, *value).filter(|&m| program.result_count(m) == 1);
+            maker.and_then(|m| self.numbers.get(&m).copied()).unwrap_or(NONE)
+        };
+        let operands = program.op(op).operands.iter().map(number).collect();
+        self.numbers.insert(op, self.nodes.len() as u32);
+        self.nodes.push(Node { facts, block, operands });
+        self.ops.push(op);
+    }
+}

@@ -1,0 +1,377 @@
+//! One walk over a function: what is made and read at which step, then which values share a buffer.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::assign::place;
+use super::fusion::Fusion;
+use super::liveness::{Item, Timeline};
+use super::{Buffer, BufferId, Buffers, Move};
+use crate::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
+use crate::op::Control;
+use crate::ops::func;
+
+/// What an item is.
+struct Held {
+    element: ElementType,
+    shape: Shape,
+    bytes: usize,
+    /// Whether it stays although nobody reads it: what the caller holds, constants, results.
+    stays: Stays,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Stays {
+    No,
+    ToTheEnd,
+    Always,
+}
+
+/// An item that may take the buffer of one of others, which are read for the last time where it is made.
+struct Heir {
+    item: Item,
+    from: SmallVec<[Item; 2]>,
+}
+
+struct Planner<'a> {
+    program: &'a Program,
+    fusion: Fusion,
+    timeline: Timeline,
+    held: Vec<Held>,
+    items: FxHashMap<Value, Item>,
+    constants: Vec<(Op, Item)>,
+    /// In order of the items.
+    heirs: Vec<Heir>,
+    /// What a loop's body makes right where the next round wants it.
+    direct: FxHashMap<Item, Item>,
+    before: Vec<(Op, Vec<(Item, Item)>)>,
+    after: Vec<(Block, Vec<(Item, Item)>)>,
+}
+
+pub(super) fn plan(program: &Program, function: Op) -> Buffers {
+    let Some(block) = func::block(program, function) else { return Buffers::default() };
+    let mut planner = Planner {
+        program,
+        fusion: Fusion::of(program, block),
+        timeline: Timeline::default(),
+        held: Vec::new(),
+        items: FxHashMap::default(),
+        constants: Vec::new(),
+        heirs: Vec::new(),
+        direct: FxHashMap::default(),
+        before: Vec::new(),
+        after: Vec::new(),
+    };
+    for (i, &arg) in program.block_args(block).iter().enumerate() {
+        let item = planner.define(arg);
+        if !func::is_donated(program, function, i) {
+            planner.held[item.0 as usize].stays = Stays::Always;
+        }
+    }
+    planner.block(block);
+    planner.timeline.step();
+    for item in planner.given(block) {
+        planner.timeline.read(item);
+        let stays = &mut planner.held[item.0 as usize].stays;
+        if *stays == Stays::No {
+            *stays = Stays::ToTheEnd;
+        }
+    }
+    planner.finish()
+}
+
+impl Planner<'_> {
+    fn item(&mut self, element: ElementType, shape: Shape, bytes: usize) -> Item {
+        self.held.push(Held { element, shape, bytes, stays: Stays::No });
+        self.timeline.define()
+    }
+
+    /// A value made at this step.
+    fn define(&mut self, value: Value) -> Item {
+        let item = match self.program.tensor_type(value) {
+            Some(t) => self.item(t.element, t.shape.clone(), t.bytes().unwrap_or(0)),
+            None => self.item(ElementType::I8, Shape::new(), 0),
+        };
+        self.items.insert(value, item);
+        item
+    }
+
+    /// A value read at this step. A constant is there from the start.
+    fn read(&mut self, value: Value) -> Option<Item> {
+        if let Some(&item) = self.items.get(&value) {
+            self.timeline.read(item);
+            return Some(item);
+        }
+        let ValueSource::Result(op, _) = self.program.value_source(value) else { return None };
+        let view = self.program.view(op);
+        view.def().constant(view)?;
+        let item = self.define(value);
+        self.held[item.0 as usize].stays = Stays::Always;
+        self.constants.push((op, item));
+        Some(item)
+    }
+
+    /// The values a block ends with, read at this step.
+    fn given(&mut self, block: Block) -> Vec<Item> {
+        let last = self.program.terminator(block);
+        let values = last.map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
+        values.into_iter().filter_map(|v| self.read(v)).collect()
+    }
+
+    fn block(&mut self, block: Block) {
+        let program = self.program;
+        for &op in program.block_ops(block) {
+            let view = program.view(op);
+            if view.def().terminator() || self.fusion.is_folded(op) || view.def().constant(view).is_some() {
+                continue;
+            }
+            match view.def().control(view) {
+                Some(control) => self.control(op, control),
+                None => self.op(op),
+            }
+        }
+    }
+
+    fn op(&mut self, op: Op) {
+        self.timeline.step();
+        let mut dying: SmallVec<[Item; 2]> = SmallVec::new();
+        let maps = self.fusion.facts(op).is_some_and(|f| f.maps && f.compiled);
+        for source in self.fusion.reads(self.program, op) {
+            if let Some(item) = self.read(source.value)
+                && source.same
+                && maps
+            {
+                dying.push(item);
+            }
+        }
+        // What the op's regions read of the values around it.
+        for &region in &self.program.op(op).regions {
+            for &block in self.program.region_blocks(region) {
+                self.program.walk(block, &mut |inner| {
+                    for value in &self.program.op(inner).operands {
+                        if let Some(&item) = self.items.get(value) {
+                            self.timeline.read(item);
+                        }
+                    }
+                });
+            }
+        }
+        for value in self.program.results(op) {
+            let item = self.define(value);
+            let made = &self.held[item.0 as usize];
+            let same = |&from: &Item| {
+                let from = &self.held[from.0 as usize];
+                from.bytes == made.bytes && from.element == made.element
+            };
+            let from: SmallVec<[Item; 2]> = dying.iter().copied().filter(same).collect();
+            self.heirs.push(Heir { item, from });
+        }
+    }
+
+    fn bind(&mut self, values: impl IntoIterator<Item = Value>, items: &[Item]) {
+        self.items.extend(values.into_iter().zip(items.iter().copied()));
+    }
+
+    fn control(&mut self, op: Op, control: Control) {
+        let program = self.program;
+        let view = program.view(op);
+        let operands = &program.op(op).operands;
+        self.timeline.step();
+        let blocks: SmallVec<[Block; 2]> = (0..program.op(op).regions.len()).filter_map(|i| view.block(i)).collect();
+        match control {
+            Control::While => self.whole_loop(op, &blocks),
+            Control::If | Control::Case => {
+                operands.iter().for_each(|&v| {
+                    self.read(v);
+                });
+                let mut results: Vec<Item> = Vec::new();
+                for &block in &blocks {
+                    self.block(block);
+                    self.timeline.step();
+                    let given = self.given(block);
+                    if results.is_empty() {
+                        results = program.results(op).map(|v| self.define(v)).collect();
+                    }
+                    self.assign(block, &given, &results);
+                }
+                results.iter().for_each(|&r| self.timeline.read(r));
+            }
+            // Nothing is changed once it is made, so another name needs no other buffer.
+            Control::Identity => {
+                let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
+                self.bind(program.results(op), &items);
+            }
+            Control::Manual | Control::Inline if let [block] = blocks[..] => {
+                let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
+                // Pieces may be smaller than what they are pieces of.
+                match control {
+                    Control::Inline => self.bind(program.block_args(block).iter().copied(), &items),
+                    _ => program.block_args(block).iter().for_each(|&arg| {
+                        self.define(arg);
+                    }),
+                }
+                self.block(block);
+                self.timeline.step();
+                let given = self.given(block);
+                match control {
+                    Control::Inline => self.bind(program.results(op), &given),
+                    _ => program.results(op).for_each(|v| {
+                        self.define(v);
+                    }),
+                }
+            }
+            _ => {
+                operands.iter().for_each(|&v| {
+                    self.read(v);
+                });
+                program.results(op).for_each(|v| {
+                    self.define(v);
+                });
+            }
+        }
+    }
+
+    /// A loop: its results lie where the values that it carries lie, and those where the initial values lay if nobody
+    /// else needs these.
+    fn whole_loop(&mut self, op: Op, blocks: &[Block]) {
+        let program = self.program;
+        let operands = &program.op(op).operands;
+        let initial: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
+        let carried: Vec<Item> = program.results(op).map(|v| self.define(v)).collect();
+        let given = counts(&initial);
+        for (&item, &from) in carried.iter().zip(&initial) {
+            if given[&from] == 1 {
+                self.heirs.push(Heir { item, from: SmallVec::from_slice(&[from]) });
+            }
+        }
+        self.before.push((op, initial.into_iter().zip(carried.iter().copied()).collect()));
+        self.timeline.enter();
+        for (i, &block) in blocks.iter().enumerate() {
+            self.bind(program.block_args(block).iter().copied(), &carried);
+            self.block(block);
+            self.timeline.step();
+            if i == 0 {
+                self.given(block);
+                continue;
+            }
+            self.make_direct(block, &carried);
+            let given = self.given(block);
+            self.assign(block, &given, &carried);
+        }
+        carried.iter().for_each(|&c| self.timeline.read(c));
+        self.timeline.leave();
+    }
+
+    /// Lets a loop's body make the next of a carried value in its place where nobody reads that one any more.
+    fn make_direct(&mut self, body: Block, carried: &[Item]) {
+        let Some(&first) = carried.first() else { return };
+        let last = self.program.terminator(body);
+        let values = last.map(|op| &self.program.op(op).operands[..]).unwrap_or_default();
+        let next: Vec<Option<Item>> = values.iter().map(|v| self.items.get(v).copied()).collect();
+        let given = counts(next.iter().flatten());
+        let taken = counts(carried);
+        let before = self.timeline.live(first).0;
+        for (&to, from) in carried.iter().zip(&next) {
+            let Some(from) = *from else { continue };
+            let (made, read) = (self.timeline.live(from).0, self.timeline.live(to).1);
+            let over = || {
+                let heir = self.heirs.binary_search_by_key(&from, |h| h.item);
+                heir.is_ok_and(|i| self.heirs[i].from.contains(&to))
+            };
+            let free = read < made || read == made && over();
+            let alone = given[&from] == 1 && !taken.contains_key(&from) && !given.contains_key(&to);
+            if free && alone && made > before && self.held[from.0 as usize].stays == Stays::No {
+                self.direct.insert(from, to);
+            }
+        }
+    }
+
+    /// Copies what a block ends with to where it is wanted as if all at once: what is both read and written goes
+    /// through a buffer of its own.
+    fn assign(&mut self, block: Block, given: &[Item], wanted: &[Item]) {
+        let mut moves: Vec<(Item, Item)> =
+            given.iter().copied().zip(wanted.iter().copied()).filter(|m| m.0 != m.1).collect();
+        let written: FxHashSet<Item> = moves.iter().map(|m| m.1).collect();
+        let mut copies: Vec<(Item, Item)> = Vec::new();
+        for (from, _) in &mut moves {
+            if written.contains(from) {
+                let held = &self.held[from.0 as usize];
+                let copy = self.item(held.element, held.shape.clone(), held.bytes);
+                copies.push((*from, copy));
+                *from = copy;
+            }
+        }
+        self.timeline.step();
+        for &(from, to) in &moves {
+            self.timeline.read(from);
+            self.timeline.read(to);
+        }
+        copies.extend(moves);
+        self.after.push((block, copies));
+    }
+
+    /// Which items share a buffer, and where the buffers lie.
+    fn finish(mut self) -> Buffers {
+        let end = self.timeline.step();
+        let mut live = self.timeline.intervals().to_vec();
+        for (held, live) in self.held.iter().zip(&mut live) {
+            match held.stays {
+                Stays::No => {}
+                Stays::ToTheEnd => live.1 = end,
+                Stays::Always => *live = (0, end),
+            }
+        }
+        // In program order, so that what is taken over has its own first owner by then.
+        let mut owner: Vec<u32> = (0..self.held.len() as u32).collect();
+        for heir in &self.heirs {
+            let at = live[heir.item.0 as usize].0;
+            let dying = heir.from.iter().find(|f| live[f.0 as usize].1 == at);
+            let from = self.direct.get(&heir.item).or(dying);
+            if let Some(from) = from {
+                owner[heir.item.0 as usize] = owner[from.0 as usize];
+            }
+        }
+        let mut buffer_of: Vec<BufferId> = Vec::with_capacity(owner.len());
+        let mut buffers: Vec<Buffer> = Vec::new();
+        for (i, held) in self.held.iter().enumerate() {
+            let id = if owner[i] == i as u32 {
+                let (element, shape, bytes) = (held.element, held.shape.clone(), held.bytes);
+                buffers.push(Buffer { element, shape, bytes, live: live[i], offset: 0 });
+                BufferId((buffers.len() - 1) as u32)
+            } else {
+                let id = buffer_of[owner[i] as usize];
+                let shared = &mut buffers[id.0 as usize];
+                shared.live.1 = shared.live.1.max(live[i].1);
+                id
+            };
+            buffer_of.push(id);
+        }
+        let lives: Vec<_> = buffers.iter().map(|b| (b.live, b.bytes)).collect();
+        let (offsets, bytes) = place(&lives, end);
+        for (buffer, offset) in buffers.iter_mut().zip(offsets) {
+            buffer.offset = offset;
+        }
+        let of = |item: Item| buffer_of[item.0 as usize];
+        let moves = |list: Vec<(Item, Item)>| -> Vec<Move> {
+            list.into_iter().map(|(a, b)| (of(a), of(b))).filter(|m| m.0 != m.1).collect()
+        };
+        Buffers {
+            buffers,
+            bytes,
+            of_value: self.items.iter().map(|(&v, &i)| (v, of(i))).collect(),
+            constants: self.constants.iter().map(|&(op, i)| (op, of(i))).collect(),
+            before: self.before.into_iter().map(|(op, list)| (op, moves(list))).collect(),
+            after: self.after.into_iter().map(|(block, list)| (block, moves(list))).collect(),
+            fusion: self.fusion,
+        }
+    }
+}
+
+/// How often each of these is among them.
+fn counts<'i>(items: impl IntoIterator<Item = &'i super::Item>) -> FxHashMap<Item, usize> {
+    let mut counts = FxHashMap::default();
+    for &item in items {
+        *counts.entry(item).or_insert(0) += 1;
+    }
+    counts
+}
