@@ -4,11 +4,12 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+pub use crate::collective::{Collective, CollectiveKind};
 use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalResult, Lanes, Mask};
 use crate::ir::build::Builder;
 use crate::ir::{Op, OpRef, TypeData, Value};
-use crate::kernel::{Body, Kernel};
+use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::sharding::{FactorKind, ReductionKind, Reshard, ShardingRule};
@@ -51,53 +52,6 @@ impl From<Problem> for Vec<Problem> {
 
 /// Result types, or what is wrong.
 pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
-
-/// What a collective does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum CollectiveKind {
-    /// Concatenates the devices' pieces along `dim`.
-    AllGather,
-    /// Combines the devices' values.
-    AllReduce,
-    /// Combines, then each device keeps its piece along `dim`.
-    ReduceScatter,
-    /// Cuts along `dim`, exchanges, concatenates along `concat_dim`.
-    AllToAll,
-    /// Sends along `groups`' (source, target) pairs.
-    CollectivePermute,
-    /// Sends from the first device of each group.
-    CollectiveBroadcast,
-}
-
-impl CollectiveKind {
-    /// `all_gather`, …
-    pub fn text(self) -> &'static str {
-        match self {
-            CollectiveKind::AllGather => "all_gather",
-            CollectiveKind::AllReduce => "all_reduce",
-            CollectiveKind::ReduceScatter => "reduce_scatter",
-            CollectiveKind::AllToAll => "all_to_all",
-            CollectiveKind::CollectivePermute => "collective_permute",
-            CollectiveKind::CollectiveBroadcast => "collective_broadcast",
-        }
-    }
-}
-
-/// A collective of the per-device program, read off its attributes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Collective {
-    /// What it does.
-    pub kind: CollectiveKind,
-    /// Groups of devices by flat id (replica * partitions + partition), each in order; pairs for a permute.
-    pub groups: Vec<Vec<i64>>,
-    /// The dimension gathered, scattered or cut.
-    pub dim: usize,
-    /// The dimension an all_to_all concatenates.
-    pub concat_dim: usize,
-    /// How two elements combine, inputs 0 and 1, in an all_reduce and a reduce_scatter; `None` where nothing does or
-    /// the op's region is more than scalar arithmetic.
-    pub computation: Option<Body>,
-}
 
 /// A reduction in two steps, see [`OpDef::in_pieces`].
 #[derive(Clone, PartialEq, Debug)]

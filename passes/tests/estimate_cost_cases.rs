@@ -7,7 +7,7 @@ use dialect::sharding::AxisPart;
 use passes::estimate::collective::{CollectiveKind, gather_seconds, point_to_point_seconds, torus_seconds};
 use passes::estimate::roofline::{critical_intensity, critical_rows};
 use passes::estimate::tiling::padded_elements;
-use passes::estimate::{Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
+use passes::estimate::{CollectiveLoad, Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
 use serde_json::Value;
 
 /// Families, or single cases as `family/id`, that ask nothing of the machine model.
@@ -92,7 +92,7 @@ fn rings(count: u64, bidirectional_bandwidth: f64) -> Group {
 }
 
 fn reduce_seconds(bytes: f64, group: &Group) -> f64 {
-    torus_seconds(CollectiveKind::AllReduce, bytes as u64, bytes as u64, group)
+    torus_seconds(&CollectiveLoad::new(CollectiveKind::AllReduce, bytes, bytes, group.size()), group)
 }
 
 fn matmul(rows: u64, contracting: u64, columns: u64) -> Matmul {
@@ -145,8 +145,12 @@ fn number(case: &Case) -> f64 {
             let (rate, ways) = (num("peak"), case.int("X"));
             let flat = Flat { latency: 0.0, bandwidth: num("bw"), ..Flat::default() };
             let weight = 2 * 8192 * 8192;
-            2.0 * flat.collective_seconds(CollectiveKind::AllReduce, weight, weight, ways)
-                / math_seconds(4.0 * weight as f64, rate)
+            2.0 * flat.collective_seconds(&CollectiveLoad::new(
+                CollectiveKind::AllReduce,
+                weight as f64,
+                weight as f64,
+                ways,
+            )) / math_seconds(4.0 * weight as f64, rate)
         }
         "gpu-alpha" => critical_intensity(num("peak"), num("bw")),
         "dcn" => critical_intensity(num("peak"), num("dcn")),
@@ -185,7 +189,8 @@ fn number(case: &Case) -> f64 {
         "gpu-ag" => {
             let flat = Flat { latency: 0.0, bandwidth: num("egress"), ..Flat::default() };
             let (bytes, devices) = (case.int("bytes"), case.int("N"));
-            flat.collective_seconds(CollectiveKind::AllGather, bytes / devices, bytes, devices)
+            let load = CollectiveLoad::new(CollectiveKind::AllGather, (bytes / devices) as f64, bytes as f64, devices);
+            flat.collective_seconds(&load)
         }
         "gather-vs-reduce" => gather_against_reduce(case),
         "layer-time" => {
@@ -286,7 +291,10 @@ fn collective(case: &Case) -> f64 {
         link_bandwidth: link(),
         hop_latency: 1e-6,
     };
-    let one = |kind, operand: u64, result: u64| torus_seconds(kind, operand, result, &Group::of_lines(&[line()]));
+    let priced = |kind, operand: u64, result: u64, group: &Group| {
+        torus_seconds(&CollectiveLoad::new(kind, operand as f64, result as f64, group.size()), group)
+    };
+    let one = |kind, operand: u64, result: u64| priced(kind, operand, result, &Group::of_lines(&[line()]));
     match case.text("id") {
         // The bound alone: nothing to send.
         "shard-q2-lat2" => {
@@ -299,8 +307,8 @@ fn collective(case: &Case) -> f64 {
         }
         "shard-a2a-quarter" => {
             let group = rings(1, 1e9);
-            torus_seconds(CollectiveKind::AllToAll, 1 << 30, 1 << 30, &group)
-                / torus_seconds(CollectiveKind::AllGather, 1 << 30, 16 << 30, &group)
+            priced(CollectiveKind::AllToAll, 1 << 30, 1 << 30, &group)
+                / priced(CollectiveKind::AllGather, 1 << 30, 16 << 30, &group)
         }
         "shard-a2a-1d" => one(CollectiveKind::AllToAll, case.int("bytes") / case.int("axis"), 0),
         "prof-v2-rs" => one(CollectiveKind::ReduceScatter, case.int("bytes"), case.int("bytes") / 2),
@@ -315,8 +323,8 @@ fn collective(case: &Case) -> f64 {
             assert_eq!(group.lines(), [line()]);
             machine.collective_seconds(
                 CollectiveKind::AllGather,
-                case.int("bytes") / dims[1],
-                case.int("bytes"),
+                (case.int("bytes") / dims[1]) as f64,
+                case.int("bytes") as f64,
                 &group,
             )
         }
@@ -342,7 +350,7 @@ fn gather_of_sharded(case: &Case) -> f64 {
     let operand = bytes / count(&sharded);
     let group = machine.group(&gathered);
     assert!(group.lines().iter().all(|line| line.ring && line.link_bandwidth == case.num("bidi") / 2.0));
-    machine.collective_seconds(CollectiveKind::AllGather, operand, operand * count(&gathered), &group)
+    machine.collective_seconds(CollectiveKind::AllGather, operand as f64, (operand * count(&gathered)) as f64, &group)
 }
 
 /// `[B,D] x [D_X,F]`: gather the second, or multiply slices and reduce the result.

@@ -92,7 +92,7 @@ impl<'a> Setting<'a> {
             "permute" => (CollectiveKind::CollectivePermute, bytes, bytes),
             other => panic!("{other}"),
         };
-        self.machine.collective_seconds(kind, operand, result, &group)
+        self.machine.collective_seconds(kind, operand as f64, result as f64, &group)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Queries allocate nothing and depend on their arguments alone. A program with several meshes has one machine for each; on `flat` the mesh
 //! does not matter.
 
-use super::collective::{CollectiveKind, Route, route_seconds, shift_seconds, torus_seconds};
+use super::collective::{CollectiveKind, CollectiveLoad, Route, route_seconds, shift_seconds, torus_seconds};
 use super::group::Group;
 use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
@@ -85,17 +85,20 @@ impl Machine {
     }
 
     /// Seconds of a collective; `operand` and `result` are bytes per device, before and after. A permute's pairs are not looked at.
-    pub fn collective_seconds(&self, kind: CollectiveKind, operand: u64, result: u64, group: &Group) -> f64 {
+    pub fn collective_seconds(&self, kind: CollectiveKind, operand: f64, result: f64, group: &Group) -> f64 {
+        let load = CollectiveLoad::new(kind, operand, result, group.size());
         match &self.kind {
-            Kind::Flat(flat) => flat.collective_seconds(kind, operand, result, group.size()),
-            Kind::Slice(..) => torus_seconds(kind, operand, result, group),
+            Kind::Flat(flat) => flat.collective_seconds(&load),
+            Kind::Slice(..) => torus_seconds(&load, group),
         }
     }
 
     /// Seconds of a permute that sends `bytes` from every device of the group to the one `distance` further on, cyclically.
     pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
         match &self.kind {
-            Kind::Flat(_) => self.collective_seconds(CollectiveKind::CollectivePermute, bytes, bytes, group),
+            Kind::Flat(_) => {
+                self.collective_seconds(CollectiveKind::CollectivePermute, bytes as f64, bytes as f64, group)
+            }
             Kind::Slice(..) => shift_seconds(bytes as f64, distance, group),
         }
     }
@@ -108,7 +111,10 @@ impl Machine {
     /// Seconds of a permute of `bytes` per device whose pairs are known.
     pub fn permute_seconds(&self, bytes: u64, pairs: &[(u64, u64)]) -> f64 {
         match &self.kind {
-            Kind::Flat(flat) => flat.collective_seconds(CollectiveKind::CollectivePermute, bytes, bytes, 2),
+            Kind::Flat(flat) => {
+                let (kind, bytes) = (CollectiveKind::CollectivePermute, bytes as f64);
+                flat.collective_seconds(&CollectiveLoad::new(kind, bytes, bytes, 2))
+            }
             Kind::Slice(_, placement) => route_seconds(bytes as f64, &placement.route(pairs)),
         }
     }
@@ -170,7 +176,7 @@ mod tests {
         let flat = machine("flat", &[4, 2]);
         let group = flat.group(&[AxisPart::whole(0, 4), AxisPart { axis: 1, pre: 1, size: 2 }]);
         assert_eq!(group.size(), 8);
-        assert_eq!(flat.collective_seconds(CollectiveKind::AllGather, 9, 72, &group), 1e-6 + 63.0 * (1.0 / 90e9));
+        assert_eq!(flat.collective_seconds(CollectiveKind::AllGather, 9.0, 72.0, &group), 1e-6 + 63.0 * (1.0 / 90e9));
         assert_eq!(flat.shift_seconds(90, 3, &group), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(flat.permute_seconds(90, &[]), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(
@@ -192,8 +198,12 @@ mod tests {
         assert!(v5e.overlaps_communication());
         assert_eq!(v5e.target().to_string(), "v5e:4x2");
         // 64 MiB over a line of 4: three steps of 16 MiB.
-        let gather =
-            v5e.collective_seconds(CollectiveKind::AllGather, 1 << 24, 1 << 26, &v5e.group(&[AxisPart::whole(0, 4)]));
+        let gather = v5e.collective_seconds(
+            CollectiveKind::AllGather,
+            (1 << 24) as f64,
+            (1 << 26) as f64,
+            &v5e.group(&[AxisPart::whole(0, 4)]),
+        );
         assert_eq!(gather, (1u64 << 26) as f64 / (45e9 * 4.0 / 3.0));
     }
 

@@ -8,11 +8,10 @@
 use dialect::buffers::{Buffers, Fusion};
 use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Index, Kernel, Nest};
-use dialect::op::{Collective, CollectiveKind as Kind, Control};
+use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
 
-use super::collective::CollectiveKind;
 use super::machine::Machine;
 use super::precision::Precision;
 use super::roofline::Matmul;
@@ -166,7 +165,7 @@ impl Run<'_> {
         let result_bytes = sum(&mut view.results());
         let seconds = self.collective_seconds(&collective, operand_bytes, result_bytes);
         let group = match collective.kind {
-            Kind::CollectivePermute => 2,
+            CollectiveKind::CollectivePermute => 2,
             _ => collective.groups.first().map_or(1, Vec::len),
         };
         self.estimate.communication_seconds += seconds * self.weight as f64;
@@ -187,21 +186,13 @@ impl Run<'_> {
         let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
         let device = |&d: &i64| if replicas { d.rem_euclid(partitions) as u64 } else { d.max(0) as u64 };
-        let kind = match collective.kind {
-            Kind::AllGather => CollectiveKind::AllGather,
-            Kind::AllReduce => CollectiveKind::AllReduce,
-            Kind::ReduceScatter => CollectiveKind::ReduceScatter,
-            Kind::AllToAll => CollectiveKind::AllToAll,
-            Kind::CollectiveBroadcast => CollectiveKind::CollectiveBroadcast,
-            Kind::CollectivePermute => {
-                let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
-                let mut pairs: Vec<(u64, u64)> =
-                    collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
-                pairs.sort_unstable();
-                pairs.dedup();
-                return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
-            }
-        };
+        if collective.kind == CollectiveKind::CollectivePermute {
+            let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
+            let mut pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
+        }
         let mut devices: Vec<u64> =
             collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
         if replicas {
@@ -211,7 +202,8 @@ impl Run<'_> {
         if devices.len() <= 1 {
             return 0.0;
         }
-        self.machine.collective_seconds(kind, operand, result, &self.machine.group_of_devices(&devices))
+        let group = self.machine.group_of_devices(&devices);
+        self.machine.collective_seconds(collective.kind, operand as f64, result as f64, &group)
     }
 
     fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::order::Dependences;
 use super::pack::{pack, unpack};
-use crate::estimate::{CollectiveKind, Machine, bytes_of};
+use crate::estimate::{Machine, bytes_of};
 
 const SCATTERED: &str = "scatter_dimension";
 
@@ -215,17 +215,13 @@ impl Group {
 
     /// Seconds of the collective over that many bytes.
     fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
-        let kind = match self.collective.kind {
-            Kind::AllGather => CollectiveKind::AllGather,
-            Kind::ReduceScatter => CollectiveKind::ReduceScatter,
-            _ => CollectiveKind::AllReduce,
-        };
         let devices = self.collective.groups.first().map(Vec::as_slice).unwrap_or_default();
         let devices: Vec<u64> = devices.iter().map(|&d| d.max(0) as u64).collect();
         if devices.len() < 2 {
             return 0.0;
         }
-        machine.collective_seconds(kind, operand, result, &machine.group_of_devices(&devices))
+        let group = machine.group_of_devices(&devices);
+        machine.collective_seconds(self.collective.kind, operand as f64, result as f64, &group)
     }
 }
 

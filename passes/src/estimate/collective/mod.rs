@@ -5,59 +5,82 @@
 //! array were split and each part went round the dimensions in another order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines
 //! the sum is optimistic, by up to a half: see [`gather_floor_seconds`]. Additions inside reductions are free.
 
+pub use dialect::op::CollectiveKind;
+
 use super::group::{Group, Line};
 use super::target::Flat;
 
-/// The kinds of collectives that are priced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CollectiveKind {
-    /// Every device gets every device's operand.
-    AllGather,
-    /// The operands are reduced, each device gets one part.
-    ReduceScatter,
-    /// The operands are reduced, each device gets all.
-    AllReduce,
-    /// Each device sends one part of its operand to each.
-    AllToAll,
-    /// Each device sends its operand to at most one other.
-    CollectivePermute,
-    /// One device of the group sends its operand to all.
-    CollectiveBroadcast,
+/// What one collective asks of the network, whatever the network is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CollectiveLoad {
+    /// What is done.
+    pub kind: CollectiveKind,
+    /// Bytes a device holds before.
+    pub operand: f64,
+    /// Bytes a device holds after.
+    pub result: f64,
+    /// Devices of a group; of no account to a permute.
+    pub devices: u64,
 }
 
-/// Bytes a ring moves per device; `operand` and `result` are bytes per device, before and after.
-pub fn moved_bytes(kind: CollectiveKind, operand: u64, result: u64, group_size: u64) -> f64 {
-    let others = if group_size == 0 { 1.0 } else { (group_size - 1) as f64 / group_size as f64 };
-    match kind {
-        CollectiveKind::AllGather => result as f64 * others,
-        CollectiveKind::ReduceScatter | CollectiveKind::AllToAll => operand as f64 * others,
-        CollectiveKind::AllReduce => 2.0 * operand as f64 * others,
-        CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => operand as f64,
+impl CollectiveLoad {
+    /// `operand` and `result` are bytes of one device, before and after.
+    pub fn new(kind: CollectiveKind, operand: f64, result: f64, devices: u64) -> Self {
+        Self { kind, operand, result, devices }
+    }
+
+    /// Bytes of the array that goes round the group: the one all devices' shards make, where they are gathered or scattered; of what
+    /// is exchanged or sent each device's own.
+    pub fn bytes(&self) -> f64 {
+        match self.kind {
+            CollectiveKind::AllGather => self.result,
+            CollectiveKind::ReduceScatter
+            | CollectiveKind::AllReduce
+            | CollectiveKind::AllToAll
+            | CollectiveKind::CollectivePermute
+            | CollectiveKind::CollectiveBroadcast => self.operand,
+        }
+    }
+
+    /// How often it goes round: an all_reduce reduces and scatters, then gathers.
+    pub fn rounds(&self) -> f64 {
+        if self.kind == CollectiveKind::AllReduce { 2.0 } else { 1.0 }
+    }
+
+    /// Bytes a device moves on a ring.
+    pub fn moved_bytes(&self) -> f64 {
+        let bytes = self.rounds() * self.bytes();
+        match self.kind {
+            CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => bytes,
+            _ if self.devices == 0 => bytes,
+            _ => bytes * ((self.devices - 1) as f64 / self.devices as f64),
+        }
     }
 }
 
 impl Flat {
     /// Seconds of a collective without topology. A group of one device does nothing, except that a permute's group is not looked at.
-    pub fn collective_seconds(&self, kind: CollectiveKind, operand: u64, result: u64, group_size: u64) -> f64 {
-        if group_size <= 1 && kind != CollectiveKind::CollectivePermute {
+    pub fn collective_seconds(&self, load: &CollectiveLoad) -> f64 {
+        if load.devices <= 1 && load.kind != CollectiveKind::CollectivePermute {
             return 0.0;
         }
         // The reciprocal is taken first, so that sums agree to the last digit with others who state seconds per byte.
-        self.latency + moved_bytes(kind, operand, result, group_size) * (1.0 / self.bandwidth)
+        self.latency + load.moved_bytes() * (1.0 / self.bandwidth)
     }
 }
 
-/// Seconds of a collective on a torus; `operand` and `result` are bytes per device, before and after.
+/// Seconds of a collective on a torus.
 ///
 /// A permute is priced without knowing its pairs, see [`any_permute_seconds`].
-pub fn torus_seconds(kind: CollectiveKind, operand: u64, result: u64, group: &Group) -> f64 {
-    match kind {
-        CollectiveKind::AllGather => gather_seconds(result as f64, group),
-        CollectiveKind::ReduceScatter => gather_seconds(operand as f64, group),
-        CollectiveKind::AllReduce => 2.0 * gather_seconds(operand as f64, group),
-        CollectiveKind::AllToAll => exchange_seconds(operand as f64 * group.size() as f64, group),
-        CollectiveKind::CollectivePermute => any_permute_seconds(operand as f64, group),
-        CollectiveKind::CollectiveBroadcast => broadcast_seconds(operand as f64, group),
+pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
+    let bytes = load.bytes();
+    match load.kind {
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllReduce => {
+            load.rounds() * gather_seconds(bytes, group)
+        }
+        CollectiveKind::AllToAll => exchange_seconds(bytes * group.size() as f64, group),
+        CollectiveKind::CollectivePermute => any_permute_seconds(bytes, group),
+        CollectiveKind::CollectiveBroadcast => broadcast_seconds(bytes, group),
     }
 }
 

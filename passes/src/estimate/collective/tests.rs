@@ -10,8 +10,12 @@ fn line(participants: u64, ring: bool, stride: u64) -> Line {
     Line { participants, ring, stride, link_bandwidth: 1.0, hop_latency: H }
 }
 
+fn load(kind: CollectiveKind, operand: u64, result: u64, devices: u64) -> CollectiveLoad {
+    CollectiveLoad::new(kind, operand as f64, result as f64, devices)
+}
+
 fn seconds(kind: CollectiveKind, operand: u64, result: u64, lines: &[Line]) -> f64 {
-    torus_seconds(kind, operand, result, &Group::of_lines(lines))
+    torus_seconds(&load(kind, operand, result, 0), &Group::of_lines(lines))
 }
 
 fn check(actual: f64, expected: f64) {
@@ -54,12 +58,13 @@ fn flat_is_the_public_judge() {
         (CollectiveBroadcast, 12550704309, 12550704309, 256, 0.1394532701),
     ];
     for (kind, operand, result, group, expected) in cases {
-        assert_eq!(Flat::default().collective_seconds(kind, operand, result, group), expected, "{kind:?} over {group}");
+        let load = load(kind, operand, result, group);
+        assert_eq!(Flat::default().collective_seconds(&load), expected, "{kind:?} over {group}");
     }
-    assert_eq!(Flat::default().collective_seconds(AllReduce, 8, 8, 1), 0.0);
-    assert_eq!(Flat::default().collective_seconds(AllGather, 8, 8, 0), 0.0);
-    assert_eq!(moved_bytes(AllGather, 8, 64, 8), 56.0);
-    assert_eq!(moved_bytes(AllReduce, 64, 64, 8), 112.0);
+    assert_eq!(Flat::default().collective_seconds(&load(AllReduce, 8, 8, 1)), 0.0);
+    assert_eq!(Flat::default().collective_seconds(&load(AllGather, 8, 8, 0)), 0.0);
+    assert_eq!(load(AllGather, 8, 64, 8).moved_bytes(), 56.0);
+    assert_eq!(load(AllReduce, 64, 64, 8).moved_bytes(), 112.0);
 }
 
 #[test]
@@ -149,12 +154,12 @@ fn chiplets_talk_after_chips() {
     group.push(line(4, true, 1));
     group.set_chiplets(pair);
     // Half of the 64 bytes between the chips at 2 bytes/s, then all within them at 8.
-    check(torus_seconds(AllGather, 8, 64, &group), 16.0 + 8.0);
+    check(torus_seconds(&load(AllGather, 8, 64, 2), &group), 16.0 + 8.0);
     check(gather_floor_seconds(64.0, &group), 12.0 + 8.0);
     // Each die's half of the array over the ring; a chip's 32 bytes, a quarter of them each way, between its dies.
-    check(torus_seconds(AllToAll, 16, 16, &group), 8.0 + 2.0);
+    check(torus_seconds(&load(AllToAll, 16, 16, 2), &group), 8.0 + 2.0);
     let mut alone = Group::of_size(2);
     alone.set_chiplets(pair);
-    check(torus_seconds(AllGather, 8, 16, &alone), 2.0);
+    check(torus_seconds(&load(AllGather, 8, 16, 2), &alone), 2.0);
     check(shift_seconds(8.0, 1, &alone), 2.0 + H);
 }

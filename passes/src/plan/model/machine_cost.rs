@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use dialect::sharding::{Axes, AxisPart};
 use rustc_hash::FxHashMap;
 
-use crate::estimate::{CollectiveKind, Group, Machine};
+use dialect::op::CollectiveKind;
 
-use super::cost::{Collective, CollectiveCost, Flat};
+use super::cost::CollectiveCost;
+use crate::estimate::{Flat, Group, Machine, Target};
 
 /// Collectives on a machine; groups are laid out once for every set of axes.
 pub struct MachineCost<'a> {
@@ -21,29 +22,22 @@ impl<'a> MachineCost<'a> {
     /// For a machine whose mesh has the axes of the grid the plan works on.
     pub fn new(machine: &'a Machine) -> Self {
         let flat = match machine.target() {
-            crate::estimate::Target::Flat(f) => Some(Flat { latency: f.latency, bandwidth: f.bandwidth }),
-            crate::estimate::Target::Slice(_) => None,
+            Target::Flat(flat) => Some(flat),
+            Target::Slice(_) => None,
         };
         Self { machine, flat, groups: RefCell::default() }
     }
 }
 
 impl CollectiveCost for MachineCost<'_> {
-    fn seconds(&self, kind: Collective, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
+    fn seconds(&self, kind: CollectiveKind, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
         if let Some(flat) = &self.flat {
             return flat.seconds(kind, operand_bytes, result_bytes, axes);
         }
-        let kind = match kind {
-            Collective::AllGather => CollectiveKind::AllGather,
-            Collective::AllToAll => CollectiveKind::AllToAll,
-            Collective::CollectivePermute => CollectiveKind::CollectivePermute,
-            Collective::AllReduce => CollectiveKind::AllReduce,
-            Collective::ReduceScatter => CollectiveKind::ReduceScatter,
-        };
         let mut groups = self.groups.borrow_mut();
         let parts = axes.iter().copied().collect();
         let group = groups.entry(parts).or_insert_with_key(|parts: &Axes| self.machine.group(parts));
-        self.machine.collective_seconds(kind, operand_bytes as u64, result_bytes as u64, group)
+        self.machine.collective_seconds(kind, operand_bytes, result_bytes, group)
     }
 
     fn floor(&self, bytes: f64) -> f64 {
@@ -55,7 +49,6 @@ impl CollectiveCost for MachineCost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Target;
     use crate::plan::reshard::tests::grid;
 
     #[test]
@@ -64,13 +57,13 @@ mod tests {
         let (x, y) = (g.whole(0), g.whole(1));
         let machine = |t: &str| Machine::new(Target::parse(t).unwrap(), &[4, 2]).unwrap();
         let flat = machine("flat");
-        let seconds = MachineCost::new(&flat).seconds(Collective::AllGather, 9.0, 72.0, &[x, y]);
-        assert_eq!(seconds, 1e-6 + 63.0 / 90e9);
+        let seconds = MachineCost::new(&flat).seconds(CollectiveKind::AllGather, 9.0, 72.0, &[x, y]);
+        assert_eq!(seconds, 1e-6 + 63.0 * (1.0 / 90e9));
         // A line of 4 chips in three steps; 64 MiB arrive by one link of 45 GB/s at the ends.
         let v5e = machine("v5e:4x2");
         let cost = MachineCost::new(&v5e);
-        let gather = cost.seconds(Collective::AllGather, (1 << 24) as f64, (1 << 26) as f64, &[x]);
+        let gather = cost.seconds(CollectiveKind::AllGather, (1 << 24) as f64, (1 << 26) as f64, &[x]);
         assert_eq!(gather, (1u64 << 26) as f64 / (45e9 * 4.0 / 3.0));
-        assert_eq!(cost.seconds(Collective::AllReduce, (1 << 26) as f64, (1 << 26) as f64, &[x]), 2.0 * gather);
+        assert_eq!(cost.seconds(CollectiveKind::AllReduce, (1 << 26) as f64, (1 << 26) as f64, &[x]), 2.0 * gather);
     }
 }

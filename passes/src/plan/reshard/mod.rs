@@ -13,11 +13,12 @@ pub(crate) mod simulate;
 pub(crate) mod tests;
 
 use dialect::ir::{TensorType, gcd};
+use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes};
 use smallvec::SmallVec;
 
-use super::model::cost::{Collective, CollectiveCost};
+use super::model::cost::CollectiveCost;
 use search::{Edge, List, MAX_ATOMS, Problem, State};
 use step::{Move, Step, StepKind, cost_of};
 
@@ -68,7 +69,7 @@ impl<'a> Resharder<'a> {
     }
 
     /// Seconds a collective over `axes` takes however little it moves.
-    pub fn startup(&self, kind: Collective, axes: &[AxisPart]) -> f64 {
+    pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
         self.cost.seconds(kind, 0.0, 0.0, axes)
     }
 
@@ -328,7 +329,9 @@ impl Atoms {
         while at < path.len() {
             let edge = path[at].0;
             let mut end = at;
-            while matches!(edge, Edge::Slice | Edge::Gather) && path.get(end + 1).is_some_and(|p| p.0 == edge) {
+            while matches!(edge, Edge::Slice | Edge::Collective(CollectiveKind::AllGather))
+                && path.get(end + 1).is_some_and(|p| p.0 == edge)
+            {
                 end += 1;
             }
             let after = &path[end].1;
@@ -350,16 +353,18 @@ impl Atoms {
         };
         let set = |mask: u16| set_of((0..self.parts.len()).filter(|a| mask & (1 << a) != 0).map(|a| self.parts[a]));
         match edge {
-            Edge::Gather => StepKind::AllGather(per_dim(before, after)),
             Edge::Slice => StepKind::AllSlice(per_dim(after, before)),
-            Edge::Permute => StepKind::Permute,
-            Edge::AllReduce => StepKind::AllReduce(set(before.unreduced & !after.unreduced)),
-            Edge::ReduceScatter => StepKind::ReduceScatter(per_dim(after, before)),
             Edge::ToUnreduced if before.dims == after.dims => {
                 StepKind::ReplicatedToUnreduced(set(after.unreduced & !before.unreduced))
             }
             Edge::ToUnreduced => StepKind::ShardedToUnreduced(per_dim(before, after)),
-            Edge::AllToAll => StepKind::AllToAll(self.moves(before, after)),
+            Edge::Collective(kind) => match kind {
+                CollectiveKind::AllGather => StepKind::AllGather(per_dim(before, after)),
+                CollectiveKind::AllReduce => StepKind::AllReduce(set(before.unreduced & !after.unreduced)),
+                CollectiveKind::ReduceScatter => StepKind::ReduceScatter(per_dim(after, before)),
+                CollectiveKind::AllToAll => StepKind::AllToAll(self.moves(before, after)),
+                CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => StepKind::Permute,
+            },
         }
     }
 

@@ -8,11 +8,12 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use dialect::op::CollectiveKind;
 use dialect::sharding::AxisPart;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::plan::model::cost::{Collective, CollectiveCost};
+use crate::plan::model::cost::CollectiveCost;
 
 /// More atoms than this are not searched.
 pub(crate) const MAX_ATOMS: usize = 12;
@@ -85,13 +86,11 @@ impl Clone for State {
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Edge {
-    Gather,
+    /// By what each device does alone.
     Slice,
-    AllToAll,
-    Permute,
-    AllReduce,
-    ReduceScatter,
+    /// So too.
     ToUnreduced,
+    Collective(CollectiveKind),
 }
 
 /// What is to be solved.
@@ -228,7 +227,7 @@ impl Problem<'_> {
     }
 
     /// Seconds from a state of `bytes` on each device.
-    fn seconds(&self, kind: Collective, bytes: f64, to: &State, moved: &[u8]) -> f64 {
+    fn seconds(&self, kind: CollectiveKind, bytes: f64, to: &State, moved: &[u8]) -> f64 {
         let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
         self.cost.seconds(kind, bytes, self.bytes(to), &axes)
     }
@@ -294,8 +293,8 @@ impl Problem<'_> {
         let mut reduce = |set: &[u8]| {
             let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
             let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
-            let price = self.seconds(Collective::AllReduce, bytes, &next, set);
-            out.push((Edge::AllReduce, next, price));
+            let price = self.seconds(CollectiveKind::AllReduce, bytes, &next, set);
+            out.push((Edge::Collective(CollectiveKind::AllReduce), next, price));
         };
         reduce(&atoms);
         if atoms.len() > 1 {
@@ -305,8 +304,8 @@ impl Problem<'_> {
             let fits = (0..next.dims.len())
                 .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
             if fits && !moved.is_empty() {
-                let price = self.seconds(Collective::ReduceScatter, bytes, &next, moved);
-                out.push((Edge::ReduceScatter, next, price));
+                let price = self.seconds(CollectiveKind::ReduceScatter, bytes, &next, moved);
+                out.push((Edge::Collective(CollectiveKind::ReduceScatter), next, price));
             }
         };
         for &a in &atoms {
@@ -342,8 +341,8 @@ impl Problem<'_> {
 
     fn gathers(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         let mut gather = |next: State, moved: &[u8]| {
-            let price = self.seconds(Collective::AllGather, bytes, &next, moved);
-            out.push((Edge::Gather, next, price));
+            let price = self.seconds(CollectiveKind::AllGather, bytes, &next, moved);
+            out.push((Edge::Collective(CollectiveKind::AllGather), next, price));
         };
         let mut all = state.clone();
         let (mut moved, mut dims) = (List::default(), 0);
@@ -373,8 +372,8 @@ impl Problem<'_> {
             let fits = (0..next.dims.len())
                 .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
             if fits {
-                let price = self.seconds(Collective::AllToAll, bytes, &next, moved);
-                out.push((Edge::AllToAll, next, price));
+                let price = self.seconds(CollectiveKind::AllToAll, bytes, &next, moved);
+                out.push((Edge::Collective(CollectiveKind::AllToAll), next, price));
             }
         };
         for d in 0..state.dims.len() {
@@ -447,8 +446,8 @@ impl Problem<'_> {
                     }
                 }
             }
-            let price = self.seconds(Collective::CollectivePermute, bytes, &next, &moved);
-            out.push((Edge::Permute, next, price));
+            let price = self.seconds(CollectiveKind::CollectivePermute, bytes, &next, &moved);
+            out.push((Edge::Collective(CollectiveKind::CollectivePermute), next, price));
         }
     }
 

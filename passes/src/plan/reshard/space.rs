@@ -5,13 +5,14 @@ use std::rc::Rc;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::TensorType;
+use dialect::op::CollectiveKind;
 use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::step::StepKind;
 use super::{Resharder, Sequence};
-use crate::plan::model::cost::{Collective, CollectiveCost};
+use crate::plan::model::cost::CollectiveCost;
 
 define_id!(
     /// A distribution of one [`Space`].
@@ -148,7 +149,7 @@ impl<'a> Space<'a> {
     }
 
     /// Seconds a collective over `axes` takes however little it moves.
-    pub fn startup(&self, kind: Collective, axes: &[AxisPart]) -> f64 {
+    pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
         self.resharder.startup(kind, axes)
     }
 

@@ -1,11 +1,13 @@
 //! One step of a redistribution: a collective of the sdy dialect on whole values, or a free local change.
 
 use dialect::ir::TensorType;
+use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{merged, set_difference, size_of, strip_suffix};
 use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution};
 use smallvec::SmallVec;
 
-use crate::plan::model::cost::{Collective, CollectiveCost};
+use crate::estimate::CollectiveLoad;
+use crate::plan::model::cost::CollectiveCost;
 
 /// One move of an all-to-all.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -50,13 +52,13 @@ pub struct Step {
 
 impl StepKind {
     /// The collective it is; `None` for what each device does alone.
-    pub fn collective(&self) -> Option<Collective> {
+    pub fn collective(&self) -> Option<CollectiveKind> {
         match self {
-            StepKind::AllGather(_) => Some(Collective::AllGather),
-            StepKind::AllToAll(_) => Some(Collective::AllToAll),
-            StepKind::Permute => Some(Collective::CollectivePermute),
-            StepKind::AllReduce(_) => Some(Collective::AllReduce),
-            StepKind::ReduceScatter(_) => Some(Collective::ReduceScatter),
+            StepKind::AllGather(_) => Some(CollectiveKind::AllGather),
+            StepKind::AllToAll(_) => Some(CollectiveKind::AllToAll),
+            StepKind::Permute => Some(CollectiveKind::CollectivePermute),
+            StepKind::AllReduce(_) => Some(CollectiveKind::AllReduce),
+            StepKind::ReduceScatter(_) => Some(CollectiveKind::ReduceScatter),
             StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => None,
         }
     }
@@ -132,7 +134,8 @@ impl Step {
         let axes = self.kind.axes(from, &self.to);
         let (operand, result) = (from.local_bytes(ty), self.to.local_bytes(ty));
         let n = size_of(&axes);
-        (cost.seconds(kind, operand, result, &axes), kind.moved_bytes(operand, result, n as u64))
+        let moved = CollectiveLoad::new(kind, operand, result, n as u64).moved_bytes();
+        (cost.seconds(kind, operand, result, &axes), moved)
     }
 }
 

@@ -7,7 +7,8 @@ use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, R
 use super::simulate::Pieces;
 use super::step::{StepKind, cost_of};
 use super::{Resharder, plain};
-use crate::plan::model::cost::{CollectiveCost, Flat};
+use crate::estimate::Flat;
+use crate::plan::model::cost::CollectiveCost;
 
 pub(crate) fn grid(sizes: &[i64]) -> MeshAxes {
     let mut p = Program::new();

@@ -4,12 +4,12 @@
 //! costs, a plan that is searched less far may be the better one, and both are looked at.
 
 use dialect::ir::ElementType;
+use dialect::op::CollectiveKind;
 use dialect::sharding::Axes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use super::{egraph, expand};
-use crate::plan::model::cost::Collective;
 use crate::plan::program::graph::ValueId;
 use crate::plan::reshard::space::Dist;
 
@@ -59,7 +59,7 @@ impl Startups {
         let mut found = Startups::default();
         // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
-        let mut started: FxHashSet<(u32, Collective, Axes, ElementType, u64)> = FxHashSet::default();
+        let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
         for (value, v) in graph.values.iter_enumerated() {
             let made = v.maker.map_or(0, |(op, _)| {
                 let read = graph.ops[op].operands.iter().zip(&choice.places[op].operands);

@@ -1,0 +1,51 @@
+//! Collectives of the per-device program: what they do, on which devices.
+
+use crate::kernel::Body;
+
+/// What a collective does. Everything that says only *which* collective says it by this: the ops, the plan, the prices,
+/// the runtime.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum CollectiveKind {
+    /// Concatenates the devices' shards along a dimension.
+    AllGather,
+    /// Combines the devices' values.
+    AllReduce,
+    /// Combines, then each device keeps its shard along a dimension.
+    ReduceScatter,
+    /// Splits along a dimension, exchanges, concatenates along another.
+    AllToAll,
+    /// Sends along (source, target) pairs.
+    CollectivePermute,
+    /// Sends from the first device of each group.
+    CollectiveBroadcast,
+}
+
+impl CollectiveKind {
+    /// `all_gather`, …
+    pub fn text(self) -> &'static str {
+        match self {
+            CollectiveKind::AllGather => "all_gather",
+            CollectiveKind::AllReduce => "all_reduce",
+            CollectiveKind::ReduceScatter => "reduce_scatter",
+            CollectiveKind::AllToAll => "all_to_all",
+            CollectiveKind::CollectivePermute => "collective_permute",
+            CollectiveKind::CollectiveBroadcast => "collective_broadcast",
+        }
+    }
+}
+
+/// A collective of the per-device program, read off its attributes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Collective {
+    /// What it does.
+    pub kind: CollectiveKind,
+    /// Groups of devices by flat id (replica * partitions + partition), each in order; pairs for a permute.
+    pub groups: Vec<Vec<i64>>,
+    /// The dimension gathered, scattered or split.
+    pub dim: usize,
+    /// The dimension an all_to_all concatenates.
+    pub concat_dim: usize,
+    /// How two elements combine, inputs 0 and 1, in an all_reduce and a reduce_scatter; `None` where nothing does or
+    /// the op's region is more than scalar arithmetic.
+    pub computation: Option<Body>,
+}
