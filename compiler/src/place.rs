@@ -1,9 +1,11 @@
 //! Where an op comes from and what a value is called, for people: the line and the name of their own program, JAX's if
 //! they were recorded.
 
+use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
 use dialect::ir::{Loc, LocData, Op, Program, Value, ValueSource};
-use dialect::sharding::Mesh;
+use dialect::sharding::axis::set_of;
+use dialect::sharding::{AxisPart, Mesh};
 
 use crate::source::Source;
 
@@ -65,20 +67,23 @@ pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
 }
 
 /// The axes of `mesh` along which the devices of `groups` differ, as a sharding names them: `"x"`, `"y":(1)2`. Of a permute,
-/// whose groups are pairs, every axis along which something moves.
-pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &[Vec<i64>], permute: bool) -> Vec<String> {
+/// whose groups are pairs, every axis along which something moves. Groups along axes say theirs; others are looked at.
+pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, permute: bool) -> Vec<String> {
+    if let Some(axes) = groups.axes() {
+        return named(axes);
+    }
     let positions = positions(mesh);
     // Of several replicas, each has the mesh for itself.
     let at = |device: i64| positions.get(device.rem_euclid(mesh.devices().max(1)) as usize).copied().unwrap_or(0);
-    let looked_at = if permute { groups } else { &groups[..groups.len().min(1)] };
+    let looked_at = if permute { groups.count() } else { groups.count().min(1) };
     let mut names = Vec::new();
     let mut stride: i64 = mesh.axes.iter().map(|a| a.1).product();
     for &(name, size) in &mesh.axes {
         stride /= size.max(1);
         let mut seen: Vec<i64> = Vec::new();
         let mut moves = false;
-        for group in looked_at {
-            let coordinates = group.iter().map(|&d| at(d) / stride.max(1) % size.max(1));
+        for group in groups.iter().take(looked_at) {
+            let coordinates = group.map(|d| at(d) / stride.max(1) % size.max(1));
             let mut own: Vec<i64> = coordinates.collect();
             own.sort_unstable();
             own.dedup();
@@ -103,6 +108,16 @@ pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &[Vec<i64>]
     names
 }
 
+/// The axes of groups in the order of their mesh, parts of one axis joined where they meet.
+fn named(groups: &AxisGroups) -> Vec<String> {
+    let (names, sizes): (Vec<&str>, Vec<i64>) = groups.mesh().names().zip(groups.mesh().sizes()).unzip();
+    let name = |part: &AxisPart| {
+        let (name, whole) = (names[part.axis as usize], sizes[part.axis as usize]);
+        if i64::from(part.size) == whole { name.to_owned() } else { format!("{name}:({}){}", part.pre, part.size) }
+    };
+    set_of(groups.axes().iter().copied()).iter().map(name).collect()
+}
+
 /// The row-major position of each device.
 fn positions(mesh: &Mesh) -> Vec<i64> {
     let n = mesh.devices().max(0) as usize;
@@ -125,7 +140,7 @@ mod tests {
         let mesh = Mesh { axes: [(p.name("x"), 2), (p.name("y"), 4)].into_iter().collect(), device_ids: None };
         let check = |groups: &[&[i64]], permute| {
             let groups: Vec<Vec<i64>> = groups.iter().map(|g| g.to_vec()).collect();
-            axes_of_groups(&p, &mesh, &groups, permute)
+            axes_of_groups(&p, &mesh, &Groups::of_lists(&groups), permute)
         };
         assert_eq!(check(&[&[0, 1, 2, 3], &[4, 5, 6, 7]], false), ["y"]);
         assert_eq!(check(&[&[0, 4], &[1, 5]], false), ["x"]);

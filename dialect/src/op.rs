@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::collective::GroupsRule;
 pub use crate::collective::{Collective, CollectiveKind};
 use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalResult, Lanes, Mask};
@@ -216,6 +217,11 @@ pub trait OpDef: Sync {
 
     /// What it communicates, if it is a collective of the per-device program.
     fn collective(&self, _op: OpRef<'_>) -> Option<Collective> {
+        None
+    }
+
+    /// Where its groups of devices are written and what is asked of them, if it has any. The verifier checks them.
+    fn groups(&self, _op: OpRef<'_>) -> Option<GroupsRule> {
         None
     }
 

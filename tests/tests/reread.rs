@@ -56,7 +56,9 @@ fn case(name: &str, text: &str) -> Value {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{name}: {diagnostics:?}");
-    let print = |locations, generic| dialect::print_with(&program, PrintOptions { locations, generic, causes: true });
+    let print = |locations, generic| {
+        dialect::print_with(&program, PrintOptions { locations, generic, causes: true, group_axes: true })
+    };
     let mut prints = json!({"short": print(false, false), "generic": print(false, true)});
     // Where the text says nothing, MLIR says the line of the text.
     if text.lines().filter(|l| l.contains(" = ")).all(|l| l.contains("loc(")) {

@@ -20,6 +20,16 @@ pub(crate) struct Knobs {
     memory: Option<String>,
 }
 
+/// How the groups of collectives are printed.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum GroupForm {
+    /// Lists of devices, as JAX writes them
+    #[default]
+    Lists,
+    /// Axes of the mesh, as large on any number of devices
+    Axes,
+}
+
 /// How to choose communication.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Plan {

@@ -1,7 +1,6 @@
-//! Which devices take part in a collective: (mesh, axes) to lists of devices.
+//! Positions in a mesh as numbers of several digits: what groups along axes and shards are counted by.
 //!
-//! A device stands at a row-major position of its mesh; an axis reference reads one digit of that position. A group
-//! holds the devices that differ in the given axes alone, in the order of those axes, major first.
+//! A device stands at a row-major position of its mesh; an axis reference reads one digit of that position.
 
 use super::mesh::{AxisRef, Mesh};
 
@@ -43,14 +42,17 @@ pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
     out
 }
 
-/// The digits of the mesh that `used` leaves: together they make up every position.
-fn unused(mesh: &Mesh, used: &[Digit]) -> Vec<Digit> {
+/// The digits of the mesh that `used` leaves: together they make up every position. `None` where digits of `used` overlap.
+pub(crate) fn unused(mesh: &Mesh, used: &[Digit]) -> Option<Vec<Digit>> {
     let mut sorted = used.to_vec();
     sorted.sort_by_key(|d| std::cmp::Reverse(d.stride));
     let mut out = Vec::new();
     let mut high = mesh.devices();
     for d in sorted {
         let top = d.stride * d.size;
+        if high % top != 0 {
+            return None;
+        }
         if high > top {
             out.push(Digit { stride: top, size: high / top });
         }
@@ -59,11 +61,11 @@ fn unused(mesh: &Mesh, used: &[Digit]) -> Vec<Digit> {
     if high > 1 {
         out.push(Digit { stride: 1, size: high });
     }
-    out
+    Some(out)
 }
 
 /// The position whose `digits` read `index` in row-major order.
-fn position(digits: &[Digit], mut index: i64) -> i64 {
+pub(crate) fn position(digits: &[Digit], mut index: i64) -> i64 {
     let mut at = 0;
     for d in digits.iter().rev() {
         at += index % d.size * d.stride;
@@ -81,24 +83,13 @@ fn size(digits: &[Digit]) -> i64 {
     digits.iter().map(|d| d.size).product()
 }
 
-/// The groups of devices that differ in `axes` alone.
-pub fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
+/// Lists of the devices that differ in `axes`, which don't overlap, alone. For who runs all devices anyway; a program has
+/// [`Groups`](crate::collective::Groups).
+pub(crate) fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
     let inside = digits(mesh, axes);
-    let outside = unused(mesh, &inside);
+    let outside = unused(mesh, &inside).unwrap_or_default();
     let member = |g: i64, i: i64| mesh.device_at((position(&outside, g) + position(&inside, i)) as usize);
     (0..size(&outside)).map(|g| (0..size(&inside)).map(|i| member(g, i)).collect()).collect()
-}
-
-/// (source, target) pairs that bring every shard of a value cut by `from` (all dimensions' axes in order) to where
-/// `to` wants it.
-pub fn permutation(mesh: &Mesh, from: &[AxisRef], to: &[AxisRef]) -> Vec<(i64, i64)> {
-    let (from, to) = (digits(mesh, from), digits(mesh, to));
-    let (from_rest, to_rest) = (unused(mesh, &from), unused(mesh, &to));
-    let source = |target: i64| position(&from, index(&to, target)) + position(&from_rest, index(&to_rest, target));
-    let pairs = (0..mesh.devices()).map(|t| (mesh.device_at(source(t) as usize), mesh.device_at(t as usize)));
-    let mut pairs: Vec<(i64, i64)> = pairs.collect();
-    pairs.sort_unstable();
-    pairs
 }
 
 #[cfg(test)]
@@ -132,21 +123,5 @@ mod tests {
         assert_eq!(groups(&m, &[part(2, 2)]), [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert_eq!(groups(&m, &[part(4, 2)]), [[0, 1], [2, 3], [4, 5], [6, 7]]);
         assert_eq!(groups(&m, &[part(4, 2), part(1, 2)]), [[0, 4, 1, 5], [2, 6, 3, 7]]);
-    }
-
-    #[test]
-    fn a_permutation_is_a_bijection_that_moves_the_right_shards() {
-        let mut p = Program::new();
-        let m = mesh(&mut p, &[("x", 2), ("y", 4), ("z", 2)]);
-        let [x, y, z] = ["x", "y", "z"].map(|n| AxisRef::full(p.name(n)));
-        for (from, to) in [(vec![x], vec![z]), (vec![x, y], vec![y, x]), (vec![z, y, x], vec![x, y, z])] {
-            let pairs = permutation(&m, &from, &to);
-            let mut targets: Vec<i64> = pairs.iter().map(|p| p.1).collect();
-            targets.sort_unstable();
-            assert_eq!(targets, (0..16).collect::<Vec<_>>());
-            for (s, t) in pairs {
-                assert_eq!(index(&digits(&m, &from), s), index(&digits(&m, &to), t));
-            }
-        }
     }
 }

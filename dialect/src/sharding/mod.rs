@@ -17,7 +17,8 @@ mod table;
 
 pub use axis::{Axes, AxesPerDim, AxisPart};
 pub use distribution::Distribution;
-pub use groups::{Digit, digit, digits, groups, index, permutation};
+pub use groups::{Digit, digit, digits, index};
+pub(crate) use groups::{groups, position, unused};
 pub use layout::{Layout, identity, reduction_op};
 pub use mesh::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis, axes_size, merge_axes};
 pub use mesh_axes::MeshAxes;

@@ -48,10 +48,11 @@ pub use transition::verify_transitions;
 
 use std::cell::OnceCell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::collective::GroupsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{AttrData, Block, ElementType, Name, Op, OpRef, Program, TypeData};
+use crate::ir::{Attr, AttrData, Block, ElementType, Name, Op, OpRef, Program, TypeData};
 use crate::op::Problem;
 use crate::ops::func;
 use crate::sharding::{Mesh, ShardingTable};
@@ -100,6 +101,8 @@ struct Verifier<'a> {
     shardings: OnceCell<ShardingTable>,
     /// How often each value is read.
     uses: Vec<u32>,
+    /// Groups of devices that are what a rule asks.
+    sound_groups: FxHashSet<(GroupsRule, Option<Attr>)>,
 }
 
 impl<'a> Verifier<'a> {
@@ -116,6 +119,7 @@ impl<'a> Verifier<'a> {
             groups: FxHashMap::default(),
             shardings: OnceCell::new(),
             uses: Vec::new(),
+            sound_groups: FxHashSet::default(),
         }
     }
 
@@ -154,12 +158,32 @@ impl<'a> Verifier<'a> {
         self.computations.truncate(outer);
     }
 
+    /// The groups of devices are what the specification asks. Equal groups are looked at once.
+    fn device_groups(&mut self, op: OpRef<'a>) -> bool {
+        let Some(rule) = op.def().groups(op) else { return true };
+        let key = (rule, op.attr_id(rule.attribute));
+        if self.sound_groups.contains(&key) {
+            return true;
+        }
+        let problems = rule.problems(op);
+        if problems.is_empty() {
+            self.sound_groups.insert(key);
+            return true;
+        }
+        problems.into_iter().for_each(|p| self.problem(op, p));
+        false
+    }
+
     /// `infer` finds no fault, and gives the declared types.
     fn types(&mut self, op: OpRef<'a>) {
+        let groups_are_right = self.device_groups(op);
         let types = match op.def().infer(op) {
             Ok(types) => types,
             Err(problems) => return problems.into_iter().for_each(|p| self.problem(op, p)),
         };
+        if !groups_are_right {
+            return;
+        }
         let declared: Vec<&TypeData> = op.result_types().collect();
         if types.len() != declared.len() {
             let message = format!("'{}' has {} results, but {} are declared", op.name(), types.len(), declared.len());

@@ -3,6 +3,8 @@
 //! Queries allocate nothing and depend on their arguments alone. A program with several meshes has one machine for each; on `flat` the mesh
 //! does not matter.
 
+use dialect::collective::{GroupMesh, Groups};
+
 use super::collective::{CollectiveKind, CollectiveLoad, Route, route_seconds, shift_seconds, torus_seconds};
 use super::group::Group;
 use super::placement::{Placement, PlacementError};
@@ -73,6 +75,32 @@ impl Machine {
                 Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into())))
             }
             Kind::Slice(_, placement) => placement.group(parts),
+        }
+    }
+
+    /// The group of a collective of a program: read off its mesh axes where they are this machine's, else off the devices of the
+    /// first group, which the others are taken to look like. `device` is the place in the mesh of a device of the program.
+    pub fn group_of(&self, groups: &Groups, device: impl Fn(i64) -> i64) -> Group {
+        if let Some(axes) = groups.axes()
+            && self.has_axes(axes.mesh())
+        {
+            return self.group(axes.axes());
+        }
+        let mut devices: Vec<u64> = match groups.count() {
+            0 => Vec::new(),
+            _ => groups.group(0).map(|d| device(d).max(0) as u64).collect(),
+        };
+        // Replicas stand in places of their own.
+        devices.sort_unstable();
+        devices.dedup();
+        self.group_of_devices(&devices)
+    }
+
+    /// Whether a mesh of a program is the one this machine is laid out for.
+    fn has_axes(&self, mesh: &GroupMesh) -> bool {
+        match &self.kind {
+            Kind::Flat(_) => true,
+            Kind::Slice(_, placement) => !mesh.is_reordered() && placement.has_axes(mesh.sizes()),
         }
     }
 

@@ -166,7 +166,7 @@ impl Run<'_> {
         let seconds = self.collective_seconds(&collective, operand_bytes, result_bytes);
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
-            _ => collective.groups.first().map_or(1, Vec::len),
+            _ => collective.groups.size().max(1),
         };
         self.estimate.communication_seconds += seconds * self.weight as f64;
         self.estimate.collectives.push(Communication {
@@ -185,24 +185,24 @@ impl Run<'_> {
         // Every replica stands on a slice of its own; what goes between slices is not modelled.
         let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
-        let device = |&d: &i64| if replicas { d.rem_euclid(partitions) as u64 } else { d.max(0) as u64 };
+        let device = |d: i64| if replicas { d.rem_euclid(partitions) } else { d };
         if collective.kind == CollectiveKind::CollectivePermute {
-            let pair = |g: &Vec<i64>| Some((device(g.first()?), device(g.get(1)?)));
-            let mut pairs: Vec<(u64, u64)> = collective.groups.iter().filter_map(pair).filter(|p| p.0 != p.1).collect();
+            let pairs = collective.groups.pairs().map(|(s, t)| (device(s).max(0) as u64, device(t).max(0) as u64));
+            let mut pairs = pairs.filter(|p| p.0 != p.1);
+            let Some(first) = pairs.next() else { return 0.0 };
+            // Without topology no pair is farther than another.
+            if self.machine.placement().is_none() {
+                return self.machine.permute_seconds(operand, &[first]);
+            }
+            let mut pairs: Vec<(u64, u64)> = [first].into_iter().chain(pairs).collect();
             pairs.sort_unstable();
             pairs.dedup();
-            return if pairs.is_empty() { 0.0 } else { self.machine.permute_seconds(operand, &pairs) };
+            return self.machine.permute_seconds(operand, &pairs);
         }
-        let mut devices: Vec<u64> =
-            collective.groups.first().map(|g| g.iter().map(device).collect()).unwrap_or_default();
-        if replicas {
-            devices.sort_unstable();
-            devices.dedup();
-        }
-        if devices.len() <= 1 {
+        let group = self.machine.group_of(&collective.groups, device);
+        if group.size() <= 1 {
             return 0.0;
         }
-        let group = self.machine.group_of_devices(&devices);
         self.machine.collective_seconds(collective.kind, operand as f64, result as f64, &group)
     }
 

@@ -4,7 +4,7 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
-use dialect::sharding::{AxisRef, ReductionKind, axes_size, groups};
+use dialect::sharding::{AxisRef, ReductionKind, axes_size};
 
 use super::reshard::Lowering;
 
@@ -32,7 +32,7 @@ impl Lowering<'_> {
         let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
         let channel = self.next_channel();
         let counted = build::shape::reshape(b, value, &[&[1], &local[..]].concat());
-        let gathered = build::collective::all_gather(b, counted, 0, &groups(self.mesh, &all), channel);
+        let gathered = build::collective::all_gather(b, counted, 0, self.along(&all), channel);
         // [n0, n1, …, l0, l1, …] to [n0 * l0, n1 * l1, …].
         let rank = local.len();
         let split = build::shape::reshape(b, gathered, &[&sizes[..], &local[..]].concat());
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         let counted = build::shape::reshape(b, moved, &[&[axes_size(&all, self.mesh)], &local[..]].concat());
         let channel = self.next_channel();
         let op = dialect::sharding::reduction_op(kind);
-        let scattered = build::collective::reduce_scatter(b, counted, op, 0, &groups(self.mesh, &all), channel);
+        let scattered = build::collective::reduce_scatter(b, counted, op, 0, self.along(&all), channel);
         build::shape::reshape(b, scattered, &local)
     }
 
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.0.iter().copied()).collect();
         let counted = build::shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
         let channel = self.next_channel();
-        let exchanged = build::collective::all_to_all(b, counted, 0, 0, &groups(self.mesh, &all), channel);
+        let exchanged = build::collective::all_to_all(b, counted, 0, 0, self.along(&all), channel);
         // Now the counts say where a piece came from: they go in front of the dimensions they left, major first.
         let apart = build::shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
         let (mut order, mut merged) = (Vec::new(), Shape::new());

@@ -16,6 +16,7 @@ mod uneven;
 mod user;
 mod whole;
 
+use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Ty, Value};
@@ -58,6 +59,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut pass = Partition {
         shardings: ShardingTable::of(program),
+        groups: MeshAttr::new(program, &mesh),
         program,
         diagnostics,
         mesh: &mesh,
@@ -84,7 +86,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
 fn names_devices(program: &Program, block: Block) -> Option<Op> {
     program.ops_under(block).into_iter().find(|&op| {
         let view = program.view(op);
-        view.def().collective(view).is_some_and(|c| c.groups.iter().flatten().any(|&id| id > 0))
+        view.def().collective(view).is_some_and(|c| c.groups.iter().flatten().any(|id| id > 0))
     })
 }
 
@@ -92,6 +94,8 @@ struct Partition<'a> {
     program: &'a mut Program,
     diagnostics: &'a mut Diagnostics,
     mesh: &'a Mesh,
+    /// The mesh as the groups of collectives name it.
+    groups: MeshAttr,
     shardings: ShardingTable,
     /// Local values for global ones.
     values: FxHashMap<Value, Value>,
@@ -269,7 +273,7 @@ impl Partition<'_> {
         let to = self.sharding(result).unwrap_or_else(whole);
         let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, CAUSE));
         let mut lowering =
-            Lowering { mesh: self.mesh, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
+            Lowering { mesh: self.mesh, groups: self.groups, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
         if let Some(dim) = lowering.misaligned(reshard) {
             let message =
                 format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);

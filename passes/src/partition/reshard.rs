@@ -3,12 +3,12 @@
 //! Where a dimension divides, each is one collective. Where it doesn't, pieces are padded at the end: a gather cuts
 //! the padding off, a slice adds it, and what would have to shift elements between devices gathers first.
 
+use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
-use dialect::sharding::{
-    AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, groups, identity, permutation,
-};
+use dialect::ops::build::collective::Along;
+use dialect::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, identity};
 use smallvec::SmallVec;
 
 use super::position::Positions;
@@ -16,6 +16,8 @@ use super::position::Positions;
 /// What the lowering works on.
 pub(super) struct Lowering<'a> {
     pub(super) mesh: &'a Mesh,
+    /// The mesh as the groups of collectives name it.
+    pub(super) groups: MeshAttr,
     pub(super) positions: &'a mut Positions,
     /// The next free channel.
     pub(super) channel: &'a mut i64,
@@ -39,9 +41,9 @@ impl Lowering<'_> {
             }
             Reshard::CollectivePermute => {
                 let all = |s: &TensorSharding| s.dims.iter().flat_map(|d| d.axes.iter().copied()).collect::<Vec<_>>();
-                let pairs = permutation(self.mesh, &all(self.from), &all(self.to));
+                let (from, to) = (all(self.from), all(self.to));
                 let channel = self.next_channel();
-                build::collective::collective_permute(b, value, &pairs, channel)
+                build::collective::collective_permute(b, value, self.groups, (&from, &to), channel)
             }
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),
             Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => {
@@ -111,6 +113,11 @@ impl Lowering<'_> {
         cut.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
     }
 
+    /// The groups of a collective along `axes`.
+    pub(super) fn along<'g>(&self, axes: &'g [AxisRef]) -> Along<'g> {
+        Along { mesh: self.groups, axes, devices: axes_size(axes, self.mesh) }
+    }
+
     pub(super) fn next_channel(&mut self) -> i64 {
         let c = *self.channel;
         *self.channel += 1;
@@ -120,8 +127,7 @@ impl Lowering<'_> {
     /// `axes` leave dimension `dim`: they are its minor ones.
     fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let channel = self.next_channel();
-        let groups = groups(self.mesh, axes);
-        let gathered = build::collective::all_gather(b, value, dim, &groups, channel);
+        let gathered = build::collective::all_gather(b, value, dim, self.along(axes), channel);
         // The piece of the coarser sharding may be shorter than the pieces put together.
         // Parts of axes may leave: what stays is told by sizes.
         let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
@@ -159,18 +165,12 @@ impl Lowering<'_> {
             return self.slice(b, whole, to, axes);
         }
         let channel = self.next_channel();
-        build::collective::all_to_all(b, value, to, from, &groups(self.mesh, axes), channel)
+        build::collective::all_to_all(b, value, to, from, self.along(axes), channel)
     }
 
     fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
         let channel = self.next_channel();
-        build::collective::all_reduce(
-            b,
-            value,
-            dialect::sharding::reduction_op(kind),
-            &groups(self.mesh, axes),
-            channel,
-        )
+        build::collective::all_reduce(b, value, dialect::sharding::reduction_op(kind), self.along(axes), channel)
     }
 
     fn reduce_scatter(
@@ -191,7 +191,7 @@ impl Lowering<'_> {
         cut.fold(value, |v, (d, axes)| {
             let channel = self.next_channel();
             let op = dialect::sharding::reduction_op(kind);
-            build::collective::reduce_scatter(b, v, op, d, &groups(self.mesh, axes), channel)
+            build::collective::reduce_scatter(b, v, op, d, self.along(axes), channel)
         })
     }
 

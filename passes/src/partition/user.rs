@@ -20,7 +20,11 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
     for &(axis, _) in mesh.axes.iter().filter(|a| !manual.contains(&a.0)) {
         let digits = digits(mesh, &[AxisRef::full(axis)]);
         let place = |device: &i64| index(&digits, positions[device.rem_euclid(mesh.devices()) as usize]);
-        if collective.groups.iter().any(|group| group.windows(2).any(|w| place(&w[0]) != place(&w[1]))) {
+        let differ = |mut group: Vec<i64>| {
+            group.dedup_by_key(|device| place(device));
+            group.len() > 1
+        };
+        if collective.groups.iter().any(|group| differ(group.collect())) {
             let (name, axis) = (program.op_name(op), program.name_text(axis));
             let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
             let d = Diagnostic::error("partition", view.span(), message);

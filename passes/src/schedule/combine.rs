@@ -160,7 +160,9 @@ impl Group {
     fn takes(&self, other: &Group, machine: &Machine) -> bool {
         let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
         self.is_like(other)
-            && self.collective == other.collective
+            && self.collective.kind == other.collective.kind
+            && (self.collective.dim, self.collective.concat_dim) == (other.collective.dim, other.collective.concat_dim)
+            && self.collective.computation == other.collective.computation
             && self.pays(other, self.bytes_with(other), packed, machine)
     }
 
@@ -170,12 +172,12 @@ impl Group {
         let rows = bytes.0 - self.bytes.0;
         other.collective.kind == Kind::AllReduce
             && self.is_like(other)
-            && self.collective.groups == other.collective.groups
             && self.collective.computation == other.collective.computation
             && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), machine)
     }
 
-    /// Whether neither waits for the other and all that is said besides their collectives is the same.
+    /// Whether neither waits for the other and all that is said besides their collectives is the same, their groups too: equal
+    /// ones are one attribute.
     fn is_like(&self, other: &Group) -> bool {
         self.level == other.level && self.element == other.element && self.attrs == other.attrs
     }
@@ -198,7 +200,7 @@ impl Group {
 
     /// Bytes with `other`'s operands in the row of every device.
     fn bytes_with_whole(&self, other: &Group) -> (u64, u64) {
-        let devices = self.collective.groups.first().map_or(1, Vec::len) as u64;
+        let devices = self.collective.groups.size().max(1) as u64;
         let rows = other.bytes.0.saturating_mul(devices);
         (self.bytes.0.saturating_add(rows), self.bytes.1.saturating_add(other.bytes.1))
     }
@@ -215,12 +217,10 @@ impl Group {
 
     /// Seconds of the collective over that many bytes.
     fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
-        let devices = self.collective.groups.first().map(Vec::as_slice).unwrap_or_default();
-        let devices: Vec<u64> = devices.iter().map(|&d| d.max(0) as u64).collect();
-        if devices.len() < 2 {
+        if self.collective.groups.size() < 2 {
             return 0.0;
         }
-        let group = machine.group_of_devices(&devices);
+        let group = machine.group_of(&self.collective.groups, |device| device);
         machine.collective_seconds(self.collective.kind, operand as f64, result as f64, &group)
     }
 }
@@ -254,7 +254,7 @@ fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>)
     let packs = group.collective.kind == Kind::ReduceScatter;
     let mut b = Builder::new(program, ops, loc);
     if packs {
-        let n = group.collective.groups.first().map_or(1, Vec::len) as i64;
+        let n = group.collective.groups.size().max(1) as i64;
         let dim = |m: Op| b.program.view(m).int(SCATTERED).and_then(|d| usize::try_from(d).ok());
         let of = |&m: &Op| b.program.op(m).operands.iter().map(|&v| (v, dim(m))).collect::<Vec<_>>();
         let scattered: Vec<(Value, Option<usize>)> = members.iter().flat_map(of).collect();

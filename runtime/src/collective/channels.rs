@@ -92,12 +92,12 @@ impl Transport for Channels {
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String> {
         let here = &self.sites[site];
-        let members = &here.groups[group];
+        let members = here.members.of_group(group);
         for &to in members.iter().filter(|&&m| m != device) {
             self.send(device, to, Message::Operand { site, bytes: mine.to_vec() });
         }
         let mut received: Vec<Option<Vec<u8>>> = Vec::new();
-        for &from in members {
+        for &from in &members {
             if from == device {
                 received.push(None);
                 continue;

@@ -5,13 +5,17 @@
 //! order of the group, so that results are bitwise the same on all of them.
 
 mod channels;
+mod members;
 mod plan;
 mod reduce;
 mod shared;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 pub use channels::Channels;
+pub use members::Members;
 pub use plan::Plan;
 pub use shared::Shared;
 
@@ -33,11 +37,11 @@ pub trait Transport: Sync {
     fn leave(&self, device: usize, failure: Option<&str>);
 }
 
-/// The groups of every collective of a program: devices in order, and the op's name for messages.
+/// A collective of a program: its groups, and the op's name for messages.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// `all_reduce`, …
     pub name: String,
     /// Devices that share.
-    pub groups: Vec<Vec<usize>>,
+    pub members: Arc<Members>,
 }

@@ -1,21 +1,19 @@
 //! What each device reads of the others' operands.
 
+use std::sync::Arc;
+
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Site, Transport, reduce};
+use super::{Members, Site, Transport, reduce};
 
 /// One collective of a program, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     kind: CollectiveKind,
-    /// For each device: its group and its place in it; `None` when it takes no part.
-    places: Vec<Option<(usize, usize)>>,
-    groups: Vec<Vec<usize>>,
-    /// For a permute: where each device's value comes from.
-    sources: Vec<Option<usize>>,
+    members: Arc<Members>,
     /// What the operands hold.
     operand: ElementType,
     /// What is exchanged and given: the computation's type, to which operands are promoted.
@@ -36,38 +34,16 @@ fn around(shape: &[i64], dim: usize) -> (usize, usize, usize) {
 impl Plan {
     /// `collective` over operands of `shape` on `devices` devices.
     pub fn new(collective: &Collective, element: ElementType, shape: &[i64], devices: usize) -> Self {
-        let device = |&d: &i64| usize::try_from(d).ok().filter(|&d| d < devices);
-        let mut sources = vec![None; devices];
-        let groups: Vec<Vec<usize>> = if collective.kind == CollectiveKind::CollectivePermute {
-            for pair in &collective.groups {
-                if let [from, to] = pair[..]
-                    && let (Some(from), Some(to)) = (device(&from), device(&to))
-                {
-                    sources[to] = Some(from);
-                }
-            }
-            // Devices that send or receive meet as one group.
-            let mut all: Vec<usize> = collective.groups.iter().flatten().filter_map(device).collect();
-            all.sort_unstable();
-            all.dedup();
-            vec![all]
-        } else {
-            collective.groups.iter().map(|g| g.iter().filter_map(device).collect()).collect()
-        };
-        let mut places = vec![None; devices];
-        for (g, members) in groups.iter().enumerate() {
-            members.iter().enumerate().for_each(|(i, &m)| places[m] = Some((g, i)));
-        }
+        let permutes = collective.kind == CollectiveKind::CollectivePermute;
+        let members = Arc::new(Members::new(&collective.groups, permutes, devices));
         let mut piece = shape.to_vec();
         if let (CollectiveKind::AllToAll, Some(size)) = (collective.kind, piece.get_mut(collective.dim)) {
-            *size /= groups.first().map_or(1, Vec::len).max(1) as i64;
+            *size /= collective.groups.size().max(1) as i64;
         }
         let computed = collective.computation.as_ref().and_then(|b| b.inputs.first()).copied();
         Self {
             kind: collective.kind,
-            places,
-            groups,
-            sources,
+            members,
             operand: element,
             element: computed.unwrap_or(element),
             split: around(shape, collective.dim),
@@ -78,7 +54,7 @@ impl Plan {
 
     /// Who shares in it.
     pub fn site(&self) -> Site {
-        Site { name: self.kind.text().to_owned(), groups: self.groups.clone() }
+        Site { name: self.kind.text().to_owned(), members: self.members.clone() }
     }
 
     /// Whether the region can be run here: it is scalar arithmetic, or there is none.
@@ -97,7 +73,7 @@ impl Plan {
     ) -> Result<(), String> {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
-        let Some((group, place)) = self.places.get(device).copied().flatten() else {
+        let Some((group, place)) = self.members.place(device) else {
             // Outside of every group: a permute gives zeros, anything else its operand where that fits.
             if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
                 result.fill(0);
@@ -106,11 +82,13 @@ impl Plan {
             }
             return Ok(());
         };
-        let n = self.groups[group].len();
-        if self.kind == CollectiveKind::AllReduce && n > 2 && result.len() >= 4096 {
-            return self.reduce_in_two(transport, (device, site, group, place), operand, result);
+        if self.kind == CollectiveKind::AllReduce && result.len() >= 4096 {
+            let n = self.members.of_group(group).len();
+            if n > 2 {
+                return self.reduce_in_two(transport, (device, site, group, place), n, operand, result);
+            }
         }
-        transport.share(device, site, group, operand, &mut |all| self.read(device, group, place, all, result))
+        transport.share(device, site, group, operand, &mut |all| self.read(device, place, all, result))
     }
 
     /// An all_reduce of long operands: each device combines one piece, then copies the others'.
@@ -118,10 +96,10 @@ impl Plan {
         &self,
         transport: &dyn Transport,
         (device, site, group, place): (usize, usize, usize, usize),
+        n: usize,
         operand: &[u8],
         result: &mut [u8],
     ) -> Result<(), String> {
-        let n = self.groups[group].len();
         let count = result.len() / self.element.bytes();
         let piece = |i: usize| (i * count / n * self.element.bytes())..((i + 1) * count / n * self.element.bytes());
         let mine = piece(place);
@@ -135,7 +113,7 @@ impl Plan {
         })
     }
 
-    fn read(&self, device: usize, group: usize, place: usize, all: &[&[u8]], result: &mut [u8]) {
+    fn read(&self, device: usize, place: usize, all: &[&[u8]], result: &mut [u8]) {
         let width = self.element.bytes();
         let (outer, along, inner) = self.split;
         let n = all.len();
@@ -143,7 +121,8 @@ impl Plan {
             CollectiveKind::AllReduce => self.combine(all, result),
             CollectiveKind::CollectiveBroadcast => result.copy_from_slice(all[0]),
             CollectiveKind::CollectivePermute => {
-                let source = self.sources[device].and_then(|s| self.groups[group].iter().position(|&m| m == s));
+                // The one before in the chain; before the first of a ring comes the last.
+                let source = self.members.source(device).map(|_| place.checked_sub(1).unwrap_or(n - 1));
                 match source {
                     Some(i) => result.copy_from_slice(all[i]),
                     None => result.fill(0),

@@ -10,7 +10,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Site, Transport};
 
@@ -30,6 +30,22 @@ struct Group {
     changed: Condvar,
 }
 
+/// A collective; a group is made when the first of its devices comes.
+struct Place {
+    site: Site,
+    groups: Box<[OnceLock<Group>]>,
+}
+
+impl Place {
+    fn group(&self, group: usize) -> &Group {
+        self.groups[group].get_or_init(|| {
+            let members = self.site.members.of_group(group);
+            let meeting = Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() });
+            Group { members, meeting, changed: Condvar::new() }
+        })
+    }
+}
+
 #[derive(Default)]
 struct Devices {
     /// What messages call them.
@@ -41,7 +57,7 @@ struct Devices {
 
 /// Shared memory.
 pub struct Shared {
-    sites: Vec<(String, Vec<Group>)>,
+    sites: Vec<Place>,
     devices: Mutex<Devices>,
     failed: AtomicBool,
 }
@@ -58,13 +74,12 @@ impl Shared {
 
     /// For devices that messages call by these numbers, and these collectives.
     pub fn on(ids: Vec<u32>, sites: &[Site]) -> Self {
-        let group = |members: &Vec<usize>| Group {
-            members: members.clone(),
-            meeting: Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() }),
-            changed: Condvar::new(),
+        let place = |site: &Site| Place {
+            site: site.clone(),
+            groups: (0..site.members.count()).map(|_| OnceLock::new()).collect(),
         };
         Self {
-            sites: sites.iter().map(|s| (s.name.clone(), s.groups.iter().map(group).collect())).collect(),
+            sites: sites.iter().map(place).collect(),
             devices: Mutex::new(Devices { left: vec![false; ids.len()], ids, ..Devices::default() }),
             failed: AtomicBool::new(false),
         }
@@ -78,7 +93,7 @@ impl Shared {
     fn fail(&self, message: String) {
         lock(&self.devices).failure.get_or_insert(message);
         self.failed.store(true, Ordering::SeqCst);
-        for group in self.sites.iter().flat_map(|s| &s.1) {
+        for group in self.sites.iter().flat_map(|s| &s.groups).filter_map(OnceLock::get) {
             // Taking the lock makes sure that who checked `failed` before it was set waits by now.
             drop(lock(&group.meeting));
             group.changed.notify_all();
@@ -101,11 +116,12 @@ impl Shared {
             let absent =
                 group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
             match absent {
-                Some((_, &m)) => {
-                    Some(format!("device {} ended before it took part in {}", devices.ids[m], self.sites[site].0))
-                }
+                Some((_, &m)) => Some(format!(
+                    "device {} ended before it took part in {}",
+                    devices.ids[m], self.sites[site].site.name
+                )),
                 None if devices.waiting + gone == devices.left.len() => {
-                    Some(format!("all devices wait for each other, one of them at {}", self.sites[site].0))
+                    Some(format!("all devices wait for each other, one of them at {}", self.sites[site].site.name))
                 }
                 None => None,
             }
@@ -162,7 +178,7 @@ impl Transport for Shared {
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String> {
         let at = site;
-        let group = &self.sites[site].1[group];
+        let group = self.sites[site].group(group);
         let position =
             group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
         let mut meeting = lock(&group.meeting);

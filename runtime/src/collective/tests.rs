@@ -1,16 +1,18 @@
 //! Both transports, against pieces cut and put together by hand; and that nobody hangs or reads what is gone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use dialect::collective::Groups;
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
 use dialect::literal::Literal;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Channels, Plan, Shared, Site, Transport};
+use super::{Channels, Members, Plan, Shared, Site, Transport};
 
 fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     let n = shape.iter().product::<i64>() as usize;
@@ -56,7 +58,7 @@ fn check(
     let devices = 1 + groups.iter().flat_map(|g| g.iter()).max().copied().unwrap_or(0) as usize;
     let collective = Collective {
         kind,
-        groups: groups.iter().map(|g| g.to_vec()).collect(),
+        groups: Groups::of_lists(&groups.iter().map(|g| g.to_vec()).collect::<Vec<_>>()),
         dim: dims.0,
         concat_dim: dims.1,
         computation: Some(Body::of(ScalarOp::Add, &[element, element], element)),
@@ -115,7 +117,7 @@ fn all_kinds_over_both_transports() {
 fn a_permute_sends_and_gives_zeros() {
     let collective = Collective {
         kind: CollectiveKind::CollectivePermute,
-        groups: vec![vec![0, 1], vec![1, 2]],
+        groups: Groups::of_lists(&[vec![0, 1], vec![1, 2]]),
         dim: 0,
         concat_dim: 0,
         computation: None,
@@ -133,7 +135,7 @@ fn a_permute_sends_and_gives_zeros() {
 fn who_leaves_is_named_and_nobody_hangs() {
     let collective = Collective {
         kind: CollectiveKind::AllReduce,
-        groups: vec![vec![0, 1, 2]],
+        groups: Groups::of_lists(&[vec![0, 1, 2]]),
         dim: 0,
         concat_dim: 0,
         computation: Some(Body::of(ScalarOp::Add, &[ElementType::F32; 2], ElementType::F32)),
@@ -163,7 +165,11 @@ fn who_leaves_is_named_and_nobody_hangs() {
 }
 
 fn sites(groups: &[&[usize]]) -> Vec<Site> {
-    groups.iter().enumerate().map(|(i, g)| Site { name: format!("op{i}"), groups: vec![g.to_vec()] }).collect()
+    let members = |group: &[usize]| {
+        let list = group.iter().map(|&d| d as i64).collect();
+        Arc::new(Members::new(&Groups::of_lists(&[list]), false, 8))
+    };
+    groups.iter().enumerate().map(|(i, g)| Site { name: format!("op{i}"), members: members(g) }).collect()
 }
 
 #[test]
@@ -245,7 +251,7 @@ fn devices_at_different_collectives_do_not_hang() {
 fn operands_promote_to_the_computation() {
     let collective = Collective {
         kind: CollectiveKind::AllReduce,
-        groups: vec![vec![0, 1]],
+        groups: Groups::of_lists(&[vec![0, 1]]),
         dim: 0,
         concat_dim: 0,
         computation: Some(Body::of(ScalarOp::Add, &[ElementType::F32; 2], ElementType::F32)),

@@ -7,7 +7,7 @@ use dialect::diagnostic::Diagnostics;
 use dialect::text::PrintOptions;
 
 /// Everything the program says.
-const FULL: PrintOptions = PrintOptions { locations: true, generic: false, causes: true };
+const FULL: PrintOptions = PrintOptions { locations: true, generic: false, causes: true, group_axes: true };
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut diagnostics = Diagnostics::default();

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use dialect::text::PrintOptions;
 
 use super::Common;
-use crate::cli::knobs::Knobs;
+use crate::cli::knobs::{GroupForm, Knobs};
 use crate::cli::session::{Outcome, Session};
 use crate::compiler::Watch;
 use crate::diagnostic::Outcome as Gave;
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Print why each collective is there
     #[arg(long)]
     causes: bool,
+    /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    groups: GroupForm,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,7 +83,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         Emit::Linalg => session.take(&shown, compiler.kernels(&module, false))?,
         Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
         _ => {
-            let print = PrintOptions { locations: args.locations, causes: args.causes, ..PrintOptions::default() };
+            let group_axes = args.groups == GroupForm::Axes;
+            let print = PrintOptions { locations: args.locations, causes: args.causes, group_axes, generic: false };
             compiler.print(&module, print)
         }
     };

@@ -7,6 +7,7 @@ use passes::Step;
 
 use super::Common;
 use crate::cli::expectation;
+use crate::cli::knobs::GroupForm;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::compiler::{Compiler, Watch};
 use crate::diagnostic::Diagnostics;
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Print why each collective is there
     #[arg(long)]
     causes: bool,
+    /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    groups: GroupForm,
 }
 
 /// What `--help` says after the flags: examples, and the passes and pipelines of the registry.
@@ -91,7 +95,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             step.options.set(step.pass.options, "origins", "true").map_err(Failure::Usage)?;
         }
     }
-    let print = PrintOptions { locations: args.locations, generic: args.generic, causes: args.causes };
+    let print = PrintOptions {
+        locations: args.locations,
+        generic: args.generic,
+        causes: args.causes,
+        group_axes: args.groups == GroupForm::Axes,
+    };
     let parts = if args.split_input_file { source.split() } else { vec![source] };
     let (mut printed, mut failed) = (Vec::new(), false);
     for part in &parts {

@@ -2,27 +2,39 @@
 //! that they talk to each other, and does the same in every replica. Wrong operands are a pass's bug and panic.
 
 use super::pointwise;
+use crate::collective::MeshAttr;
 use crate::ir::build::Builder;
-use crate::ir::{Attr, AttrData, ElementType, Region, Value};
-use crate::literal::Literal;
+use crate::ir::{Attr, AttrData, Region, Value};
 use crate::op::OpDef;
 use crate::ops::func;
 use crate::ops::stablehlo::collective::{
     AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, PartitionId, ReduceScatter,
 };
 use crate::ops::stablehlo::control::Return;
-use crate::scalar::{Scalar, ScalarOp};
+use crate::scalar::ScalarOp;
+use crate::sharding::AxisRef;
+
+/// Groups of the devices that differ in `axes` of `mesh` alone, in the order of those.
+#[derive(Clone, Copy, Debug)]
+pub struct Along<'a> {
+    /// The mesh, as attributes name it.
+    pub mesh: MeshAttr,
+    /// Its axes, major first.
+    pub axes: &'a [AxisRef],
+    /// Devices of a group: the product of the axes' sizes.
+    pub devices: i64,
+}
 
 const GROUPS: &str = "replica_groups";
 
 /// `stablehlo.all_gather` along `dim`.
-pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, groups: &[Vec<i64>], channel: i64) -> Value {
+pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, groups: Along<'_>, channel: i64) -> Value {
     let dim = b.program.attr_i64(dim as i64);
     global(b, &AllGather, x, groups, channel, &[("all_gather_dim", dim)], &[])
 }
 
 /// `stablehlo.all_reduce` by a commutative scalar operation.
-pub fn all_reduce(b: &mut Builder<'_>, x: Value, op: ScalarOp, groups: &[Vec<i64>], channel: i64) -> Value {
+pub fn all_reduce(b: &mut Builder<'_>, x: Value, op: ScalarOp, groups: Along<'_>, channel: i64) -> Value {
     let computation = computation(b, op, x);
     global(b, &AllReduce, x, groups, channel, &[], &[computation])
 }
@@ -33,7 +45,7 @@ pub fn reduce_scatter(
     x: Value,
     op: ScalarOp,
     dim: usize,
-    groups: &[Vec<i64>],
+    groups: Along<'_>,
     channel: i64,
 ) -> Value {
     let computation = computation(b, op, x);
@@ -47,12 +59,11 @@ pub fn all_to_all(
     x: Value,
     split: usize,
     concat: usize,
-    groups: &[Vec<i64>],
+    groups: Along<'_>,
     channel: i64,
 ) -> Value {
-    let count = groups.first().map_or(1, Vec::len) as i64;
-    let [split, concat, count] = [split as i64, concat as i64, count].map(|v| b.program.attr_i64(v));
-    let (groups, channel) = (rows(b, groups), handle(b, channel));
+    let [split, concat, count] = [split as i64, concat as i64, groups.devices].map(|v| b.program.attr_i64(v));
+    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b, channel));
     let attrs = [
         ("channel_handle", channel),
         ("concat_dimension", concat),
@@ -63,16 +74,22 @@ pub fn all_to_all(
     b.inferred(&AllToAll, &[x], &attrs, &[])[0]
 }
 
-/// `stablehlo.collective_permute` along (source, target) pairs of partitions.
-pub fn collective_permute(b: &mut Builder<'_>, x: Value, pairs: &[(i64, i64)], channel: i64) -> Value {
-    let pairs: Vec<Vec<i64>> = pairs.iter().map(|&(s, t)| vec![s, t]).collect();
-    let (pairs, channel) = (rows(b, &pairs), handle(b, channel));
+/// `stablehlo.collective_permute` that brings every shard of a value from where `from` (all dimensions' axes in order) has it
+/// to where `to` does.
+pub fn collective_permute(
+    b: &mut Builder<'_>,
+    x: Value,
+    mesh: MeshAttr,
+    (from, to): (&[AxisRef], &[AxisRef]),
+    channel: i64,
+) -> Value {
+    let (pairs, channel) = (mesh.permutation(b.program, from, to), handle(b, channel));
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 
 /// `stablehlo.collective_broadcast` from the first partition of each group.
-pub fn collective_broadcast(b: &mut Builder<'_>, x: Value, groups: &[Vec<i64>], channel: i64) -> Value {
-    let (groups, channel) = (rows(b, groups), handle(b, channel));
+pub fn collective_broadcast(b: &mut Builder<'_>, x: Value, groups: Along<'_>, channel: i64) -> Value {
+    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b, channel));
     b.inferred(&CollectiveBroadcast, &[x], &[("channel_handle", channel), (GROUPS, groups)], &[])[0]
 }
 
@@ -86,28 +103,17 @@ fn global(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
     x: Value,
-    groups: &[Vec<i64>],
+    groups: Along<'_>,
     channel: i64,
     attrs: &[(&str, Attr)],
     regions: &[Region],
 ) -> Value {
-    let (replicas, partitions) = (func::num_replicas(b.program), func::num_partitions(b.program));
-    let in_replica = |r: i64| groups.iter().map(move |g| g.iter().map(|id| r * partitions + id).collect());
-    let groups: Vec<Vec<i64>> = (0..replicas).flat_map(in_replica).collect();
-    let (groups, channel, unit) = (rows(b, &groups), handle(b, channel), b.program.intern_attr(AttrData::Unit));
+    let replicas = func::num_replicas(b.program);
+    let groups = groups.mesh.along(b.program, groups.axes, replicas);
+    let (channel, unit) = (handle(b, channel), b.program.intern_attr(AttrData::Unit));
     let common = [("channel_handle", channel), (GROUPS, groups), ("use_global_device_ids", unit)];
     let attrs: Vec<(&str, Attr)> = common.into_iter().chain(attrs.iter().copied()).collect();
     b.inferred(def, &[x], &attrs, regions)[0]
-}
-
-/// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`; rows shorter than the longest are padded with -1.
-pub(crate) fn rows(b: &mut Builder<'_>, rows: &[Vec<i64>]) -> Attr {
-    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let shape = [rows.len() as i64, width as i64];
-    let ids = rows.iter().flat_map(|row| (0..width).map(move |i| row.get(i).copied().unwrap_or(-1)));
-    let literal = Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())));
-    let ty = b.program.tensor(&shape, ElementType::I64);
-    b.program.intern_attr(AttrData::Dense(ty, literal))
 }
 
 fn handle(b: &mut Builder<'_>, channel: i64) -> Attr {

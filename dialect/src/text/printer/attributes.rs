@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CAUSE, Printer};
+use crate::collective::{as_lists, is_specified};
 use crate::ir::{Attr, AttrData, ElementType, Name, OpRef, TypeData};
 
 impl Printer<'_> {
@@ -55,6 +56,7 @@ impl Printer<'_> {
             }
             AttrData::DenseArray(element, values) => self.dense_array(*element, values),
             AttrData::Enum(dialect, kind, value) => self.text(&format!("#{dialect}<{kind} {value}>")),
+            AttrData::Struct(..) if self.groups(attr) => {}
             AttrData::Struct(name, fields) => {
                 self.text(&format!("#{name}"));
                 self.struct_fields(fields);
@@ -111,6 +113,26 @@ impl Printer<'_> {
                 self.text(">");
             }
         }
+    }
+
+    /// Groups that axes of a mesh give, as lists of devices; false for other attributes and where axes are to be printed.
+    fn groups(&mut self, attr: Attr) -> bool {
+        let program = self.program;
+        let specified = self.options.group_axes && is_specified(program, attr);
+        if specified && crate::ops::func::num_replicas(program) == 1 {
+            return false;
+        }
+        if let Some(written) = self.lists.get(&attr) {
+            self.out.extend_from_within(written.clone());
+            return true;
+        }
+        let Some(lists) = as_lists(program, attr) else { return false };
+        let start = self.out.len();
+        self.dense_value(&lists);
+        self.text(" : ");
+        self.type_data(&lists.ty().into());
+        self.lists.insert(attr, start..self.out.len());
+        true
     }
 
     fn dense_array(&mut self, element: ElementType, values: &[i64]) {

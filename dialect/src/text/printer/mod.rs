@@ -19,6 +19,9 @@ pub struct PrintOptions {
     pub generic: bool,
     /// `shardc.cause` attributes too: why a collective is there.
     pub causes: bool,
+    /// Groups of collectives that are along axes of a mesh as `#stablehlo.replica_group_mesh_axes`, which has one size on
+    /// any number of devices, instead of the lists of devices that JAX writes.
+    pub group_axes: bool,
 }
 
 /// Attributes that only [`PrintOptions::causes`] shows.
@@ -45,6 +48,8 @@ pub struct Printer<'p> {
     counters: Counters,
     locs: FxHashMap<Loc, usize>,
     loc_list: Vec<Loc>,
+    /// Where lists of devices are in the text that axes stand for.
+    lists: FxHashMap<Attr, std::ops::Range<usize>>,
     /// Attributes the pieces of the current op have written.
     written: Vec<&'static str>,
 }
@@ -66,6 +71,7 @@ pub fn print_with(program: &Program, options: PrintOptions) -> String {
         counters: Counters::default(),
         locs: FxHashMap::default(),
         loc_list: Vec::new(),
+        lists: FxHashMap::default(),
         written: Vec::new(),
     };
     p.op(program.module);
@@ -86,6 +92,7 @@ impl Program {
             counters: Counters::default(),
             locs: FxHashMap::default(),
             loc_list: Vec::new(),
+            lists: FxHashMap::default(),
             written: Vec::new(),
         }
     }

@@ -83,6 +83,11 @@ impl Placement {
         self.axis_sizes.iter().product()
     }
 
+    /// Whether the mesh has axes of these sizes.
+    pub fn has_axes(&self, sizes: impl Iterator<Item = i64>) -> bool {
+        sizes.map(|size| size as u64).eq(self.axis_sizes.iter().copied())
+    }
+
     /// Devices on one chip: 1, or the chip's chiplets when the mesh has that many devices.
     pub fn devices_per_chip(&self) -> u64 {
         self.dims[CHIPLETS].size

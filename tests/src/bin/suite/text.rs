@@ -7,8 +7,9 @@ use dialect::text::PrintOptions;
 use crate::programs;
 use crate::report::Outcome;
 
-const LOCATIONS: PrintOptions = PrintOptions { locations: true, generic: false, causes: true };
-pub(crate) const GENERIC: PrintOptions = PrintOptions { locations: true, generic: true, causes: true };
+const LOCATIONS: PrintOptions = PrintOptions { locations: true, generic: false, causes: true, group_axes: true };
+pub(crate) const GENERIC: PrintOptions =
+    PrintOptions { locations: true, generic: true, causes: true, group_axes: true };
 
 /// One outcome for each program of the file; those that are to be refused aren't asked.
 pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {

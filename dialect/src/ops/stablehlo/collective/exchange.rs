@@ -1,18 +1,16 @@
 //! Collectives that only move: all_to_all, collective_permute, collective_broadcast.
 
-use super::groups::{self, Groups};
-use super::mesh_axes;
 use super::{
-    check_even, checked_groups, dimension, evaluated_dim, flat_groups, in_groups, pointwise_rule, replicated_dims_rule,
+    GROUPS, collective, dimension, evaluated_dim, groups, in_groups, mesh_axes, pointwise_rule, replicated_dims_rule,
     running_groups, tensors,
 };
+use crate::collective::GroupsRule;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TensorType, TypeData, Value};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
-use crate::ops::func;
 use crate::scalar::Scalar;
 use crate::sharding::ShardingRule;
 
@@ -27,14 +25,13 @@ impl OpDef for AllToAll {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        let groups = checked_groups(op, groups::replicas_or_partitions(op), ["C5", "C6", "C7"], &mut problems);
-        check_even(groups.as_ref(), "C8", &mut problems);
+        let groups = self.groups(op).and_then(|rule| rule.groups(op));
         let count = op.int("split_count").filter(|&n| n > 0);
         if count.is_none() {
             problems.push(Problem::new("split_count must be at least 1 (C4)"));
         }
         let count = count.unwrap_or(1);
-        let size = groups.and_then(|g| g.known_size(op)).unwrap_or(count);
+        let size = groups.and_then(|g| groups::known_size(op, &g)).unwrap_or(count);
         if size != count {
             problems.push(
                 Problem::new(format!("split_count is {count}, but the groups have {size} devices (C8)"))
@@ -66,6 +63,12 @@ impl OpDef for AllToAll {
         if problems.is_empty() { Ok(types) } else { Err(problems) }
     }
 
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let mode = groups::replicas_or_partitions(op);
+        let rule = GroupsRule::covering(GROUPS, mode, ["C5", "C6", "C7"]);
+        Some(GroupsRule { even: Some("C8"), ..rule })
+    }
+
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::External(External::Collective)
     }
@@ -93,7 +96,7 @@ impl OpDef for AllToAll {
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
         let (split, concat) = (evaluated_dim(op, "split_dimension")?, evaluated_dim(op, "concat_dimension")?);
-        let groups = running_groups(op, groups::replicas_or_partitions(op), mask, cx)?;
+        let groups = running_groups(op, mask, cx)?;
         in_groups(op, operands, &groups, mask, |members| {
             let parts: Vec<Vec<Literal>> = members.iter().map(|m| m.split(split, members.len())).collect();
             let received = |to: usize| {
@@ -114,8 +117,7 @@ impl OpDef for AllToAll {
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         let dim = usize::try_from(op.int("split_dimension")?).ok()?;
         let concat_dim = usize::try_from(op.int("concat_dimension")?).ok()?;
-        let groups = flat_groups(op, groups::replicas_or_partitions(op))?;
-        Some(Collective { kind: CollectiveKind::AllToAll, groups, dim, concat_dim, computation: None })
+        collective(op, CollectiveKind::AllToAll, (dim, concat_dim), None)
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
@@ -136,21 +138,14 @@ impl OpDef for CollectivePermute {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        match Groups::of(op, PAIRS, groups::replicas_or_partitions(op)) {
-            Some(pairs) if pairs.rows.is_empty() || pairs.width == 2 && pairs.even() => {
-                check_pairs(op, &pairs, &mut problems);
-            }
-            Some(pairs) => problems.push(Problem::new(format!(
-                "source_target_pairs must be rows of two devices, found rows of {} (C1)",
-                pairs.width
-            ))),
-            None => problems.push(
-                Problem::new("source_target_pairs must be a tensor of integers of rank 2 (C1)")
-                    .note("write source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"),
-            ),
-        }
         let types = tensors(op, "I1", &mut problems).into_iter().map(|(_, ty)| ty.clone().into()).collect();
         if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let mode = groups::replicas_or_partitions(op);
+        let rule = GroupsRule::covering(PAIRS, mode, ["C2", "C4", "C4"]);
+        Some(GroupsRule { cover: false, pairs: true, ..rule })
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -172,14 +167,11 @@ impl OpDef for CollectivePermute {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let pairs = Groups::of(op, PAIRS, groups::replicas_or_partitions(op));
-        let pairs = pairs.filter(|p| p.width == 2 || p.rows.is_empty());
+        let rule = self.groups(op);
+        let pairs = rule.and_then(|rule| rule.groups_on(op, cx.replicas() as i64, cx.partitions() as i64));
+        let pairs = pairs.filter(|p| p.rows().width() == 2);
         let pairs = pairs.ok_or_else(|| EvalError::new("source_target_pairs are missing"))?;
-        let pairs = if pairs.rows.is_empty() {
-            Vec::new()
-        } else {
-            groups::running(&pairs.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?
-        };
+        let pairs = groups::running(&pairs, mask, false)?;
         operands
             .iter()
             .map(|operand| {
@@ -199,35 +191,11 @@ impl OpDef for CollectivePermute {
     }
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
-        let pairs = Groups::of(op, PAIRS, groups::replicas_or_partitions(op))?;
-        let groups = if pairs.rows.is_empty() {
-            Vec::new()
-        } else {
-            pairs.flat(func::num_replicas(op.program), func::num_partitions(op.program))
-        };
-        Some(Collective { kind: CollectiveKind::CollectivePermute, groups, dim: 0, concat_dim: 0, computation: None })
+        collective(op, CollectiveKind::CollectivePermute, (0, 0), None)
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
         true
-    }
-}
-
-/// No device sends twice or gets twice; all are there.
-fn check_pairs(op: OpRef<'_>, pairs: &Groups, problems: &mut Vec<Problem>) {
-    for (side, what, label) in [(0, "sends", "C2"), (1, "receives", "C3")] {
-        let mut ids: Vec<i64> = pairs.rows.iter().map(|row| row[side]).collect();
-        ids.sort_unstable();
-        for twice in ids.windows(2).filter(|w| w[0] == w[1]) {
-            problems.push(Problem::new(format!("device {} {what} twice ({label})", twice[0])));
-        }
-    }
-    // Sources and targets overlap, so the range is checked side by side.
-    for side in 0..2 {
-        let rows = pairs.rows.iter().map(|row| vec![row[side]]).collect();
-        let mut found = Vec::new();
-        Groups { rows, width: 1, mode: pairs.mode }.check(op, ["C2", "C4", "C4"], false, &mut found);
-        problems.extend(found.into_iter().filter(|p| p.message.ends_with("(C4)")));
     }
 }
 
@@ -242,10 +210,6 @@ impl OpDef for CollectiveBroadcast {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        match Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op)) {
-            Some(groups) => groups.check(op, ["C1", "C2", "C2"], false, &mut problems),
-            None => problems.push(Problem::new("replica_groups must be a tensor of integers of rank 2 (I2)")),
-        }
         let mut types: Vec<TypeData> =
             tensors(op, "I1", &mut problems).into_iter().map(|(_, ty)| ty.clone().into()).collect();
         if op.flag("has_dynamic_root") {
@@ -257,6 +221,12 @@ impl OpDef for CollectiveBroadcast {
             types.pop();
         }
         if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let mode = groups::replicas_or_partitions(op);
+        let rule = GroupsRule::covering(GROUPS, mode, ["C1", "C2", "C2"]);
+        Some(GroupsRule { cover: false, ..rule })
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -282,9 +252,7 @@ impl OpDef for CollectiveBroadcast {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let groups = Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op));
-        let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;
-        let groups = groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?;
+        let groups = running_groups(op, mask, cx)?;
         let (roots, operands) = match operands.split_last() {
             Some((roots, rest)) if op.flag("has_dynamic_root") => (Some(roots), rest),
             _ => (None, operands),
@@ -319,9 +287,7 @@ impl OpDef for CollectiveBroadcast {
         if op.flag("has_dynamic_root") {
             return None;
         }
-        let groups = flat_groups(op, groups::replicas_or_partitions(op))?;
-        let kind = CollectiveKind::CollectiveBroadcast;
-        Some(Collective { kind, groups, dim: 0, concat_dim: 0, computation: None })
+        collective(op, CollectiveKind::CollectiveBroadcast, (0, 0), None)
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {

@@ -17,15 +17,14 @@ pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
 pub use older::{CollectiveReduce, CrossReplicaSum};
 pub use reduction::{AllReduce, ReduceScatter};
 
+use crate::collective::{Groups, GroupsRule, is_along_axes};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, Op, OpRef, TensorType, Value};
-use crate::kernel::{External, Kernel};
+use crate::ir::{Op, OpRef, TensorType, Value};
+use crate::kernel::{Body, External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
-use crate::ops::func;
 use crate::sharding::{FactorKind, ShardingRule};
-use groups::{Groups, Mode};
 
 /// `stablehlo.all_gather`: every device of a group gets all the group's tensors, side by side along one dimension.
 /// <https://openxla.org/stablehlo/spec#all_gather>
@@ -38,9 +37,8 @@ impl OpDef for AllGather {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        let groups = checked_groups(op, groups::maybe_global(op), ["C2", "C3", "C4"], &mut problems);
+        let groups = self.groups(op).and_then(|rule| rule.groups(op));
         check_channel(op, "C5", &mut problems);
-        check_even(groups.as_ref(), "C6", &mut problems);
         let mut types = Vec::new();
         for (i, ty) in tensors(op, "I1", &mut problems) {
             let Some(dim) = dimension(op, "all_gather_dim", ty, i, "C1", &mut problems) else { continue };
@@ -52,6 +50,11 @@ impl OpDef for AllGather {
             types.push(result.into());
         }
         if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let rule = GroupsRule::covering(GROUPS, groups::maybe_global(op), ["C2", "C3", "C4"]);
+        Some(GroupsRule { even: Some("C6"), ..rule })
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -80,7 +83,7 @@ impl OpDef for AllGather {
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
         let dim = evaluated_dim(op, "all_gather_dim")?;
-        let groups = running_groups(op, groups::maybe_global(op), mask, cx)?;
+        let groups = running_groups(op, mask, cx)?;
         in_groups(op, operands, &groups, mask, |members| Ok(vec![Literal::concatenate(members, dim); members.len()]))
     }
 
@@ -92,8 +95,7 @@ impl OpDef for AllGather {
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
-        let groups = flat_groups(op, groups::maybe_global(op))?;
-        Some(Collective { kind: CollectiveKind::AllGather, groups, dim, concat_dim: dim, computation: None })
+        collective(op, CollectiveKind::AllGather, (dim, dim), None)
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
@@ -105,37 +107,6 @@ impl OpDef for AllGather {
 
 const GROUPS: &str = "replica_groups";
 
-/// The groups of `replica_groups`, checked; labels: of uniqueness, size, range.
-fn checked_groups(op: OpRef<'_>, mode: Mode, labels: [&str; 3], problems: &mut Vec<Problem>) -> Option<Groups> {
-    let groups = Groups::of(op, GROUPS, mode);
-    match &groups {
-        Some(groups) => groups.check(op, labels, true, problems),
-        // By axes of a mesh: one that isn't Shardy's is taken at its word.
-        None if mesh_axes::is_mesh_groups(op, GROUPS) => {
-            if let Some(AttrData::Symbol(mesh)) = op.field(GROUPS, "mesh") {
-                let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
-                if !op.program.block_ops(op.program.body()).iter().any(there) {
-                    problems.push(
-                        Problem::new(format!("there is no mesh @{mesh}"))
-                            .note("define it: sdy.mesh @mesh = <[\"x\"=2]>"),
-                    );
-                } else if crate::ops::sdy::mesh_named(op.program, mesh).is_some() {
-                    let problem = Problem::new(format!("the groups are not along axes of @{mesh}"));
-                    problems.push(
-                        problem
-                            .note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"),
-                    );
-                }
-            }
-        }
-        None => problems.push(
-            Problem::new("replica_groups must be a tensor of integers of rank 2")
-                .note("write replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"),
-        ),
-    }
-    groups
-}
-
 fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
     if op.flag("use_global_device_ids") && !groups::has_channel(op) {
         problems.push(
@@ -145,41 +116,42 @@ fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Ops whose result's shape depends on the group's size need groups of one size.
-fn check_even(groups: Option<&Groups>, label: &str, problems: &mut Vec<Problem>) {
-    if groups.is_some_and(|g| !g.even()) {
-        problems
-            .push(Problem::new(format!("all groups must have the same size, but some are padded with -1 ({label})")));
-    }
-}
-
 /// How many times larger dimension `dim` of result `i` is than the operand's (or the other way round, `shrinks`): the
 /// devices of a group. Where neither groups nor module say how many they are, the declared types do.
 fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shrinks: bool) -> i64 {
-    if let Some(size) = groups.and_then(|g| g.known_size(op)) {
+    if let Some(size) = groups.and_then(|g| groups::known_size(op, g)) {
         return size;
     }
-    if groups.is_none() && !mesh_axes::is_mesh_groups(op, GROUPS) {
+    if groups.is_none() && !op.attr_id(GROUPS).is_some_and(|a| is_along_axes(op.program, a)) {
         return 1;
     }
     let size = |ty: Option<&TensorType>| ty.and_then(|t| t.shape.get(dim).copied()).filter(|&n| n > 0);
     let (from, to) = (size(op.operand_tensor(i)), size(op.result_tensor(i)));
     let (small, large) = if shrinks { (to, from) } else { (from, to) };
-    let least = groups.map_or(1, |g| g.width as i64).max(1);
+    let least = groups.map_or(1, |g| g.rows().width() as i64).max(1);
     match (small, large) {
         (Some(small), Some(large)) if large % small == 0 && (large / small) % least == 0 => large / small,
         _ => least,
     }
 }
 
-fn flat_groups(op: OpRef<'_>, mode: Mode) -> Option<Vec<Vec<i64>>> {
-    let groups = Groups::of(op, GROUPS, mode)?;
-    Some(groups.flat(func::num_replicas(op.program), func::num_partitions(op.program)))
+/// The groups of the op that run, as positions in the lanes.
+fn running_groups(op: OpRef<'_>, mask: &Mask, cx: &dyn Context) -> EvalResult<Vec<Vec<usize>>> {
+    let rule = op.def().groups(op);
+    let groups = rule.and_then(|rule| rule.groups_on(op, cx.replicas() as i64, cx.partitions() as i64));
+    let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;
+    groups::running(&groups, mask, rule.is_some_and(|rule| rule.cover))
 }
 
-fn running_groups(op: OpRef<'_>, mode: Mode, mask: &Mask, cx: &dyn Context) -> EvalResult<Vec<Vec<usize>>> {
-    let groups = Groups::of(op, GROUPS, mode).ok_or_else(|| EvalError::new("replica_groups are missing"))?;
-    groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, true)
+/// The collective an op is over the groups it has.
+fn collective(
+    op: OpRef<'_>,
+    kind: CollectiveKind,
+    dims: (usize, usize),
+    computation: Option<Body>,
+) -> Option<Collective> {
+    let groups = op.def().groups(op)?.groups(op)?;
+    Some(Collective { kind, groups, dim: dims.0, concat_dim: dims.1, computation })
 }
 
 /// The operands, all tensors, at least one.

@@ -1,8 +1,8 @@
 //! Collectives with one receiver, and the older form of a sum: collective_reduce and cross-replica-sum.
 
-use super::groups::{self, Groups, Mode};
 use super::reduction::{combined, computation, computation_type};
-use super::{checked_groups, flat_groups, in_groups, pointwise_rule, running_groups, tensors};
+use super::{GROUPS, collective, groups, in_groups, pointwise_rule, running_groups, tensors};
+use crate::collective::{GroupsRule, IdMode};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::{ElementType, OpRef, TensorType, TypeData};
 use crate::kernel::{Body, External, Kernel};
@@ -25,10 +25,6 @@ impl OpDef for CollectiveReduce {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        match Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op)) {
-            Some(groups) => groups.check(op, ["C1", "C2", "C2"], false, &mut problems),
-            None => problems.push(Problem::new("replica_groups must be a tensor of integers of rank 2 (I2)")),
-        }
         let mut operands = tensors(op, "I1", &mut problems);
         if op.flag("has_dynamic_root") {
             let count = operands.len().saturating_sub(1);
@@ -44,6 +40,12 @@ impl OpDef for CollectiveReduce {
         }
         let wide = |ty: &TensorType| TypeData::Tensor(ty.with_element(element.unwrap_or(ty.element)));
         Ok(operands.into_iter().map(|(_, ty)| wide(ty)).collect())
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let mode = groups::replicas_or_partitions(op);
+        let rule = GroupsRule::covering(GROUPS, mode, ["C1", "C2", "C2"]);
+        Some(GroupsRule { cover: false, ..rule })
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -65,9 +67,7 @@ impl OpDef for CollectiveReduce {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let groups = Groups::of(op, super::GROUPS, groups::replicas_or_partitions(op));
-        let groups = groups.ok_or_else(|| EvalError::new("replica_groups are missing"))?;
-        let groups = groups::running(&groups.flat(cx.replicas() as i64, cx.partitions() as i64), mask, false)?;
+        let groups = running_groups(op, mask, cx)?;
         let body = computation(op);
         let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
         for (i, result) in results.iter_mut().enumerate() {
@@ -119,7 +119,6 @@ impl OpDef for CrossReplicaSum {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        checked_groups(op, Mode::CrossReplica, ["C1", "C2", "C3"], &mut problems);
         let operands = tensors(op, "I1", &mut problems);
         if operands.len() > 1 {
             problems.push(Problem::new(format!("expected one operand, found {}", operands.len())));
@@ -129,6 +128,10 @@ impl OpDef for CrossReplicaSum {
         } else {
             Err(problems)
         }
+    }
+
+    fn groups(&self, _: OpRef<'_>) -> Option<GroupsRule> {
+        Some(GroupsRule::covering(GROUPS, IdMode::CrossReplica, ["C1", "C2", "C3"]))
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -150,7 +153,7 @@ impl OpDef for CrossReplicaSum {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let groups = running_groups(op, Mode::CrossReplica, mask, cx)?;
+        let groups = running_groups(op, mask, cx)?;
         let body = Self::body(op).ok_or_else(|| EvalError::new("expected a tensor"))?;
         in_groups(op, operands, &groups, mask, |members| {
             Ok(vec![combined(op, Some(&body), members, None, cx)?; members.len()])
@@ -164,8 +167,7 @@ impl OpDef for CrossReplicaSum {
     }
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
-        let groups = flat_groups(op, Mode::CrossReplica)?;
-        Some(Collective { kind: CollectiveKind::AllReduce, groups, dim: 0, concat_dim: 0, computation: Self::body(op) })
+        collective(op, CollectiveKind::AllReduce, (0, 0), Self::body(op))
     }
 
     fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {

@@ -4,10 +4,10 @@
 //! a kernel body, any other through the context.
 
 use super::{
-    check_channel, check_even, checked_groups, dimension, evaluated_dim, flat_groups, group_size, in_groups,
+    GROUPS, check_channel, collective, dimension, evaluated_dim, group_size, groups, in_groups, mesh_axes,
     pointwise_rule, replicated_dims_rule, running_groups, tensors,
 };
-use super::{groups, mesh_axes};
+use crate::collective::GroupsRule;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, region_on_lane};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TensorType, Value};
@@ -31,7 +31,6 @@ impl OpDef for AllReduce {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        checked_groups(op, groups::maybe_global(op), ["C1", "C2", "C3"], &mut problems);
         check_channel(op, "C4", &mut problems);
         let operands = tensors(op, "I1", &mut problems);
         let element = computation_type(op, &operands, "C5", &mut problems);
@@ -39,6 +38,10 @@ impl OpDef for AllReduce {
             return Err(problems);
         }
         Ok(operands.into_iter().map(|(_, ty)| ty.with_element(element.unwrap_or(ty.element)).into()).collect())
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        Some(GroupsRule::covering(GROUPS, groups::maybe_global(op), ["C1", "C2", "C3"]))
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -64,7 +67,7 @@ impl OpDef for AllReduce {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        let groups = running_groups(op, groups::maybe_global(op), mask, cx)?;
+        let groups = running_groups(op, mask, cx)?;
         let body = computation(op);
         let mut lanes = leaders(&groups, operands.len());
         in_groups(op, operands, &groups, mask, |members| {
@@ -81,9 +84,7 @@ impl OpDef for AllReduce {
     }
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
-        let groups = flat_groups(op, groups::maybe_global(op))?;
-        let kind = CollectiveKind::AllReduce;
-        Some(Collective { kind, groups, dim: 0, concat_dim: 0, computation: computation(op) })
+        collective(op, CollectiveKind::AllReduce, (0, 0), computation(op))
     }
 
     fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {
@@ -106,9 +107,8 @@ impl OpDef for ReduceScatter {
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         let mut problems = Vec::new();
-        let groups = checked_groups(op, groups::maybe_global(op), ["C3", "C4", "C5"], &mut problems);
+        let groups = self.groups(op).and_then(|rule| rule.groups(op));
         check_channel(op, "C6", &mut problems);
-        check_even(groups.as_ref(), "C8", &mut problems);
         let operands = tensors(op, "I1", &mut problems);
         let element = computation_type(op, &operands, "C7", &mut problems);
         let mut types = Vec::new();
@@ -129,6 +129,11 @@ impl OpDef for ReduceScatter {
             types.push(result.into());
         }
         if problems.is_empty() { Ok(types) } else { Err(problems) }
+    }
+
+    fn groups(&self, op: OpRef<'_>) -> Option<GroupsRule> {
+        let rule = GroupsRule::covering(GROUPS, groups::maybe_global(op), ["C3", "C4", "C5"]);
+        Some(GroupsRule { even: Some("C8"), ..rule })
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -156,7 +161,7 @@ impl OpDef for ReduceScatter {
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
         let dim = evaluated_dim(op, "scatter_dimension")?;
-        let groups = running_groups(op, groups::maybe_global(op), mask, cx)?;
+        let groups = running_groups(op, mask, cx)?;
         let body = computation(op);
         let mut lanes = leaders(&groups, operands.len());
         in_groups(op, operands, &groups, mask, |members| {
@@ -175,9 +180,7 @@ impl OpDef for ReduceScatter {
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         let dim = usize::try_from(op.int("scatter_dimension")?).ok()?;
-        let groups = flat_groups(op, groups::maybe_global(op))?;
-        let kind = CollectiveKind::ReduceScatter;
-        Some(Collective { kind, groups, dim, concat_dim: dim, computation: computation(op) })
+        collective(op, CollectiveKind::ReduceScatter, (dim, dim), computation(op))
     }
 
     fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {

@@ -1,5 +1,17 @@
 //! Collectives of the per-device program: what they do, on which devices.
 
+mod attribute;
+mod axes;
+mod groups;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use attribute::{MeshAttr, as_lists, is_along_axes, is_specified, literal_of, rows};
+pub use axes::{AxisGroups, AxisPermutation, GroupMesh};
+pub use groups::{Groups, IdMode, Lists, Rows};
+pub use rule::GroupsRule;
+
 use crate::kernel::Body;
 
 /// What a collective does. Everything that says only *which* collective says it by this: the ops, the plan, the prices,
@@ -35,12 +47,12 @@ impl CollectiveKind {
 }
 
 /// A collective of the per-device program, read off its attributes.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Collective {
     /// What it does.
     pub kind: CollectiveKind,
     /// Groups of devices by flat id (replica * partitions + partition), each in order; pairs for a permute.
-    pub groups: Vec<Vec<i64>>,
+    pub groups: Groups,
     /// The dimension gathered, scattered or split.
     pub dim: usize,
     /// The dimension an all_to_all concatenates.

@@ -1,0 +1,181 @@
+//! Groups as attributes: lists as a dense tensor, axes of a mesh as `#stablehlo.replica_group_mesh_axes`, permutations
+//! by axes as an attribute of our own. The last two stay as small as they are written until somebody prints lists.
+//!
+//! Source: the StableHLO specification, "Replica groups".
+
+use std::sync::Arc;
+
+use super::axes::{AxisGroups, AxisPermutation, GroupMesh};
+use super::groups::{Lists, Rows};
+use crate::ir::{Attr, AttrData, ElementType, Name, Program};
+use crate::literal::Literal;
+use crate::scalar::Scalar;
+use crate::sharding::{AxisRef, Mesh};
+
+const ALONG: &str = "stablehlo.replica_group_mesh_axes";
+const MESH: &str = "stablehlo.mesh";
+const MESH_AXIS: &str = "stablehlo.mesh_axis";
+const AXIS: &str = "stablehlo.axis_ref";
+const PERMUTATION: &str = "shardc.permutation";
+
+/// Whether an attribute gives groups by axes of a mesh, whatever they are.
+pub fn is_along_axes(program: &Program, attr: Attr) -> bool {
+    matches!(program.attr_data(attr), AttrData::Struct(kind, _) if &**kind == ALONG)
+}
+
+/// The groups, or pairs, of an attribute; `None` where it says none, or names a mesh or axes that aren't there.
+pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
+    match program.attr_data(attr) {
+        AttrData::Dense(_, ids) => match ids.shape[..] {
+            [_, _] if ids.is_empty() && !ids.element.is_float() => Some(Rows::All),
+            _ => Lists::new(ids.clone()).map(Rows::Lists),
+        },
+        AttrData::Struct(kind, _) if &**kind == ALONG => {
+            let mesh = mesh(program, field(program, attr, "mesh")?)?;
+            let axes = axes(program, field(program, attr, "axes")?, &mesh)?;
+            let replicas = field(program, attr, "replicas").and_then(AttrData::as_int).unwrap_or(1);
+            AxisGroups::new(mesh, &axes, replicas).map(|axes| Rows::Axes(Arc::new(axes)))
+        }
+        AttrData::Struct(kind, _) if &**kind == PERMUTATION => {
+            let mesh = mesh(program, field(program, attr, "mesh")?)?;
+            let from = axes(program, field(program, attr, "from")?, &mesh)?;
+            let to = axes(program, field(program, attr, "to")?, &mesh)?;
+            AxisPermutation::new(mesh, &from, &to).map(|moves| Rows::Permutation(Arc::new(moves)))
+        }
+        _ => None,
+    }
+}
+
+/// What an attribute that gives groups or pairs by axes lists; `None` for any other.
+pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
+    let rows = rows(program, attr)?;
+    let by_axes = matches!(rows, Rows::Axes(_) | Rows::Permutation(_));
+    by_axes.then(|| {
+        let shape = [rows.count() as i64, rows.width() as i64];
+        let ids = (0..rows.count()).flat_map(|row| rows.row(row)).map(|id| Scalar::Int(id.into()));
+        Literal::from_scalars(ElementType::I64, &shape, ids)
+    })
+}
+
+/// Whether the specification has words for the groups of an attribute that gives them by axes: it has none for
+/// replicas of a mesh and for permutations.
+pub fn is_specified(program: &Program, attr: Attr) -> bool {
+    is_along_axes(program, attr) && field(program, attr, "replicas").is_none()
+}
+
+/// `[[0, 1], [2, 3]]`; rows shorter than the longest are padded with -1.
+pub fn literal_of(lists: &[Vec<i64>]) -> Literal {
+    let width = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let shape = [lists.len() as i64, width as i64];
+    let ids = lists.iter().flat_map(|row| (0..width).map(move |i| row.get(i).copied().unwrap_or(-1)));
+    Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())))
+}
+
+/// The mesh of groups: Shardy's under a symbol, or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`.
+fn mesh(program: &Program, mesh: &AttrData) -> Option<GroupMesh> {
+    match mesh {
+        AttrData::Symbol(name) => {
+            let mesh = crate::ops::sdy::mesh_named(program, name)?;
+            let axes = mesh.axes.iter().map(|a| (program.name_text(a.0).into(), a.1)).collect();
+            GroupMesh::new(axes, mesh.device_ids.as_deref().map(order_of))
+        }
+        AttrData::Struct(kind, fields) if &**kind == MESH => {
+            let get = |key| fields.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1));
+            let AttrData::Array(axes) = get("axes")? else { return None };
+            let axis =
+                |&a: &Attr| Some((field(program, a, "name")?.as_str()?.into(), field(program, a, "size")?.as_int()?));
+            let order = match get("device_ids") {
+                Some(AttrData::Dense(_, ids)) => Some(ids.clone()),
+                Some(_) => return None,
+                None => None,
+            };
+            GroupMesh::new(axes.iter().map(axis).collect::<Option<_>>()?, order)
+        }
+        _ => None,
+    }
+}
+
+fn order_of(ids: &[i64]) -> Literal {
+    let ids = ids.iter().map(|&id| Scalar::Int(id.into()));
+    Literal::from_scalars(ElementType::I64, &[ids.len() as i64], ids)
+}
+
+/// `[#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]`
+fn axes(program: &Program, axes: &AttrData, mesh: &GroupMesh) -> Option<Vec<AxisRef>> {
+    let AttrData::Array(axes) = axes else { return None };
+    let axis = |&attr: &Attr| {
+        let name = field(program, attr, "name")?.as_str()?;
+        let Some(part) = field(program, attr, "sub_axis_info") else { return mesh.axis(name, None) };
+        let AttrData::Opaque(part) = part else { return None };
+        let (pre, size) = part.strip_prefix('(')?.split_once(')')?;
+        mesh.axis(name, Some((pre.parse().ok()?, size.parse().ok()?)))
+    };
+    axes.iter().map(axis).collect()
+}
+
+/// A field of a struct.
+fn field<'a>(program: &'a Program, attr: Attr, key: &str) -> Option<&'a AttrData> {
+    match program.attr_data(attr) {
+        AttrData::Struct(_, fields) => {
+            fields.iter().find(|f| program.name_text(f.0) == key).map(|f| program.attr_data(f.1))
+        }
+        _ => None,
+    }
+}
+
+/// A mesh as the groups of collectives name it, written down once for all that are along its axes.
+#[derive(Clone, Copy, Debug)]
+pub struct MeshAttr(Attr);
+
+impl MeshAttr {
+    /// Writes down `mesh`.
+    pub fn new(program: &mut Program, mesh: &Mesh) -> Self {
+        let axis = |program: &mut Program, (name, size): (Name, i64)| {
+            let name = program.attr_str(&program.name_text(name).to_owned());
+            let size = program.attr_i64(size);
+            structure(program, MESH_AXIS, &[("name", name), ("size", size)])
+        };
+        let axes: Vec<Attr> = mesh.axes.iter().map(|&a| axis(program, a)).collect();
+        let mut fields = vec![("axes", program.intern_attr(AttrData::Array(axes)))];
+        if let Some(ids) = &mesh.device_ids {
+            let ty = program.tensor(&[ids.len() as i64], ElementType::I64);
+            fields.push(("device_ids", program.intern_attr(AttrData::Dense(ty, order_of(ids)))));
+        }
+        Self(structure(program, MESH, &fields))
+    }
+
+    /// Groups of the devices that differ in `axes` alone, in each of `replicas` replicas of the mesh.
+    pub fn along(self, program: &mut Program, axes: &[AxisRef], replicas: i64) -> Attr {
+        let axes = array(program, axes);
+        let mut fields = vec![("mesh", self.0), ("axes", axes)];
+        if replicas > 1 {
+            fields.push(("replicas", program.attr_i64(replicas)));
+        }
+        structure(program, ALONG, &fields)
+    }
+
+    /// Pairs that bring every shard of a value from where `from` (all dimensions' axes in order) has it to where `to` does.
+    pub fn permutation(self, program: &mut Program, from: &[AxisRef], to: &[AxisRef]) -> Attr {
+        let (from, to) = (array(program, from), array(program, to));
+        structure(program, PERMUTATION, &[("mesh", self.0), ("from", from), ("to", to)])
+    }
+}
+
+fn structure(program: &mut Program, kind: &str, fields: &[(&str, Attr)]) -> Attr {
+    let fields = fields.iter().map(|&(key, attr)| (program.name(key), attr)).collect();
+    program.intern_attr(AttrData::Struct(kind.into(), fields))
+}
+
+fn array(program: &mut Program, axes: &[AxisRef]) -> Attr {
+    let mut items = Vec::with_capacity(axes.len());
+    for axis in axes {
+        let name = program.attr_str(&program.name_text(axis.name).to_owned());
+        let mut fields = vec![("name", name)];
+        if let Some(sub) = axis.sub {
+            let part = AttrData::Opaque(format!("({}){}", sub.pre, sub.size).into());
+            fields.push(("sub_axis_info", program.intern_attr(part)));
+        }
+        items.push(structure(program, AXIS, &fields));
+    }
+    program.intern_attr(AttrData::Array(items))
+}

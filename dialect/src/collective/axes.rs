@@ -1,0 +1,219 @@
+//! Groups along axes of a mesh, by arithmetic on positions.
+
+use std::sync::OnceLock;
+
+use crate::ir::Name;
+use crate::literal::Literal;
+use crate::sharding::{Axes, AxisPart, AxisRef, Digit, Mesh, digits, index, position, unused};
+
+/// The mesh that groups are written over, by itself: names, sizes and the order of its devices.
+#[derive(Debug)]
+pub struct GroupMesh {
+    names: Vec<Box<str>>,
+    /// The axes, with their numbers for names.
+    mesh: Mesh,
+    /// The device at each row-major position; `None` is 0, 1, 2, …
+    order: Option<Literal>,
+    /// The position of each device.
+    positions: OnceLock<Vec<i64>>,
+}
+
+impl GroupMesh {
+    /// A mesh of these axes; `None` where a size is not positive.
+    pub fn new(axes: Vec<(Box<str>, i64)>, order: Option<Literal>) -> Option<Self> {
+        let numbered = axes.iter().enumerate().map(|(i, a)| (Name::new(i), a.1)).collect();
+        let mesh = Mesh { axes: numbered, device_ids: None };
+        let sizes = mesh.axes.iter().all(|a| a.1 > 0) && mesh.devices() <= crate::sharding::MAX_DEVICES;
+        let ordered = order.as_ref().is_none_or(|ids| ids.len() as i64 == mesh.devices());
+        let names = axes.into_iter().map(|a| a.0).collect();
+        (sizes && ordered).then_some(Self { names, mesh, order, positions: OnceLock::new() })
+    }
+
+    /// Number of devices.
+    pub fn devices(&self) -> i64 {
+        self.mesh.devices()
+    }
+
+    /// Sizes of the axes, major first.
+    pub fn sizes(&self) -> impl Iterator<Item = i64> + '_ {
+        self.mesh.axes.iter().map(|a| a.1)
+    }
+
+    /// Names of the axes, major first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|n| &**n)
+    }
+
+    /// The axis of that name; a part of it where `part`, `(pre, size)`, says so.
+    pub fn axis(&self, name: &str, part: Option<(i64, i64)>) -> Option<AxisRef> {
+        let name = Name::new(self.names.iter().position(|n| **n == *name)?);
+        let Some((pre, size)) = part else { return Some(AxisRef::full(name)) };
+        let full = self.mesh.axis_size(name)?;
+        let fits = pre > 0 && size > 0 && pre.checked_mul(size).is_some_and(|end| full % end == 0);
+        fits.then(|| AxisRef::part(name, pre, size, &self.mesh))
+    }
+
+    /// Whether the devices stand in another order than 0, 1, 2, …
+    pub fn is_reordered(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// The device at row-major position `at`.
+    pub fn device(&self, at: i64) -> i64 {
+        let given =
+            |ids: &Literal| usize::try_from(at).ok().filter(|&i| i < ids.len()).and_then(|i| ids.get(i).as_i64());
+        self.order.as_ref().and_then(given).unwrap_or(at)
+    }
+
+    /// The row-major position of a device.
+    pub fn position(&self, device: i64) -> i64 {
+        if self.order.is_none() {
+            return device;
+        }
+        let positions = self.positions.get_or_init(|| {
+            let mut positions = vec![0; self.devices() as usize];
+            for at in 0..self.devices() {
+                if let Some(p) = usize::try_from(self.device(at)).ok().and_then(|d| positions.get_mut(d)) {
+                    *p = at;
+                }
+            }
+            positions
+        });
+        usize::try_from(device).ok().and_then(|d| positions.get(d)).copied().unwrap_or(0)
+    }
+
+    /// A device that the order names twice or that isn't there.
+    pub fn misplaced_device(&self) -> Option<i64> {
+        self.order.as_ref()?;
+        let mut seen = vec![false; self.devices() as usize];
+        (0..self.devices()).map(|at| self.device(at)).find(|&device| {
+            let slot = usize::try_from(device).ok().and_then(|d| seen.get_mut(d));
+            slot.is_none_or(|seen| std::mem::replace(seen, true))
+        })
+    }
+}
+
+/// Groups of devices that differ in some axes alone, in the order of those axes, major first; the same in each of
+/// several replicas of the mesh.
+#[derive(Debug)]
+pub struct AxisGroups {
+    mesh: GroupMesh,
+    axes: Axes,
+    replicas: i64,
+    inside: Vec<Digit>,
+    outside: Vec<Digit>,
+}
+
+fn size(digits: &[Digit]) -> i64 {
+    digits.iter().map(|d| d.size).product()
+}
+
+impl AxisGroups {
+    /// Groups along `axes` of `mesh`; `None` where those overlap.
+    pub fn new(mesh: GroupMesh, axes: &[AxisRef], replicas: i64) -> Option<Self> {
+        let inside = digits(&mesh.mesh, axes);
+        let axes = mesh.mesh.axis_parts(axes)?;
+        let outside = unused(&mesh.mesh, &inside)?;
+        (replicas > 0).then_some(Self { mesh, axes, replicas, inside, outside })
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &GroupMesh {
+        &self.mesh
+    }
+
+    /// The axes, major first.
+    pub fn axes(&self) -> &[AxisPart] {
+        &self.axes
+    }
+
+    /// Devices of a group.
+    pub fn size(&self) -> usize {
+        size(&self.inside) as usize
+    }
+
+    /// Number of groups.
+    pub fn count(&self) -> usize {
+        (size(&self.outside) * self.replicas) as usize
+    }
+
+    /// Number of ids, all of which are in a group.
+    pub fn ids(&self) -> i64 {
+        self.mesh.devices().saturating_mul(self.replicas)
+    }
+
+    /// Replicas of the mesh that the ids go through.
+    pub fn replicas(&self) -> i64 {
+        self.replicas
+    }
+
+    /// The id at place `at` of a group.
+    pub(super) fn id(&self, group: usize, at: usize) -> i64 {
+        let each = size(&self.outside);
+        let (replica, group) = (group as i64 / each, group as i64 % each);
+        let at = position(&self.outside, group) + position(&self.inside, at as i64);
+        replica * self.mesh.devices() + self.mesh.device(at)
+    }
+
+    /// The group of an id and its place there.
+    pub(super) fn place(&self, id: i64) -> Option<(usize, usize)> {
+        if !(0..self.ids()).contains(&id) {
+            return None;
+        }
+        let devices = self.mesh.devices();
+        let at = self.mesh.position(id % devices);
+        let group = id / devices * size(&self.outside) + index(&self.outside, at);
+        Some((group as usize, index(&self.inside, at) as usize))
+    }
+}
+
+/// What brings every shard of a value from where some axes have it to where others want it: one pair for each device.
+#[derive(Debug)]
+pub struct AxisPermutation {
+    mesh: GroupMesh,
+    /// The digits of all dimensions' axes in order, and those they leave.
+    from: [Vec<Digit>; 2],
+    to: [Vec<Digit>; 2],
+}
+
+/// The position that reads in `to` what `at` reads in `from`.
+fn moved(at: i64, from: &[Vec<Digit>; 2], to: &[Vec<Digit>; 2]) -> i64 {
+    (0..2).map(|i| position(&to[i], index(&from[i], at))).sum()
+}
+
+impl AxisPermutation {
+    /// From a value sharded along `from` (all dimensions' axes in order) to one sharded along `to`, which are as many
+    /// shards; `None` where that is not so or axes overlap.
+    pub fn new(mesh: GroupMesh, from: &[AxisRef], to: &[AxisRef]) -> Option<Self> {
+        let split = |axes: &[AxisRef]| {
+            let inside = digits(&mesh.mesh, axes);
+            let outside = unused(&mesh.mesh, &inside)?;
+            Some([inside, outside])
+        };
+        let (from, to) = (split(from)?, split(to)?);
+        (size(&from[0]) == size(&to[0])).then_some(Self { mesh, from, to })
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &GroupMesh {
+        &self.mesh
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.mesh.devices() as usize
+    }
+
+    pub(super) fn has(&self, device: i64) -> bool {
+        (0..self.mesh.devices()).contains(&device)
+    }
+
+    /// Whom `source` sends to.
+    pub(super) fn target(&self, source: i64) -> i64 {
+        self.mesh.device(moved(self.mesh.position(source), &self.from, &self.to))
+    }
+
+    /// Who sends to `target`.
+    pub(super) fn source(&self, target: i64) -> i64 {
+        self.mesh.device(moved(self.mesh.position(target), &self.to, &self.from))
+    }
+}

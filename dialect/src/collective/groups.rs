@@ -1,0 +1,381 @@
+//! Which devices take part in a collective together.
+//!
+//! What the compiler writes says it by axes of a mesh and stays that small on any number of devices: who asks for a
+//! member, a device's place or a partner gets it by arithmetic on positions. What a user writes as lists stays lists.
+
+use std::sync::Arc;
+
+use super::axes::{AxisGroups, AxisPermutation};
+use crate::literal::Literal;
+use crate::sharding::MAX_DEVICES;
+
+/// How the ids that groups are written with name devices. Source: the StableHLO specification, "Collective ops".
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IdMode {
+    /// Ids are replicas; every partition has groups of its own.
+    CrossReplica,
+    /// Ids are partitions; every replica has groups of its own.
+    CrossPartition,
+    /// Ids are replicas; all their partitions are in the group.
+    CrossReplicaAndPartition,
+    /// Ids are flat: replica * partitions + partition.
+    Flattened,
+}
+
+/// Groups as written: rows of ids.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// No row: one group of all ids there are.
+    All,
+    /// The rows of a tensor of integers, padded with -1; pairs of a permute have two columns.
+    Lists(Lists),
+    /// Ids that differ in axes of a mesh alone.
+    Axes(Arc<AxisGroups>),
+    /// Pairs that bring shards from where some axes of a mesh have them to where others want them.
+    Permutation(Arc<AxisPermutation>),
+}
+
+/// A tensor of rank 2 of ids.
+#[derive(Clone, Debug)]
+pub struct Lists {
+    ids: Literal,
+    width: usize,
+}
+
+impl Lists {
+    /// The rows of `ids`; `None` unless it is of rank 2 and neither empty nor larger than any groups are.
+    pub fn new(ids: Literal) -> Option<Self> {
+        let [_, width] = ids.shape[..] else { return None };
+        // A splat may claim any shape.
+        let fits = !ids.is_empty() && ids.len() as i64 <= 4 * MAX_DEVICES && ids.get(0).as_i64().is_some();
+        fits.then_some(Self { ids, width: width.max(1) as usize })
+    }
+
+    fn count(&self) -> usize {
+        self.ids.len() / self.width
+    }
+
+    fn id(&self, row: usize, at: usize) -> i64 {
+        self.ids.get(row * self.width + at).as_i64().unwrap_or(-1)
+    }
+}
+
+impl Rows {
+    /// The rows of an explicit list, padded where some are shorter.
+    pub fn of_lists(lists: &[Vec<i64>]) -> Self {
+        Lists::new(super::attribute::literal_of(lists)).map_or(Rows::All, Rows::Lists)
+    }
+
+    /// No pair at all.
+    pub fn no_pairs() -> Self {
+        Rows::Lists(Lists { ids: super::attribute::literal_of(&[]), width: 2 })
+    }
+
+    /// How many rows are written.
+    pub fn count(&self) -> usize {
+        match self {
+            Rows::All => 0,
+            Rows::Lists(lists) => lists.count(),
+            Rows::Axes(axes) => axes.count(),
+            Rows::Permutation(permutation) => permutation.count(),
+        }
+    }
+
+    /// The length of a row, padding included.
+    pub fn width(&self) -> usize {
+        match self {
+            Rows::All => 0,
+            Rows::Lists(lists) => lists.width,
+            Rows::Axes(axes) => axes.size(),
+            Rows::Permutation(_) => 2,
+        }
+    }
+
+    /// The ids of a row, padding left out.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
+        let id = move |at| match self {
+            Rows::All => -1,
+            Rows::Lists(lists) => lists.id(row, at),
+            Rows::Axes(axes) => axes.id(row, at),
+            Rows::Permutation(permutation) => {
+                let source = row as i64;
+                if at == 0 { source } else { permutation.target(source) }
+            }
+        };
+        (0..self.width()).map(id).filter(|&id| id != -1)
+    }
+
+    /// The row an id stands in, and its place there, padding not counted. Of pairs the one it is the source of.
+    fn place(&self, id: i64) -> Option<(usize, usize)> {
+        match self {
+            Rows::Axes(axes) => axes.place(id),
+            Rows::Permutation(permutation) => permutation.has(id).then_some((id as usize, 0)),
+            _ => (0..self.count()).find_map(|row| Some((row, self.row(row).position(|i| i == id)?))),
+        }
+    }
+
+    /// The first id of the pair whose second is `id`.
+    fn source(&self, id: i64) -> Option<i64> {
+        match self {
+            Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.source(id)),
+            _ => (0..self.count()).find_map(|row| self.pair(row).filter(|p| p.1 == id).map(|p| p.0)),
+        }
+    }
+
+    /// The second id of the pair whose first is `id`.
+    fn target(&self, id: i64) -> Option<i64> {
+        match self {
+            Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.target(id)),
+            _ => (0..self.count()).find_map(|row| self.pair(row).filter(|p| p.0 == id).map(|p| p.1)),
+        }
+    }
+
+    fn pair(&self, row: usize) -> Option<(i64, i64)> {
+        let mut ids = self.row(row);
+        Some((ids.next()?, ids.next()?))
+    }
+}
+
+/// The groups of a collective, by flat device ids. Nothing is listed until somebody asks for a list.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    rows: Rows,
+    mode: IdMode,
+    replicas: i64,
+    partitions: i64,
+}
+
+impl Groups {
+    /// `rows` of ids read by `mode`, on so many replicas and partitions.
+    pub fn new(rows: Rows, mode: IdMode, replicas: i64, partitions: i64) -> Self {
+        Self { rows, mode, replicas, partitions }
+    }
+
+    /// These lists of flat device ids.
+    pub fn of_lists(lists: &[Vec<i64>]) -> Self {
+        Self::new(Rows::of_lists(lists), IdMode::Flattened, 1, 1)
+    }
+
+    /// The groups as written.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Other rows read the same way.
+    pub(super) fn with_rows(&self, rows: Rows) -> Self {
+        Self { rows, ..*self }
+    }
+
+    /// How many devices a group has as far as its row's length says, padding counted: `dim(process_groups, 1)`.
+    pub fn padded_size(&self) -> i64 {
+        let row = if matches!(self.rows, Rows::All) { self.ids() } else { self.rows.width() as i64 };
+        if self.mode == IdMode::CrossReplicaAndPartition { row.saturating_mul(self.partitions) } else { row }
+    }
+
+    /// How ids name devices.
+    pub fn mode(&self) -> IdMode {
+        self.mode
+    }
+
+    /// How many ids there are to name.
+    pub fn ids(&self) -> i64 {
+        match self.mode {
+            IdMode::CrossReplica | IdMode::CrossReplicaAndPartition => self.replicas,
+            IdMode::CrossPartition => self.partitions,
+            IdMode::Flattened => self.replicas.saturating_mul(self.partitions),
+        }
+    }
+
+    /// How many groups there are; none on more than [`MAX_DEVICES`] devices.
+    pub fn count(&self) -> usize {
+        if self.replicas.saturating_mul(self.partitions) > MAX_DEVICES {
+            return 0;
+        }
+        let rows = if matches!(self.rows, Rows::All) { 1 } else { self.rows.count() };
+        rows * self.copies() as usize
+    }
+
+    /// How many groups a row stands for.
+    fn copies(&self) -> i64 {
+        match self.mode {
+            IdMode::CrossReplica => self.partitions.max(0),
+            IdMode::CrossPartition => self.replicas.max(0),
+            IdMode::CrossReplicaAndPartition | IdMode::Flattened => 1,
+        }
+    }
+
+    /// How many devices the first group has, and all of them where nothing is padded; 0 where there is no group.
+    pub fn size(&self) -> usize {
+        if self.count() == 0 {
+            return 0;
+        }
+        match &self.rows {
+            Rows::Axes(axes) if self.mode != IdMode::CrossReplicaAndPartition => axes.size(),
+            _ => self.group(0).count(),
+        }
+    }
+
+    // Ids are anything until they are checked.
+    fn device(&self, replica: i64, partition: i64) -> i64 {
+        replica.saturating_mul(self.partitions).saturating_add(partition)
+    }
+
+    /// The devices of a group, in order; source and target of a permute's pair.
+    pub fn group(&self, group: usize) -> impl Iterator<Item = i64> + '_ {
+        let copies = self.copies().max(1) as usize;
+        let (row, copy) = (group / copies, (group % copies) as i64);
+        let runs = if self.mode == IdMode::CrossReplicaAndPartition { self.partitions } else { 1 };
+        let all = if matches!(self.rows, Rows::All) { self.ids() } else { 0 };
+        (0..runs).flat_map(move |run| {
+            let ids = (0..all).chain(self.rows.row(row));
+            ids.map(move |id| match self.mode {
+                IdMode::CrossReplica => self.device(id, copy),
+                IdMode::CrossPartition => self.device(copy, id),
+                IdMode::CrossReplicaAndPartition => self.device(id, run),
+                IdMode::Flattened => id,
+            })
+        })
+    }
+
+    /// All groups, each as its devices.
+    pub fn iter(&self) -> impl Iterator<Item = impl Iterator<Item = i64> + '_> + '_ {
+        (0..self.count()).map(|g| self.group(g))
+    }
+
+    /// All groups as lists.
+    pub fn lists(&self) -> Vec<Vec<i64>> {
+        self.iter().map(Iterator::collect).collect()
+    }
+
+    /// The (source, target) pairs of a permute.
+    pub fn pairs(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.iter().filter_map(|mut pair| Some((pair.next()?, pair.next()?)))
+    }
+
+    /// The group a device is in, and its place there; `None` when it takes no part.
+    pub fn place(&self, device: i64) -> Option<(usize, usize)> {
+        if self.count() == 0 || device < 0 {
+            return None;
+        }
+        let partitions = self.partitions.max(1);
+        let (replica, partition) = (device / partitions, device % partitions);
+        let (id, copy) = match self.mode {
+            IdMode::CrossReplica => (replica, partition),
+            IdMode::CrossPartition => (partition, replica),
+            IdMode::CrossReplicaAndPartition => (replica, 0),
+            IdMode::Flattened => (device, 0),
+        };
+        let (row, at) = match self.rows {
+            Rows::All => (id < self.ids()).then_some((0, id as usize))?,
+            _ => self.rows.place(id)?,
+        };
+        if copy >= self.copies() {
+            return None;
+        }
+        let group = row * self.copies() as usize + copy as usize;
+        let before = match self.mode {
+            IdMode::CrossReplicaAndPartition => self.group(group).count() / partitions as usize * partition as usize,
+            _ => 0,
+        };
+        Some((group, before + at))
+    }
+
+    /// Whom a permute brings `device` a value from.
+    pub fn source(&self, device: i64) -> Option<i64> {
+        self.partner(device, |id| self.rows.source(id))
+    }
+
+    /// Whom a permute brings the value of `device`.
+    pub fn target(&self, device: i64) -> Option<i64> {
+        self.partner(device, |id| self.rows.target(id))
+    }
+
+    fn partner(&self, device: i64, of: impl Fn(i64) -> Option<i64>) -> Option<i64> {
+        let partitions = self.partitions.max(1);
+        let (replica, partition) = (device / partitions, device % partitions);
+        match self.mode {
+            _ if self.count() == 0 || device < 0 => None,
+            IdMode::CrossReplica => Some(self.device(of(replica)?, partition)),
+            IdMode::CrossPartition if replica >= self.replicas => None,
+            IdMode::CrossPartition => Some(self.device(replica, of(partition)?)),
+            IdMode::CrossReplicaAndPartition | IdMode::Flattened => of(device),
+        }
+    }
+
+    /// The axes along which the devices of a group differ, where the groups are given by them and every replica has
+    /// the mesh for itself.
+    pub fn axes(&self) -> Option<&AxisGroups> {
+        match (&self.rows, self.mode) {
+            (Rows::Axes(axes), IdMode::CrossPartition | IdMode::Flattened) => Some(axes),
+            _ => None,
+        }
+    }
+
+    /// Whether the groups are lists, to be searched for a device.
+    pub fn are_lists(&self) -> bool {
+        matches!(self.rows, Rows::Lists(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(rows: &[&[i64]], mode: IdMode, grid: (i64, i64)) -> Groups {
+        let rows: Vec<Vec<i64>> = rows.iter().map(|r| r.to_vec()).collect();
+        Groups::new(Rows::of_lists(&rows), mode, grid.0, grid.1)
+    }
+
+    /// What is computed by place is what stands in the lists.
+    fn check(groups: &Groups) {
+        let lists = groups.lists();
+        for (g, list) in lists.iter().enumerate() {
+            for (i, &device) in list.iter().enumerate() {
+                assert_eq!(groups.place(device), Some((g, i)), "{groups:?}");
+            }
+        }
+        assert_eq!(groups.place(1 + lists.iter().flatten().max().copied().unwrap_or(0)), None);
+    }
+
+    #[test]
+    fn reads_groups_as_the_specification_does() {
+        let all = |mode| groups(&[&[0, 1], &[2, 3]], mode, (4, 2));
+        assert_eq!(all(IdMode::CrossReplica).lists(), [[0, 2], [1, 3], [4, 6], [5, 7]]);
+        assert_eq!(all(IdMode::CrossReplicaAndPartition).lists(), [[0, 2, 1, 3], [4, 6, 5, 7]]);
+        assert_eq!(all(IdMode::Flattened).lists(), [[0, 1], [2, 3]]);
+        let partitions = groups(&[&[0, 1]], IdMode::CrossPartition, (4, 2));
+        assert_eq!(partitions.lists(), [[0, 1], [2, 3], [4, 5], [6, 7]]);
+        let modes = [IdMode::CrossReplica, IdMode::CrossReplicaAndPartition, IdMode::Flattened];
+        modes.map(all).iter().chain([&partitions]).for_each(check);
+    }
+
+    #[test]
+    fn no_rows_are_one_group_of_all() {
+        assert_eq!(groups(&[], IdMode::Flattened, (2, 2)).lists(), [[0, 1, 2, 3]]);
+        assert_eq!(groups(&[], IdMode::CrossReplica, (2, 2)).lists(), [[0, 2], [1, 3]]);
+        let both = groups(&[], IdMode::CrossReplicaAndPartition, (2, 3));
+        assert_eq!(both.size(), 6);
+        check(&both);
+    }
+
+    #[test]
+    fn padding_is_no_device() {
+        let uneven = groups(&[&[0, 1, 3], &[2]], IdMode::Flattened, (1, 4));
+        assert_eq!(uneven.lists(), [vec![0, 1, 3], vec![2]]);
+        assert_eq!(uneven.rows().width(), 3);
+        check(&uneven);
+    }
+
+    #[test]
+    fn partners_of_a_permute() {
+        let pairs = groups(&[&[0, 1], &[1, 2]], IdMode::CrossPartition, (2, 3));
+        assert_eq!(pairs.pairs().collect::<Vec<_>>(), [(0, 1), (3, 4), (1, 2), (4, 5)]);
+        let sources: Vec<Option<i64>> = (0..6).map(|d| pairs.source(d)).collect();
+        assert_eq!(sources, [None, Some(0), Some(1), None, Some(3), Some(4)]);
+    }
+
+    #[test]
+    fn too_many_devices_have_no_groups() {
+        assert_eq!(groups(&[], IdMode::Flattened, (MAX_DEVICES, 2)).count(), 0);
+    }
+}
