@@ -272,8 +272,15 @@ impl Partition<'_> {
         let from = self.sharding(global).unwrap_or_else(whole);
         let to = self.sharding(result).unwrap_or_else(whole);
         let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, CAUSE));
-        let mut lowering =
-            Lowering { mesh: self.mesh, groups: self.groups, positions, channel: &mut self.channel, shape: &ty.shape, from: &from, to: &to };
+        let mut lowering = Lowering {
+            mesh: self.mesh,
+            groups: self.groups,
+            positions,
+            channel: &mut self.channel,
+            shape: &ty.shape,
+            from: &from,
+            to: &to,
+        };
         if let Some(dim) = lowering.misaligned(reshard) {
             let message =
                 format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
