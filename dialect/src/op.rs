@@ -1,6 +1,8 @@
 //! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one line in
 //! [`OPS`](crate::ops::OPS). Passes and runtime never match on an op's name; they ask these questions.
 
+use std::sync::{Arc, LazyLock};
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -13,6 +15,7 @@ use crate::ir::{Op, OpRef, TypeData, Value};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
+use crate::ops::sdy::Direction;
 use crate::sharding::{FactorKind, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
@@ -86,6 +89,19 @@ pub enum Control {
     Inline,
     /// Result `i` is operand `i`: barriers and annotations.
     Identity,
+}
+
+/// What an op is there to say about where its operand lies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Annotation {
+    /// Its result has the sharding it states, and so has its operand where nothing else is said.
+    Constraint,
+    /// Its operand is moved to the sharding it states: reshards, and collectives over whole tensors.
+    Reshard,
+    /// Shardings pass it in this direction alone.
+    Barrier(Direction),
+    /// Its operand lies as all other members of the group of this number.
+    Group(i64),
 }
 
 /// Values that an op makes one to shardings: what `sources` hold, `targets` hold next.
@@ -235,6 +251,11 @@ pub trait OpDef: Sync {
         Vec::new()
     }
 
+    /// What it says about where its operand lies, if that is all it is there for.
+    fn annotation(&self, _op: OpRef<'_>) -> Option<Annotation> {
+        None
+    }
+
     /// The change of distribution it stands for, if it is one of Shardy's collectives (or an identity among them).
     fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
         None
@@ -322,25 +343,41 @@ pub trait OpDef: Sync {
     }
 }
 
-/// The known ops by name.
+/// The known ops by name. A [`Program`](crate::ir::Program) holds the one it was read with, so that whoever has the
+/// program knows its ops. Clones share their table.
+#[derive(Clone)]
 pub struct Registry {
-    ops: FxHashMap<&'static str, &'static dyn OpDef>,
+    ops: Arc<FxHashMap<&'static str, &'static dyn OpDef>>,
+    /// Whether some name no longer means the op that [`OPS`](crate::ops::OPS) has.
+    replaced: bool,
 }
 
 impl Registry {
     /// Everything in [`OPS`](crate::ops::OPS).
     pub fn standard() -> Self {
-        Self { ops: crate::ops::OPS.iter().map(|&op| (op.name(), op)).collect() }
+        static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry {
+            ops: Arc::new(crate::ops::OPS.iter().map(|&op| (op.name(), op)).collect()),
+            replaced: false,
+        });
+        STANDARD.clone()
     }
 
     /// With more ops; a later one replaces one of the same name.
     pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
-        self.ops.extend(ops.iter().map(|&op| (op.name(), op)));
+        let table = Arc::make_mut(&mut self.ops);
+        for &op in ops {
+            self.replaced |= table.insert(op.name(), op).is_some();
+        }
         self
     }
 
     /// The op called `name`.
     pub fn get(&self, name: &str) -> Option<&'static dyn OpDef> {
         self.ops.get(name).copied()
+    }
+
+    /// The op of this registry that stands where the standard one has `def`: the same, unless it was replaced.
+    pub fn current(&self, def: &'static dyn OpDef) -> &'static dyn OpDef {
+        if self.replaced { self.get(def.name()).unwrap_or(def) } else { def }
     }
 }

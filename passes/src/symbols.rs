@@ -1,7 +1,6 @@
 //! Functions, and what else has a name, by who speaks of them: calls, compositions, custom calls.
 
 use dialect::ir::{Attr, AttrData, Op, Program};
-use dialect::op::OpDef;
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -36,7 +35,7 @@ pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
 
 /// Whether it is a private function.
 pub(crate) fn is_private(program: &Program, op: Op) -> bool {
-    program.op_name(op) == func::FUNC.name()
+    func::is_function(program.view(op))
         && program.view(op).attr("sym_visibility").and_then(AttrData::as_str) == Some("private")
 }
 

@@ -15,7 +15,7 @@ use super::ty::{TensorType, TypeData};
 use super::view::OpRef;
 use crate::diagnostic::Span;
 use crate::id::{Interner, TiVec};
-use crate::op::OpDef;
+use crate::op::{OpDef, Registry};
 
 /// Attributes of an op, sorted by the text of their names.
 pub type AttrList = SmallVec<[(Name, Attr); 2]>;
@@ -91,14 +91,20 @@ pub struct Program {
     pub source: Option<Arc<str>>,
     /// The outermost op, `builtin.module`.
     pub module: Op,
+    registry: Registry,
 }
 
 /// Location ids from here on are aliases.
 pub(crate) const LOC_ALIAS: usize = 1 << 31;
 
 impl Program {
-    /// An empty module.
+    /// An empty module of the standard ops.
     pub fn new() -> Self {
+        Self::with_registry(Registry::standard())
+    }
+
+    /// An empty module whose ops mean what `registry` says.
+    pub fn with_registry(registry: Registry) -> Self {
         let mut p = Program {
             names: Interner::default(),
             types: Interner::default(),
@@ -111,6 +117,7 @@ impl Program {
             regions: TiVec::new(),
             source: None,
             module: Op::new(0),
+            registry,
         };
         p.locs.intern(LocData::Unknown);
         let block = p.new_block();
@@ -118,6 +125,11 @@ impl Program {
         let def: &'static dyn OpDef = &crate::ops::func::MODULE;
         p.module = p.new_op(def, def.name(), &[], &[], &[], &[region], Loc::UNKNOWN);
         p
+    }
+
+    /// The ops it knows.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     // Interning ------------------------------------------------------------------------------------------------
@@ -233,7 +245,7 @@ impl Program {
         loc: Loc,
     ) -> Op {
         let op = self.ops.next_key();
-        let name = self.name(name);
+        let (def, name) = (self.registry.current(def), self.name(name));
         let first_result = self.values.next_key();
         for (i, &ty) in results.iter().enumerate() {
             self.values.push(ValueData { ty, source: ValueSource::Result(op, i as u32), span: Span::default(), loc });
@@ -419,6 +431,20 @@ impl Program {
     pub fn remove_attr(&mut self, op: Op, name: &str) {
         let names = &self.names;
         self.ops[op].attrs.retain(|a| &*names[a.0] != name);
+    }
+
+    /// Makes `op` another op over the same operands, results and attributes.
+    pub fn set_def(&mut self, op: Op, def: &'static dyn OpDef) {
+        let (def, name) = (self.registry.current(def), self.name(def.name()));
+        let data = self.op_mut(op);
+        (data.def, data.name) = (def, name);
+    }
+
+    /// Puts `ops` before all others at the top of the module.
+    pub fn prepend(&mut self, mut ops: Vec<Op>) {
+        let body = self.body();
+        ops.extend_from_slice(self.block_ops(body));
+        self.set_block_ops(body, ops);
     }
 
     /// Top-level ops named `name`: functions, meshes.

@@ -23,7 +23,7 @@ pub use index::Index;
 pub enum Kernel {
     /// A loop nest.
     Nest(Nest),
-    /// Done by a named implementation of the runtime.
+    /// No loop nest.
     External(External),
     /// Regions decide: while, if, case, manual_computation, call.
     Control,
@@ -31,7 +31,7 @@ pub enum Kernel {
     None,
 }
 
-/// Computations with an implementation of their own in the runtime.
+/// Computations that are no loop nests, as far as somebody treats them by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum External {
     /// `stablehlo.scatter`
@@ -42,18 +42,6 @@ pub enum External {
     PartitionId,
     /// `stablehlo.replica_id`
     ReplicaId,
-    /// `stablehlo.sort`
-    Sort,
-    /// `stablehlo.select_and_scatter`
-    SelectAndScatter,
-    /// `stablehlo.rng_bit_generator`
-    RngBitGenerator,
-    /// `stablehlo.fft`
-    Fft,
-    /// `stablehlo.cholesky`
-    Cholesky,
-    /// `stablehlo.triangular_solve`
-    TriangularSolve,
     /// Nothing of its own: the runtime asks for the op's reference meaning.
     Reference,
 }

@@ -6,6 +6,7 @@ pub mod check;
 pub mod chlo;
 pub mod func;
 pub mod interpreter;
+pub mod mhlo;
 pub mod sdy;
 pub mod stablehlo;
 pub mod support;

@@ -4,6 +4,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef};
+use crate::ops::sdy;
 use crate::sharding::ShardingRule;
 
 /// The definition of every op without one.
@@ -22,7 +23,7 @@ impl OpDef for Unknown {
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        match op.attr("sdy.sharding_rule") {
+        match op.attr(sdy::SHARDING_RULE) {
             Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
             _ => None,
         }

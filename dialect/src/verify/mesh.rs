@@ -6,7 +6,10 @@ use super::Verifier;
 use super::place::Place;
 use crate::diagnostic::Diagnostic;
 use crate::ir::AttrData;
+use crate::op::OpDef;
 use crate::ops::func;
+use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
+use crate::ops::sdy::MESH;
 use crate::sharding::{MAX_DEVICES, Mesh};
 
 impl<'a> Verifier<'a> {
@@ -14,14 +17,13 @@ impl<'a> Verifier<'a> {
     pub(super) fn meshes(&mut self) {
         let program = self.program;
         let devices = func::num_replicas(program).saturating_mul(func::num_partitions(program));
-        let said =
-            ["mhlo.num_replicas", "mhlo.num_partitions"].iter().any(|a| program.attr(program.module, a).is_some());
+        let said = [NUM_REPLICAS, NUM_PARTITIONS].iter().any(|a| program.attr(program.module, a).is_some());
         if said && devices > MAX_DEVICES {
             let message = format!("the module runs on {devices} devices; at most {MAX_DEVICES} are supported");
             self.error("mesh", program.view(program.module), message, "lower mhlo.num_replicas or mhlo.num_partitions");
         }
         let mut first: Option<(i64, crate::ir::Op)> = None;
-        for op in program.top_level("sdy.mesh") {
+        for op in program.top_level(MESH.name()) {
             let view = program.view(op);
             let Some(mesh) = view.attr("mesh").and_then(AttrData::as_mesh) else { continue };
             if let Some(name) = func::symbol(program, op) {

@@ -37,7 +37,7 @@ impl<'a> Verifier<'a> {
     fn calls(&mut self) {
         let program = self.program;
         // By function, in order: whom it calls, and where.
-        let functions: Vec<Op> = program.top_level("func.func").collect();
+        let functions: Vec<Op> = func::functions(program).collect();
         let number: FxHashMap<Op, usize> = functions.iter().enumerate().map(|(i, &op)| (op, i)).collect();
         let mut edges: Vec<Vec<(usize, Op)>> = Vec::with_capacity(functions.len());
         for &function in &functions {

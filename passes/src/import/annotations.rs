@@ -6,15 +6,12 @@
 //! A value that has a sharding of Shardy's, or one in [`super::frontend`], keeps that. Source: XLA, `import_shardings`.
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{AttrData, Loc, Op, Program};
-use dialect::op::Registry;
-use dialect::ops::func;
+use dialect::ir::{AttrData, Op, Program};
+use dialect::ops::mhlo::SHARDING as ANNOTATION;
+use dialect::ops::{build, func, sdy};
 use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, TensorSharding};
 
 use super::hlo_sharding::{self, HloSharding, Run, Tiles};
-
-/// The attribute of the annotations.
-pub(super) const ANNOTATION: &str = "mhlo.sharding";
 
 /// Where an annotation stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +75,7 @@ fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
         AttrData::String(text) => Some(text.to_string()),
         _ => None,
     };
-    for function in program.top_level("func.func") {
+    for function in func::functions(program) {
         let signature = func::signature(program, function);
         let arguments = func::block(program, function).map(|b| program.block_args(b)).unwrap_or_default();
         for i in 0..signature.inputs.len() {
@@ -170,16 +167,8 @@ impl Grid {
                 }
             }
         }
-        let Some(def) = Registry::standard().get("sdy.mesh") else { return };
-        let mut ops = Vec::new();
-        for (name, mesh) in meshes {
-            let attrs = [("sym_name", program.attr_str(&name)), ("mesh", program.intern_attr(AttrData::Mesh(mesh)))];
-            let attrs = attrs.map(|(name, attr)| (program.name(name), attr));
-            ops.push(program.new_op(def, def.name(), &[], &[], &attrs, &[], Loc::UNKNOWN));
-        }
-        let body = program.body();
-        ops.extend_from_slice(program.block_ops(body));
-        program.set_block_ops(body, ops);
+        let ops = meshes.into_iter().map(|(name, mesh)| build::sdy::mesh(program, &name, mesh)).collect();
+        program.prepend(ops);
     }
 
     /// The axes of a run, major first.
@@ -316,13 +305,10 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
 
 /// Makes a call of `@Sharding` a constraint.
 pub(super) fn constrain(program: &mut Program, op: Op, sharding: TensorSharding) {
-    let Some(def) = Registry::standard().get("sdy.sharding_constraint") else { return };
     let attr = program.intern_attr(AttrData::Sharding(sharding));
-    let name = program.name(def.name());
-    let data = program.op_mut(op);
-    (data.def, data.name) = (def, name);
-    data.attrs.clear();
-    program.set_attr(op, "sharding", attr);
+    program.set_def(op, &sdy::ShardingConstraint);
+    program.op_mut(op).attrs.clear();
+    program.set_attr(op, sdy::SHARDING, attr);
 }
 
 /// The target of a custom call.

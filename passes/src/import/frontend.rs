@@ -4,14 +4,14 @@
 //! Source: XLA, `sdy_round_trip_import`.
 
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Attr, AttrData, Loc, Name, Op, Program};
-use dialect::op::Registry;
-use dialect::ops::func;
+use dialect::ir::{Attr, AttrData, Name, Op, Program};
+use dialect::op::{OpDef, Registry};
+use dialect::ops::mhlo::{FRONTEND_ATTRIBUTES as FRONTEND, SHARDING as ANNOTATION};
+use dialect::ops::{build, func, sdy};
 use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding};
 
-use super::annotations::{ANNOTATION, constrain, target};
+use super::annotations::{constrain, target};
 
-const FRONTEND: &str = "mhlo.frontend_attributes";
 const MESHES: &str = "xla.sdy.meshes";
 const SHARDING: &str = "xla.sdy.sharding";
 const RESULT: &str = "xla.sdy.FuncResultSharding";
@@ -25,14 +25,14 @@ pub(super) fn is_present(program: &Program) -> bool {
         })
     };
     program.attr(program.module, FRONTEND).is_some()
-        || program.top_level("func.func").any(argument)
+        || func::functions(program).any(argument)
         || program.ops_under(program.body()).into_iter().any(|op| program.attr(op, FRONTEND).is_some())
 }
 
 /// Reads all of them.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     read_meshes(program, diagnostics);
-    for function in program.top_level("func.func").collect::<Vec<_>>() {
+    for function in func::functions(program).collect::<Vec<_>>() {
         read_function(program, function, diagnostics);
     }
     for op in program.ops_under(program.body()) {
@@ -66,30 +66,22 @@ fn read_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
         .split("#sdy.mesh")
         .scan(String::new(), |name, piece| {
             let (body, next) = piece.rsplit_once('>').map_or(("", piece), |(body, next)| (body, next));
-            let line = if body.is_empty() { String::new() } else { format!("sdy.mesh @{name} = {body}>\n") };
+            let line =
+                if body.is_empty() { String::new() } else { format!("{} @{name} = {body}>\n", sdy::MESH.name()) };
             *name = next.trim().trim_start_matches(',').trim().trim_end_matches('=').trim().to_owned();
             Some(line)
         })
         .collect();
     let span = program.op(program.module).span;
-    let Some(other) = parsed(&source, &text, span, diagnostics) else { return };
-    let Some(def) = Registry::standard().get("sdy.mesh") else { return };
+    let Some(other) = parsed(program.registry(), &source, &text, span, diagnostics) else { return };
     let mut ops = Vec::new();
-    for op in other.top_level("sdy.mesh") {
-        let mesh = other.attr(op, "mesh").and_then(|a| other.attr_data(a).as_mesh());
-        let (Some(mesh), Some(symbol)) = (mesh, func::symbol(&other, op)) else { continue };
-        let known = program.top_level("sdy.mesh").any(|op| func::symbol(program, op) == Some(symbol));
-        if known {
-            continue;
+    for (_, symbol, mesh) in sdy::meshes(&other) {
+        if sdy::mesh_named(program, symbol).is_none() {
+            let mesh = Names { from: &other, to: program }.mesh(mesh);
+            ops.push(build::sdy::mesh(program, symbol, mesh));
         }
-        let mesh = Names { from: &other, to: program }.mesh(mesh);
-        let attrs = [("sym_name", program.attr_str(symbol)), ("mesh", program.intern_attr(AttrData::Mesh(mesh)))];
-        let attrs = attrs.map(|(name, attr)| (program.name(name), attr));
-        ops.push(program.new_op(def, def.name(), &[], &[], &attrs, &[], Loc::UNKNOWN));
     }
-    let body = program.body();
-    ops.extend_from_slice(program.block_ops(body));
-    program.set_block_ops(body, ops);
+    program.prepend(ops);
 }
 
 fn read_function(program: &mut Program, function: Op, diagnostics: &mut Diagnostics) {
@@ -132,7 +124,8 @@ fn shardings(
     span: Span,
     diagnostics: &mut Diagnostics,
 ) -> Option<Vec<TensorSharding>> {
-    let other = parsed(&format!("\"a.value\"() {{value = {text}}} : () -> ()"), text, span, diagnostics)?;
+    let other =
+        parsed(program.registry(), &format!("\"a.value\"() {{value = {text}}} : () -> ()"), text, span, diagnostics)?;
     let op = other.ops_under(other.body()).into_iter().next()?;
     let list = match other.attr(op, "value").map(|a| other.attr_data(a)) {
         Some(AttrData::Sharding(one)) => vec![one.clone()],
@@ -144,9 +137,9 @@ fn shardings(
 }
 
 /// A program of its own for what stands in a string.
-fn parsed(source: &str, text: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<Program> {
+fn parsed(registry: &Registry, source: &str, text: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<Program> {
     let mut inside = Diagnostics::default();
-    let program = dialect::parse(source, &mut inside);
+    let program = dialect::parse_with(source, registry, &mut inside);
     if inside.has_errors() {
         let message = format!("'{text}' can't be read");
         diagnostics.push(Diagnostic::error("import", span, message).note("write it as #sdy.sharding<@mesh, […]>"));

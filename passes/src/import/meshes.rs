@@ -11,11 +11,8 @@ use dialect::sharding::{AxisList, AxisRef, Mesh, MeshRef, TensorSharding};
 
 /// Rewrites every sharding to the module's first mesh that can express all of them.
 pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
-    let meshes: Vec<(Op, String, Mesh)> = crate::partition::mesh::meshes(program)
-        .into_iter()
-        .filter(|m| !m.2.axes.is_empty())
-        .map(|(op, n, m)| (op, n.to_owned(), m.clone()))
-        .collect();
+    let meshes: Vec<(Op, String, Mesh)> =
+        sdy::meshes(program).filter(|m| !m.2.axes.is_empty()).map(|(op, n, m)| (op, n.to_owned(), m.clone())).collect();
     if meshes.len() < 2 {
         return;
     }

@@ -31,7 +31,7 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
     let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default() };
-    for op in pass.program.top_level("func.func").collect::<Vec<_>>() {
+    for op in func::functions(pass.program).collect::<Vec<_>>() {
         pass.function(op);
     }
     if pass.diagnostics.has_errors() {
@@ -116,14 +116,14 @@ impl Import<'_> {
         let Some(body) = self.program.region_block(op, 0) else { return };
         let operands = self.program.op(op).operands.to_vec();
         let arguments = self.program.block_args(body).to_vec();
-        let inside = self.constrained(op, self.stated(op, "in_shardings"), operands, ops);
+        let inside = self.constrained(op, self.stated(op, sdy::IN_SHARDINGS), operands, ops);
         renaming.values.extend(arguments.into_iter().zip(inside));
         self.block(body, false, renaming);
         let mut inner = self.program.block_ops(body).to_vec();
         let Some(last) = inner.pop() else { return };
         ops.extend(inner);
         let returned = self.program.op(last).operands.to_vec();
-        let outside = self.constrained(op, self.stated(op, "out_shardings"), returned, ops);
+        let outside = self.constrained(op, self.stated(op, sdy::OUT_SHARDINGS), returned, ops);
         renaming.values.extend(self.program.results(op).zip(outside));
     }
 
@@ -145,7 +145,7 @@ impl Import<'_> {
         if renaming.value(operand) == operand {
             return None;
         }
-        let known = [func::SHARDING, "out_shardings"]
+        let known = [func::SHARDING, sdy::OUT_SHARDINGS]
             .into_iter()
             .find_map(|name| self.stated(maker, name).get(i as usize).cloned());
         let starts = matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..));
@@ -168,7 +168,7 @@ impl Import<'_> {
                 &sdy::ShardingConstraint,
                 &[value],
                 &[ty],
-                &[("sharding", attr)],
+                &[(sdy::SHARDING, attr)],
             );
             self.program.op_mut(made).span = span;
             read.push(self.program.result(made, 0));

@@ -3,12 +3,13 @@
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
-use dialect::op::{Control, Registry};
-use dialect::ops::func;
+use dialect::op::{Control, OpDef};
+use dialect::ops::mhlo::SHARDING as ANNOTATION;
+use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisRef, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::annotations::{ANNOTATION, Grid, target};
+use super::annotations::{Grid, target};
 use super::hlo_sharding::{self, HloSharding};
 
 /// From whole tensors to parts.
@@ -114,8 +115,6 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let callee = func::callee(program.view(call)).map(str::to_owned).ok_or("a call of nothing")?;
     let body = func::function(program, &callee).and_then(|f| func::block(program, f));
     let body = body.ok_or_else(|| format!("the called function @{callee} has no body"))?;
-    let find = |name| Registry::standard().get(name).ok_or("an op is missing");
-    let (computation, end) = (find("sdy.manual_computation")?, find("sdy.return")?);
     let loc = program.op(call).loc;
 
     let inner = program.new_block();
@@ -129,19 +128,20 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let (&last, rest) = inside.split_last().ok_or("an empty body")?;
     let mut ops: Vec<Op> = rest.iter().map(|&op| program.clone_op(op, &mut renaming)).collect();
     let returned: Vec<Value> = program.op(last).operands.iter().map(|&v| renaming.value(v)).collect();
-    ops.push(program.new_op(end, end.name(), &returned, &[], &[], &[], loc));
+    ops.push(program.new_op(&sdy::Return, sdy::Return.name(), &returned, &[], &[], &[], loc));
     program.set_block_ops(inner, ops);
     let region = program.new_region(&[inner]);
 
     let names = manual.iter().map(|a| a.name).collect();
     let attrs = [
-        ("in_shardings", AttrData::ShardingPerValue(ins)),
-        ("out_shardings", AttrData::ShardingPerValue(outs)),
-        ("manual_axes", AttrData::ManualAxes(names)),
+        (sdy::IN_SHARDINGS, AttrData::ShardingPerValue(ins)),
+        (sdy::OUT_SHARDINGS, AttrData::ShardingPerValue(outs)),
+        (sdy::MANUAL_AXES, AttrData::ManualAxes(names)),
     ];
     let attrs = attrs.map(|(name, data)| (program.name(name), program.intern_attr(data)));
     let types: Vec<Ty> = borders.leave.iter().map(|&op| program.value_type(program.result(op, 0))).collect();
-    let made = program.new_op(computation, computation.name(), &operands, &types, &attrs, &[region], loc);
+    let (def, name) = (&sdy::MANUAL_COMPUTATION, sdy::MANUAL_COMPUTATION.name());
+    let made = program.new_op(def, name, &operands, &types, &attrs, &[region], loc);
 
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for (i, &op) in borders.leave.iter().enumerate() {

@@ -7,6 +7,7 @@
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
+use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
@@ -65,7 +66,8 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let attrs = manual_attrs(program, &ins, &outs, &mesh, &fine, name);
     let attrs: Vec<(Name, _)> = attrs.into_iter().map(|(n, a)| (program.name(n), a)).collect();
     let mut b = Builder::new(program, &mut ops, loc);
-    let op = b.raw(&sdy::MANUAL_COMPUTATION, "sdy.manual_computation", &operands, &result_types, &attrs, &[region]);
+    let op =
+        b.raw(&sdy::MANUAL_COMPUTATION, sdy::MANUAL_COMPUTATION.name(), &operands, &result_types, &attrs, &[region]);
     let mut results = Vec::new();
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);
@@ -92,13 +94,9 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         }
     }
     unsign(program, main);
-    let mesh_attr = program.intern_attr(AttrData::Mesh(fine));
-    let sym = program.attr_str(&mesh_name);
-    let mut top = Vec::new();
-    Builder::new(program, &mut top, loc).op(&sdy::MESH, &[], &[], &[("mesh", mesh_attr), ("sym_name", sym)]);
-    let body = program.body();
-    top.extend(program.block_ops(body).iter().copied());
-    program.set_block_ops(body, top);
+    let mesh = build::sdy::mesh(program, &mesh_name, fine);
+    program.op_mut(mesh).loc = loc;
+    program.prepend(vec![mesh]);
 }
 
 /// The global shape with every dimension a multiple of its pieces.
@@ -196,5 +194,5 @@ fn manual_attrs(
         program.intern_attr(AttrData::ShardingPerValue(all))
     };
     let axes = program.intern_attr(AttrData::ManualAxes(fine.axes.iter().map(|a| a.0).collect()));
-    vec![("in_shardings", list(program, ins)), ("manual_axes", axes), ("out_shardings", list(program, outs))]
+    vec![(sdy::IN_SHARDINGS, list(program, ins)), (sdy::MANUAL_AXES, axes), (sdy::OUT_SHARDINGS, list(program, outs))]
 }

@@ -1,34 +1,27 @@
 //! The mesh to partition by.
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::{Op, Program};
-use dialect::ops::func;
+use dialect::ir::Program;
+use dialect::ops::{func, mhlo, sdy};
 use dialect::sharding::Mesh;
-
-/// The meshes of a module, in order: the op, its name, the mesh.
-pub(crate) fn meshes(program: &Program) -> Vec<(Op, &str, &Mesh)> {
-    let mesh = |op: Op| Some((op, func::symbol(program, op)?, program.view(op).attr("mesh")?.as_mesh()?));
-    program.top_level("sdy.mesh").filter_map(mesh).collect()
-}
 
 /// The only mesh shardings speak of, with its name; an empty one when there is none.
 pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
-    let meshes = meshes(program);
-    let mut usable = meshes.iter().filter(|m| !m.2.axes.is_empty());
+    let mut usable = sdy::meshes(program).filter(|m| !m.2.axes.is_empty());
     match (usable.next(), usable.next()) {
         (None, _) => Some((None, Mesh::default())),
         (Some((op, name, mesh)), None) => {
             let declared = func::declared_grid(program).map_or(mesh.devices(), |grid| grid.1);
             if mesh.devices() > declared {
                 let message = format!("the mesh has {} devices, the module {declared} partitions", mesh.devices());
-                let d = Diagnostic::error("mesh", program.op(*op).span, message);
-                diagnostics.push(d.note("mhlo.num_partitions is the number of devices of the mesh"));
+                let d = Diagnostic::error("mesh", program.op(op).span, message);
+                diagnostics.push(d.note(format!("{} is the number of devices of the mesh", mhlo::NUM_PARTITIONS)));
                 return None;
             }
-            Some((Some((*name).to_owned()), (*mesh).clone()))
+            Some((Some(name.to_owned()), mesh.clone()))
         }
         (Some(_), Some((op, ..))) => {
-            let d = Diagnostic::error("mesh", program.op(*op).span, "more than one mesh is left to partition by");
+            let d = Diagnostic::error("mesh", program.op(op).span, "more than one mesh is left to partition by");
             diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
             None
         }

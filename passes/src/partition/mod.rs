@@ -362,7 +362,7 @@ impl Partition<'_> {
         let types: Vec<Ty> = globals.iter().map(|&v| self.local_type(v)).collect();
         let name = self.program.op_name(op).to_owned();
         let attrs: Vec<_> =
-            data.attrs.iter().filter(|a| !self.program.name_text(a.0).starts_with("sdy.")).copied().collect();
+            data.attrs.iter().filter(|a| !sdy::is_attribute(self.program.name_text(a.0))).copied().collect();
         let loc: Loc = data.loc;
         let local = Builder::new(self.program, ops, loc).raw(data.def, &name, operands, &types, &attrs, &regions);
         for (i, global) in globals.into_iter().enumerate() {

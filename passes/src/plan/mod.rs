@@ -255,7 +255,7 @@ fn state_signature(program: &mut Program, grid: &MeshAxes, main: Op, args: &[Dis
 fn keep_one_mesh(program: &mut Program, mesh: &MeshRef) {
     let MeshRef::Symbol(name) = mesh else { return };
     let kept = program.name_text(*name);
-    let others: Vec<Op> = program.top_level("sdy.mesh").filter(|&m| func::symbol(program, m) != Some(kept)).collect();
+    let others: Vec<Op> = sdy::meshes(program).filter(|m| m.1 != kept).map(|m| m.0).collect();
     let body = program.body();
     let ops = program.block_ops(body).iter().copied().filter(|op| !others.contains(op)).collect();
     program.set_block_ops(body, ops);

@@ -17,7 +17,7 @@ pub mod write;
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::{AttrData, Program};
-use dialect::ops::func;
+use dialect::ops::{func, sdy};
 
 pub use algorithm::factor::Strategy;
 pub use algorithm::origin::{Origin, OriginTable, Start};
@@ -177,12 +177,12 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
 fn write_rules(program: &mut Program, keep: bool) {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);
-        match view.attr("sdy.sharding_rule") {
-            Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, "sdy.sharding_rule"),
+        match view.attr(sdy::SHARDING_RULE) {
+            Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, sdy::SHARDING_RULE),
             None if keep && func::callee(view).is_none() => {
                 if let Some(rule) = program.op(op).def.spreading_rule(view) {
                     let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));
-                    program.set_attr(op, "sdy.sharding_rule", attr);
+                    program.set_attr(op, sdy::SHARDING_RULE, attr);
                 }
             }
             _ => {}

@@ -4,6 +4,7 @@
 
 pub mod collective;
 pub mod region;
+pub mod sdy;
 pub mod shape;
 
 use super::stablehlo::constant::{CONSTANT, IOTA};

@@ -1,23 +1,22 @@
 //! On how many devices a module runs: `mhlo.num_replicas` and `mhlo.num_partitions`, else its meshes.
 
 use crate::ir::{AttrData, ElementType, Program, TypeData};
-
-const REPLICAS: &str = "mhlo.num_replicas";
-const PARTITIONS: &str = "mhlo.num_partitions";
+use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
+use crate::ops::sdy;
 
 /// The number of replicas the module declares; 1 when it doesn't.
 pub fn num_replicas(program: &Program) -> i64 {
-    count(program, REPLICAS).unwrap_or(1)
+    count(program, NUM_REPLICAS).unwrap_or(1)
 }
 
 /// The number of partitions the module declares, else the number of devices of its largest mesh, else 1.
 pub fn num_partitions(program: &Program) -> i64 {
-    count(program, PARTITIONS).or_else(|| mesh_devices(program)).unwrap_or(1)
+    count(program, NUM_PARTITIONS).or_else(|| mesh_devices(program)).unwrap_or(1)
 }
 
 /// Replicas and partitions as far as attributes or meshes say; `None` for a module that leaves it open.
 pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
-    let (replicas, partitions) = (count(program, REPLICAS), count(program, PARTITIONS));
+    let (replicas, partitions) = (count(program, NUM_REPLICAS), count(program, NUM_PARTITIONS));
     if replicas.is_none() && partitions.is_none() {
         return mesh_devices(program).map(|n| (1, n));
     }
@@ -27,7 +26,7 @@ pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
 /// Declares both numbers, as `i32`.
 pub fn set_grid(program: &mut Program, replicas: i64, partitions: i64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
-    for (name, value) in [(REPLICAS, replicas), (PARTITIONS, partitions)] {
+    for (name, value) in [(NUM_REPLICAS, replicas), (NUM_PARTITIONS, partitions)] {
         let attr = program.intern_attr(AttrData::Int(value, ty));
         program.set_attr(program.module, name, attr);
     }
@@ -39,7 +38,5 @@ fn count(program: &Program, name: &str) -> Option<i64> {
 
 /// Devices of the largest mesh; a mesh of one device alone doesn't count.
 fn mesh_devices(program: &Program) -> Option<i64> {
-    let meshes = program.top_level("sdy.mesh").filter_map(|op| program.attr(op, "mesh"));
-    let devices = meshes.filter_map(|a| program.attr_data(a).as_mesh()).filter(|m| !m.axes.is_empty());
-    devices.map(|m| m.devices()).max()
+    sdy::meshes(program).map(|mesh| mesh.2).filter(|m| !m.axes.is_empty()).map(|m| m.devices()).max()
 }

@@ -11,7 +11,8 @@ mod text;
 pub use grid::{declared_grid, num_partitions, num_replicas, set_grid};
 pub use signature::{
     ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
-    functions_by_name, is_donated, new_function, remove_arg_attr, remove_result_attr, result_attr, result_sharding,
+    functions, functions_by_name, is_donated, new_function, remove_arg_attr, remove_result_attr, result_attr,
+    result_sharding,
     set_arg_attr, set_arg_attrs, set_result_attr, set_result_attrs, set_signature, signature, symbol,
 };
 
@@ -120,6 +121,16 @@ impl OpDef for Return {
     fn terminator(&self) -> bool {
         true
     }
+}
+
+/// Whether an op is a function.
+pub fn is_function(op: OpRef<'_>) -> bool {
+    op.name() == FUNC.name()
+}
+
+/// Whether an op is a call of a function.
+pub fn is_call(op: OpRef<'_>) -> bool {
+    op.name() == CALL.name()
 }
 
 /// `func.call`: runs the function its attribute `callee` names.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::Span;
 use crate::ir::{Attr, AttrData, Block, Loc, Name, Op, Program, Ty, TypeData, Value};
+use crate::op::OpDef;
 use crate::sharding::TensorSharding;
 
 /// The attribute with the dictionaries of the arguments.
@@ -31,20 +32,25 @@ pub fn symbol(program: &Program, op: Op) -> Option<&str> {
     program.attr(op, "sym_name").and_then(|a| program.attr_data(a).as_str())
 }
 
+/// The functions of a module, in order, declarations included.
+pub fn functions(program: &Program) -> impl Iterator<Item = Op> + '_ {
+    program.top_level(super::FUNC.name())
+}
+
 /// The function called `name`.
 pub fn function(program: &Program, name: &str) -> Option<Op> {
-    program.top_level("func.func").find(|&op| symbol(program, op) == Some(name))
+    functions(program).find(|&op| symbol(program, op) == Some(name))
 }
 
 /// All functions by name; the first of several with one name. For passes that look up many.
 pub fn functions_by_name(program: &Program) -> FxHashMap<&str, Op> {
-    let mut functions = FxHashMap::default();
-    for op in program.top_level("func.func") {
+    let mut by_name = FxHashMap::default();
+    for op in functions(program) {
         if let Some(name) = symbol(program, op) {
-            functions.entry(name).or_insert(op);
+            by_name.entry(name).or_insert(op);
         }
     }
-    functions
+    by_name
 }
 
 /// The first block of a function; `None` for a declaration.
@@ -84,7 +90,7 @@ pub fn new_function(
         program.add_block_arg(block, ty, loc, Span::default());
     }
     let region = program.new_region(&[block]);
-    let op = program.new_op(&super::FUNC, "func.func", &[], &[], &[], &[region], loc);
+    let op = program.new_op(&super::FUNC, super::FUNC.name(), &[], &[], &[], &[region], loc);
     let sym_name = program.attr_str(name);
     program.set_attr(op, "sym_name", sym_name);
     if let Some(visibility) = visibility {

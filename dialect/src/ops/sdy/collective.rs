@@ -4,11 +4,11 @@
 //! documentation, `sdy.all_gather` and the following.
 
 use crate::eval::{Context, EvalResult};
-use crate::ir::{AttrData, OpRef};
+use crate::ir::{AllToAllParam, Attr, AttrData, ElementType, Name, OpRef, Program, TypeData};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
-use crate::op::{Control, Inferred, OpDef, Problem};
-use crate::sharding::{ReductionKind, Reshard, ShardingRule};
+use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
+use crate::sharding::{AxisList, AxisRef, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 use super::{OUT_SHARDING, same_type, text};
@@ -136,10 +136,50 @@ pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
     ALL.into_iter().find(|row| row.name == name)
 }
 
+/// How an op combines parts: 1 and 2 mean maximum and minimum, nothing means a sum.
+pub(super) const REDUCTION_OP: &str = "reduction_op";
+
+/// The row that says `change`, and the attributes in which it does; `None` for no change.
+pub(crate) fn written(
+    program: &mut Program,
+    change: &Reshard,
+) -> Option<(&'static ShardyCollective, Vec<(Name, Attr)>)> {
+    let list = |axes: &[AxisRef]| -> AxisList { axes.iter().copied().collect() };
+    let flat = |axes: &[AxisRef]| Some(AttrData::Axes(list(axes)));
+    let per_dim = |dims: &[Vec<AxisRef>]| Some(AttrData::AxesPerDim(dims.iter().map(|d| list(d)).collect()));
+    let (row, axes, kind) = match change {
+        Reshard::AllGather(dims) => (&ALL_GATHER, per_dim(dims), ReductionKind::Sum),
+        Reshard::AllSlice(dims) => (&ALL_SLICE, per_dim(dims), ReductionKind::Sum),
+        Reshard::AllToAll(moves) => {
+            let moves = moves.iter().map(|(axes, from, to)| AllToAllParam {
+                axes: list(axes),
+                from: *from as i64,
+                to: *to as i64,
+            });
+            (&ALL_TO_ALL, Some(AttrData::AllToAllParams(moves.collect())), ReductionKind::Sum)
+        }
+        Reshard::CollectivePermute => (&COLLECTIVE_PERMUTE, None, ReductionKind::Sum),
+        Reshard::AllReduce(axes, kind) => (&ALL_REDUCE, flat(axes), *kind),
+        Reshard::ReduceScatter(dims, kind) => (&REDUCE_SCATTER, per_dim(dims), *kind),
+        Reshard::ReplicatedToUnreduced(axes, kind) => (&REPLICATED_TO_UNREDUCED, flat(axes), *kind),
+        Reshard::ShardedToUnreduced(dims, kind) => (&SHARDED_TO_UNREDUCED, per_dim(dims), *kind),
+        Reshard::Identity => return None,
+    };
+    let mut attrs = Vec::new();
+    if let Some(axes) = axes {
+        attrs.push((program.name(row.axes), program.intern_attr(axes)));
+    }
+    if kind != ReductionKind::Sum {
+        let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
+        attrs.push((program.name(REDUCTION_OP), program.intern_attr(AttrData::Int(kind as i64, ty))));
+    }
+    Some((row, attrs))
+}
+
 /// What an op of this table says; `None` when it lacks its axes.
 fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
     let row = row(op.name())?;
-    let kind = match op.int("reduction_op") {
+    let kind = match op.int(REDUCTION_OP) {
         Some(1) => ReductionKind::Max,
         Some(2) => ReductionKind::Min,
         _ => ReductionKind::Sum,
@@ -211,8 +251,7 @@ impl OpDef for ShardyCollective {
         reshard_of(op)
     }
 
-    fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {
-        // A maximum of sums is no sum of maxima.
-        op.int("reduction_op").unwrap_or(0) == 0
+    fn annotation(&self, _: OpRef<'_>) -> Option<Annotation> {
+        Some(Annotation::Reshard)
     }
 }

@@ -8,8 +8,8 @@
 
 use smallvec::smallvec;
 
-use super::mesh::resolve;
-use super::text;
+use super::mesh::{meshes, resolve};
+use super::{IN_SHARDINGS, MANUAL_AXES, OUT_SHARDINGS, text};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
 use crate::ir::{AttrData, Name, OpRef, Region, Shape, TensorType, TypeData, Value};
 use crate::kernel::Kernel;
@@ -38,18 +38,15 @@ impl<'a> ManualComputation<'a> {
         if op.def().control(op) != Some(Control::Manual) {
             return None;
         }
-        let in_shardings = text::shardings(op, "in_shardings")?;
-        let out_shardings = text::shardings(op, "out_shardings")?;
-        let AttrData::ManualAxes(manual_axes) = op.attr("manual_axes")? else { return None };
+        let in_shardings = text::shardings(op, IN_SHARDINGS)?;
+        let out_shardings = text::shardings(op, OUT_SHARDINGS)?;
+        let AttrData::ManualAxes(manual_axes) = op.attr(MANUAL_AXES)? else { return None };
         let has_axes = |mesh: &&Mesh| manual_axes.iter().all(|&a| mesh.axis_size(a).is_some());
         let stated: Vec<&Mesh> =
             in_shardings.iter().chain(out_shardings).filter_map(|s| resolve(op.program, &s.mesh)).collect();
         let mesh = match stated.first() {
             Some(&first) => Some(stated.into_iter().find(has_axes).unwrap_or(first)),
-            None => {
-                let meshes = op.program.top_level("sdy.mesh").filter_map(|m| op.program.attr(m, "mesh"));
-                meshes.filter_map(|a| op.program.attr_data(a).as_mesh()).find(has_axes)
-            }
+            None => meshes(op.program).map(|mesh| mesh.2).find(has_axes),
         };
         Some(Self { in_shardings, out_shardings, manual_axes, mesh })
     }

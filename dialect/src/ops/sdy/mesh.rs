@@ -1,10 +1,11 @@
 //! `sdy.mesh`, and finding meshes by name.
 
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{AttrData, OpRef, Program};
+use crate::ir::{AttrData, Op, OpRef, Program};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::func;
 use crate::sharding::{Mesh, MeshRef, ShardingRule};
 use crate::text::Syntax;
 
@@ -46,10 +47,15 @@ impl OpDef for MeshOp {
     }
 }
 
+/// The meshes of a module, in order: the op, its name, the mesh.
+pub fn meshes(program: &Program) -> impl Iterator<Item = (Op, &str, &Mesh)> {
+    let mesh = |op: Op| Some((op, func::symbol(program, op)?, program.view(op).attr("mesh")?.as_mesh()?));
+    program.top_level(MESH.name()).filter_map(mesh)
+}
+
 /// The mesh called `name`.
 pub fn mesh_named<'a>(program: &'a Program, name: &str) -> Option<&'a Mesh> {
-    let op = program.top_level("sdy.mesh").find(|&op| super::super::func::symbol(program, op) == Some(name))?;
-    program.attr(op, "mesh").and_then(|a| program.attr_data(a).as_mesh())
+    meshes(program).find(|mesh| mesh.1 == name).map(|mesh| mesh.2)
 }
 
 /// The mesh a sharding means.

@@ -8,21 +8,20 @@ mod manual;
 mod mesh;
 mod text;
 
+pub(crate) use collective::written;
 pub use collective::{
     ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, REDUCE_SCATTER, REPLICATED_TO_UNREDUCED,
     SHARDED_TO_UNREDUCED, ShardyCollective,
 };
 pub use manual::{MANUAL_COMPUTATION, ManualComputation, NAMED_COMPUTATION};
-pub use mesh::{MESH, mesh_named, resolve};
-
-use smallvec::smallvec;
+pub use mesh::{MESH, mesh_named, meshes, resolve};
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::{AttrData, OpRef};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
+use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::constant::CONSTANT;
 use crate::sharding::{ShardingRule, TensorSharding};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -31,7 +30,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 pub static OPS: &[&dyn OpDef] = &[
     &MESH,
     &ShardingConstraint,
-    &Reshard,
+    &ReshardOp,
     &Constant,
     &PropagationBarrier,
     &ShardingGroup,
@@ -54,6 +53,23 @@ pub static OPS: &[&dyn OpDef] = &[
 pub const SHARDING: &str = "sharding";
 /// The attribute of Shardy's collectives.
 pub const OUT_SHARDING: &str = "out_sharding";
+/// The attribute of a manual or named computation that says how its operands lie.
+pub const IN_SHARDINGS: &str = "in_shardings";
+/// The attribute of a manual or named computation that says how its results lie.
+pub const OUT_SHARDINGS: &str = "out_shardings";
+/// The attribute of a manual computation that names its axes.
+pub const MANUAL_AXES: &str = "manual_axes";
+/// The attribute of any op that holds its sharding rule, the user's or one that was kept.
+pub const SHARDING_RULE: &str = "sdy.sharding_rule";
+/// The attribute of values that says where their axes came from.
+pub const ORIGINS: &str = "sdy.sharding_origins";
+/// The attribute of a function that says what it was called before it was copied.
+pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
+
+/// Whether an attribute of any op belongs to this dialect: it speaks of shardings, not of what the op computes.
+pub fn is_attribute(name: &str) -> bool {
+    name.starts_with("sdy.")
+}
 
 /// The sharding an op itself is there to state: of a constraint, a reshard, an edge or a collective of Shardy's.
 pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
@@ -96,7 +112,10 @@ pub fn barrier_direction(op: OpRef<'_>) -> Option<Direction> {
 
 /// The number of the sharding group an op puts its operand into; `None` for any other op.
 pub fn group_id(op: OpRef<'_>) -> Option<i64> {
-    if op.name() == "sdy.sharding_group" { op.int("group_id") } else { None }
+    match op.def().annotation(op) {
+        Some(Annotation::Group(id)) => Some(id),
+        _ => None,
+    }
 }
 
 /// The rule of ops whose result lies as their operand.
@@ -114,7 +133,7 @@ fn same_type(op: OpRef<'_>) -> Inferred {
 }
 
 macro_rules! identity_op {
-    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:expr, $attr:expr, $rule:expr, $flow:expr, $example:literal) => {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $syntax:expr, $attr:expr, $rule:expr, $annotation:expr, $example:literal) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -156,17 +175,9 @@ macro_rules! identity_op {
                 Some(Control::Identity)
             }
 
-            fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
-                match (op.operands(), op.results().next()) {
-                    (&[source], Some(owner)) if $flow => {
-                        vec![DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] }]
-                    }
-                    _ => Vec::new(),
-                }
-            }
-
-            fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-                true
+            fn annotation(&self, op: OpRef<'_>) -> Option<Annotation> {
+                let annotation: fn(OpRef<'_>) -> Option<Annotation> = $annotation;
+                annotation(op)
             }
         }
     };
@@ -179,17 +190,17 @@ identity_op!(
     Syntax::Custom(&text::CONSTRAINT),
     &[SHARDING],
     identity_rule,
-    false,
+    |_| Some(Annotation::Constraint),
     "(%a: tensor<8x8xf32>) %r = sdy.sharding_constraint %a <mesh<[\"x\"=2]>, [{\"x\"}, {?}]> : tensor<8x8xf32>"
 );
 identity_op!(
     /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: moves its operand to another sharding. Nothing spreads through it.
-    Reshard,
+    ReshardOp,
     "sdy.reshard",
     Syntax::Custom(&text::CONSTRAINT),
     &[SHARDING],
     |_| None,
-    false,
+    |_| Some(Annotation::Reshard),
     "(%a: tensor<8x8xf32>) %r = sdy.reshard %a <mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"
 );
 identity_op!(
@@ -199,7 +210,7 @@ identity_op!(
     Syntax::Custom(&text::BARRIER),
     &["allowed_direction"],
     identity_rule,
-    false,
+    |op| Some(Annotation::Barrier(barrier_direction(op).unwrap_or(Direction::Both))),
     "(%a: tensor<8xf32>) %r = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>"
 );
 identity_op!(
@@ -209,7 +220,7 @@ identity_op!(
     Syntax::Custom(&text::EDGE),
     &[],
     identity_rule,
-    false,
+    |_| None,
     "(%a: tensor<4xi64>) %r = sdy.data_flow_edge %a sharding=<mesh<[\"x\"=2]>, [{\"x\", ?}]> : tensor<4xi64>"
 );
 identity_op!(
@@ -219,7 +230,7 @@ identity_op!(
     Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]),
     &[],
     identity_rule,
-    false,
+    |_| None,
     "(%a: tensor<4xi64>) %r = sdy.func_data_flow_edge %a : tensor<4xi64>"
 );
 
@@ -260,6 +271,10 @@ impl OpDef for ShardingGroup {
 
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
+    }
+
+    fn annotation(&self, op: OpRef<'_>) -> Option<Annotation> {
+        op.int("group_id").map(Annotation::Group)
     }
 }
 

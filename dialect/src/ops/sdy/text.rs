@@ -5,7 +5,7 @@ use crate::ir::{AttrData, ElementType, Loc, OpRef, Ty, TypeData};
 use crate::sharding::TensorSharding;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
-use super::collective::{AxesForm, row};
+use super::collective::{AxesForm, REDUCTION_OP, row};
 use super::{DIRECTIONS, OUT_SHARDING, SHARDING};
 
 /// `@mesh = <["x"=2]>`
@@ -175,7 +175,7 @@ fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let kind = p.reduction_kind();
         if word.is_some() {
             let ty = p.program.intern_type(TypeData::Scalar(ElementType::I32));
-            set(p, op, "reduction_op", AttrData::Int(kind as i64, ty));
+            set(p, op, REDUCTION_OP, AttrData::Int(kind as i64, ty));
         }
     }
     let axes = match row.form {
@@ -203,7 +203,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     }
     p.text(" ");
     // The sum goes without saying.
-    match op.int("reduction_op") {
+    match op.int(REDUCTION_OP) {
         Some(1) => p.text("max "),
         Some(2) => p.text("min "),
         _ => {}
@@ -221,7 +221,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     p.values(op.operands());
     p.text(" out_sharding=");
     p.sharding(sharding);
-    p.attr_dict(op, &[OUT_SHARDING, row.axes, "reduction_op"]);
+    p.attr_dict(op, &[OUT_SHARDING, row.axes, REDUCTION_OP]);
     print_type(p, op);
     true
 }

@@ -63,7 +63,7 @@ impl OpDef for Sort {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Sort) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
     /// Slices are sorted whole; where there is but one, shardings don't spread along it.

@@ -70,7 +70,6 @@ pub struct Parser<'s> {
     pub(super) prev_end: usize,
     /// The program being built.
     pub program: Program,
-    registry: &'s Registry,
     diagnostics: &'s mut Diagnostics,
     values: FxHashMap<&'s str, Binding>,
     /// Names bound in the open regions, to be unbound at their end.
@@ -89,18 +88,17 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
     if text.len() > MAX_TEXT {
         let message = format!("the text has {} bytes; at most {MAX_TEXT} are read", text.len());
         diagnostics.push(Diagnostic::error("limit", Span::default(), message).note("split the module"));
-        return Program::new();
+        return Program::with_registry(registry.clone());
     }
     let mut lexer = Lexer { text, at: 0 };
     let tok = lexer.next();
-    let mut program = Program::new();
+    let mut program = Program::with_registry(registry.clone());
     program.source = Some(text.into());
     let mut parser = Parser {
         lexer,
         tok,
         prev_end: 0,
         program,
-        registry,
         diagnostics,
         values: FxHashMap::default(),
         bound: Vec::new(),
@@ -116,8 +114,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
 
 /// [`parse_with`] the standard ops.
 pub fn parse(text: &str, diagnostics: &mut Diagnostics) -> Program {
-    static STANDARD: std::sync::LazyLock<Registry> = std::sync::LazyLock::new(Registry::standard);
-    parse_with(text, &STANDARD, diagnostics)
+    parse_with(text, &Registry::standard(), diagnostics)
 }
 
 impl<'s> Parser<'s> {
@@ -497,7 +494,6 @@ pub(super) fn unescape(text: &str) -> String {
 /// The attribute `text` says, in `program`; `None` when it is no attribute.
 pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
     let mut diagnostics = Diagnostics::default();
-    let registry = Registry::standard();
     let mut lexer = Lexer { text, at: 0 };
     let tok = lexer.next();
     let mut parser = Parser {
@@ -505,7 +501,6 @@ pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
         tok,
         prev_end: 0,
         program: std::mem::take(program),
-        registry: &registry,
         diagnostics: &mut diagnostics,
         values: FxHashMap::default(),
         bound: Vec::new(),

@@ -199,7 +199,7 @@ impl<'s> Parser<'s> {
         match self.tok.kind {
             Tok::Str => {
                 parsed.name = self.string()?;
-                if let Some(def) = self.registry.get(&parsed.name) {
+                if let Some(def) = self.program.registry().get(&parsed.name) {
                     parsed.def = def;
                 }
                 self.nested(|p| p.generic_rest(&mut parsed))?;
@@ -207,8 +207,10 @@ impl<'s> Parser<'s> {
             Tok::Word => {
                 let word = self.token_text();
                 let found = match word.contains('.') {
-                    true => self.registry.get(word),
-                    false => ["func.", "builtin."].iter().find_map(|d| self.registry.get(&format!("{d}{word}"))),
+                    true => self.program.registry().get(word),
+                    false => {
+                        ["func.", "builtin."].iter().find_map(|d| self.program.registry().get(&format!("{d}{word}")))
+                    }
                 };
                 let Some(def) = found else {
                     return self.unknown_op(word);

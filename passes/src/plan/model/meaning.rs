@@ -6,7 +6,7 @@ use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
 use dialect::kernel::{External, Index, Init, Kernel};
-use dialect::ops::func;
+use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
 use rustc_hash::FxHashMap;
@@ -111,7 +111,7 @@ fn describe(
 
 fn model(op: OpRef<'_>) -> Option<OpModel> {
     let def = op.def();
-    let mut rule = match op.attr("sdy.sharding_rule") {
+    let mut rule = match op.attr(sdy::SHARDING_RULE) {
         Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
         _ => def.sharding_rule(op)?,
     };

@@ -7,19 +7,16 @@
 use std::rc::Rc;
 
 use dialect::id::TiSlice;
-use dialect::ir::build::Builder;
-use dialect::ir::{
-    AllToAllParam, Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, TypeData, Value, ValueSource,
-};
+use dialect::ir::{Attr, AttrData, Block, Loc, LocData, Name, Op, Program, Value, ValueSource};
 use dialect::op::Control;
-use dialect::ops::{func, sdy};
-use dialect::sharding::{Axes, AxisList, AxisPart, Distribution, MeshAxes, ReductionKind};
+use dialect::ops::{build, func, sdy};
+use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, Reshard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::graph::{self, Graph, OpId, Places};
 use crate::plan::reshard::space::{Copies, Space};
-use crate::plan::reshard::step::{Move, StepKind};
+use crate::plan::reshard::step::StepKind;
 
 /// A value and its copies, as far as they are built.
 struct Built {
@@ -168,7 +165,7 @@ impl<'a, 's> Emit<'a, 's> {
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
         let grid: &MeshAxes = self.space.grid();
-        for (name, list) in [("in_shardings", 0), ("out_shardings", 1)] {
+        for (name, list) in [(sdy::IN_SHARDINGS, 0), (sdy::OUT_SHARDINGS, 1)] {
             let places = &self.places[at];
             let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
             let list = dists.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
@@ -178,7 +175,7 @@ impl<'a, 's> Emit<'a, 's> {
         if whole {
             let axes: Vec<Name> = grid.data.axes.iter().map(|a| a.0).collect();
             let attr = self.program.intern_attr(AttrData::ManualAxes(axes));
-            self.program.set_attr(op, "manual_axes", attr);
+            self.program.set_attr(op, sdy::MANUAL_AXES, attr);
         } else {
             (self.inside)(self.program, op);
         }
@@ -242,47 +239,26 @@ impl<'a, 's> Emit<'a, 's> {
         user: &str,
     ) -> Value {
         let grid = self.space.grid();
-        let per_dim = |list: &[Axes]| AttrData::AxesPerDim(list.iter().map(|p| grid.axis_refs(p)).collect());
-        let flat = |list: &[AxisPart]| AttrData::Axes(grid.axis_refs(list));
-        let moves = |list: &[Move]| {
-            let one = |m: &Move| AllToAllParam {
-                axes: grid.axis_refs(&m.parts) as AxisList,
-                from: m.from as i64,
-                to: m.to as i64,
-            };
-            AttrData::AllToAllParams(list.iter().map(one).collect())
+        let refs = |parts: &[AxisPart]| grid.axis_refs(parts).into_vec();
+        let per_dim = |list: &[Axes]| list.iter().map(|parts| refs(parts)).collect();
+        let change = match kind {
+            StepKind::AllGather(p) => Reshard::AllGather(per_dim(p)),
+            StepKind::AllSlice(p) => Reshard::AllSlice(per_dim(p)),
+            StepKind::AllToAll(m) => Reshard::AllToAll(m.iter().map(|m| (refs(&m.parts), m.from, m.to)).collect()),
+            StepKind::Permute => Reshard::CollectivePermute,
+            StepKind::AllReduce(p) => Reshard::AllReduce(refs(p), from.kind),
+            StepKind::ReduceScatter(p) => Reshard::ReduceScatter(per_dim(p), from.kind),
+            StepKind::ReplicatedToUnreduced(p) => Reshard::ReplicatedToUnreduced(refs(p), to.kind),
+            StepKind::ShardedToUnreduced(p) => Reshard::ShardedToUnreduced(per_dim(p), to.kind),
         };
-        let (def, axes) = match kind {
-            StepKind::AllGather(p) => (&sdy::ALL_GATHER, Some(("gathering_axes", per_dim(p)))),
-            StepKind::AllSlice(p) => (&sdy::ALL_SLICE, Some(("slicing_axes", per_dim(p)))),
-            StepKind::AllToAll(m) => (&sdy::ALL_TO_ALL, Some(("params", moves(m)))),
-            StepKind::Permute => (&sdy::COLLECTIVE_PERMUTE, None),
-            StepKind::AllReduce(p) => (&sdy::ALL_REDUCE, Some(("reduction_axes", flat(p)))),
-            StepKind::ReduceScatter(p) => (&sdy::REDUCE_SCATTER, Some(("reduce_scatter_axes", per_dim(p)))),
-            StepKind::ReplicatedToUnreduced(p) => (&sdy::REPLICATED_TO_UNREDUCED, Some(("axes", flat(p)))),
-            StepKind::ShardedToUnreduced(p) => (&sdy::SHARDED_TO_UNREDUCED, Some(("axes", per_dim(p)))),
-        };
-        let mut attrs: Vec<(&str, Attr)> = Vec::new();
-        if let Some((name, data)) = axes {
-            attrs.push((name, self.program.intern_attr(data)));
-        }
-        let combined = match kind {
-            StepKind::AllReduce(_) | StepKind::ReduceScatter(_) => from.kind,
-            StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => to.kind,
-            _ => ReductionKind::Sum,
-        };
-        if combined != ReductionKind::Sum {
-            let ty = self.program.intern_type(TypeData::Scalar(ElementType::I32));
-            attrs.push(("reduction_op", self.program.intern_attr(AttrData::Int(combined as i64, ty))));
-        }
-        let out = sharding_attr(self.program, grid, to);
-        attrs.push((sdy::OUT_SHARDING, out));
-        let list = AttrData::ShardingPerValue(vec![grid.sharding(to)]);
-        attrs.push((func::SHARDING, self.program.intern_attr(list)));
-        attrs.push((CAUSE, self.cause(value, from, to, user)));
-        let (ty, loc) = (self.program.value_type(source), self.program.value_loc(value));
-        let ops = &mut self.open[depth];
-        let op = Builder::new(self.program, ops, loc).op(def, &[source], &[ty], &attrs);
+        let out = grid.sharding(to);
+        let loc = self.program.value_loc(value);
+        let op = build::sdy::collective(self.program, source, &change, out.clone(), loc);
+        let list = self.program.intern_attr(AttrData::ShardingPerValue(vec![out]));
+        let cause = self.cause(value, from, to, user);
+        self.program.set_attr(op, func::SHARDING, list);
+        self.program.set_attr(op, CAUSE, cause);
+        self.open[depth].push(op);
         self.program.result(op, 0)
     }
 

@@ -151,9 +151,8 @@ pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> MeshAxes {
         });
         counts[at].1 += n;
     };
-    for op in program.top_level("sdy.mesh") {
-        let name = func::symbol(program, op).and_then(|n| program.find_name(n));
-        name.into_iter().for_each(|n| count(&MeshRef::Symbol(n), 0));
+    for name in sdy::meshes(program).filter_map(|mesh| program.find_name(mesh.1)) {
+        count(&MeshRef::Symbol(name), 0);
     }
     for i in 0..program.block_args(block).len() {
         func::arg_sharding(program, main, i).into_iter().for_each(|s| count(&s.mesh, 1));

@@ -83,7 +83,7 @@ impl OriginTable {
         let names = self.names(program);
         let mut functions = Vec::new();
         for op in program.ops_under(program.body()) {
-            if let Some(block) = func::block(program, op).filter(|_| program.op_name(op) == "func.func") {
+            if let Some(block) = func::block(program, op).filter(|_| func::is_function(program.view(op))) {
                 functions.push((op, block));
             }
             let results: Vec<Value> = program.results(op).collect();
@@ -92,14 +92,14 @@ impl OriginTable {
                 let empty = program.intern_attr(AttrData::Dict(Vec::new()));
                 let list = dicts.into_iter().map(|d| d.unwrap_or(empty)).collect();
                 let attr = program.intern_attr(AttrData::Array(list));
-                program.set_attr(op, ORIGINS, attr);
+                program.set_attr(op, sdy::ORIGINS, attr);
             }
         }
         for (function, block) in functions {
             let arguments = program.block_args(block).to_vec();
             let dicts: Vec<_> = arguments.iter().map(|&v| self.dict(program, &names, v)).enumerate().collect();
             let dicts: Vec<_> = dicts.into_iter().filter(|d| d.1.is_some()).collect();
-            func::set_arg_attrs(program, function, ORIGINS, &dicts);
+            func::set_arg_attrs(program, function, sdy::ORIGINS, &dicts);
         }
     }
 
@@ -145,8 +145,6 @@ impl OriginTable {
         Some(program.intern_attr(AttrData::Dict(entries)))
     }
 }
-
-const ORIGINS: &str = "sdy.sharding_origins";
 
 impl Origins {
     /// How `axis` came to `slot`; a part of an axis may have come as a larger part.

@@ -21,7 +21,7 @@ pub use id::{Node, Slot, Use, Val};
 
 use super::algorithm::rule::RuleId;
 use super::algorithm::sharding::ShardingId;
-use role::{Kind, Role, Roles};
+use role::{Kind, Role};
 
 /// Numbers from here on are those of the edges' values.
 const EDGE_VALUE: u32 = 1 << 31;
@@ -122,7 +122,6 @@ pub struct Graph {
     pub slots: Vec<ShardingId>,
     /// How many ops that propagation treats by themselves there have been, by kind.
     seen: FxHashMap<std::mem::Discriminant<Kind>, usize>,
-    roles: Roles,
     uses: Vec<UseData>,
     values: Vec<ValData>,
     edge_values: Vec<ValData>,
@@ -137,7 +136,6 @@ impl Graph {
             edges: Vec::new(),
             slots: Vec::with_capacity(program.value_count()),
             seen: FxHashMap::default(),
-            roles: Roles::default(),
             uses: Vec::with_capacity(2 * program.op_count()),
             values: Vec::with_capacity(program.value_count()),
             edge_values: Vec::new(),
@@ -213,7 +211,7 @@ impl Graph {
             value.def = node;
             value.slot = slot;
         }
-        let role = self.roles.of(program, op);
+        let role = Role::of(program, op);
         if role.kind != Kind::Plain {
             *self.seen.entry(std::mem::discriminant(&role.kind)).or_default() += 1;
         }

@@ -1,10 +1,9 @@
 //! What propagation must know of an op, read once for every node.
 
-use dialect::ir::{Name, Op, Program};
-use dialect::op::{Constancy, OpDef, Spread};
-use dialect::ops::{UNKNOWN, sdy};
+use dialect::ir::{Op, OpRef, Program};
+use dialect::op::{Annotation, Constancy, Control, OpDef, Spread};
+use dialect::ops::{UNKNOWN, func, sdy};
 use dialect::sharding::Reshard;
-use rustc_hash::FxHashMap;
 
 use crate::propagate::algorithm::factor::Direction;
 
@@ -63,48 +62,36 @@ impl Role {
     };
 }
 
-/// Kinds by name, so that names are compared once.
-#[derive(Default)]
-pub struct Roles {
-    kinds: FxHashMap<Name, Kind>,
-}
-
-fn kind_of(name: &str) -> Kind {
-    match name {
-        "sdy.sharding_constraint" => Kind::Constraint,
-        "sdy.reshard"
-        | "sdy.all_gather"
-        | "sdy.all_slice"
-        | "sdy.all_to_all"
-        | "sdy.all_reduce"
-        | "sdy.reduce_scatter"
-        | "sdy.collective_permute"
-        | "sdy.replicated_to_unreduced"
-        | "sdy.sharded_to_unreduced" => Kind::Reshard,
-        "sdy.propagation_barrier" => Kind::Barrier(Direction::Both),
-        "sdy.sharding_group" => Kind::Group,
-        "sdy.manual_computation" => Kind::Manual,
-        "sdy.named_computation" => Kind::Named,
-        "func.func" => Kind::Function,
-        "func.call" => Kind::Call,
+fn kind_of(op: OpRef<'_>) -> Kind {
+    match op.def().annotation(op) {
+        Some(Annotation::Constraint) => return Kind::Constraint,
+        Some(Annotation::Reshard) => return Kind::Reshard,
+        Some(Annotation::Group(_)) => return Kind::Group,
+        Some(Annotation::Barrier(direction)) => {
+            return Kind::Barrier(match direction {
+                sdy::Direction::None => Direction::None,
+                sdy::Direction::Forward => Direction::Forward,
+                sdy::Direction::Backward => Direction::Backward,
+                sdy::Direction::Both => Direction::Both,
+            });
+        }
+        None => {}
+    }
+    match op.def().control(op) {
+        Some(Control::Manual) => Kind::Manual,
+        Some(Control::Inline) => Kind::Named,
+        Some(Control::Call) if func::is_call(op) => Kind::Call,
+        None if func::is_function(op) => Kind::Function,
         _ => Kind::Plain,
     }
 }
 
-impl Roles {
-    /// The role of an op.
-    pub fn of(&mut self, program: &Program, op: Op) -> Role {
+impl Role {
+    /// Of an op.
+    pub fn of(program: &Program, op: Op) -> Role {
         let data = program.op(op);
         let view = program.view(op);
-        let mut kind = *self.kinds.entry(data.name).or_insert_with(|| kind_of(program.name_text(data.name)));
-        if let Kind::Barrier(_) = kind {
-            kind = Kind::Barrier(match sdy::barrier_direction(view) {
-                Some(sdy::Direction::None) => Direction::None,
-                Some(sdy::Direction::Forward) => Direction::Forward,
-                Some(sdy::Direction::Backward) => Direction::Backward,
-                _ => Direction::Both,
-            });
-        }
+        let kind = kind_of(view);
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
         let unknown = data.def.name() == UNKNOWN.name();
         // Shardy keeps collectives over shardings, read or not.

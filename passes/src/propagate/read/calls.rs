@@ -7,9 +7,8 @@
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Block, Name, Op, Program, Renaming};
-use dialect::op::OpDef;
 use dialect::ops::func;
-use dialect::ops::sdy::{NAMED_COMPUTATION, resolve};
+use dialect::ops::sdy::{IN_SHARDINGS, NAMED_COMPUTATION, ORIGINAL_NAME, OUT_SHARDINGS, resolve};
 use dialect::sharding::TensorSharding;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,9 +16,6 @@ use crate::symbols::{is_private, remove_unused_functions};
 
 /// More ops than this after all calls have their own body are refused.
 const MAX_OPS: usize = 8_000_000;
-
-/// What a function was called before it was copied.
-pub const ORIGINAL: &str = "sdy.original_func_name";
 
 /// Turns the calls of `program` into named computations and removes functions that nobody calls. Returns the bodies
 /// that are copies; `None` when functions call each other in a circle or the copies would grow beyond measure.
@@ -63,7 +59,8 @@ impl Inliner {
         let mut size = ops.len();
         for &op in &ops {
             let callee = func::callee(program.view(op)).and_then(|name| self.functions.get(name)).copied();
-            let Some(callee) = callee.filter(|&f| is_call(program, op) && func::block(program, f).is_some()) else {
+            let Some(callee) = callee.filter(|&f| func::is_call(program.view(op)) && func::block(program, f).is_some())
+            else {
                 continue;
             };
             size = size.saturating_add(self.sizes.get(&callee).copied().unwrap_or(0));
@@ -92,23 +89,22 @@ impl Inliner {
         };
         let mut attrs: Vec<(&str, Attr)> = Vec::new();
         // A function that was copied before still knows what it was called.
-        let original = program.view(function).attr(ORIGINAL).and_then(AttrData::as_str);
+        let original = program.view(function).attr(ORIGINAL_NAME).and_then(AttrData::as_str);
         let name = original.or(func::symbol(program, function)).unwrap_or_default().to_owned();
         attrs.push(("name", program.attr_str(&name)));
         if let Some(list) = argument_shardings(program, function) {
-            attrs.push(("in_shardings", program.intern_attr(AttrData::ShardingPerValue(list))));
+            attrs.push((IN_SHARDINGS, program.intern_attr(AttrData::ShardingPerValue(list))));
         }
         let own = program.attr(call, func::SHARDING);
         let given = own.or_else(|| {
             let list = result_shardings(program, function)?;
             Some(program.intern_attr(AttrData::ShardingPerValue(list)))
         });
-        attrs.extend(given.map(|attr| ("out_shardings", attr)));
+        attrs.extend(given.map(|attr| (OUT_SHARDINGS, attr)));
         let region = program.new_region(&[body]);
         let kept: Vec<(Name, Attr)> = program.op(call).attrs.to_vec();
-        let name = program.name(NAMED_COMPUTATION.name());
+        program.set_def(call, &NAMED_COMPUTATION);
         let data = program.op_mut(call);
-        (data.def, data.name) = (&NAMED_COMPUTATION, name);
         data.regions.clear();
         data.regions.push(region);
         for (key, _) in kept {
@@ -121,10 +117,6 @@ impl Inliner {
             program.set_attr(call, key, attr);
         }
     }
-}
-
-fn is_call(program: &Program, op: Op) -> bool {
-    program.op_name(op) == func::CALL.name()
 }
 
 /// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
@@ -169,7 +161,7 @@ fn callees_first(
         let Some(block) = func::block(program, function) else {
             return Vec::new();
         };
-        let ops = program.ops_under(block).into_iter().filter(|&op| is_call(program, op));
+        let ops = program.ops_under(block).into_iter().filter(|&op| func::is_call(program.view(op)));
         ops.filter_map(|op| functions.get(func::callee(program.view(op))?).copied()).collect()
     };
     for (root, _) in program.functions().into_iter().filter(|f| !is_private(program, f.0)) {

@@ -6,6 +6,7 @@
 
 use dialect::ir::{Block, Program};
 use dialect::op::Constancy;
+use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -216,7 +217,7 @@ fn erase_unused(graph: &mut Graph, program: &Program, node: Node) {
 pub fn merge(graph: &mut Graph, program: &Program) {
     let mut known: FxHashMap<Box<[u32]>, Node> = FxHashMap::default();
     let mut key = Vec::new();
-    let sharding = program.find_name("sdy.sharding");
+    let sharding = program.find_name(func::SHARDING);
     for node in graph.postorder(program, program.body()) {
         let role = graph.node(node).role;
         let mergeable = match role.constancy {

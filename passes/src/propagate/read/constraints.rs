@@ -1,8 +1,9 @@
 //! A sharding constraint also says how its operand lies, when nothing else does. Source: Shardy,
 //! `apply-sharding-constraints`.
 
-use dialect::ir::{AttrData, Program};
-use dialect::op::Registry;
+use dialect::ir::{Op, Program, Value};
+use dialect::ops::build;
+use dialect::sharding::TensorSharding;
 
 use crate::propagate::algorithm::engine::Engine;
 use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
@@ -163,7 +164,7 @@ impl Engine {
         sharding: ShardingId,
         place: Place,
     ) -> Option<Node> {
-        self.new_annotation(program, "sdy.sharding_constraint", input, sharding, place)
+        self.new_annotation(program, build::sdy::constraint, input, sharding, place)
     }
 
     /// A new reshard of `input`.
@@ -174,24 +175,19 @@ impl Engine {
         sharding: ShardingId,
         place: Place,
     ) -> Option<Node> {
-        self.new_annotation(program, "sdy.reshard", input, sharding, place)
+        self.new_annotation(program, build::sdy::reshard, input, sharding, place)
     }
 
     fn new_annotation(
         &mut self,
         program: &mut Program,
-        name: &str,
+        build: fn(&mut Program, Value, TensorSharding) -> Op,
         input: Val,
         sharding: ShardingId,
         place: Place,
     ) -> Option<Node> {
-        let def = Registry::standard().get(name)?;
         let written = self.meshes.write(self.shardings.get(sharding)?);
-        let value = self.graph.program_value(input);
-        let (ty, loc) = (program.value_type(value), program.value_loc(value));
-        let attr = program.intern_attr(AttrData::Sharding(written));
-        let key = program.name("sharding");
-        let op = program.new_op(def, name, &[value], &[ty], &[(key, attr)], &[], loc);
+        let op = build(program, self.graph.program_value(input), written);
         let node = self.graph.insert_op(program, op, &[input], place);
         let slot = self.graph.slot(self.graph.result(node, 0));
         self.graph.slots[slot.index()] = sharding;

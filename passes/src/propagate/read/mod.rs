@@ -11,9 +11,9 @@ pub mod edges;
 pub mod groups;
 
 use dialect::diagnostic::{Diagnostic, Diagnostics};
-use dialect::ir::{AttrData, Loc, Name, Op, Program, TypeData};
-use dialect::op::Registry;
-use dialect::ops::func;
+use dialect::ir::{AttrData, Name, Op, Program, TypeData};
+use dialect::op::OpDef;
+use dialect::ops::{build, func, sdy};
 use dialect::sharding::{Mesh, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -65,19 +65,15 @@ struct Reader<'a> {
 }
 
 /// The attributes of an op that hold shardings.
-const HOLDERS: [&str; 5] = ["sdy.sharding", "sharding", "out_sharding", "in_shardings", "out_shardings"];
+const HOLDERS: [&str; 5] = [func::SHARDING, sdy::SHARDING, sdy::OUT_SHARDING, sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS];
 
 impl Reader<'_> {
     /// Numbers the meshes, keeps one of equal ones, and gives those written in place a symbol.
     fn read_meshes(&mut self, nodes: &[Node]) {
         let mut last = None;
-        for op in self.program.top_level("sdy.mesh").collect::<Vec<_>>() {
+        let meshes = sdy::meshes(self.program).map(|(op, symbol, mesh)| (op, symbol.to_owned(), mesh.clone()));
+        for (op, symbol, mesh) in meshes.collect::<Vec<_>>() {
             let Some(node) = nodes.iter().copied().find(|&n| self.engine.graph.op(n) == Some(op)) else {
-                continue;
-            };
-            let mesh = self.program.view(op).attr("mesh").and_then(|a| a.as_mesh()).cloned();
-            let symbol = func::symbol(self.program, op).map(str::to_owned);
-            let (Some(mesh), Some(symbol)) = (mesh, symbol) else {
                 continue;
             };
             let duplicate = self.engine.meshes.find(&mesh).is_some();
@@ -94,15 +90,7 @@ impl Reader<'_> {
             }
             let symbol = self.new_symbol(&mesh);
             self.engine.meshes.add(self.program.name(&symbol), &mesh);
-            let Some(def) = Registry::standard().get("sdy.mesh") else {
-                continue;
-            };
-            let attrs = [
-                ("sym_name", self.program.attr_str(&symbol)),
-                ("mesh", self.program.intern_attr(AttrData::Mesh(mesh))),
-            ];
-            let attrs = attrs.map(|(name, attr)| (self.program.name(name), attr));
-            let op = self.program.new_op(def, def.name(), &[], &[], &attrs, &[], Loc::UNKNOWN);
+            let op = build::sdy::mesh(self.program, &symbol, mesh);
             let place = last.map_or(Place::First(self.program.body()), Place::After);
             last = Some(self.engine.graph.insert_op(self.program, op, &[], place));
         }
@@ -118,7 +106,8 @@ impl Reader<'_> {
         let taken = |name: &str| {
             let known = self.program.find_name(name).is_some_and(|n| self.engine.meshes.is_symbol(n));
             // Meshes may have gone since.
-            let other = |op| self.program.op_name(op) != "sdy.mesh" && func::symbol(self.program, op) == Some(name);
+            let other =
+                |op| self.program.op_name(op) != sdy::MESH.name() && func::symbol(self.program, op) == Some(name);
             known || top.iter().any(|&op| other(op))
         };
         let numbered = (0..).map(|i| format!("{base}_{i}"));
@@ -181,11 +170,11 @@ impl Reader<'_> {
         let holder = match kind {
             Kind::Function => return self.read_function(op),
             Kind::Manual => return self.read_manual(node, op),
-            Kind::Constraint => "sharding",
-            Kind::Reshard if self.program.attr(op, "out_sharding").is_some() => "out_sharding",
-            Kind::Reshard => "sharding",
-            Kind::Named => "out_shardings",
-            _ => "sdy.sharding",
+            Kind::Constraint => sdy::SHARDING,
+            Kind::Reshard if self.program.attr(op, sdy::OUT_SHARDING).is_some() => sdy::OUT_SHARDING,
+            Kind::Reshard => sdy::SHARDING,
+            Kind::Named => sdy::OUT_SHARDINGS,
+            _ => func::SHARDING,
         };
         let list = self.list(op, holder);
         if list.len() == results.len() {
@@ -196,7 +185,7 @@ impl Reader<'_> {
         if kind == Kind::Named
             && let Some(block) = self.program.region_block(op, 0)
         {
-            let list = self.list(op, "in_shardings");
+            let list = self.list(op, sdy::IN_SHARDINGS);
             for (i, arg) in self.program.block_args(block).to_vec().into_iter().enumerate() {
                 let arg = Val(arg.index() as u32);
                 self.engine.graph.own_slot(arg);
@@ -315,7 +304,7 @@ impl Engine {
 
     /// Finds the rule of every node.
     pub fn find_rules(&mut self, program: &Program) {
-        let mut known = KnownRules { sharding: program.find_name("sdy.sharding"), ..KnownRules::default() };
+        let mut known = KnownRules { sharding: program.find_name(func::SHARDING), ..KnownRules::default() };
         for i in 0..self.graph.nodes.len() {
             let node = Node(i as u32);
             let data = self.graph.node(node);
@@ -353,7 +342,7 @@ impl Engine {
             }
         }
         let view = program.view(op);
-        let own = match view.attr("sdy.sharding_rule") {
+        let own = match view.attr(sdy::SHARDING_RULE) {
             Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
             _ if self.conservative => data.def.conservative_rule(view),
             _ => data.def.spreading_rule(view),

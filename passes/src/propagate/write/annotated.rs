@@ -6,8 +6,7 @@
 //! other collectives read the argument cut as Shardy cuts it.
 
 use dialect::ir::{AttrData, Block, Op, Program, Value};
-use dialect::op::Registry;
-use dialect::ops::{func, sdy};
+use dialect::ops::{build, func, sdy};
 use dialect::sharding::{Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
 
@@ -74,27 +73,14 @@ fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (Ten
             }
             (None | Some(Reshard::Identity), _) | (_, None) => {}
             (_, Some((operand, (now, _)))) => {
-                let read = reshard(program, operand, now);
-                ops.extend(read);
-                if let Some(read) = read {
-                    let value = program.result(read, 0);
-                    program.op_mut(op).operands[0] = value;
-                }
+                let read = build::sdy::reshard(program, operand, now);
+                ops.push(read);
+                program.op_mut(op).operands[0] = program.result(read, 0);
             }
         }
         ops.push(op);
     }
     program.set_block_ops(block, ops);
-}
-
-/// `value`, lying as `to`.
-fn reshard(program: &mut Program, value: Value, to: TensorSharding) -> Option<Op> {
-    let name = "sdy.reshard";
-    let def = Registry::standard().get(name)?;
-    let attr = program.intern_attr(AttrData::Sharding(to));
-    let attrs = [(program.name(sdy::SHARDING), attr)];
-    let (ty, loc) = (program.value_type(value), program.value_loc(value));
-    Some(program.new_op(def, name, &[value], &[ty], &attrs, &[], loc))
 }
 
 fn set(

@@ -3,8 +3,9 @@
 //! the collectives of unreduced values. All other conflicts are left to whoever plans communication.
 //! Source: Shardy, `insert-explicit-reshards`.
 
-use dialect::ir::{AttrData, ElementType, Program, TypeData};
-use dialect::op::{Registry, Settles};
+use dialect::ir::Program;
+use dialect::op::Settles;
+use dialect::ops::build;
 use dialect::sharding::axis::{Prefix, difference, prefix, sort_and_merge};
 use dialect::sharding::{Axes, AxisPart, AxisRef, FactorKind, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
@@ -93,10 +94,8 @@ fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
                 if compact(&per_dim.concat()) != compact(&axes) {
                     continue;
                 }
-                let per_dim = per_dim.iter().map(|axes| axes.iter().copied().collect()).collect();
-                let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
-                let (name, place) = ("sdy.all_gather", Place::Before(node));
-                let made = new_op(engine, program, name, source, attr, ReductionKind::Sum, out, place);
+                let change = Reshard::AllGather(per_dim);
+                let made = new_collective(engine, program, source, &change, out, Place::Before(node));
                 let Some(gather) = made else { continue };
                 let gathered = engine.graph.result(gather, 0);
                 engine.graph.replace_uses(result, gathered, |_, _| true);
@@ -381,7 +380,8 @@ fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axi
     }
     let kind = own.kind;
     let new = Sharding { unreduced: difference(&own.unreduced, &axes), ..own };
-    if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, kind, new, place) {
+    let change = Reshard::AllReduce(written(engine, &new, &axes), kind);
+    if let Some(made) = new_collective(engine, program, value, &change, new, place) {
         engine.graph.set_use(u, engine.graph.result(made, 0));
     }
 }
@@ -431,15 +431,14 @@ fn make_unreduced(
         let mut unreduced: Axes = own.unreduced.iter().chain(&replicated).copied().collect();
         sort_and_merge(&mut unreduced);
         let new = Sharding { unreduced, ..between };
-        let name = "sdy.replicated_to_unreduced";
-        let made = new_collective(engine, program, name, chain.value, &replicated, target.kind, new, chain.place)?;
+        let change = Reshard::ReplicatedToUnreduced(written(engine, &new, &replicated), target.kind);
+        let made = new_collective(engine, program, chain.value, &change, new, chain.place)?;
         chain.follow(engine, made);
     }
     if !sharded.is_empty() {
-        let per_dim = from_shards.iter().map(|axes| engine.meshes.axes(own.mesh, axes)).collect();
-        let attr = program.intern_attr(AttrData::AxesPerDim(per_dim));
-        let name = "sdy.sharded_to_unreduced";
-        let made = new_op(engine, program, name, chain.value, attr, target.kind, target.clone(), chain.place)?;
+        let per_dim = from_shards.iter().map(|axes| written(engine, target, axes)).collect();
+        let change = Reshard::ShardedToUnreduced(per_dim, target.kind);
+        let made = new_collective(engine, program, chain.value, &change, target.clone(), chain.place)?;
         chain.follow(engine, made);
     }
     Some(chain.value)
@@ -488,57 +487,34 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     let place = Place::After(node);
     for value in engine.graph.results(node) {
         let Some(own) = engine.sharding(value).cloned() else { continue };
-        if let Some(made) = new_collective(engine, program, "sdy.all_reduce", value, &axes, kind, own, place) {
+        let change = Reshard::AllReduce(written(engine, &own, &axes), kind);
+        if let Some(made) = new_collective(engine, program, value, &change, own, place) {
             let result = engine.graph.result(made, 0);
             engine.graph.replace_uses(value, result, |graph, u| graph.user(u) != made);
         }
     }
 }
 
-/// A collective over a flat list of axes.
+/// `axes` of the mesh of `sharding`, by name.
+fn written(engine: &Engine, sharding: &Sharding, axes: &[AxisPart]) -> Vec<AxisRef> {
+    engine.meshes.axes(sharding.mesh, axes).into_vec()
+}
+
+/// A collective that says `change` of `input`.
 fn new_collective(
     engine: &mut Engine,
     program: &mut Program,
-    name: &'static str,
     input: Val,
-    axes: &[AxisPart],
-    kind: ReductionKind,
-    out: Sharding,
-    place: Place,
-) -> Option<Node> {
-    let attr = program.intern_attr(AttrData::Axes(engine.meshes.axes(out.mesh, axes)));
-    new_op(engine, program, name, input, attr, kind, out, place)
-}
-
-fn new_op(
-    engine: &mut Engine,
-    program: &mut Program,
-    name: &'static str,
-    input: Val,
-    axes: dialect::ir::Attr,
-    kind: ReductionKind,
+    change: &Reshard,
     mut out: Sharding,
     place: Place,
 ) -> Option<Node> {
-    let def = Registry::standard().get(name)?;
     if out.unreduced.is_empty() {
         out.kind = ReductionKind::Sum;
     }
-    let key = match name {
-        "sdy.all_reduce" => "reduction_axes",
-        "sdy.all_gather" => "gathering_axes",
-        _ => "axes",
-    };
-    let written = program.intern_attr(AttrData::Sharding(engine.meshes.write(&out)));
-    let mut attrs = vec![(program.name(key), axes), (program.name("out_sharding"), written)];
-    if kind != ReductionKind::Sum {
-        let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
-        let number = program.intern_attr(AttrData::Int(kind as i64, ty));
-        attrs.push((program.name("reduction_op"), number));
-    }
     let value = engine.graph.program_value(input);
-    let (ty, loc) = (program.value_type(value), program.value_loc(value));
-    let op = program.new_op(def, name, &[value], &[ty], &attrs, &[], loc);
+    let loc = program.value_loc(value);
+    let op = build::sdy::collective(program, value, change, engine.meshes.write(&out), loc);
     let node = engine.graph.insert_op(program, op, &[input], place);
     let id = engine.shardings.intern(out);
     let slot = engine.graph.slot(engine.graph.result(node, 0));

@@ -10,8 +10,7 @@ pub(crate) mod trivial;
 
 use dialect::id::TiVec;
 use dialect::ir::{Attr, AttrData, Op, Program, Value, gcd};
-use dialect::op::Registry;
-use dialect::ops::func;
+use dialect::ops::{func, sdy};
 use dialect::sharding::axis::size_of;
 use dialect::sharding::{Axes, AxisPart, Reshard};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -133,16 +132,11 @@ fn constraints_to_reshards(engine: &mut Engine, program: &mut Program) {
     if !engine.graph.has(Kind::Constraint) {
         return;
     }
-    let Some(def) = Registry::standard().get("sdy.reshard") else {
-        return;
-    };
-    let name = program.name(def.name());
     for node in all_nodes(&engine.graph, program) {
         if engine.graph.node(node).role.kind == Kind::Constraint
             && let Some(op) = engine.graph.op(node)
         {
-            let data = program.op_mut(op);
-            (data.def, data.name) = (def, name);
+            program.set_def(op, &sdy::ReshardOp);
             let role = &mut engine.graph.nodes[node.index()].role;
             role.kind = Kind::Reshard;
             role.removable = true;
@@ -311,7 +305,7 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op, wr
             let Some(sharding) = engine.sharding(result).map(|s| engine.meshes.write(s)) else {
                 return;
             };
-            let holder = if program.attr(op, "out_sharding").is_some() { "out_sharding" } else { "sharding" };
+            let holder = if program.attr(op, sdy::OUT_SHARDING).is_some() { sdy::OUT_SHARDING } else { sdy::SHARDING };
             let attr = program.intern_attr(AttrData::Sharding(sharding));
             return program.set_attr(op, holder, attr);
         }
@@ -325,14 +319,14 @@ fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op, wr
         let list = ids.iter().filter_map(|&id| engine.shardings.get(id)).map(|s| engine.meshes.write(s)).collect();
         program.intern_attr(AttrData::ShardingPerValue(list))
     });
-    program.set_attr(op, "sdy.sharding", attr);
+    program.set_attr(op, func::SHARDING, attr);
 }
 
 fn write_manual(engine: &Engine, program: &mut Program, node: Node, op: Op) {
     let Some(manual) = engine.manual.get(&node) else {
         return;
     };
-    for (name, list) in [("in_shardings", &manual.inputs), ("out_shardings", &manual.outputs)] {
+    for (name, list) in [(sdy::IN_SHARDINGS, &manual.inputs), (sdy::OUT_SHARDINGS, &manual.outputs)] {
         let list = list.iter().map(|s| engine.meshes.write(s)).collect();
         let attr = program.intern_attr(AttrData::ShardingPerValue(list));
         program.set_attr(op, name, attr);
@@ -341,12 +335,12 @@ fn write_manual(engine: &Engine, program: &mut Program, node: Node, op: Op) {
         let axes = &engine.meshes.get(mesh).mesh.axes;
         let names = manual.axes.iter().filter_map(|&a| Some(axes.get(a as usize)?.0)).collect();
         let attr = program.intern_attr(AttrData::ManualAxes(names));
-        program.set_attr(op, "manual_axes", attr);
+        program.set_attr(op, sdy::MANUAL_AXES, attr);
     }
 }
 
 fn write_function(engine: &mut Engine, program: &mut Program, op: Op) {
-    program.remove_attr(op, super::read::calls::ORIGINAL);
+    program.remove_attr(op, sdy::ORIGINAL_NAME);
     let Some(block) = program.region_block(op, 0) else {
         return;
     };

@@ -4,7 +4,7 @@
 
 use dialect::ir::{Attr, AttrData, Op, Program, Ty};
 use dialect::op::OpDef;
-use dialect::ops::func;
+use dialect::ops::{func, sdy};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::together;
@@ -135,16 +135,14 @@ fn outline_one(
     engine.functions.push(FunctionResults { function: of, terminator, slots, rules });
     // The computation is a call now.
     let kept: Vec<String> = program.op(op).attrs.iter().map(|a| program.name_text(a.0).to_owned()).collect();
-    for key in ["name", "in_shardings", "out_shardings", "execution_thread"] {
+    for key in ["name", sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS, "execution_thread"] {
         if kept.iter().any(|k| k == key) {
             program.remove_attr(op, key);
         }
     }
     set_callee(program, op, &symbol);
-    let name = program.name(func::CALL.name());
-    let data = program.op_mut(op);
-    (data.def, data.name) = (&func::CALL, name);
-    data.regions.clear();
+    program.set_def(op, &func::CALL);
+    program.op_mut(op).regions.clear();
     let role = engine.graph.node(node).role;
     engine.graph.nodes[node.index()].role = Role { kind: Kind::Call, removable: false, ..role };
     Some((symbol, function, original))

@@ -98,7 +98,7 @@ impl OpDef for CustomCall {
 
     /// The user's own rule, else what Shardy knows of the target.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        if let Some(AttrData::ShardingRule(rule)) = op.attr("sdy.sharding_rule") {
+        if let Some(AttrData::ShardingRule(rule)) = op.attr(crate::ops::sdy::SHARDING_RULE) {
             return Some((**rule).clone());
         }
         let operands: Option<Vec<TensorType>> = op.operand_types().map(|t| t.tensor().cloned()).collect();

@@ -118,7 +118,7 @@ impl OpDef for Fft {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Fft) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

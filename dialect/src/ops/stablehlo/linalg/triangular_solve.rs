@@ -78,7 +78,7 @@ impl OpDef for TriangularSolve {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::TriangularSolve) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

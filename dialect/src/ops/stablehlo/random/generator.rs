@@ -75,7 +75,7 @@ impl OpDef for RngBitGenerator {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::RngBitGenerator) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
     /// The state stays whole; its shardings say nothing about the numbers'.

@@ -6,6 +6,7 @@ use crate::diagnostic::Span;
 use crate::ir::{Loc, OpRef, Ty, Value};
 use crate::kernel::Kernel;
 use crate::op::OpDef;
+use crate::ops::stablehlo::control::Return;
 use crate::ops::stablehlo::syntax::i64_array;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
@@ -45,7 +46,8 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         return parse_reducer(p, op);
     };
     let element = op.operands.first().and_then(|&v| p.program.tensor_type(v)).map(|t| t.element);
-    let (Some(def), Some(end), Some(element), 2) = (known(&inner), known(RETURN), element, op.operands.len()) else {
+    let def = p.program.registry().get(&inner);
+    let (Some(def), Some(element), 2) = (def, element, op.operands.len()) else {
         return p.fail(span, format!("expected the name of a binary op and one input, found '{inner}'"));
     };
     let ty = p.program.tensor(&[], element);
@@ -53,17 +55,10 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, Loc::UNKNOWN, Span::default()));
     let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], Loc::UNKNOWN);
     let result = p.program.result(combine, 0);
-    let end = p.program.new_op(end, end.name(), &[result], &[], &[], &[], Loc::UNKNOWN);
+    let end = p.program.new_op(&Return, Return.name(), &[result], &[], &[], &[], Loc::UNKNOWN);
     p.program.set_block_ops(block, vec![combine, end]);
     op.regions.push(p.program.new_region(&[block]));
     Ok(())
-}
-
-const RETURN: &str = "stablehlo.return";
-
-/// The op called `name`.
-fn known(name: &str) -> Option<&'static dyn OpDef> {
-    crate::ops::OPS.iter().copied().find(|def| def.name() == name)
 }
 
 /// `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: a pair for each input, of accumulator and element. The block has all
@@ -149,6 +144,6 @@ fn short_body(op: OpRef<'_>) -> Option<&str> {
             .operand_types()
             .chain(combine.result_types())
             .all(|t| t.tensor().is_some_and(|t| t.rank() == 0 && t.element == element));
-    let ends = end.name() == RETURN && combine.results().eq(end.operands().iter().copied());
+    let ends = end.name() == Return.name() && combine.results().eq(end.operands().iter().copied());
     (plain && same && ends && combine.name().starts_with("stablehlo.")).then(|| combine.name())
 }

@@ -65,7 +65,7 @@ impl OpDef for SelectAndScatter {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::SelectAndScatter) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -1,0 +1,52 @@
+//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its distribution. Each gives an op that
+//! stands nowhere yet.
+
+use crate::ir::{Attr, AttrData, Loc, Name, Op, Program, Value};
+use crate::op::OpDef;
+use crate::ops::sdy::{self, MESH, OUT_SHARDING, ReshardOp, SHARDING, ShardingConstraint};
+use crate::sharding::{Mesh, Reshard, TensorSharding};
+
+/// `sdy.mesh @name = <mesh>`
+pub fn mesh(program: &mut Program, name: &str, mesh: Mesh) -> Op {
+    let attrs = [
+        (program.name("sym_name"), program.attr_str(name)),
+        (program.name("mesh"), program.intern_attr(AttrData::Mesh(mesh))),
+    ];
+    program.new_op(&MESH, MESH.name(), &[], &[], &attrs, &[], Loc::UNKNOWN)
+}
+
+/// `sdy.sharding_constraint`: `value`, which lies as `sharding`. At the location of the value.
+pub fn constraint(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
+    let loc = program.value_loc(value);
+    annotation(program, &ShardingConstraint, value, sharding, SHARDING, Vec::new(), loc)
+}
+
+/// `sdy.reshard`: `value`, moved to `sharding`. At the location of the value.
+pub fn reshard(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
+    let loc = program.value_loc(value);
+    annotation(program, &ReshardOp, value, sharding, SHARDING, Vec::new(), loc)
+}
+
+/// The collective over the whole of `value` that says `change`, after which it lies as `out`; a reshard where nothing
+/// changes.
+pub fn collective(program: &mut Program, value: Value, change: &Reshard, out: TensorSharding, loc: Loc) -> Op {
+    match sdy::written(program, change) {
+        Some((def, attrs)) => annotation(program, def, value, out, OUT_SHARDING, attrs, loc),
+        None => reshard(program, value, out),
+    }
+}
+
+fn annotation(
+    program: &mut Program,
+    def: &'static dyn OpDef,
+    value: Value,
+    sharding: TensorSharding,
+    holder: &str,
+    mut attrs: Vec<(Name, Attr)>,
+    loc: Loc,
+) -> Op {
+    let attr = program.intern_attr(AttrData::Sharding(sharding));
+    attrs.push((program.name(holder), attr));
+    let ty = program.value_type(value);
+    program.new_op(def, def.name(), &[value], &[ty], &attrs, &[], loc)
+}
