@@ -16,6 +16,7 @@ pub mod localize;
 pub mod op;
 pub mod ops;
 mod pieces;
+pub mod proofs;
 pub mod scalar;
 mod scalar_eval;
 pub mod sharding;

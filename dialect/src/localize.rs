@@ -2,6 +2,7 @@
 
 use crate::ir::build::Builder;
 use crate::ir::{Attr, Name, Op, Shape, TensorType, Ty, Value};
+use crate::ops::sdy;
 
 /// Where one op's tensors lie on the device that runs the program being built. What it gives are rank-0 values, made
 /// on first demand.
@@ -11,12 +12,6 @@ pub trait Position {
 
     /// The same of operand `operand`.
     fn operand_offset(&mut self, _build: &mut Builder<'_>, _operand: usize, _dim: usize) -> Option<Value> {
-        None
-    }
-
-    /// Whether this device (`i1`) is the first of those whose partial results are combined; `None` when the op is cut
-    /// along no reduction factor.
-    fn first_of_reduction(&mut self, _build: &mut Builder<'_>) -> Option<Value> {
         None
     }
 }
@@ -69,7 +64,7 @@ impl Localize<'_> {
             }
         }
         // Shardings speak of the global program.
-        attrs.retain(|a| !self.build.program.name_text(a.0).starts_with("sdy."));
+        attrs.retain(|a| !sdy::is_attribute(self.build.program.name_text(a.0)));
         let local = self.build.raw(op.def, &name, operands, &self.result_types.clone(), &attrs, &op.regions);
         self.results = self.build.program.results(local).collect();
     }
@@ -97,12 +92,6 @@ impl Localize<'_> {
     /// The same of operand `operand`.
     pub fn operand_offset(&mut self, operand: usize, dim: usize) -> Option<Value> {
         self.offsets.operand_offset(&mut self.build, operand, dim)
-    }
-
-    /// Whether this device (rank-0 `i1`) is the first of those whose partial results are combined; `None` when there
-    /// is nothing to combine. What must count once (an initial value) counts there.
-    pub fn first_of_reduction(&mut self) -> Option<Value> {
-        self.offsets.first_of_reduction(&mut self.build)
     }
 
     /// The global shape of operand `i`.

@@ -295,11 +295,6 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// Whether `op(a + b) = op(a) + op(b)` in operand `operand`, the others fixed, without loss of precision.
-    fn linear_in(&self, _op: OpRef<'_>, _operand: usize) -> bool {
-        false
-    }
-
     /// How the pieces of a result cut along reduction factors combine; `None` when they can't be.
     fn reduction(&self, _op: OpRef<'_>) -> Option<ReductionKind> {
         None

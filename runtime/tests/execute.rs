@@ -186,8 +186,8 @@ fn products() {
 /// A program that gives what the op of an example gives; `None` for ops that don't compute tensors from tensors.
 fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
     use dialect::kernel::{External, Kernel};
-    let program = dialect::ops::example_program(text);
-    let ops = program.block_ops(dialect::ops::example_block(&program));
+    let program = dialect::proofs::example_program(text);
+    let ops = program.block_ops(dialect::proofs::example_block(&program));
     let op = program.view(*ops.iter().rev().find(|&&op| program.op_name(op) == def.name())?);
     let computes = match def.kernel(op) {
         Kernel::Nest(_) => true,

@@ -268,7 +268,7 @@ fn f32_at(literal: &Literal, i: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{example_block, example_program};
+    use crate::proofs::{example_block, example_program};
 
     /// The body of the region of an op with these block arguments and ops.
     fn body(region: &str, args: &[Arg]) -> Option<Body> {

@@ -31,6 +31,20 @@ pub enum Kernel {
     None,
 }
 
+impl Kernel {
+    /// The operands that count once whatever is added to them: what accumulators begin with, what a scatter updates.
+    /// Where the op is divided along what it reduces, one device has them and the others have identities. `results` is
+    /// the number of the op's results.
+    pub fn accumulated(&self, results: usize) -> SmallVec<[usize; 2]> {
+        let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
+        match self {
+            Kernel::Nest(nest) => nest.init.iter().filter_map(operand).collect(),
+            Kernel::External(External::Scatter) => (0..results).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+}
+
 /// Computations that are no loop nests, as far as somebody treats them by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum External {

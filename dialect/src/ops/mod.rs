@@ -12,7 +12,6 @@ pub mod stablehlo;
 pub mod support;
 mod unknown;
 
-pub use support::example::{example_block, example_program};
 pub use unknown::UNKNOWN;
 
 use crate::op::OpDef;

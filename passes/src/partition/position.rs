@@ -99,8 +99,7 @@ impl Positions {
     }
 }
 
-/// Where the operands and results of one op lie, for its per-device form. Values that count once in a reduction come
-/// as partial sums already, so nothing is asked of the first device.
+/// Where the operands and results of one op lie, for its per-device form.
 pub(super) struct Places<'a> {
     pub(super) positions: &'a mut Positions,
     pub(super) mesh: &'a Mesh,

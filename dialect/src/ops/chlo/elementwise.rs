@@ -5,7 +5,7 @@
 
 use super::formula::{Formula, formula, formula_of_two, next_after};
 use super::mulhi::mulhi;
-use crate::ops::stablehlo::elementwise::{Classes, Compute, Linear, Pointwise, Typing};
+use crate::ops::stablehlo::elementwise::{Classes, Compute, Pointwise, Typing};
 use crate::scalar::Comparison::Lt;
 use crate::scalar::ScalarOp::{self, *};
 use crate::text::{Piece, Syntax, TypeForm};
@@ -23,7 +23,6 @@ macro_rules! rows {
                 syntax: ARROW,
                 typing: $typing,
                 compute: Compute::Own(|op| formula(op, $formula)),
-                linear: Linear::No,
                 expands: true,
                 examples: &[$(concat!(
                     "(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, "> -> tensor<2x4x", $r, ">"
@@ -100,7 +99,6 @@ pub static CHLO_NEXT_AFTER: Pointwise = Pointwise {
     syntax: ARROW,
     typing: REAL,
     compute: Compute::Own(next_after),
-    linear: Linear::No,
     expands: true,
     examples: &[
         "(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.next_after %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
@@ -115,7 +113,6 @@ pub static CHLO_ZETA: Pointwise = Pointwise {
     syntax: ARROW,
     typing: REAL,
     compute: Compute::Own(|op| formula_of_two(op, Formula::zeta)),
-    linear: Linear::No,
     expands: true,
     examples: &[
         "(%a: tensor<4xf32>, %b: tensor<4xf32>) %r = chlo.zeta %a, %b : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>",
@@ -129,7 +126,6 @@ pub static CHLO_POLYGAMMA: Pointwise = Pointwise {
     syntax: ARROW,
     typing: REAL,
     compute: Compute::Own(|op| formula_of_two(op, Formula::polygamma)),
-    linear: Linear::No,
     expands: true,
     examples: &[
         "(%a: tensor<4xf64>, %b: tensor<4xf64>) %r = chlo.polygamma %a, %b : tensor<4xf64>, tensor<4xf64> -> tensor<4xf64>",
@@ -143,7 +139,6 @@ pub static CHLO_MULHI: Pointwise = Pointwise {
     syntax: ARROW,
     typing: Typing::Same(Classes::INTEGER),
     compute: Compute::Own(mulhi),
-    linear: Linear::No,
     expands: true,
     examples: &[
         "(%a: tensor<4xi8>, %b: tensor<4xi8>) %r = chlo.mulhi %a, %b : tensor<4xi8>, tensor<4xi8> -> tensor<4xi8>",

@@ -9,7 +9,7 @@ use crate::ir::{AttrData, OpRef, Shape, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::stablehlo::contraction::{Products, linear_in};
+use crate::ops::stablehlo::contraction::Products;
 use crate::ops::support::constraint::{
     Checked, declared, dims, is_static, one, operand_count, others, require, show, tensor, unique,
 };
@@ -248,10 +248,6 @@ impl OpDef for RaggedDot {
             "(%a: tensor<2x4x6xf32>, %b: tensor<2x6x2xf32>) %s = stablehlo.constant dense<[[4, 1], [2, 4]]> : tensor<2x2xi32> %r = \"chlo.ragged_dot\"(%a, %b, %s) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [2], rhs_group_dimensions = []>}> : (tensor<2x4x6xf32>, tensor<2x6x2xf32>, tensor<2x2xi32>) -> tensor<2x2x4x2xf32>",
             "(%a: tensor<4x2x6xf32>, %b: tensor<4x6x2xf32>, %s: tensor<2xi32>) %r = \"chlo.ragged_dot\"(%a, %b, %s) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = []>}> : (tensor<4x2x6xf32>, tensor<4x6x2xf32>, tensor<2xi32>) -> tensor<4x2x2xf32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        operand < 2 && linear_in(op, operand)
     }
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {

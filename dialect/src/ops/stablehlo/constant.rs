@@ -268,7 +268,7 @@ mod tests {
     use crate::ir::build::Builder;
     use crate::ir::{Loc, Program, Value};
     use crate::kernel::Kernel as K;
-    use crate::ops::{example_block, example_program};
+    use crate::proofs::{example_block, example_program};
     use std::collections::HashMap;
 
     /// The per-device values of the example's op, for a device whose piece of `shape` starts at `starts`.

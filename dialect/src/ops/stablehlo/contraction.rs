@@ -325,19 +325,6 @@ pub(crate) fn flops(kernel: &Kernel) -> f64 {
     }
 }
 
-/// Sums pass through where the result holds at least what the operands hold.
-pub(crate) fn linear_in(op: OpRef<'_>, operand: usize) -> bool {
-    let (Some(from), Some(to)) = (op.operand_tensor(operand), op.result_tensor(0)) else { return false };
-    match from.element.class() {
-        ElementClass::Float | ElementClass::Complex => {
-            from.element.class() == to.element.class() && from.element.bits() <= to.element.bits()
-        }
-        // Sums that wrap in the operand's type wouldn't in a wider one.
-        ElementClass::Signed | ElementClass::Unsigned => from.element == to.element,
-        _ => false,
-    }
-}
-
 impl OpDef for DotGeneral {
     fn name(&self) -> &'static str {
         "stablehlo.dot_general"
@@ -374,10 +361,6 @@ impl OpDef for DotGeneral {
             "(%a: tensor<2x3x4xbf16>, %b: tensor<4x3x2xbf16>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1, 2] x [1, 0] : (tensor<2x3x4xbf16>, tensor<4x3x2xbf16>) -> tensor<2x2xf32>",
             "(%a: tensor<2xf32>, %b: tensor<4xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [] x [] : (tensor<2xf32>, tensor<4xf32>) -> tensor<2x4xf32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        linear_in(op, operand)
     }
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
@@ -436,10 +419,6 @@ impl OpDef for Dot {
             "(%a: tensor<4x6xf32>, %b: tensor<6x2xf32>) %r = stablehlo.dot %a, %b, precision = [HIGH, DEFAULT] : (tensor<4x6xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>",
             "(%a: tensor<4xi32>, %b: tensor<4xi32>) %r = stablehlo.dot %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<i32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        linear_in(op, operand)
     }
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {

@@ -1,7 +1,7 @@
 //! Sums of products by letters: `einsum` and `unary_einsum`. A nest with a loop for every letter, the result's first.
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
-use super::contraction::{flops, linear_in, product_body, product_type};
+use super::contraction::{flops, product_body, product_type};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, TensorType, Value};
@@ -241,10 +241,6 @@ impl OpDef for Einsum {
         ]
     }
 
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        linear_in(op, operand)
-    }
-
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }
@@ -290,10 +286,6 @@ impl OpDef for UnaryEinsum {
             "(%a: tensor<4x6x2xi32>) %r = stablehlo.unary_einsum %a, config = \"abc->ca\" : (tensor<4x6x2xi32>) -> tensor<2x4xi32>",
             "(%a: tensor<4x4xf32>) %r = stablehlo.unary_einsum %a, config = \"aa->a\" : (tensor<4x4xf32>) -> tensor<4xf32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        linear_in(op, operand)
     }
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {

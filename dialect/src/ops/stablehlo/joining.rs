@@ -12,7 +12,7 @@ use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem, Settles};
 use crate::ops::support::constraint::{
     Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
-    show, splat_operand, tensor,
+    show, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -374,12 +374,6 @@ impl OpDef for Pad {
             "(%a: tensor<4x6xi32>, %v: tensor<i32>) %r = stablehlo.pad %a, %v, low = [0, -1], high = [0, -2], interior = [0, 0] : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x3xi32>",
             "(%a: tensor<4x2xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [-1, 0], high = [2, 0], interior = [2, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<11x2xf32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        // What stands around the elements must be zero too.
-        let zero = |t: &TensorType| splat_operand(op, 1) == Some(Scalar::zero(t.element));
-        operand == 0 && op.operand_tensor(1).is_some_and(zero)
     }
 }
 /// Dimensions of one size pass through where `stays` holds, others are permuted.

@@ -93,10 +93,6 @@ impl OpDef for Broadcast {
             "(%a: tensor<2x3xf32>) %r = stablehlo.broadcast %a, sizes = [4, 2] : (tensor<2x3xf32>) -> tensor<4x2x2x3xf32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
-    }
 }
 
 impl TorchIndexSelect {
@@ -180,9 +176,5 @@ impl OpDef for TorchIndexSelect {
         &[
             "(%a: tensor<2x6x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.torch_index_select\"(%a, %i) <{batch_dims = 1 : i64, dim = 1 : i64}> : (tensor<2x6x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>",
         ]
-    }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
     }
 }

@@ -234,8 +234,4 @@ impl OpDef for Reshape {
             "(%a: tensor<2x3x4x5xf32>) %r = stablehlo.reshape %a : (tensor<2x3x4x5xf32>) -> tensor<6x2x10xf32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
-    }
 }

@@ -147,10 +147,6 @@ impl OpDef for BroadcastInDim {
             "(%a: tensor<1x4xf32>) %r = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<1x4xf32>) -> tensor<1x4xf32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
-    }
 }
 
 impl Transpose {
@@ -238,10 +234,6 @@ impl OpDef for Transpose {
             "(%a: tensor<4x2xi32>) %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x2xi32>) -> tensor<2x4xi32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
-    }
 }
 
 impl Reverse {
@@ -323,9 +315,5 @@ impl OpDef for Reverse {
             "(%a: tensor<4x6xf32>) %r = stablehlo.reverse %a, dims = [0, 1] : tensor<4x6xf32>",
             "(%a: tensor<2x3x4xi32>) %r = stablehlo.reverse %a, dims = [1] : tensor<2x3x4xi32>",
         ]
-    }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
     }
 }

@@ -12,16 +12,16 @@ use crate::ops::stablehlo::shape::BroadcastInDim;
 use crate::scalar::Scalar;
 
 /// A result or the violated constraint.
-pub(crate) type Checked<T> = Result<T, Problem>;
+pub type Checked<T> = Result<T, Problem>;
 
 /// Exactly `n` operands.
-pub(crate) fn operand_count(op: OpRef<'_>, n: usize) -> Checked<()> {
+pub fn operand_count(op: OpRef<'_>, n: usize) -> Checked<()> {
     let found = op.operands().len();
     require(found == n, || Problem::new(format!("expected {n} operands, found {found}")))
 }
 
 /// Operand `i` as a tensor.
-pub(crate) fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
+pub fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     if i >= op.operands().len() {
         return Err(Problem::new(format!("expected an operand {i}, found {} operands", op.operands().len())));
     }
@@ -29,22 +29,22 @@ pub(crate) fn tensor(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
 }
 
 /// Integer list attribute `name`.
-pub(crate) fn ints(op: OpRef<'_>, name: &str) -> Checked<Vec<i64>> {
+pub fn ints(op: OpRef<'_>, name: &str) -> Checked<Vec<i64>> {
     op.ints(name).ok_or_else(|| Problem::new(format!("expected an attribute '{name}' of integers")))
 }
 
 /// Integer attribute `name`.
-pub(crate) fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
+pub fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
     op.int(name).ok_or_else(|| Problem::new(format!("expected an integer attribute '{name}'")))
 }
 
 /// `ok`, or what is wrong.
-pub(crate) fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
+pub fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
     if ok { Ok(()) } else { Err(problem()) }
 }
 
 /// `0 <= values < rank`, as dimensions.
-pub(crate) fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec<usize>> {
+pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec<usize>> {
     values
         .iter()
         .map(|&v| usize::try_from(v).ok().filter(|&d| d < rank).ok_or(v))
@@ -53,7 +53,7 @@ pub(crate) fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Chec
 }
 
 /// No dimension twice.
-pub(crate) fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
+pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|w| w[0] == w[1]) {
@@ -63,14 +63,14 @@ pub(crate) fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
 }
 
 /// As many values as `n`.
-pub(crate) fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
+pub fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
     require(values.len() == n, || {
         Problem::new(format!("expected {n} values of {what}, found {} ({label})", values.len()))
     })
 }
 
 /// Operand `i` has element type of operand `j`.
-pub(crate) fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
+pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
     let (a, b) = (tensor(op, i)?, tensor(op, j)?);
     require(a.element == b.element, || {
         let (want, found) = (show(op, b), show(op, a));
@@ -79,7 +79,7 @@ pub(crate) fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Ch
 }
 
 /// An operand that holds one element of any type.
-pub(crate) fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
+pub fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
     let ty = tensor(op, i)?;
     require(ty.rank() == 0, || {
         Problem::operand(i, format!("expected a tensor of rank 0, found {} ({label})", show(op, ty)))
@@ -88,12 +88,12 @@ pub(crate) fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a Te
 }
 
 /// Whether no operand and no declared result has a dynamic dimension.
-pub(crate) fn is_static(op: OpRef<'_>) -> bool {
+pub fn is_static(op: OpRef<'_>) -> bool {
     op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_none_or(TensorType::is_static))
 }
 
 /// The declared result types, of an op whose sizes aren't all known.
-pub(crate) fn declared(op: OpRef<'_>) -> Inferred {
+pub fn declared(op: OpRef<'_>) -> Inferred {
     if op.result_count() == 0 {
         return Err(Problem::new("the result types of dynamic shapes must be given").into());
     }
@@ -101,7 +101,7 @@ pub(crate) fn declared(op: OpRef<'_>) -> Inferred {
 }
 
 /// The declared result types, where they don't contradict the inferred ones, whose sizes aren't all known.
-pub(crate) fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
+pub fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
     for (i, want) in inferred.iter().enumerate() {
         let Some(found) = op.result_tensor(i) else { continue };
         let quantized = [want, found].iter().any(|t| t.element.class() == crate::ir::ElementClass::Other);
@@ -115,17 +115,17 @@ pub(crate) fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> I
 }
 
 /// The declared type of result `i`, where operands and attributes don't decide it.
-pub(crate) fn result(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
+pub fn result(op: OpRef<'_>, i: usize) -> Checked<&TensorType> {
     op.result_tensor(i).ok_or_else(|| Problem::new(format!("expected a tensor type for result {i}")))
 }
 
 /// One result of this type.
-pub(crate) fn one(ty: TensorType) -> Inferred {
+pub fn one(ty: TensorType) -> Inferred {
     Ok(vec![TypeData::Tensor(ty)])
 }
 
 /// `tensor<2x3xf32>`
-pub(crate) fn show(op: OpRef<'_>, ty: &TensorType) -> String {
+pub fn show(op: OpRef<'_>, ty: &TensorType) -> String {
     let mut text = String::from("tensor<");
     for &d in &ty.shape {
         let _ = if d < 0 { write!(text, "?x") } else { write!(text, "{d}x") };
@@ -139,11 +139,7 @@ pub(crate) fn show(op: OpRef<'_>, ty: &TensorType) -> String {
 }
 
 /// The literal of `shape` whose every element stands at a row-major position of another literal.
-pub(crate) fn rearrange<'a>(
-    source: &Literal,
-    shape: &[i64],
-    mut from: impl FnMut(&[i64]) -> (&'a Literal, usize),
-) -> Literal {
+pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64]) -> (&'a Literal, usize)) -> Literal {
     let mut bytes = Vec::new();
     for index in Indices::of(shape) {
         let (literal, at) = from(&index);
@@ -153,7 +149,7 @@ pub(crate) fn rearrange<'a>(
 }
 
 /// The value of every element of operand `i`, if a constant or the broadcast of one makes it.
-pub(crate) fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
+pub fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
     if let Some(literal) = op.constant_operand(i) {
         return literal.splat_value();
     }
@@ -163,6 +159,6 @@ pub(crate) fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
 }
 
 /// The dimensions of `0..rank` not among `taken`.
-pub(crate) fn others(rank: usize, taken: &[usize]) -> Vec<usize> {
+pub fn others(rank: usize, taken: &[usize]) -> Vec<usize> {
     (0..rank).filter(|d| !taken.contains(d)).collect()
 }

@@ -2,5 +2,4 @@
 
 pub mod combiner;
 pub(crate) mod comparator;
-pub(crate) mod constraint;
-pub(crate) mod example;
+pub mod constraint;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
-use dialect::kernel::{External, Index, Init, Kernel};
+use dialect::kernel::{Index, Kernel};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
@@ -124,14 +124,7 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
     }
     let kernel = def.kernel(op);
     hold(&mut rule, &kernel);
-    let accumulated = match kernel {
-        Kernel::Nest(nest) => {
-            let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
-            nest.init.iter().filter_map(operand).collect()
-        }
-        Kernel::External(External::Scatter) => (0..op.result_count()).collect(),
-        _ => Default::default(),
-    };
+    let accumulated = kernel.accumulated(op.result_count());
     Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op) })
 }
 

@@ -168,7 +168,7 @@ impl Formula {
 mod tests {
     use crate::ir::ElementType;
     use crate::literal::Literal;
-    use crate::ops::{example_block, example_program};
+    use crate::proofs::{example_block, example_program};
     use crate::scalar::Scalar;
 
     fn value(name: &str, ty: &str, x: f64) -> f64 {

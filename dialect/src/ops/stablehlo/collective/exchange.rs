@@ -119,10 +119,6 @@ impl OpDef for AllToAll {
         let concat_dim = usize::try_from(op.int("concat_dimension")?).ok()?;
         collective(op, CollectiveKind::AllToAll, (dim, concat_dim), None)
     }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
-    }
 }
 
 const PAIRS: &str = "source_target_pairs";
@@ -192,10 +188,6 @@ impl OpDef for CollectivePermute {
 
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         collective(op, CollectiveKind::CollectivePermute, (0, 0), None)
-    }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
     }
 }
 
@@ -288,10 +280,6 @@ impl OpDef for CollectiveBroadcast {
             return None;
         }
         collective(op, CollectiveKind::CollectiveBroadcast, (0, 0), None)
-    }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
     }
 }
 

@@ -97,10 +97,6 @@ impl OpDef for AllGather {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         collective(op, CollectiveKind::AllGather, (dim, dim), None)
     }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
-    }
 }
 
 // What the collectives share --------------------------------------------------------------------------------------

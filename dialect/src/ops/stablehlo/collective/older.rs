@@ -170,10 +170,6 @@ impl OpDef for CrossReplicaSum {
         collective(op, CollectiveKind::AllReduce, (0, 0), Self::body(op))
     }
 
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
-    }
-
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }

@@ -87,10 +87,6 @@ impl OpDef for AllReduce {
         collective(op, CollectiveKind::AllReduce, (0, 0), computation(op))
     }
 
-    fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {
-        is_sum(op)
-    }
-
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
         kind_of(op)
     }
@@ -183,10 +179,6 @@ impl OpDef for ReduceScatter {
         collective(op, CollectiveKind::ReduceScatter, (dim, dim), computation(op))
     }
 
-    fn linear_in(&self, op: OpRef<'_>, _: usize) -> bool {
-        is_sum(op)
-    }
-
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
         kind_of(op)
     }
@@ -204,10 +196,6 @@ fn kind_of(op: OpRef<'_>) -> Option<ReductionKind> {
         ScalarOp::Min => Some(ReductionKind::Min),
         _ => None,
     }
-}
-
-fn is_sum(op: OpRef<'_>) -> bool {
-    kind_of(op) == Some(ReductionKind::Sum)
 }
 
 /// The element type `E` of a computation `(tensor<E>, tensor<E>) -> tensor<E>` to which all operands convert.

@@ -28,7 +28,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 
 /// Element types by class, as bits.
 #[derive(Clone, Copy)]
-pub(crate) struct Classes(u8);
+pub struct Classes(u8);
 
 impl Classes {
     const BOOL: u8 = 1;
@@ -36,18 +36,27 @@ impl Classes {
     const UNSIGNED: u8 = 4;
     const FLOAT: u8 = 8;
     const COMPLEX: u8 = 16;
-    pub(crate) const ANY: Classes = Classes(31);
-    pub(crate) const NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT | Self::COMPLEX);
-    pub(crate) const REAL_NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
-    pub(crate) const SIGNED_NUMBER: Classes = Classes(Self::SIGNED | Self::FLOAT | Self::COMPLEX);
-    pub(crate) const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
-    pub(crate) const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
-    pub(crate) const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
-    pub(crate) const REAL: Classes = Classes(Self::FLOAT);
-    pub(crate) const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
+    /// All.
+    pub const ANY: Classes = Classes(31);
+    /// All but booleans.
+    pub const NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT | Self::COMPLEX);
+    /// Integers and floats.
+    pub const REAL_NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
+    /// What can be negative.
+    pub const SIGNED_NUMBER: Classes = Classes(Self::SIGNED | Self::FLOAT | Self::COMPLEX);
+    /// Integers.
+    pub const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
+    /// Booleans and integers.
+    pub const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
+    /// Floats and complex numbers.
+    pub const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
+    /// Floats.
+    pub const REAL: Classes = Classes(Self::FLOAT);
+    /// Complex numbers.
+    pub const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
 
     /// Whether `element` is one of them. Types nobody knows (quantized) always are.
-    pub(crate) fn has(self, element: ElementType) -> bool {
+    pub fn has(self, element: ElementType) -> bool {
         let bit = match element.class() {
             ElementClass::Bool => Self::BOOL,
             ElementClass::Signed => Self::SIGNED,
@@ -82,7 +91,7 @@ impl Classes {
 
 /// How the types of operands and results belong together.
 #[derive(Clone, Copy)]
-pub(crate) enum Typing {
+pub enum Typing {
     /// All of one type, whose elements are of these classes.
     Same(Classes),
     /// The result is i1.
@@ -97,47 +106,35 @@ pub(crate) enum Typing {
 
 /// The scalar computation.
 #[derive(Clone, Copy)]
-pub(crate) enum Compute {
+pub enum Compute {
     /// One operation of all operands.
     Scalar(ScalarOp),
     /// What this says; `None` when it has no loop nest of one element each.
     Own(fn(OpRef<'_>) -> Option<Body>),
 }
 
-/// The operands in which the op is linear, the others fixed.
-#[derive(Clone, Copy)]
-pub(crate) enum Linear {
-    /// None.
-    No,
-    /// The first.
-    First,
-    /// Each.
-    Each,
-    /// The first, unless elements are integers.
-    FirstUnlessInteger,
-    /// What this says.
-    Own(fn(OpRef<'_>, usize) -> bool),
-}
-
 /// A pointwise op: one row.
 pub struct Pointwise {
-    pub(crate) name: &'static str,
-    pub(crate) arity: usize,
-    pub(crate) syntax: Syntax,
-    pub(crate) typing: Typing,
-    pub(crate) compute: Compute,
-    pub(crate) linear: Linear,
+    /// Its full name.
+    pub name: &'static str,
+    /// How many operands it takes.
+    pub arity: usize,
+    /// The shape of its text.
+    pub syntax: Syntax,
+    /// How types belong together.
+    pub typing: Typing,
+    /// What it computes of the elements of one place.
+    pub compute: Compute,
     /// Whether [`OpDef::expand`] writes it in StableHLO.
-    pub(crate) expands: bool,
-    pub(crate) examples: &'static [&'static str],
+    pub expands: bool,
+    /// Small instances for the generic proofs.
+    pub examples: &'static [&'static str],
 }
 
 /// `%a, %b : T`
-pub(crate) const PLAIN: Syntax =
-    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]);
+pub const PLAIN: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::SameOrFunctional)]);
 /// `%a, %b : (T, T) -> T`
-pub(crate) const FUNCTIONAL: Syntax =
-    Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
+pub const FUNCTIONAL: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Functional)]);
 
 impl Pointwise {
     /// The scalar computation of one instance.
@@ -287,17 +284,6 @@ impl OpDef for Pointwise {
 
     fn elementwise(&self) -> bool {
         true
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        let integer = || op.result_tensor(0).is_none_or(|t| !Classes::FLOATING.has(t.element));
-        match self.linear {
-            Linear::No => false,
-            Linear::First => operand == 0,
-            Linear::Each => true,
-            Linear::FirstUnlessInteger => operand == 0 && !integer(),
-            Linear::Own(linear) => linear(op, operand),
-        }
     }
 
     fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {

@@ -1,7 +1,7 @@
 //! Changes between real numbers and quantized ones. They are read, checked and printed; nobody computes with quantized
 //! elements here.
 
-use super::{Classes, Compute, Linear, PLAIN, Pointwise, Typing, element, merge};
+use super::{Classes, Compute, PLAIN, Pointwise, Typing, element, merge};
 use crate::ir::{ElementClass, OpRef, TensorType};
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, require, result, show, tensor};
@@ -31,7 +31,6 @@ pub static UNIFORM_QUANTIZE: Pointwise = Pointwise {
         Ok(ty)
     }),
     compute: Compute::Own(|_| None),
-    linear: Linear::No,
     expands: false,
     examples: &[
         "(%a: tensor<2xf32>) %r = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32:0, {0.1:-30,0.5:-20}>>",
@@ -55,7 +54,6 @@ pub static UNIFORM_DEQUANTIZE: Pointwise = Pointwise {
         Ok(ty)
     }),
     compute: Compute::Own(|_| None),
-    linear: Linear::No,
     expands: false,
     examples: &[
         "(%a: tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) %r = stablehlo.uniform_dequantize %a : (tensor<2x!quant.uniform<i8:f32, 0.5:-20>>) -> tensor<2xf32>",

@@ -1,11 +1,11 @@
 //! The pointwise ops with attributes, or operands of several types: clamp, compare, convert, reduce_precision, select.
 
-use super::{Classes, Compute, Linear, PLAIN, Pointwise, Typing, declared, element, known, merge};
-use crate::ir::{AttrData, ElementClass, ElementType, OpRef, TensorType, TypeData, Value, ValueSource};
-use crate::kernel::{Arg, Body, Inst, Kernel};
+use super::{Classes, Compute, PLAIN, Pointwise, Typing, declared, element, known, merge};
+use crate::ir::{AttrData, ElementClass, ElementType, OpRef, TypeData};
+use crate::kernel::{Arg, Body, Inst};
 use crate::op::Problem;
 use crate::ops::support::constraint::{int, require, result, show, tensor};
-use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::scalar::{Comparison, ScalarOp};
 use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
 
 /// `stablehlo.clamp`: <https://openxla.org/stablehlo/spec#clamp>
@@ -36,7 +36,6 @@ pub static CLAMP: Pointwise = Pointwise {
         body.results = vec![both];
         known(&body).then_some(body)
     }),
-    linear: Linear::No,
     expands: false,
     examples: &[
         "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>, %c: tensor<2x4xf32>) %r = stablehlo.clamp %a, %b, %c : tensor<2x4xf32>",
@@ -90,7 +89,6 @@ pub static COMPARE: Pointwise = Pointwise {
         let body = Body::of(scalar, &[ty, ty], ElementType::I1);
         known(&body).then_some(body)
     }),
-    linear: Linear::No,
     expands: false,
     examples: &[
         "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = stablehlo.compare GE, %a, %b, FLOAT : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xi1>",
@@ -141,16 +139,6 @@ pub static CONVERT: Pointwise = Pointwise {
         let body = if from == to { Body::copy(to) } else { Body::of(ScalarOp::Convert, &[from], to) };
         (known(&body) && from.class() != ElementClass::Other).then_some(body)
     }),
-    // A sum may move to a type that holds all it did: wider floats, and integers modulo less.
-    linear: Linear::Own(|op, _| match (op.operand_tensor(0), op.result_tensor(0)) {
-        (Some(TensorType { element: from, .. }), Some(TensorType { element: to, .. })) => {
-            from == to
-                || from.is_integer() && to.is_integer() && to.bits() <= from.bits()
-                || widens(*from, *to)
-                || from.is_complex() && to.is_complex() && to.bits() > from.bits()
-        }
-        _ => false,
-    }),
     expands: false,
     examples: &[
         "(%a: tensor<2x4xf32>) %r = stablehlo.convert %a : (tensor<2x4xf32>) -> tensor<2x4xbf16>",
@@ -162,19 +150,6 @@ pub static CONVERT: Pointwise = Pointwise {
         "(%a: tensor<4xf32>) %r = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xcomplex<f32>>",
     ],
 };
-
-/// Whether every value of one float type is one of the other.
-fn widens(from: ElementType, to: ElementType) -> bool {
-    use ElementType::{BF16, F16, F32, F64};
-    match to {
-        F64 => from.is_float(),
-        F32 => from.is_float() && from != F64,
-        // Eight bits of mantissa and of exponent hold all the small formats.
-        BF16 => from.is_float() && from.bits() <= 8,
-        F16 => from.is_float() && from.bits() <= 8 && from != ElementType::F8E8M0FNU,
-        _ => false,
-    }
-}
 
 /// `stablehlo.reduce_precision`: <https://openxla.org/stablehlo/spec#reduce_precision>
 pub static REDUCE_PRECISION: Pointwise = Pointwise {
@@ -198,7 +173,6 @@ pub static REDUCE_PRECISION: Pointwise = Pointwise {
         let body = Body::of(ScalarOp::ReducePrecision { exponent, mantissa }, &[ty], ty);
         known(&body).then_some(body)
     }),
-    linear: Linear::No,
     expands: false,
     examples: &[
         "(%a: tensor<2x4xf32>) %r = stablehlo.reduce_precision %a, format = e8m10 : tensor<2x4xf32>",
@@ -264,34 +238,9 @@ pub static SELECT: Pointwise = Pointwise {
         let body = Body::of(ScalarOp::Select, &[ElementType::I1, ty, ty], ty);
         known(&body).then_some(body)
     }),
-    // A branch passes sums on where the other one is zero.
-    linear: Linear::Own(|op, operand| match operand {
-        1 | 2 => op.operands().get(3 - operand).is_some_and(|&other| is_zero(op, other, 4)),
-        _ => false,
-    }),
     expands: false,
     examples: &[
         "(%p: tensor<2x4xi1>, %a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = stablehlo.select %p, %a, %b : tensor<2x4xi1>, tensor<2x4xf32>",
         "(%p: tensor<i1>, %a: tensor<4x2xi32>, %b: tensor<4x2xi32>) %r = stablehlo.select %p, %a, %b : tensor<i1>, tensor<4x2xi32>",
     ],
 };
-
-/// Whether `value` is zero everywhere: a constant, or copies of one.
-fn is_zero(op: OpRef<'_>, value: Value, depth: u32) -> bool {
-    let ValueSource::Result(source, _) = op.program.value_source(value) else { return false };
-    let source = op.program.view(source);
-    if let Some(literal) = source.def().constant(source) {
-        return literal.splat_value().is_some_and(|v| v == Scalar::zero(literal.element));
-    }
-    // Anything whose kernel only copies one operand: broadcasts, reshapes, transposes.
-    let Some(&from) = source.operands().first().filter(|_| depth > 0 && source.operands().len() == 1) else {
-        return false;
-    };
-    match source.def().kernel(source) {
-        Kernel::Nest(nest) => {
-            let copies = nest.body.insts.is_empty() && nest.init.is_empty();
-            copies && nest.inputs.iter().all(|i| i.guards.is_empty()) && is_zero(op, from, depth - 1)
-        }
-        _ => false,
-    }
-}

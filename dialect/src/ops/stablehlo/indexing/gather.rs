@@ -176,10 +176,6 @@ impl OpDef for Gather {
         ]
     }
 
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
-    }
-
     /// A device that lacks a slice contributes zeros.
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)

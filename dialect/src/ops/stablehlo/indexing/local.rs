@@ -8,7 +8,6 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Value};
 use crate::localize::Localize;
 use crate::ops::build;
-use crate::ops::support::combiner::combiner;
 use crate::scalar::{Comparison, Scalar};
 
 /// `values`, one rank-0 value a component, over indices of `shape`.
@@ -95,22 +94,11 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
 pub(super) fn scatter(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
     let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
-    let combine = combiner(op, 0, n);
     let mut operands = cx.operands.to_vec();
     let offsets: Vec<Option<Value>> =
         dims.index_map.iter().map(|d| if dims.collapsed.contains(d) { cx.offset(0, *d) } else { None }).collect();
     if offsets.iter().any(Option::is_some) {
         operands[n] = relative(&mut cx.build, &dims, operands[n], &offsets, None);
-    }
-    // The parts of all devices combine: what was there before counts once.
-    if let (Some(combine), Some(first)) = (combine, cx.first_of_reduction()) {
-        for input in &mut operands[..n] {
-            let ty = cx.build.tensor(*input).clone();
-            if let Some(nothing) = combine.identity(ty.element) {
-                let nothing = build::splat(&mut cx.build, ty.element, &ty.shape, nothing);
-                *input = build::select(&mut cx.build, first, *input, nothing);
-            }
-        }
     }
     cx.same_op_on(&operands, &[]);
 }

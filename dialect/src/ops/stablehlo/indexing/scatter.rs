@@ -9,7 +9,7 @@ use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, promote, region_reduction};
-use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, splat_operand, tensor};
+use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 
@@ -194,16 +194,6 @@ impl OpDef for Scatter {
               stablehlo.return %p, %q : tensor<f32>, tensor<i32>
             }) : (tensor<6xf32>, tensor<6xi32>, tensor<4xi32>, tensor<4x2xf32>, tensor<4x2xi32>) -> (tensor<6xf32>, tensor<6xi32>)",
         ]
-    }
-
-    /// Additions onto zeros.
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        let Some(input) = op.operand_tensor(0).filter(|_| op.operands().len() == 3 && operand == 2) else {
-            return false;
-        };
-        let zeros = splat_operand(op, 0) == Some(Scalar::zero(input.element));
-        let same = op.result_tensor(0).is_some_and(|r| r.element == input.element);
-        zeros && same && combiner(op, 0, 1) == Some(ScalarOp::Add)
     }
 
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {

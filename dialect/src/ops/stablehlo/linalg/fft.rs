@@ -182,10 +182,6 @@ impl OpDef for Fft {
             "(%a: tensor<2x4x4xcomplex<f32>>) %r = stablehlo.fft %a, type = IRFFT, length = [4, 6] : (tensor<2x4x4xcomplex<f32>>) -> tensor<2x4x6xf32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, _: usize) -> bool {
-        true
-    }
 }
 
 /// `f` of every line along dimension `d` of a tensor of shape `from`; gives one of shape `to`, the beginnings of the

@@ -10,7 +10,6 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Renaming, Shape, TensorType, TypeData, Value};
 use crate::kernel::{Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Pieces, Problem};
 use crate::ops::build;
 use crate::ops::support::combiner::{
@@ -131,25 +130,6 @@ impl OpDef for Reduce {
         Some(rule)
     }
 
-    /// Where devices hold partial results, the initial value counts on the first alone.
-    fn localize(&self, cx: &mut Localize<'_>) {
-        let op = cx.build.program.view(cx.op);
-        let n = op.operands().len() / 2;
-        let neutral: Option<Vec<Scalar>> =
-            combiner(op, 0, n).and_then(|c| (n..2 * n).map(|i| c.identity(op.operand_tensor(i)?.element)).collect());
-        let Some(neutral) = neutral else { return cx.same_op() };
-        let plain = (0..n).all(|i| splat_operand(op, n + i) == Some(neutral[i]));
-        let mut operands = cx.operands.to_vec();
-        if let (false, Some(first)) = (plain, cx.first_of_reduction()) {
-            for (init, value) in operands[n..].iter_mut().zip(neutral) {
-                let element = cx.build.tensor(*init).element;
-                let nothing = build::scalar(&mut cx.build, element, value);
-                *init = build::select(&mut cx.build, first, *init, nothing);
-            }
-        }
-        cx.same_op_on(&operands, &[]);
-    }
-
     /// Sums of floats are kept in f64 and rounded once.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let dims = ReduceDims::check(op)?;
@@ -192,13 +172,6 @@ impl OpDef for Reduce {
                stablehlo.return %v, %w : tensor<f32>, tensor<i32>
              }",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        let (Some(from), Some(to)) = (op.operand_tensor(0), op.result_tensor(0)) else { return false };
-        let exact = from.element == to.element || from.element.is_float();
-        let zero = || splat_operand(op, 1) == Some(Scalar::zero(to.element));
-        operand == 0 && op.operands().len() == 2 && exact && combiner(op, 0, 1) == Some(ScalarOp::Add) && zero()
     }
 
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {

@@ -155,10 +155,6 @@ impl OpDef for Slice {
             "(%a: tensor<f32>) %r = stablehlo.slice %a [] : (tensor<f32>) -> tensor<f32>",
         ]
     }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
-    }
 }
 
 /// Operands from `first` on are `rank` scalar integers of one type.
@@ -281,10 +277,6 @@ impl OpDef for DynamicSlice {
             "(%a: tensor<4x6xf32>, %i: tensor<i32>, %j: tensor<i32>) %r = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>",
             "(%a: tensor<5xi32>, %i: tensor<ui8>) %r = stablehlo.dynamic_slice %a, %i, sizes = [3] : (tensor<5xi32>, tensor<ui8>) -> tensor<3xi32>",
         ]
-    }
-
-    fn linear_in(&self, _: OpRef<'_>, operand: usize) -> bool {
-        operand == 0
     }
 }
 

@@ -8,7 +8,7 @@ use crate::kernel::{Index, Init, Input, Kernel, Nest, Outside};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::stablehlo::contraction::{Products, check_precision, flops, linear_in, product_body};
+use crate::ops::stablehlo::contraction::{Products, check_precision, flops, product_body};
 use crate::ops::support::constraint::{Checked, declared, is_static, one, operand_count, require, show, tensor};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -233,10 +233,6 @@ impl OpDef for Convolution {
             // No spatial dimension: a matrix product.
             "(%a: tensor<4x2xf32>, %k: tensor<2x6xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x2xf32>, tensor<2x6xf32>) -> tensor<4x6xf32>",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        linear_in(op, operand)
     }
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {

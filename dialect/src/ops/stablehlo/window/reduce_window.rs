@@ -10,7 +10,7 @@ use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::stablehlo::reduction::without_accumulators;
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, combining_body, promote};
 use crate::ops::support::constraint::{
-    Checked, declared, ints, is_static, length, require, result, same_element, scalar, show, splat_operand, tensor,
+    Checked, declared, ints, is_static, length, require, result, same_element, scalar, show, tensor,
 };
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -157,13 +157,6 @@ impl OpDef for ReduceWindow {
               stablehlo.return %v, %k : tensor<f32>, tensor<i32>
             }) : (tensor<2x6xf32>, tensor<2x6xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)",
         ]
-    }
-
-    fn linear_in(&self, op: OpRef<'_>, operand: usize) -> bool {
-        let (Some(from), Some(to)) = (op.operand_tensor(0), op.result_tensor(0)) else { return false };
-        let exact = from.element == to.element || from.element.is_float();
-        let zero = || splat_operand(op, 1) == Some(Scalar::zero(to.element));
-        operand == 0 && op.operands().len() == 2 && exact && combiner(op, 0, 1) == Some(ScalarOp::Add) && zero()
     }
 }
 

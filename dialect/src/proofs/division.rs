@@ -1,17 +1,16 @@
-//! The proof of a sharding rule: cut every dimension a factor maps to in two, run the op's per-device form on both
+//! The proof of a sharding rule: divide every dimension a factor maps to in two, run the op's per-device form on both
 //! halves, and put the results together again.
 
-use dialect::ir::build::Builder;
-use dialect::ir::{ElementType, Loc, Op, Program, Shape, TypeData, Value};
-use dialect::literal::{Indices, Literal};
-use dialect::localize::{Localize, Position};
-use dialect::ops::build;
-use dialect::scalar::{Scalar, ScalarOp};
-use dialect::sharding::{DimFactors, FactorKind, ReductionKind, ShardingRule, TensorFactors};
+use crate::ir::build::Builder;
+use crate::ir::{Loc, Op, Program, Shape, TypeData, Value};
+use crate::literal::{Indices, Literal};
+use crate::localize::{Localize, Position};
+use crate::ops::build;
+use crate::scalar::{Scalar, ScalarOp};
+use crate::sharding::{DimFactors, FactorKind, ReductionKind, ShardingRule, TensorFactors, identity};
 use std::ops::Range;
 
-use super::context::{Plain, inputs, same};
-use super::evaluate;
+use super::context::{Plain, evaluate, inputs, same};
 
 /// Which positions of each dimension belong to the factor's positions `half`.
 fn positions(
@@ -22,7 +21,7 @@ fn positions(
     half: &Range<i64>,
 ) -> Vec<Vec<i64>> {
     let of_dim = |(factors, &size): (&_, &i64)| {
-        let factors: &dialect::sharding::DimFactors = factors;
+        let factors: &crate::sharding::DimFactors = factors;
         let Some(at) = factors.iter().position(|&f| f == factor) else { return (0..size).collect() };
         let minor: i64 = factors[at + 1..].iter().map(|&f| rule.factors[f as usize].size).product();
         (0..size).filter(|i| half.contains(&(i / minor % rule.factors[factor as usize].size))).collect()
@@ -39,7 +38,10 @@ fn pick(literal: &Literal, positions: &[Vec<i64>]) -> Literal {
 }
 
 /// Whether cutting any factor that needs no communication, or only a reduction, leaves the results as they are.
-pub(crate) fn check(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), String> {
+///
+/// # Errors
+/// The factor and the first element that differs.
+pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), String> {
     let view = program.view(op);
     let whole = inputs(program, op);
     let want = evaluate(program, op, &whole)?;
@@ -63,11 +65,18 @@ pub(crate) fn check(program: &Program, op: Op, rule: &ShardingRule) -> Result<()
         };
         let mut together: Vec<Vec<Option<Scalar>>> = want.iter().map(|w| vec![None; w.len()]).collect();
         for half in [0..factor.size / 2, factor.size / 2..factor.size] {
-            let operands: Vec<Literal> = whole
+            let mut operands: Vec<Literal> = whole
                 .iter()
                 .zip(&rule.operands)
                 .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &half)))
                 .collect();
+            // What counts once is the first half's.
+            if let Some(kind) = view.def().reduction(view).filter(|_| reduced && half.start > 0) {
+                for i in view.def().kernel(view).accumulated(want.len()) {
+                    let l = &operands[i];
+                    operands[i] = Literal::splat(l.element, &l.shape, identity(kind, l.element));
+                }
+            }
             let place: Vec<Vec<Vec<i64>>> =
                 want.iter().zip(&rule.results).map(|(l, t)| positions(t, rule, &l.shape, f as u32, &half)).collect();
             let pieces = local(program, op, rule, f as u32, half.start, &operands, &place)
@@ -116,11 +125,6 @@ impl Position for Half<'_> {
 
     fn operand_offset(&mut self, b: &mut Builder<'_>, operand: usize, dim: usize) -> Option<Value> {
         self.offset(b, &self.rule.operands[operand][dim])
-    }
-
-    fn first_of_reduction(&mut self, b: &mut Builder<'_>) -> Option<Value> {
-        let reduced = self.rule.factors[self.factor as usize].kind == FactorKind::Reduction;
-        reduced.then(|| build::scalar(b, ElementType::I1, Scalar::Int((self.start == 0).into())))
     }
 }
 

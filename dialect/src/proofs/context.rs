@@ -1,9 +1,11 @@
 //! What the proofs run ops with: inputs that make every result exact, and an evaluator of one device.
 
-use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mask};
-use dialect::ir::{ElementClass, Op, Program, Region, TensorType, Value};
-use dialect::literal::Literal;
-use dialect::scalar::Scalar;
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
+use crate::ir::{ElementClass, Op, Program, Region, TensorType, Value};
+use crate::kernel::Kernel;
+use crate::literal::Literal;
+use crate::op::OpDef;
+use crate::scalar::Scalar;
 use std::collections::HashMap;
 
 /// One device without surroundings, that runs regions.
@@ -85,12 +87,12 @@ impl Context for Plain<'_> {
 
 /// Small integers of the type, different everywhere and the same in every run: sums of them are exact.
 pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
-    let mut random = fastrand::Rng::with_seed(seed);
-    Literal::from_fn(ty, |_| {
-        let v = random.i64(-3..=3);
+    let bits = |i: usize| (i as u64 + 1).wrapping_mul(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1) >> 33;
+    Literal::from_fn(ty, |i| {
+        let v = bits(i) as i64 % 7 - 3;
         match ty.element.class() {
             ElementClass::Float => Scalar::Float(v as f64),
-            ElementClass::Complex => Scalar::Complex(v as f64, random.i64(-2..=2) as f64),
+            ElementClass::Complex => Scalar::Complex(v as f64, (bits(i) / 7) as f64 % 5.0 - 2.0),
             ElementClass::Unsigned => Scalar::Int((v + 3).into()),
             ElementClass::Bool => Scalar::Int((v & 1).into()),
             _ => Scalar::Int(v.into()),
@@ -103,7 +105,7 @@ pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
     let view = program.view(op);
     (0..view.operands().len())
         .map(|i| match program.value_source(view.operands()[i]) {
-            dialect::ir::ValueSource::Result(source, _) => {
+            crate::ir::ValueSource::Result(source, _) => {
                 let source = program.view(source);
                 source.def().constant(source).expect("an example's operands are arguments or constants").clone()
             }
@@ -131,4 +133,17 @@ pub(crate) fn same(want: &Literal, found: &Literal, tolerance: f64) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether one device alone can run it.
+pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
+    let view = program.view(op);
+    def.collective(view).is_none()
+        && !matches!(def.kernel(view), Kernel::None | Kernel::Control)
+        && !def.side_effect(view)
+}
+
+/// The results of the op's reference meaning.
+pub(crate) fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {
+    program.op(op).def.evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
 }

@@ -1,0 +1,61 @@
+//! Programs made of the examples that ops give.
+
+use crate::diagnostic::Diagnostics;
+use crate::ir::{Block, Op, Program};
+use crate::op::{OpDef, Registry};
+
+/// One example of an op, read.
+pub struct Example {
+    /// The op it is an example of.
+    pub def: &'static dyn OpDef,
+    /// As the op gives it.
+    pub text: String,
+    /// The program it says.
+    pub program: Program,
+    /// The last op of that name in it.
+    pub op: Op,
+}
+
+impl Example {
+    /// The examples of `def`, read with the ops of `registry`.
+    ///
+    /// # Errors
+    /// A text that can't be read, or in which the op doesn't stand.
+    pub fn all_of(def: &'static dyn OpDef, registry: &Registry) -> Result<Vec<Self>, String> {
+        def.examples().iter().map(|text| Self::read(def, text, registry)).collect()
+    }
+
+    /// One example of `def`.
+    ///
+    /// # Errors
+    /// A text that can't be read, or in which the op doesn't stand.
+    pub fn read(def: &'static dyn OpDef, text: &str, registry: &Registry) -> Result<Self, String> {
+        let program = program(text, registry)?;
+        let ops = program.block_ops(example_block(&program));
+        let found = ops.iter().rev().find(|&&op| program.op_name(op) == def.name());
+        let op = *found.ok_or_else(|| format!("{text}: an example of {} without it", def.name()))?;
+        Ok(Self { def, text: text.to_owned(), program, op })
+    }
+}
+
+fn program(text: &str, registry: &Registry) -> Result<Program, String> {
+    let close = text.find(')').ok_or_else(|| format!("an example begins with its arguments: {text}"))?;
+    let (args, ops) = (&text[1..close], &text[close + 1..]);
+    let mut diagnostics = Diagnostics::default();
+    let text = format!("\"test.example\"() ({{\n^bb0({args}):\n{ops}\n}}) : () -> ()\n");
+    let text = if args.is_empty() { text.replace("^bb0():\n", "") } else { text };
+    let program = crate::parse_with(&text, registry, &mut diagnostics);
+    if diagnostics.has_errors() { Err(format!("{text}\n{diagnostics:#?}")) } else { Ok(program) }
+}
+
+/// The program of one example of standard ops: its arguments in parentheses, then the text of its ops. They stand in
+/// the one block that [`example_block`] finds. Panics when the text is wrong, which is a mistake in the op's examples.
+pub fn example_program(text: &str) -> Program {
+    program(text, &Registry::standard()).unwrap_or_else(|message| panic!("{message}"))
+}
+
+/// The block that holds an example's arguments and ops.
+pub fn example_block(program: &Program) -> Block {
+    let example = program.block_ops(program.body())[0];
+    program.region_block(example, 0).expect("an example has a block")
+}

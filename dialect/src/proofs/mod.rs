@@ -1,0 +1,158 @@
+//! What every op promises, proved on its examples. For tests: of our own ops and of anybody's.
+//!
+//! An op's [`examples`](OpDef::examples) are small programs around one instance of it. Each [`Proof`] takes one of them
+//! and compares two things that must agree: the text and its reading, `infer` and `evaluate`, the loop nest and
+//! `evaluate`, the op on shards put together and the op on the whole. [`prove`] runs all of them:
+//!
+//! ```
+//! use dialect::op::Registry;
+//! use dialect::ops::stablehlo::elementwise::TANH;
+//!
+//! let registry = Registry::standard().with_ops(&[&TANH]);
+//! assert_eq!(dialect::proofs::prove(&[&TANH], &registry), Ok(1));
+//! ```
+
+mod context;
+mod division;
+mod example;
+
+pub use division::holds;
+pub use example::{Example, example_block, example_program};
+
+use crate::diagnostic::Diagnostics;
+use crate::ir::TypeData;
+use crate::ir::build::Builder;
+use crate::kernel::Kernel;
+use crate::op::{OpDef, Registry};
+use crate::text::PrintOptions;
+use context::{Plain, evaluate, inputs, runs_alone, same};
+
+/// One thing that every op promises.
+pub struct Proof {
+    /// Its name, in words.
+    pub name: &'static str,
+    /// Whether it holds for an example. What it has nothing to say of, it holds for.
+    pub check: fn(&Example) -> Result<(), String>,
+}
+
+/// All proofs.
+pub static PROOFS: &[Proof] = &[
+    Proof { name: "text survives a round trip", check: text },
+    Proof { name: "infer gives the types of evaluate", check: types },
+    Proof { name: "the nest computes what evaluate does", check: nest },
+    Proof { name: "the sharding rule is true", check: sharding_rule },
+    Proof { name: "the rule that the nest says is true", check: rule_of_nest },
+    Proof { name: "the expansion is the same computation", check: expansion },
+];
+
+/// Runs all proofs on all examples of `ops`, which are read with the ops of `registry`; gives the number of examples.
+///
+/// # Errors
+/// Every proof that fails, with its example and what is wrong; an op without examples, if it computes anything.
+pub fn prove(ops: &[&'static dyn OpDef], registry: &Registry) -> Result<usize, String> {
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for &def in ops {
+        match Example::all_of(def, registry) {
+            Ok(examples) if examples.is_empty() => failures.push(format!("{} has no examples", def.name())),
+            Ok(examples) => {
+                count += examples.len();
+                for (example, proof) in examples.iter().flat_map(|e| PROOFS.iter().map(move |p| (e, p))) {
+                    if let Err(message) = (proof.check)(example) {
+                        failures.push(format!("{}: {}\n    {message}", proof.name, example.text));
+                    }
+                }
+            }
+            Err(message) => failures.push(message),
+        }
+    }
+    if failures.is_empty() { Ok(count) } else { Err(failures.join("\n")) }
+}
+
+fn text(example: &Example) -> Result<(), String> {
+    let program = &example.program;
+    let text = crate::print(program);
+    let generic = crate::print_with(program, PrintOptions { generic: true, ..PrintOptions::default() });
+    for form in [&text, &generic] {
+        let mut diagnostics = Diagnostics::default();
+        let again = crate::parse_with(form, program.registry(), &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(format!("{form}: {diagnostics:?}"));
+        }
+        let printed = crate::print(&again);
+        if printed != text {
+            return Err(format!("\n{text}became\n{printed}"));
+        }
+    }
+    Ok(())
+}
+
+fn types(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let view = program.view(*op);
+    let types = def.infer(view).map_err(|p| format!("{p:?}"))?;
+    let declared: Vec<TypeData> = view.result_types().cloned().collect();
+    if types != declared {
+        return Err(format!("inferred {types:?}, declared {declared:?}"));
+    }
+    if !runs_alone(*def, program, *op) {
+        return Ok(());
+    }
+    let results = evaluate(program, *op, &inputs(program, *op))?;
+    let found: Vec<TypeData> = results.iter().map(|r| r.ty().into()).collect();
+    if found == types { Ok(()) } else { Err(format!("inferred {types:?}, evaluated {found:?}")) }
+}
+
+fn nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let Kernel::Nest(nest) = def.kernel(program.view(*op)) else { return Ok(()) };
+    let operands = inputs(program, *op);
+    let want = evaluate(program, *op, &operands)?;
+    let found = nest.eval(&operands);
+    if want.len() != found.len() {
+        return Err(format!("{} results, the nest has {}", want.len(), found.len()));
+    }
+    want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, 1e-6))
+}
+
+fn sharding_rule(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    match def.sharding_rule(program.view(*op)) {
+        Some(rule) if runs_alone(*def, program, *op) => holds(program, *op, &rule),
+        _ => Ok(()),
+    }
+}
+
+fn rule_of_nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let view = program.view(*op);
+    let Kernel::Nest(nest) = def.kernel(view) else { return Ok(()) };
+    // Of an operand that is never read (an empty part of a concatenation) the nest can't say anything.
+    if inputs(program, *op).iter().any(|l| l.is_empty()) {
+        return Ok(());
+    }
+    holds(program, *op, &crate::sharding::rule_of_nest(view, &nest))
+}
+
+fn expansion(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let mut expanded = program.clone();
+    let mut ops = Vec::new();
+    let mut build = Builder::new(&mut expanded, &mut ops, crate::ir::Loc::UNKNOWN);
+    let foreign = def.name().starts_with("chlo.");
+    let Some(results) = def.expand(*op, &mut build) else {
+        let external = matches!(def.kernel(program.view(*op)), Kernel::External(_));
+        return if foreign && !external { Err("it has no StableHLO form".to_owned()) } else { Ok(()) };
+    };
+    if !runs_alone(*def, program, *op) {
+        return Ok(());
+    }
+    let operands = inputs(program, *op);
+    let want = evaluate(program, *op, &operands)?;
+    if let Some(&other) = ops.iter().find(|&&op| !expanded.op_name(op).starts_with("stablehlo.")) {
+        return Err(format!("it expands to {}", expanded.op_name(other)));
+    }
+    let mut context = Plain::new(&expanded);
+    for (&value, literal) in expanded.view(*op).operands().iter().zip(&operands) {
+        context.set(value, literal.clone());
+    }
+    context.run(&ops).map_err(|e| e.message)?;
+    let found = context.get(&results).map_err(|e| e.message)?;
+    // Formulas are the same to the bit; sums may be grouped otherwise.
+    let tolerance = if foreign { 0.0 } else { 1e-5 };
+    want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, tolerance))
+}
