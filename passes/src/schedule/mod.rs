@@ -33,7 +33,7 @@ pub static PASS: Pass = Pass {
             doc: "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
         },
     ],
-    run: |program, options, diagnostics| match Target::parse(options.text("target")) {
+    run: |program, options, diagnostics| match options.context().targets.parse(options.text("target")) {
         Ok(target) => schedule(program, target, options.flag("several-operands"), diagnostics),
         Err(error) => {
             diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
