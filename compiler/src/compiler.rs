@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Diagnostics as Plains, Span};
 use dialect::ir::Program;
 use dialect::op::OpDef;
@@ -163,7 +164,7 @@ impl Compiler {
     /// There is no such pipeline or target.
     pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Vec<Step>, Plains> {
         let target = options.target_name();
-        self.target(target).map_err(|e| one(Plain::error("target", Span::default(), e.to_string())))?;
+        self.target(target).map_err(|e| one(Plain::error(codes::UNKNOWN_TARGET, Span::default(), e.to_string())))?;
         let mut steps = self.passes.parse(pipeline)?;
         let search = if options.search == Search::Greedy { "greedy" } else { "full" };
         let memory = options.memory.map(|bytes| bytes.to_string()).unwrap_or_default();
@@ -171,7 +172,7 @@ impl Compiler {
             for step in &mut steps {
                 if step.pass.options.iter().any(|o| o.name == option) {
                     let set = step.options.set(step.pass.options, option, value);
-                    set.map_err(|fault| one(Plain::error("passes", Span::default(), fault)))?;
+                    set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What a step costs on a target, as data. Serialized, it is what `shardc cost --json` prints.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
 use dialect::ir::Program;
 use dialect::op::CollectiveKind;
@@ -105,7 +106,10 @@ impl Compiler {
             let priced = Priced::new(&mut program, target)?;
             Ok(cost(&program, &priced, name, module.source()))
         });
-        Outcome::of(module.source(), cost.map_err(|fault| one(Plain::error("target", Span::default(), fault))))
+        Outcome::of(
+            module.source(),
+            cost.map_err(|fault| one(Plain::error(codes::TARGET_SIZE, Span::default(), fault))),
+        )
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Diagnostic {
     /// How bad it is.
     #[serde(serialize_with = "severity")]
     pub severity: Severity,
-    /// The stable name of the kind of fault; empty for remarks.
+    /// The stable name of the kind of fault, which [`dialect::codes`] explains; empty for remarks.
     pub code: &'static str,
     /// What was expected and found.
     pub message: String,
@@ -78,7 +78,7 @@ impl Diagnostic {
             Place { file: source.name.clone(), line, column, range }
         });
         let (message, notes) = (plain.message.clone(), plain.notes.clone());
-        Self { severity: plain.severity, code: plain.code, message, place, labels, notes }
+        Self { severity: plain.severity, code: plain.code.name(), message, place, labels, notes }
     }
 }
 

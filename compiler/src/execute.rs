@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::eval::{EvalError, Lanes};
 use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
@@ -110,7 +111,7 @@ impl Compiler {
 
 /// Inputs are of as many replicas as there are, and of the types of `@main`'s arguments.
 fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
-    let fault = |message: String| Err(one(Diagnostic::error("run", Span::default(), message)));
+    let fault = |message: String| Err(one(Diagnostic::error(codes::INPUT_TYPES, Span::default(), message)));
     let Some(interface) = Interface::of(module) else {
         return fault("@main takes or gives something that is no tensor".to_owned());
     };
@@ -147,7 +148,11 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let results = ops.flat_map(|op| program.results(op).map(move |result| (result, program.op(op).span)));
     let found = args.chain(results).find_map(|(value, span)| Some((span, unknown(&value)?)));
     let Some((span, (text, quantized))) = found else { return Ok(()) };
-    let d = Diagnostic::error("run", span, format!("nothing here computes with elements of type {text}"));
+    let d = Diagnostic::error(
+        codes::ELEMENT_TYPE_WITHOUT_ARITHMETIC,
+        span,
+        format!("nothing here computes with elements of type {text}"),
+    );
     Err(one(if quantized {
         d.note("rewrite it over integers first: stablehlo-opt --stablehlo-legalize-quant-to-math")
     } else {
@@ -225,7 +230,7 @@ fn by_reference(
 #[cfg(feature = "jit")]
 fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>) -> Result<Execution, Diagnostics> {
     use runtime::execute::Executable;
-    let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
+    let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
     let executable = Executable::compile(program).map_err(one)?;
     let compile = start.elapsed();
@@ -251,14 +256,18 @@ fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>) -> Result<Execu
 
 #[cfg(not(feature = "jit"))]
 fn no_native() -> Diagnostics {
-    let d = Diagnostic::error("run", Default::default(), "this shardc was built without native execution");
+    let d = Diagnostic::error(
+        codes::NO_NATIVE_EXECUTION,
+        Default::default(),
+        "this shardc was built without native execution",
+    );
     one(d.note("the reference evaluator runs programs: add --interpret"))
 }
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.
 #[cfg(feature = "jit")]
 fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
-    let fault = |message: String| one(Diagnostic::error("run", Default::default(), message));
+    let fault = |message: String| one(Diagnostic::error(codes::NATIVE_COMPILATION, Default::default(), message));
     let text = runtime::execute::Executable::compile(program).map_err(one)?.kernel_text();
     if !llvm {
         return Ok(text);
@@ -274,13 +283,13 @@ fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
 
 /// What went wrong, and on which device if there are several.
 fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
-    let message = match error.device.and_then(|d| ids.get(d)) {
-        Some(id) if ids.len() > 1 => format!("device {id} failed: {}", error.message),
-        _ => error.message,
+    let (code, message) = match error.device.and_then(|d| ids.get(d)) {
+        Some(id) if ids.len() > 1 => (codes::DEVICE_FAILED, format!("device {id} failed: {}", error.message)),
+        _ => (codes::EVALUATION, error.message),
     };
-    one(Diagnostic::error("run", error.span, message))
+    one(Diagnostic::error(code, error.span, message))
 }
 
 fn no_signature() -> Diagnostics {
-    one(Diagnostic::error("run", Default::default(), "@main doesn't say its global types"))
+    one(Diagnostic::error(codes::NO_GLOBAL_TYPES, Default::default(), "@main doesn't say its global types"))
 }

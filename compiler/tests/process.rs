@@ -32,7 +32,7 @@ fn results_and_diagnostics_go_their_own_ways() {
     let bad = shardc(&["opt", "-"], BAD);
     assert_eq!(bad.status.code(), Some(1));
     assert_eq!(text(&bad.stdout), "");
-    assert!(text(&bad.stderr).contains("error[value]: %y is not defined here"));
+    assert!(text(&bad.stderr).contains("error[undefined-value]: %y is not defined here"));
     assert!(text(&bad.stderr).contains("<stdin>:2:10"));
     // Colors are for terminals.
     assert!(!text(&bad.stderr).contains('\x1b'));
@@ -46,11 +46,22 @@ fn usage_is_exit_code_2() {
         assert_eq!(text(&output.stdout), "", "{args:?}");
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
-    for args in [&["--help"][..], &["--version"], &["opt", "--help"], &["help", "run"]] {
+    for args in [&["--help"][..], &["--version"], &["opt", "--help"], &["help", "run"], &["help", "codes"]] {
         let output = shardc(args, "");
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         assert!(!output.stdout.is_empty(), "{args:?}");
     }
+}
+
+#[test]
+fn codes_are_explained() {
+    let output = shardc(&["help", "codes", "unknown-op"], "");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "unknown-op  No op has this name.\n"));
+    let all = shardc(&["help", "codes"], "");
+    assert!(text(&all.stdout).lines().count() > 80 && text(&all.stdout).contains("\nuneven-op "));
+    let output = shardc(&["help", "codes", "unknown-opp"], "");
+    let said = "shardc: no diagnostic has the code 'unknown-opp'; did you mean 'unknown-op'?\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), said));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Diagnostics as plain data: the dialect and the passes fill them, the `shardc` crate renders them.
 
+use crate::codes::Code;
+
 /// A byte range of the source text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
@@ -48,8 +50,8 @@ pub enum Severity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// A short stable word for the kind of fault: `parse`, `type`, `mesh`.
-    pub code: &'static str,
+    /// The kind of fault.
+    pub code: Code,
     /// What was expected and found; lower case, no full stop.
     pub message: String,
     /// The places, the first is the primary one. An empty text is fine.
@@ -60,13 +62,13 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error about `span`.
-    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         let labels = vec![(span, String::new())];
         Self { severity: Severity::Error, code, message: message.into(), labels, notes: Vec::new() }
     }
 
     /// A warning about `span`.
-    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 

@@ -4,6 +4,7 @@
 //! Passes and runtime build on it and never on each other.
 
 pub mod buffers;
+pub mod codes;
 pub mod collective;
 mod complex;
 pub mod diagnostic;

@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
 
@@ -102,7 +103,7 @@ fn run_on_valid(
         if !still_valid(program, &mut report) {
             report.broken_by = Some(step.pass.name);
             let message = format!("pass '{}' made an invalid program", step.pass.name);
-            let bug = Diagnostic::error("bug", Span::default(), message);
+            let bug = Diagnostic::error(codes::BUG, Span::default(), message);
             report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
             return report;
         }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::text::nearest;
 
@@ -136,7 +137,7 @@ impl<'a> Reader<'a> {
             let first = self.steps.len();
             let (name, span) = self.word(",{");
             if name.is_empty() {
-                self.error(span, "expected the name of a pass".to_owned());
+                self.error(codes::PASS_LIST, span, "expected the name of a pass".to_owned());
             } else {
                 self.named(name, span);
             }
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
             self.spaces();
             if self.at < self.text.len() && !self.eat(',') {
                 let span = Span::new(self.at, self.text.len());
-                self.error(span, "expected ',' between passes".to_owned());
+                self.error(codes::PASS_LIST, span, "expected ',' between passes".to_owned());
                 return;
             }
             self.spaces();
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
         } else {
             let pipelines = self.registry.pipelines.iter().map(|p| p.name);
             let known = || self.registry.passes.iter().map(|p| p.name).chain(pipelines.clone());
-            let mut d = Diagnostic::error("passes", span, format!("there is no pass '{name}'"));
+            let mut d = Diagnostic::error(codes::UNKNOWN_PASS, span, format!("there is no pass '{name}'"));
             d = match nearest(name, known()) {
                 Some(near) => d.note(format!("did you mean '{near}'?")),
                 None => d.note(format!("the passes are {}", known().collect::<Vec<_>>().join(", "))),
@@ -175,7 +176,7 @@ impl<'a> Reader<'a> {
     fn pipeline(&mut self, pipeline: &Pipeline, span: Span) {
         let name = pipeline.name;
         if self.outer.contains(&name) {
-            self.error(span, format!("pipeline '{name}' is made of itself"));
+            self.error(codes::PASS_LIST, span, format!("pipeline '{name}' is made of itself"));
             return;
         }
         let inside: Vec<&str> = self.outer.iter().copied().chain([name]).collect();
@@ -183,7 +184,7 @@ impl<'a> Reader<'a> {
             Ok(steps) => self.steps.extend(steps),
             Err(faults) => {
                 for fault in faults.iter() {
-                    self.error(span, format!("pipeline '{name}': {}", fault.message));
+                    self.error(codes::PASS_LIST, span, format!("pipeline '{name}': {}", fault.message));
                 }
             }
         }
@@ -198,14 +199,14 @@ impl<'a> Reader<'a> {
             }
             if self.at >= self.text.len() {
                 let span = Span::new(self.at, self.at);
-                self.error(span, format!("the options of '{pass}' have no closing '}}'"));
+                self.error(codes::PASS_LIST, span, format!("the options of '{pass}' have no closing '}}'"));
                 return;
             }
             let start = self.at;
             let (name, span) = self.word("=}");
             let value = if self.eat('=') { self.word("}").0 } else { "true" };
             if name.is_empty() {
-                self.error(span, "expected option=value".to_owned());
+                self.error(codes::PASS_LIST, span, "expected option=value".to_owned());
                 self.at = self.text.len();
                 return;
             }
@@ -227,13 +228,13 @@ impl<'a> Reader<'a> {
                 }
             }
             if let Some(fault) = faults.into_iter().next() {
-                self.error(Span::new(start, self.at), fault);
+                self.error(codes::PASS_OPTION, Span::new(start, self.at), fault);
             }
         }
     }
 
-    fn error(&mut self, span: Span, message: String) {
-        self.diagnostics.push(Diagnostic::error("passes", span, message));
+    fn error(&mut self, code: codes::Code, span: Span, message: String) {
+        self.diagnostics.push(Diagnostic::error(code, span, message));
     }
 
     /// Characters up to white space or one of `ends`.

@@ -114,7 +114,7 @@ fn devices_are_called_by_their_numbers() {
         for (list, failed) in [("15,14,13,12", 12), ("7,5,3,9", 9)] {
             let (code, said) = shardc(&[&["run", "--devices", list, &lit], *how].concat(), "");
             let line = said.lines().next().unwrap_or_default();
-            assert_eq!((code, line), (1, format!("error[run]: device {failed} failed: element 0 is 3, expected 2 (exactly); 1 of 1 elements differ").as_str()));
+            assert_eq!((code, line), (1, format!("error[device-failed]: device {failed} failed: element 0 is 3, expected 2 (exactly); 1 of 1 elements differ").as_str()));
             assert!(said.contains("devices.mlir:"), "{said}");
         }
     }

@@ -227,6 +227,26 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
     }
 }
 
+/// Every kind of fault is listed by `shardc help codes`, and none is listed that nobody finds.
+#[test]
+fn codes_are_registered_and_used() {
+    let sources = sources();
+    let house = ["dialect/src/", "passes/src/", "runtime/src/", "compiler/src/"];
+    let inside = |path: &str| house.iter().any(|h| path.starts_with(h)) && path != "dialect/src/codes.rs";
+    let code: Vec<_> = sources.iter().filter(|f| inside(&f.0)).collect();
+    for (path, text) in &code {
+        assert!(!text.contains("Code::custom("), "{path} makes a code of its own: add it to dialect/src/codes.rs");
+    }
+    let registry = &sources.iter().find(|f| f.0 == "dialect/src/codes.rs").expect("the registry").1;
+    let constants = registry.lines().filter_map(|l| l.trim().split_once(" = \"").map(|l| l.0));
+    let constants: Vec<&str> = constants.filter(|c| c.chars().all(|c| c.is_ascii_uppercase() || c == '_')).collect();
+    assert_eq!(constants.len(), dialect::codes::CODES.len(), "{constants:?}");
+    for constant in constants {
+        let used = code.iter().any(|f| f.1.lines().any(|l| has_word(l, constant)));
+        assert!(used, "nobody finds {constant}: remove it from dialect/src/codes.rs");
+    }
+}
+
 #[test]
 fn every_rewrite_of_the_plan_is_explained() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();

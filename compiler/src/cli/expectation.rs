@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity, word};
@@ -60,7 +61,7 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
 }
 
 fn push(source: &Source, wrong: &mut Diagnostics, span: Span, message: String) {
-    wrong.list.push(Diagnostic::new(source, &Plain::error("verify-diagnostics", span, message)));
+    wrong.list.push(Diagnostic::new(source, &Plain::error(codes::EXPECTED_DIAGNOSTIC, span, message)));
 }
 
 fn has_note(source: &Source, d: &Diagnostic, want: &Expectation) -> bool {
@@ -141,7 +142,7 @@ mod tests {
     /// The messages of what is wrong when an error `bad type` with the note `like this` is found at `at`.
     fn check(text: &str, at: usize) -> Vec<String> {
         let source = Source::new("a", text);
-        let found = Plain::error("type", Span::new(at, at + 1), "bad type").note("like this");
+        let found = Plain::error(codes::OPERAND_TYPE, Span::new(at, at + 1), "bad type").note("like this");
         let found = Diagnostics { list: vec![Diagnostic::new(&source, &found)], dropped: 0 };
         compare(&source, &found).iter().map(|d| d.message.clone()).collect()
     }

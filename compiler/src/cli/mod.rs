@@ -19,7 +19,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::session::{Io, Outcome, Session};
+use dialect::codes;
+use dialect::text::nearest;
+
+use self::session::{Failure, Io, Outcome, Session};
 use crate::compiler::Compiler;
 use crate::stack::on_deep_stack;
 
@@ -54,7 +57,8 @@ Examples:
 
 Programs are StableHLO with Shardy annotations, as JAX prints them:
   jax.jit(f, in_shardings=..., out_shardings=...).lower(...).as_text()
-'-' reads standard input. Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.";
+'-' reads standard input. 'shardc help codes' explains the codes of diagnostics.
+Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.";
 
 #[derive(Parser)]
 #[command(name = "shardc", version, about, long_about = None, after_long_help = EXAMPLES, max_term_width = 100)]
@@ -97,10 +101,16 @@ pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> 
 
 /// The same by a compiler with ops, passes, pipelines and targets of one's own.
 pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
-    let args = std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into));
+    let args: Vec<OsString> =
+        std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into)).collect();
     // The streams may live longer than the compiler; the run lives as long as both.
     let Io { stdin, out, err, out_color, err_color } = io;
     let mut session = Session::new(compiler, Io { stdin, out, err, out_color, err_color });
+    // A topic of help that is no command.
+    if args.get(1).is_some_and(|a| a == "help") && args.get(2).is_some_and(|a| a == "codes") {
+        let outcome = codes(&args[3..], &mut session);
+        return session.finish(outcome);
+    }
     let flags = Cli::command().mut_subcommand("opt", |c| c.after_long_help(command::opt::help(compiler)));
     let read = flags.try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
     let outcome = match read {
@@ -114,6 +124,23 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
         }
     };
     session.finish(outcome)
+}
+
+/// `shardc help codes`: all codes of diagnostics, or what some of them say.
+fn codes(names: &[OsString], session: &mut Session<'_>) -> Outcome {
+    let mut wanted = Vec::with_capacity(names.len());
+    for name in names {
+        let name = name.to_string_lossy();
+        wanted.push(codes::find(&name).ok_or_else(|| {
+            let near = nearest(&name, codes::CODES.iter().map(|c| c.name()));
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+            Failure::Usage(format!("no diagnostic has the code '{name}'{hint}"))
+        })?);
+    }
+    let listed = if names.is_empty() { codes::CODES } else { &wanted };
+    let width = listed.iter().map(|c| c.name().len()).max().unwrap_or_default();
+    let text: String = listed.iter().map(|c| format!("{:<width$}  {}\n", c.name(), c.says())).collect();
+    session.print(&text)
 }
 
 /// `main` of the program: [`run`] over the process's arguments and streams.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
 use dialect::ir::{Loc, LocData, Program, TensorType, ValueSource};
 use passes::Step;
@@ -58,7 +59,7 @@ impl Compiler {
                 }
                 (all, priced.machine, priced.estimate.step_seconds)
             });
-            Outcome::of(source, priced.map_err(|fault| one(Plain::error("target", Span::default(), fault))))
+            Outcome::of(source, priced.map_err(|fault| one(Plain::error(codes::TARGET_SIZE, Span::default(), fault))))
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What is known of a collective, in words and as data.
 
+use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
@@ -55,7 +56,7 @@ impl Report<'_> {
                 _ => format!("{what} removes it: a step takes as long"),
             });
         }
-        Plain { severity: Severity::Remark, code: "", message, labels, notes }
+        Plain { severity: Severity::Remark, code: Code::NONE, message, labels, notes }
     }
 
     /// Where the value comes from and where it is needed: JAX's lines if it recorded them, else labels in the text.

@@ -1,5 +1,6 @@
 //! `shardc explain --value %12`: how a value lies and, axis by axis, which annotation put it there through which ops.
 
+use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
@@ -110,7 +111,7 @@ fn named_values(program: &Program) -> Vec<Value> {
 fn missing(program: &Program, name: &str) -> Plain {
     let names: Vec<String> = named_values(program).into_iter().filter_map(|v| written_name(program, v)).collect();
     let near = dialect::text::nearest(name, names.iter().map(String::as_str));
-    let d = Plain::error("unknown-value", Span::default(), format!("no value is called '{name}'"));
+    let d = Plain::error(codes::UNKNOWN_VALUE, Span::default(), format!("no value is called '{name}'"));
     d.note(near.map_or_else(
         || "values are written as in the text: %12, %arg0, %0#1".to_owned(),
         |n| format!("did you mean {n}?"),
@@ -217,7 +218,7 @@ impl Teller<'_> {
             };
             notes.push(text);
         }
-        Plain { severity: Severity::Remark, code: "", message: format!("{name} lies as {lies}"), labels, notes }
+        Plain { severity: Severity::Remark, code: Code::NONE, message: format!("{name} lies as {lies}"), labels, notes }
     }
 
     fn explanation(&self, told: &Told) -> ValueExplanation {

@@ -1,6 +1,7 @@
 //! The `interpreter` dialect of StableHLO's test-suite: programs run side by side on a grid of devices, and values recorded on the
 //! way. Source: StableHLO's reference documentation, "Testing", and its `InterpreterOps`.
 
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::{Context, EvalError, EvalResult, Mail, Mask};
 use crate::ir::{AttrData, OpRef, TypeData};
@@ -59,7 +60,8 @@ impl OpDef for RunParallel {
 
     fn verify(&self, op: OpRef<'_>, diagnostics: &mut Diagnostics) {
         let functions = func::functions_by_name(op.program);
-        let mut fault = |message: String| diagnostics.push(Diagnostic::error("symbol", op.span(), message));
+        let mut fault =
+            |message: String| diagnostics.push(Diagnostic::error(codes::PARALLEL_FUNCTIONS, op.span(), message));
         let mut known = true;
         let mut find = |name: &str, fault: &mut dyn FnMut(String)| {
             let found = functions.get(name).copied();

@@ -2,6 +2,7 @@
 
 use super::lexer::{Lexer, Tok};
 use super::parser::{Parse, Parser};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{Attr, AttrData, ConvDims, ElementType, Name, TypeData};
 
@@ -213,8 +214,9 @@ impl<'s> Parser<'s> {
         }
         self.advance();
         if !self.at("<") {
-            let d = Diagnostic::error("parse", tok.span(), format!("attribute alias #{name} is not defined"))
-                .note("define it before its first use: #alias = …");
+            let d =
+                Diagnostic::error(codes::UNKNOWN_ALIAS, tok.span(), format!("attribute alias #{name} is not defined"))
+                    .note("define it before its first use: #alias = …");
             return self.error(d);
         }
         if name == "sdy"
@@ -288,7 +290,7 @@ impl<'s> Parser<'s> {
         for (i, &(key, _)) in fields.iter().enumerate() {
             let text = self.program.name_text(key).to_owned();
             if !keys.contains(&text.as_str()) {
-                let d = Diagnostic::error("parse", spans[i], format!("#{name} has no '{text}'"));
+                let d = Diagnostic::error(codes::UNKNOWN_ATTRIBUTE_FIELD, spans[i], format!("#{name} has no '{text}'"));
                 return self.error(d.note(format!("it has {}", keys.join(", "))));
             }
             if fields[..i].iter().any(|f| f.0 == key) {
@@ -346,7 +348,7 @@ impl<'s> Parser<'s> {
             return Ok(());
         };
         let d = Diagnostic::error(
-            "parse",
+            codes::UNKNOWN_ENUM_VALUE,
             span,
             format!("'{}' is no {}", super::parser::short(value), kind.replace('_', " ")),
         );

@@ -4,6 +4,7 @@ use super::lexer::Tok;
 use super::number;
 use super::parser::{Parse, Parser};
 use super::printer::Printer;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{Attr, AttrData, ElementClass, ElementType, Shape, TypeData};
 use crate::literal::Literal;
@@ -72,7 +73,7 @@ impl Parser<'_> {
             && (elements.len() != count.saturating_mul(per) || is_list && shape[..] != tensor.shape[..] && count > 0)
         {
             let d = Diagnostic::error(
-                "type",
+                codes::LITERAL_SHAPE,
                 whole,
                 format!("a literal of shape {:?} for {}", &shape[..], self.program.type_text(ty)),
             )

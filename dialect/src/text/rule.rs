@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::lexer::Tok;
 use super::parser::{Parse, Parser, short};
 use super::printer::Printer;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sharding::{DimFactors, FactorKind, ShardingRule, TensorFactors};
 
@@ -45,8 +46,11 @@ impl<'s> Parser<'s> {
                 let name = p.word()?.to_owned();
                 let expected = factor_name(names.len());
                 if name != expected {
-                    let d =
-                        Diagnostic::error("parse", span, format!("expected factor {expected}, found {}", short(&name)));
+                    let d = Diagnostic::error(
+                        codes::SHARDING_RULE_FACTOR,
+                        span,
+                        format!("expected factor {expected}, found {}", short(&name)),
+                    );
                     return p.error(d.note("factors are listed in order: i to z, then z_1, z_2, …"));
                 }
                 p.expect("=")?;
@@ -142,7 +146,11 @@ impl<'s> Parser<'s> {
             };
             if !good {
                 let place = Span::new(span.start as usize + start, span.start as usize + at);
-                let d = Diagnostic::error("parse", place, format!("expected a factor, found '{}'", short(name)));
+                let d = Diagnostic::error(
+                    codes::SHARDING_RULE_FACTOR,
+                    place,
+                    format!("expected a factor, found '{}'", short(name)),
+                );
                 return self.error(d.note("factors are called i to z, then z_1, z_2, …"));
             }
             factors.push(name.to_owned());

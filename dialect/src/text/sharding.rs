@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::lexer::{Tok, Token};
 use super::parser::{Parse, Parser};
 use super::printer::Printer;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AllToAllParam, AttrData, Name};
 use crate::sharding::{AxisList, AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, SubAxis, TensorSharding};
@@ -187,7 +188,7 @@ impl<'s> Parser<'s> {
         let size = self.integer()?;
         if pre < 1 || size < 2 {
             let d = Diagnostic::error(
-                "mesh",
+                codes::SUB_AXIS_SIZE,
                 start.to(Span::new(self.prev_end, self.prev_end)),
                 "a sub-axis has pre-size >= 1 and size > 1",
             );

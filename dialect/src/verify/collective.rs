@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::Verifier;
 use super::place::Place;
 use super::sharding::{AxisFaults, in_mesh_order};
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{OpRef, Program, Value};
 use crate::ops::sdy;
@@ -43,7 +44,7 @@ impl<'a> Verifier<'a> {
             None if reshard == Reshard::Identity => return,
             None => {
                 let message = format!("the operand of '{}' has no sharding", op.name());
-                let d = Diagnostic::error("sharding", op.operand_span(0), message);
+                let d = Diagnostic::error(codes::COLLECTIVE_OPERAND, op.operand_span(0), message);
                 return self.push(d.note("give the value it reads a sharding"));
             }
         };
@@ -56,15 +57,15 @@ impl<'a> Verifier<'a> {
         let same_mesh = if permute { from_mesh.axes == mesh.axes } else { from_mesh == mesh };
         if !same_mesh {
             let message = "the operand's sharding is on another mesh than out_sharding";
-            return self.error("sharding", op, message, "a collective stays on its mesh");
+            return self.error(codes::COLLECTIVE_MESH, op, message, "a collective stays on its mesh");
         }
         if from.rank() != rank {
             let message = format!("the operand's sharding has {} dimensions, out_sharding {rank}", from.rank());
-            return self.error("sharding", op, message, "");
+            return self.error(codes::COLLECTIVE_OPERAND, op, message, "");
         }
         if permute && from.mesh != out.mesh && from_mesh == mesh {
             let message = "the operand's mesh has another name, but the same devices";
-            return self.error("sharding", op, message, "name the operand's mesh in out_sharding");
+            return self.error(codes::COLLECTIVE_MESH, op, message, "name the operand's mesh in out_sharding");
         }
         let fault = match expected(&reshard, from, mesh) {
             Ok(dims) => mismatch(self.program, &reshard, &dims, from, out, mesh),
@@ -73,7 +74,7 @@ impl<'a> Verifier<'a> {
         if let Some(message) = fault {
             let text = self.program.sharding_text(from);
             self.error(
-                "sharding",
+                codes::COLLECTIVE_SHARDING,
                 op,
                 format!("'{}': {message}", op.name()),
                 &format!("the operand is sharded {text}"),
@@ -101,7 +102,7 @@ impl<'a> Verifier<'a> {
         let fine = faults.found.is_empty() && ordered;
         self.axis_faults(faults, mesh, place);
         if !ordered {
-            let d = Diagnostic::error("sharding", place.fallback, "the axes are not in the order of the mesh");
+            let d = Diagnostic::error(codes::AXIS_ORDER, place.fallback, "the axes are not in the order of the mesh");
             self.push(d.note("list them in the order in which the mesh has its axes"));
         }
         fine

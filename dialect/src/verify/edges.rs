@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::Verifier;
 use super::place::Place;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, EdgeValue, OpRef, PropagationStep};
 use crate::op::Control;
@@ -105,6 +106,6 @@ impl<'a> Verifier<'a> {
 
     fn edges_fault(&mut self, op: OpRef<'a>, at: &str, message: String, note: &str) {
         let span = Place::of_op(op).find(self.program, at);
-        self.push(Diagnostic::error("sharding", span, message).note(note));
+        self.push(Diagnostic::error(codes::PROPAGATION_EDGES, span, message).note(note));
     }
 }

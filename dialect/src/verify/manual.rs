@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::Verifier;
 use super::place::Place;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{AttrData, OpRef, TypeData};
 use crate::op::Control;
@@ -66,7 +67,7 @@ impl<'a> Verifier<'a> {
             if !seen.insert(axis) {
                 let span = place.find_last(self.program, &text);
                 self.push(
-                    Diagnostic::error("sharding", span, format!("manual axis {text} is listed twice"))
+                    Diagnostic::error(codes::MANUAL_AXIS_TWICE, span, format!("manual axis {text} is listed twice"))
                         .note("list it once"),
                 );
             }
@@ -74,10 +75,12 @@ impl<'a> Verifier<'a> {
                 && mesh.axis_size(axis).is_none()
             {
                 let note = format!("the mesh is {}", self.program.mesh_text(mesh));
-                self.push(Diagnostic::error("sharding", span, format!("the mesh has no axis {text}")).note(note));
+                self.push(
+                    Diagnostic::error(codes::UNKNOWN_AXIS, span, format!("the mesh has no axis {text}")).note(note),
+                );
             }
             if let Some(&(_, owner)) = self.manual.iter().find(|m| m.0 == axis) {
-                let d = Diagnostic::error("sharding", span, format!("axis {text} is manual already"));
+                let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is manual already"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
                 self.push(d.note("computations inside each other are manual on different axes"));
             }
@@ -94,7 +97,12 @@ impl<'a> Verifier<'a> {
             }
             if *first.get_or_insert(mesh) != mesh {
                 let message = "in and out shardings are on different meshes";
-                return self.error("sharding", op, message, "a manual computation runs on the devices of one mesh");
+                return self.error(
+                    codes::MANUAL_MESHES,
+                    op,
+                    message,
+                    "a manual computation runs on the devices of one mesh",
+                );
             }
         }
     }
@@ -116,7 +124,7 @@ impl<'a> Verifier<'a> {
                 let text = format!("\"{}\"", self.program.name_text(late.name));
                 let span = place.find(self.program, &text);
                 let message = format!("{what}: manual axis {text} stands behind a free axis in dimension {d}");
-                let d = Diagnostic::error("sharding", span, message);
+                let d = Diagnostic::error(codes::MANUAL_AXES_FIRST, span, message);
                 self.push(d.note("put the manual axes first: the body cuts its pieces further"));
             }
             let Some(&size) = ty.tensor().and_then(|t| t.shape.get(d)).filter(|&&s| s >= 0) else { continue };
@@ -126,7 +134,7 @@ impl<'a> Verifier<'a> {
                     format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
                 let first = dim.axes.iter().find(|a| manual.is_manual(a.name));
                 let text = first.map(|a| format!("\"{}\"", self.program.name_text(a.name))).unwrap_or_default();
-                let d = Diagnostic::error("sharding", place.find(self.program, &text), message);
+                let d = Diagnostic::error(codes::UNEVEN_MANUAL, place.find(self.program, &text), message);
                 self.push(d.note("a manual computation can't pad: pad around it, or cut along fewer devices"));
             }
         }

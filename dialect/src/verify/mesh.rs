@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::Verifier;
 use super::place::Place;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::AttrData;
 use crate::op::OpDef;
@@ -20,7 +21,12 @@ impl<'a> Verifier<'a> {
         let said = [NUM_REPLICAS, NUM_PARTITIONS].iter().any(|a| program.attr(program.module, a).is_some());
         if said && devices > MAX_DEVICES {
             let message = format!("the module runs on {devices} devices; at most {MAX_DEVICES} are supported");
-            self.error("mesh", program.view(program.module), message, "lower mhlo.num_replicas or mhlo.num_partitions");
+            self.error(
+                codes::DEVICE_COUNT,
+                program.view(program.module),
+                message,
+                "lower mhlo.num_replicas or mhlo.num_partitions",
+            );
         }
         let mut first: Option<(i64, crate::ir::Op)> = None;
         for op in program.top_level(MESH.name()) {
@@ -36,7 +42,7 @@ impl<'a> Verifier<'a> {
             let (devices, other) = *first.get_or_insert((mesh.devices(), op));
             if devices != mesh.devices() {
                 let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
-                let d = Diagnostic::warning("mesh", view.span(), message);
+                let d = Diagnostic::warning(codes::MESH_DEVICE_COUNTS, view.span(), message);
                 let d = d.also(program.op(other).span, format!("{devices} devices"));
                 self.push(d.note("all meshes of a program are over the same devices"));
             }
@@ -46,26 +52,36 @@ impl<'a> Verifier<'a> {
     /// One mesh.
     pub(super) fn mesh(&mut self, mesh: &Mesh, place: Place) {
         let program = self.program;
-        let mut fault = |span, message: String, note: &str| {
-            self.diagnostics.push(Diagnostic::error("mesh", span, message).note(note));
+        let mut fault = |code, span, message: String, note: &str| {
+            self.diagnostics.push(Diagnostic::error(code, span, message).note(note));
         };
         let mut seen = FxHashSet::default();
         for &(axis, size) in &mesh.axes {
             let text = format!("\"{}\"", program.name_text(axis));
             if size < 1 {
                 let message = format!("axis {text} has size {size}, expected at least 1");
-                fault(place.find(program, &text), message, "an axis of one device has size 1");
+                fault(codes::MESH_AXIS_SIZE, place.find(program, &text), message, "an axis of one device has size 1");
             }
             if !seen.insert(axis) {
                 let message = format!("the mesh has axis {text} twice");
-                fault(place.find_last(program, &text), message, "give each axis a name of its own");
+                fault(
+                    codes::MESH_AXIS_TWICE,
+                    place.find_last(program, &text),
+                    message,
+                    "give each axis a name of its own",
+                );
             }
         }
         let devices = mesh.devices();
         if devices > MAX_DEVICES {
             let message = format!("the mesh has {devices} devices; at most {MAX_DEVICES} are supported");
             let largest = mesh.axes.iter().rev().max_by_key(|a| a.1).map(|a| format!("\"{}\"", program.name_text(a.0)));
-            fault(place.find(program, &largest.unwrap_or_default()), message, "make an axis smaller");
+            fault(
+                codes::DEVICE_COUNT,
+                place.find(program, &largest.unwrap_or_default()),
+                message,
+                "make an axis smaller",
+            );
             return;
         }
         let Some(ids) = &mesh.device_ids else { return };
@@ -74,19 +90,24 @@ impl<'a> Verifier<'a> {
             if ids.len() != 1 || ids[0] < 0 {
                 let message =
                     format!("a mesh without axes names one device, found device_ids of {} entries", ids.len());
-                fault(span, message, "write <[], device_ids=[0]> for one device alone");
+                fault(codes::MESH_DEVICE_IDS, span, message, "write <[], device_ids=[0]> for one device alone");
             }
             return;
         }
         if ids.len() as i64 != devices {
             let message = format!("the mesh has {devices} devices, but {} device ids", ids.len());
-            return fault(span, message, "list every device once, or leave device_ids out for the usual order");
+            return fault(
+                codes::MESH_DEVICE_IDS,
+                span,
+                message,
+                "list every device once, or leave device_ids out for the usual order",
+            );
         }
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..devices) {
             let message = format!("expected the device ids 0 to {} once each", devices - 1);
-            fault(span, message, "list every device once");
+            fault(codes::MESH_DEVICE_IDS, span, message, "list every device once");
         }
     }
 }

@@ -50,6 +50,7 @@ use std::cell::OnceCell;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::codes;
 use crate::collective::GroupsRule;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ir::{Attr, AttrData, Block, ElementType, Name, Op, OpRef, Program, TypeData};
@@ -128,7 +129,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// An error about the op's name.
-    fn error(&mut self, code: &'static str, op: OpRef<'_>, message: impl Into<String>, note: &str) {
+    fn error(&mut self, code: codes::Code, op: OpRef<'_>, message: impl Into<String>, note: &str) {
         let d = Diagnostic::error(code, op.span(), message);
         self.push(if note.is_empty() { d } else { d.note(note) });
     }
@@ -187,14 +188,19 @@ impl<'a> Verifier<'a> {
         let declared: Vec<&TypeData> = op.result_types().collect();
         if types.len() != declared.len() {
             let message = format!("'{}' has {} results, but {} are declared", op.name(), types.len(), declared.len());
-            return self.error("type", op, message, "");
+            return self.error(codes::RESULT_COUNT, op, message, "");
         }
         for (i, (found, expected)) in declared.into_iter().zip(&types).enumerate() {
             if !compatible(self.program, found, expected) {
                 let (found, expected) = (self.program.type_data_text(found), self.program.type_data_text(expected));
                 let which = if types.len() > 1 { format!("result {i}") } else { "the result".to_owned() };
                 let message = format!("expected {which} of '{}' to be {expected}, found {found}", op.name());
-                self.error("type", op, message, &format!("its operands and attributes give {expected}: declare that"));
+                self.error(
+                    codes::RESULT_TYPE,
+                    op,
+                    message,
+                    &format!("its operands and attributes give {expected}: declare that"),
+                );
             }
         }
     }
@@ -208,15 +214,18 @@ impl<'a> Verifier<'a> {
         };
         if !mode.contains("TOLERANCE") && ["atol", "rtol", "ulps"].into_iter().any(stated) {
             let span = place::Place::of_op(op).fallback;
-            let d =
-                Diagnostic::error("type", span, format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()));
+            let d = Diagnostic::error(
+                codes::RESULT_ACCURACY,
+                span,
+                format!("'{}': {ACCURACY} states tolerances beside {mode}", op.name()),
+            );
             self.push(d.note("tolerances go with #stablehlo.result_accuracy_mode<TOLERANCE>"));
         }
     }
 
     fn problem(&mut self, op: OpRef<'_>, problem: Problem) {
         let span = problem.operand.map_or(op.span(), |i| op.operand_span(i));
-        let mut d = Diagnostic::error("type", span, format!("'{}': {}", op.name(), problem.message));
+        let mut d = Diagnostic::error(codes::OP_CONSTRAINT, span, format!("'{}': {}", op.name(), problem.message));
         if let Some(&value) = problem.operand.and_then(|i| op.operands().get(i)) {
             let ty = self.program.type_text(self.program.value_type(value));
             d = d.also(self.program.value_span(value), format!("defined here as {ty}"));

@@ -1,6 +1,7 @@
 //! A user's `sdy.sharding_rule`.
 
 use super::Verifier;
+use crate::codes;
 use crate::ir::{OpRef, TypeData};
 use crate::sharding::{FactorKind, ShardingRule, TensorFactors};
 
@@ -64,7 +65,7 @@ impl<'a> Verifier<'a> {
 
     fn rule_error(&mut self, op: OpRef<'a>, message: String) {
         let span = super::place::Place::of_op(op).find(self.program, "sdy.sharding_rule");
-        let d = crate::diagnostic::Diagnostic::error("sharding", span, message);
+        let d = crate::diagnostic::Diagnostic::error(codes::SHARDING_RULE, span, message);
         self.push(d.note("([i, k],[k, j])->([i, j]) {i=8, j=16, k=8} reduction={k} is the rule of a matrix product"));
     }
 }

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Verifier;
 use super::place::Place;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Name, OpRef, TypeData};
 use crate::ops::{func, sdy};
@@ -26,7 +27,7 @@ impl<'a> Verifier<'a> {
             }
             Some(_) if op.name() != func::MODULE_NAME => {
                 self.error(
-                    "sharding",
+                    codes::SHARDING_ATTRIBUTE,
                     op,
                     "sdy.sharding of an op lists one sharding a result",
                     "write #sdy.sharding_per_value<[<…>]>",
@@ -36,9 +37,12 @@ impl<'a> Verifier<'a> {
         }
         match op.attr("sdy.sharding_rule") {
             Some(AttrData::ShardingRule(rule)) => self.rule(op, rule),
-            Some(_) => {
-                self.error("sharding", op, "sdy.sharding_rule is no sharding rule", "write #sdy.op_sharding_rule<…>")
-            }
+            Some(_) => self.error(
+                codes::SHARDING_RULE,
+                op,
+                "sdy.sharding_rule is no sharding rule",
+                "write #sdy.op_sharding_rule<…>",
+            ),
             None => {}
         }
         if let Some(sharding) = sdy::stated_sharding(op)
@@ -51,7 +55,7 @@ impl<'a> Verifier<'a> {
         }
         if sdy::barrier_direction(op) == Some(sdy::Direction::Both) {
             let span = place.find(self.program, "BOTH");
-            let d = Diagnostic::error("sharding", span, "a barrier that is open both ways bars nothing");
+            let d = Diagnostic::error(codes::SHARDING_BARRIER, span, "a barrier that is open both ways bars nothing");
             self.push(d.note("say FORWARD, BACKWARD or NONE, or remove it"));
         }
         self.group(op);
@@ -69,8 +73,8 @@ impl<'a> Verifier<'a> {
         let (first, other) = *self.groups.entry(id).or_insert((op.op, owner));
         if other != owner {
             let message = format!("sharding group {id} has members inside and outside of a manual computation");
-            let d =
-                Diagnostic::error("sharding", op.span(), message).also(self.program.op(first).span, "another member");
+            let d = Diagnostic::error(codes::SHARDING_GROUP, op.span(), message)
+                .also(self.program.op(first).span, "another member");
             self.push(d.note("use another group_id in the manual computation"));
         }
     }
@@ -109,7 +113,7 @@ impl<'a> Verifier<'a> {
             AttrData::Sharding(sharding) => self.sharding(sharding, self.program.type_data(ty), place),
             _ => {
                 let message = format!("sdy.sharding of {what} {i} is no sharding");
-                self.error("sharding", op, message, "write sdy.sharding = #sdy.sharding<@mesh, […]>");
+                self.error(codes::SHARDING_ATTRIBUTE, op, message, "write sdy.sharding = #sdy.sharding<@mesh, […]>");
             }
         }
     }
@@ -118,7 +122,7 @@ impl<'a> Verifier<'a> {
     pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: Place) {
         if list.len() != types.len() {
             let message = format!("{} {what}, but {} shardings", types.len(), list.len());
-            let d = Diagnostic::error("sharding", place.fallback, message);
+            let d = Diagnostic::error(codes::SHARDING_COUNT, place.fallback, message);
             return self.push(d.note("give one sharding a value; [] for a scalar or token"));
         }
         for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
@@ -146,7 +150,7 @@ impl<'a> Verifier<'a> {
                     None => format!("the module has @{}", known.join(", @")),
                 };
                 let span = place.find(self.program, &format!("@{name}"));
-                self.push(Diagnostic::error("sharding", span, format!("there is no mesh @{name}")).note(note));
+                self.push(Diagnostic::error(codes::UNKNOWN_MESH, span, format!("there is no mesh @{name}")).note(note));
                 None
             }
         }
@@ -158,7 +162,11 @@ impl<'a> Verifier<'a> {
         let plain = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
         if mesh.is_maximal() {
             if !plain {
-                let d = Diagnostic::error("sharding", place.fallback, "a value on one device alone isn't cut");
+                let d = Diagnostic::error(
+                    codes::SHARDING_ON_ONE_DEVICE,
+                    place.fallback,
+                    "a value on one device alone isn't cut",
+                );
                 self.push(d.note("write [] and no replicated or unreduced axes"));
             }
             return;
@@ -174,7 +182,7 @@ impl<'a> Verifier<'a> {
             if !plain || unranked {
                 let text = self.program.type_data_text(ty);
                 let message = format!("{text} has no dimensions, so it can't be cut");
-                self.push(Diagnostic::error("sharding", place.fallback, message).note("write []"));
+                self.push(Diagnostic::error(codes::SHARDING_OF_NO_TENSOR, place.fallback, message).note("write []"));
             }
             return;
         };
@@ -182,13 +190,13 @@ impl<'a> Verifier<'a> {
             let (rank, text) = (sharding.rank(), self.program.type_data_text(ty));
             let message = format!("the sharding has {rank} dimensions, {text} has {}", tensor.rank());
             let span = place.find(self.program, "[");
-            let d = Diagnostic::error("sharding", span, message);
+            let d = Diagnostic::error(codes::SHARDING_RANK, span, message);
             self.push(d.note("give one {…} a dimension; {} for one that isn't cut"));
         }
         for (d, dim) in sharding.dims.iter().enumerate() {
             if dim.priority.is_some() && !dim.open && dim.axes.is_empty() {
                 let message = format!("dimension {d} is closed and empty, but has a priority");
-                let d = Diagnostic::error("sharding", place.fallback, message);
+                let d = Diagnostic::error(codes::SHARDING_PRIORITY, place.fallback, message);
                 self.push(d.note("open it with ?, give it an axis, or remove the priority"));
             }
         }
@@ -207,7 +215,8 @@ impl<'a> Verifier<'a> {
         for (what, list) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
             if !in_mesh_order(list, mesh) {
                 let span = place.find(self.program, what);
-                let d = Diagnostic::error("sharding", span, format!("{what} axes are not in the order of the mesh"));
+                let d =
+                    Diagnostic::error(codes::AXIS_ORDER, span, format!("{what} axes are not in the order of the mesh"));
                 self.push(d.note("list them in the order in which the mesh has its axes"));
             }
         }
@@ -221,40 +230,47 @@ impl<'a> Verifier<'a> {
             let quoted = |axis: AxisRef| format!("\"{}\"", self.program.name_text(axis.name));
             let first = |axis: AxisRef| place.find(self.program, &quoted(axis));
             let last = |axis: AxisRef| place.find_last(self.program, &quoted(axis));
-            let (span, message, note): (Span, String, String) = match fault {
+            let (code, span, message, note): (codes::Code, Span, String, String) = match fault {
                 Fault::Unknown(axis) => {
                     let names: Vec<&str> = mesh.axes.iter().map(|a| self.program.name_text(a.0)).collect();
                     let note = match nearest(self.program.name_text(axis.name), names.iter().copied()) {
                         Some(near) => format!("did you mean \"{near}\"?"),
                         None => format!("the mesh is {}", self.program.mesh_text(mesh)),
                     };
-                    (first(axis), format!("the mesh has no axis {}", quoted(axis)), note)
+                    (codes::UNKNOWN_AXIS, first(axis), format!("the mesh has no axis {}", quoted(axis)), note)
                 }
                 Fault::Twice(axis) => (
+                    codes::SHARDING_AXIS_TWICE,
                     last(axis),
                     format!("axis {} is used twice", text(axis)),
                     "an axis cuts one dimension, or is replicated or unreduced".to_owned(),
                 ),
                 Fault::Overlap(a, b) => (
+                    codes::SHARDING_AXES_OVERLAP,
                     last(b),
                     format!("axes {} and {} overlap", text(a), text(b)),
                     "parts of one axis must be apart: \"x\":(pre)size covers sizes pre to pre*size".to_owned(),
                 ),
                 Fault::Mergeable(a, b) => (
+                    codes::SHARDING_AXES_MERGE,
                     last(b),
                     format!("{} and {} are neighbors of one axis", text(a), text(b)),
                     "write them as one".to_owned(),
                 ),
                 Fault::Part(axis, full) => (
+                    codes::SUB_AXIS_SIZE,
                     first(axis),
                     format!("part {} doesn't fit axis {} of size {full}", text(axis), quoted(axis)),
                     "in \"x\":(pre)size, pre * size divides the axis's size and size is greater than 1".to_owned(),
                 ),
-                Fault::Whole(axis) => {
-                    (first(axis), format!("part {} is the whole axis", text(axis)), format!("write {}", quoted(axis)))
-                }
+                Fault::Whole(axis) => (
+                    codes::SUB_AXIS_SIZE,
+                    first(axis),
+                    format!("part {} is the whole axis", text(axis)),
+                    format!("write {}", quoted(axis)),
+                ),
             };
-            self.push(Diagnostic::error("sharding", span, message).note(note));
+            self.push(Diagnostic::error(code, span, message).note(note));
         }
     }
 
@@ -269,7 +285,7 @@ impl<'a> Verifier<'a> {
             if told.insert(axis.name) {
                 let text = format!("\"{}\"", self.program.name_text(axis.name));
                 let span = place.find(self.program, &text);
-                let d = Diagnostic::error("sharding", span, format!("axis {text} is manual here"));
+                let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is manual here"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
                 self.push(d.note("inside, tensors are one device's pieces along it already: leave the axis out"));
             }

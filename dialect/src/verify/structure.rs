@@ -1,6 +1,7 @@
 //! Regions, terminators, and that every value is defined before it is read.
 
 use super::Verifier;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Block, Op, OpRef, Program, Value};
 use crate::op::{Control, OpDef};
@@ -10,7 +11,8 @@ impl<'a> Verifier<'a> {
     /// A module is entered by nobody, so it takes nothing: `block` is its body.
     pub(super) fn module_arguments(&mut self, block: Block) {
         if let Some(&first) = self.program.block_args(block).first() {
-            let d = Diagnostic::error("region", self.program.value_span(first), "a module has no arguments");
+            let d =
+                Diagnostic::error(codes::MODULE_STRUCTURE, self.program.value_span(first), "a module has no arguments");
             self.push(d.note("they belong to a function"));
         }
     }
@@ -19,11 +21,16 @@ impl<'a> Verifier<'a> {
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();
         if owner.is_some() && matches!(name, "func.func" | "sdy.mesh") {
-            self.error("region", op, format!("'{name}' stands inside another op"), "move it to the module's top level");
+            self.error(
+                codes::MISPLACED_OP,
+                op,
+                format!("'{name}' stands inside another op"),
+                "move it to the module's top level",
+            );
         }
         if owner.is_none() && op.def().terminator() {
             self.error(
-                "region",
+                codes::MISPLACED_OP,
                 op,
                 format!("'{name}' ends no region"),
                 "it belongs at the end of a function or region",
@@ -35,7 +42,9 @@ impl<'a> Verifier<'a> {
                 (&[region], []) if self.program.region_blocks(region).len() == 1 => {
                     self.module_arguments(self.program.region_blocks(region)[0]);
                 }
-                _ => self.error("region", op, "a module has one region of one block, and no operands", ""),
+                _ => {
+                    self.error(codes::MODULE_STRUCTURE, op, "a module has one region of one block, and no operands", "")
+                }
             };
         }
         // What nobody registered may have regions of any form. Definitions have no size, so their addresses tell nothing.
@@ -48,7 +57,7 @@ impl<'a> Verifier<'a> {
                 &[block] => self.region_end(op, i, block),
                 blocks => {
                     let message = format!("region {i} of '{name}' has {} blocks, expected one", blocks.len());
-                    self.error("region", op, message, "branches between blocks are not supported");
+                    self.error(codes::REGION_STRUCTURE, op, message, "branches between blocks are not supported");
                 }
             }
         }
@@ -67,7 +76,7 @@ impl<'a> Verifier<'a> {
             let inner = self.program.view(inner);
             if inner.def().terminator() && i + 1 < ops.len() {
                 let message = format!("'{}' must be the last op of its region", inner.name());
-                self.error("region", inner, message, "remove what follows it");
+                self.error(codes::MISPLACED_TERMINATOR, inner, message, "remove what follows it");
             }
         }
         let last = ops.last().map(|&last| self.program.view(last));
@@ -79,7 +88,7 @@ impl<'a> Verifier<'a> {
                 "the region".to_owned()
             };
             let message = format!("{which} of '{name}' must end with '{expected}', found {found}");
-            let d = Diagnostic::error("region", op.span(), message);
+            let d = Diagnostic::error(codes::MISSING_TERMINATOR, op.span(), message);
             let at = last.map(|l| l.span()).unwrap_or_default();
             self.push(d.also(at, "the last op").note(format!("add a '{expected}' at its end")));
         }
@@ -98,14 +107,19 @@ impl<'a> Verifier<'a> {
                 && items.len() != count
             {
                 let message = format!("@{name} has {count} {what}, but {list} holds {} dictionaries", items.len());
-                self.error("type", op, message, "give one dictionary each");
+                self.error(codes::FUNCTION_ATTRIBUTES, op, message, "give one dictionary each");
             }
         }
         let Some(block) = op.block(0) else { return };
         let args = op.type_ids(program.block_args(block));
         if args != signature.inputs {
             let (found, expected) = (program.types_text(&args), program.types_text(signature.inputs));
-            self.error("type", op, format!("the body of @{name} takes {found}, its type says {expected}"), "");
+            self.error(
+                codes::FUNCTION_TYPE,
+                op,
+                format!("the body of @{name} takes {found}, its type says {expected}"),
+                "",
+            );
         }
         let Some(last) = program.terminator(block).map(|last| program.view(last)) else { return };
         if last.name() != "func.return" {
@@ -114,8 +128,11 @@ impl<'a> Verifier<'a> {
         let returned = op.type_ids(last.operands());
         if returned != signature.results {
             let (found, expected) = (program.types_text(&returned), program.types_text(signature.results));
-            let d =
-                Diagnostic::error("type", last.span(), format!("expected @{name} to return {expected}, found {found}"));
+            let d = Diagnostic::error(
+                codes::RETURN_TYPES,
+                last.span(),
+                format!("expected @{name} to return {expected}, found {found}"),
+            );
             let d = d.also(op.span(), format!("@{name} is declared here"));
             self.push(d.note("return values of the declared types, or declare what is returned"));
         }
@@ -134,11 +151,15 @@ pub(super) fn values(verifier: &mut Verifier<'_>) {
         let op = program.view(op);
         let value = op.operands()[operand];
         let d = match isolated {
-            true => Diagnostic::error("value", op.operand_span(operand), "a value from around the region is read")
-                .note("functions, manual and named computations read nothing from outside: pass it as an operand"),
+            true => Diagnostic::error(
+                codes::VALUE_FROM_OUTSIDE,
+                op.operand_span(operand),
+                "a value from around the region is read",
+            )
+            .note("functions, manual and named computations read nothing from outside: pass it as an operand"),
             false => {
                 let message = format!("operand {operand} of '{}' is not defined before it", op.name());
-                Diagnostic::error("value", op.operand_span(operand), message)
+                Diagnostic::error(codes::UNDEFINED_VALUE, op.operand_span(operand), message)
                     .note("define it before, in this region or one around it")
             }
         };

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Verifier;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Op, OpRef};
 use crate::op::Control;
@@ -20,13 +21,17 @@ impl<'a> Verifier<'a> {
             match func::symbol(program, op) {
                 Some(name) => {
                     if let Some(&first) = seen.get(name) {
-                        let d = Diagnostic::error("symbol", view.span(), format!("@{name} is defined twice"));
+                        let d = Diagnostic::error(
+                            codes::DUPLICATE_SYMBOL,
+                            view.span(),
+                            format!("@{name} is defined twice"),
+                        );
                         self.push(d.also(program.op(first).span, "first here").note("give one of them another name"));
                     }
                     seen.entry(name).or_insert(op);
                 }
                 None if needs_name => {
-                    self.error("symbol", view, format!("'{}' needs a name", view.name()), "add @name")
+                    self.error(codes::MISSING_SYMBOL, view, format!("'{}' needs a name", view.name()), "add @name")
                 }
                 None => {}
             }
@@ -69,7 +74,7 @@ impl<'a> Verifier<'a> {
                 Some(near) => format!("did you mean @{near}?"),
                 None => "define the function in this module".to_owned(),
             };
-            self.error("symbol", op, format!("there is no function @{name}"), &note);
+            self.error(codes::UNKNOWN_FUNCTION, op, format!("there is no function @{name}"), &note);
             return None;
         };
         let signature = func::signature(program, function);
@@ -79,8 +84,11 @@ impl<'a> Verifier<'a> {
         ] {
             if found != expected {
                 let (found, expected) = (program.types_text(&found), program.types_text(expected));
-                let d =
-                    Diagnostic::error("symbol", op.span(), format!("@{name} {what} {expected}, the call says {found}"));
+                let d = Diagnostic::error(
+                    codes::CALL_TYPES,
+                    op.span(),
+                    format!("@{name} {what} {expected}, the call says {found}"),
+                );
                 let d = d.also(program.op(function).span, format!("@{name} is defined here"));
                 self.push(d.note("make the call's types those of the function"));
             }
@@ -121,7 +129,12 @@ impl<'a> Verifier<'a> {
                         let mut path: Vec<String> = stack[from..].iter().map(|s| format!("@{}", name(s.0))).collect();
                         path.push(format!("@{}", name(to)));
                         let message = format!("functions can't call themselves: {}", path.join(" calls "));
-                        self.error("symbol", self.program.view(call), message, "use stablehlo.while for what repeats");
+                        self.error(
+                            codes::RECURSION,
+                            self.program.view(call),
+                            message,
+                            "use stablehlo.while for what repeats",
+                        );
                     }
                     State::Done => {}
                 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::Verifier;
 use super::unreduced::is_covered;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::ir::{Block, OpRef, Program, Value, ValueSource};
 use crate::op::{CollectiveKind, Control};
@@ -40,7 +41,7 @@ impl<'a> Verifier<'a> {
                 let placed = op.operands().first().is_none_or(|&v| self.sharding_of(self.past_barriers(v)).is_some());
                 if !placed {
                     let message = format!("'{}' combines a value that nobody says is unreduced", op.name());
-                    let d = Diagnostic::error("sharding", op.span(), message);
+                    let d = Diagnostic::error(codes::NOT_UNREDUCED, op.span(), message);
                     let d = d.also(op.operand_span(0), "this has no sharding");
                     self.push(d.note("state its sharding with the axes it is unreduced along"));
                 }
@@ -116,7 +117,7 @@ impl<'a> Verifier<'a> {
             Some((message, COMBINE_FIRST))
         });
         if let Some((message, note)) = fault {
-            self.error("sharding", op, message, note);
+            self.error(codes::UNREDUCED_AXES, op, message, note);
         }
     }
 
@@ -194,7 +195,7 @@ impl<'a> Verifier<'a> {
             };
             let message = format!("{what} {}, but becomes one that is {}", text(&a), text(&b));
             let note = "state both alike, or combine the parts between, by a constraint, a reshard or an all-reduce";
-            self.push(Diagnostic::error("sharding", span, message).note(note));
+            self.push(Diagnostic::error(codes::UNREDUCED_AXES_DIFFER, span, message).note(note));
         }
     }
 

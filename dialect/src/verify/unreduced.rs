@@ -4,6 +4,7 @@
 
 use super::Verifier;
 use super::collective::is_proper;
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{OpRef, TensorType, Value, ValueSource};
 use crate::op::Control;
@@ -59,7 +60,7 @@ impl<'a> Verifier<'a> {
             _ => return,
         };
         let text = self.program.sharding_text(from);
-        self.error("sharding", op, message, &format!("the operand is sharded {text}"));
+        self.error(codes::UNREDUCED_AXES, op, message, &format!("the operand is sharded {text}"));
     }
 
     /// The value behind barriers.
@@ -88,7 +89,7 @@ impl<'a> Verifier<'a> {
         let &[operand] = op.operands() else { return };
         if !op.result_tensor(0).is_some_and(TensorType::is_static) {
             self.error(
-                "sharding",
+                codes::DYNAMIC_SHAPE,
                 op,
                 format!("'{name}' needs a tensor of known sizes"),
                 "give every dimension a size",
@@ -96,7 +97,7 @@ impl<'a> Verifier<'a> {
         }
         if self.uses[operand.index()] != 1 {
             let d = Diagnostic::error(
-                "sharding",
+                codes::DATA_FLOW_EDGE,
                 op.operand_span(0),
                 format!("the operand of '{name}' is read by others too"),
             );
@@ -120,7 +121,7 @@ impl<'a> Verifier<'a> {
                 true => format!("the operand of '{name}' is neither a function's argument nor a call's result"),
                 false => format!("the operand of '{name}' is made by an op of Shardy's without regions"),
             };
-            let d = Diagnostic::error("sharding", op.operand_span(0), message);
+            let d = Diagnostic::error(codes::DATA_FLOW_EDGE, op.operand_span(0), message);
             self.push(d.also(self.program.value_span(operand), "defined here"));
         }
     }

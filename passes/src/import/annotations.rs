@@ -5,6 +5,7 @@
 //! All annotations share one mesh: device numbers are cut wherever an annotation cuts them, and each piece is an axis.
 //! A value that has a sharding of Shardy's, or one in [`super::frontend`], keeps that. Source: XLA, `import_shardings`.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{AttrData, Op, Program};
 use dialect::ops::mhlo::SHARDING as ANNOTATION;
@@ -66,7 +67,8 @@ fn apply_all(program: &mut Program, annotations: &[Annotation], diagnostics: &mu
 }
 
 fn problem(span: Span, message: String) -> Diagnostic {
-    Diagnostic::error("import", span, message).note("give it a sharding of Shardy's: #sdy.sharding<@mesh, […]>")
+    Diagnostic::error(codes::MHLO_SHARDING, span, message)
+        .note("give it a sharding of Shardy's: #sdy.sharding<@mesh, […]>")
 }
 
 fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {

@@ -3,6 +3,7 @@
 //! `@xla.sdy.FuncResultSharding`. Where both are, they win over `mhlo.sharding`, which says the same with less.
 //! Source: XLA, `sdy_round_trip_import`.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
 use dialect::op::{OpDef, Registry};
@@ -142,7 +143,9 @@ fn parsed(registry: &Registry, source: &str, text: &str, span: Span, diagnostics
     let program = dialect::parse_with(source, registry, &mut inside);
     if inside.has_errors() {
         let message = format!("'{text}' can't be read");
-        diagnostics.push(Diagnostic::error("import", span, message).note("write it as #sdy.sharding<@mesh, […]>"));
+        diagnostics.push(
+            Diagnostic::error(codes::FRONTEND_ATTRIBUTES, span, message).note("write it as #sdy.sharding<@mesh, […]>"),
+        );
         return None;
     }
     Some(program)

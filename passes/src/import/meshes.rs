@@ -4,6 +4,7 @@
 //! factors, every axis of the one is a list of (sub-)axes of the other, and its shardings can be rewritten.
 //! Runs after propagation, which by Shardy's semantics never crosses meshes.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Name, Op, Program};
 use dialect::ops::sdy;
@@ -24,7 +25,7 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     };
     let Some(main) = meshes.iter().position(|m| fits(&m.2)) else {
         let d = Diagnostic::error(
-            "mesh",
+            codes::UNRELATED_MESHES,
             program.op(meshes[1].0).span,
             "the meshes' axes cut the devices in unrelated ways",
         )

@@ -10,6 +10,7 @@ mod hlo_sharding;
 mod meshes;
 mod shard_map;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value, ValueSource};
@@ -181,20 +182,35 @@ impl Import<'_> {
         let span = self.program.op(op).span;
         let callee = func::callee(self.program.view(op))?.to_owned();
         let Some(&function) = self.functions.get(&callee) else {
-            self.fail(span, format!("the called function @{callee} doesn't exist"), "define it in the module");
+            self.fail(
+                codes::UNKNOWN_FUNCTION,
+                span,
+                format!("the called function @{callee} doesn't exist"),
+                "define it in the module",
+            );
             return None;
         };
         if self.done.get(&function) == Some(&State::Open) {
-            self.fail(span, format!("@{callee} calls itself"), "write the repetition as a while loop");
+            self.fail(
+                codes::RECURSION,
+                span,
+                format!("@{callee} calls itself"),
+                "write the repetition as a while loop",
+            );
             return None;
         }
         self.function(function);
         let Some(body) = func::block(self.program, function) else {
-            self.fail(span, format!("@{callee} has no body"), "define it in the module");
+            self.fail(codes::FUNCTION_WITHOUT_BODY, span, format!("@{callee} has no body"), "define it in the module");
             return None;
         };
         if self.program.op_count() > MAX_OPS {
-            self.fail(span, format!("inlining makes more than {MAX_OPS} ops"), "call less, or use a while loop");
+            self.fail(
+                codes::OP_LIMIT,
+                span,
+                format!("inlining makes more than {MAX_OPS} ops"),
+                "call less, or use a while loop",
+            );
             return None;
         }
         let mut renaming = Renaming { call_site: Some(self.program.op(op).loc), ..Renaming::default() };
@@ -217,12 +233,17 @@ impl Import<'_> {
         let works = view.block(0).is_some_and(|body| self.program.block_ops(body).len() > 1);
         if works && manual.mesh.is_none() && !manual.manual_axes.is_empty() {
             let span = view.span();
-            self.fail(span, "no mesh has the manual axes".to_owned(), "define one, or leave manual_axes empty");
+            self.fail(
+                codes::UNKNOWN_MESH,
+                span,
+                "no mesh has the manual axes".to_owned(),
+                "define one, or leave manual_axes empty",
+            );
         }
     }
 
-    fn fail(&mut self, span: Span, message: String, note: &str) {
-        self.diagnostics.push(Diagnostic::error("import", span, message).note(note));
+    fn fail(&mut self, code: codes::Code, span: Span, message: String, note: &str) {
+        self.diagnostics.push(Diagnostic::error(code, span, message).note(note));
     }
 }
 

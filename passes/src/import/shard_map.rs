@@ -1,6 +1,7 @@
 //! What `shard_map` left before Shardy: a call whose operands come out of `@SPMDFullToShardShape` and whose results go
 //! into `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Ty, Value, ValueSource};
 use dialect::op::{Control, OpDef};
@@ -34,7 +35,9 @@ pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnos
             let Some(borders) = Borders::of(program, op, &users) else { continue };
             if let Err(message) = replace(program, grid, block, op, &borders) {
                 let span = program.op(op).span;
-                diagnostics.push(Diagnostic::error("import", span, message).note("write it as sdy.manual_computation"));
+                diagnostics.push(
+                    Diagnostic::error(codes::SHARD_MAP, span, message).note("write it as sdy.manual_computation"),
+                );
             }
         }
     }

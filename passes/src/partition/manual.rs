@@ -4,6 +4,7 @@
 //! A dimension that doesn't divide is padded before the region and cut after it. Parts of axes become axes of their
 //! own, since manual axes are whole ones.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
@@ -17,7 +18,7 @@ use dialect::signature::{self, Side, Signature};
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
     let Some(signature) = Signature::of(program) else {
-        let d = Diagnostic::error("partition", program.op(main).span, "@main doesn't say its global types");
+        let d = Diagnostic::error(codes::NO_GLOBAL_TYPES, program.op(main).span, "@main doesn't say its global types");
         return diagnostics.push(d.note("run the pass partition before"));
     };
     let Some((mesh_name, mesh)) = signature.mesh else {
@@ -26,7 +27,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     };
     if func::num_replicas(program) > 1 {
         let message = "JAX's runtime takes partitions or replicas, not both";
-        let d = Diagnostic::error("partition", program.op(main).span, message);
+        let d = Diagnostic::error(codes::MANUAL_REPLICAS, program.op(main).span, message);
         return diagnostics
             .push(d.note("make the replicas an axis of the mesh, or take the per-device program as it is"));
     }
@@ -36,7 +37,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(last) = program.terminator(block) else { return };
     if outs.iter().any(|s| s.sharding.as_ref().is_some_and(|s| !s.unreduced.is_empty())) {
         let d = Diagnostic::error(
-            "partition",
+            codes::UNREDUCED_RESULT,
             program.op(main).span,
             "an unreduced result can't leave a manual computation",
         );

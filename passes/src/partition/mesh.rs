@@ -1,5 +1,6 @@
 //! The mesh to partition by.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
 use dialect::ops::{func, mhlo, sdy};
@@ -14,14 +15,18 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
             let declared = func::declared_grid(program).map_or(mesh.devices(), |grid| grid.1);
             if mesh.devices() > declared {
                 let message = format!("the mesh has {} devices, the module {declared} partitions", mesh.devices());
-                let d = Diagnostic::error("mesh", program.op(op).span, message);
+                let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(op).span, message);
                 diagnostics.push(d.note(format!("{} is the number of devices of the mesh", mhlo::NUM_PARTITIONS)));
                 return None;
             }
             Some((Some(name.to_owned()), mesh.clone()))
         }
         (Some(_), Some((op, ..))) => {
-            let d = Diagnostic::error("mesh", program.op(op).span, "more than one mesh is left to partition by");
+            let d = Diagnostic::error(
+                codes::SEVERAL_MESHES,
+                program.op(op).span,
+                "more than one mesh is left to partition by",
+            );
             diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
             None
         }

@@ -16,6 +16,7 @@ mod uneven;
 mod user;
 mod whole;
 
+use dialect::codes;
 use dialect::collective::MeshAttr;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
@@ -36,7 +37,7 @@ use reshard::Lowering;
 /// Rewrites `program` to what each device runs.
 pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else {
-        let d = Diagnostic::error("partition", Span::default(), "the module has no function @main");
+        let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
         diagnostics.push(d.note("name the function to partition main"));
         return;
     };
@@ -45,14 +46,14 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     let partitions = func::num_partitions(program);
     if mesh_name.is_some() && partitions != mesh.devices() {
         let message = format!("the module has {partitions} partitions, its mesh {} devices", mesh.devices());
-        let d = Diagnostic::error("mesh", program.op(main).span, message);
+        let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(main).span, message);
         return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
     }
     if func::declared_grid(program).is_none()
         && let Some(op) = names_devices(program, block)
     {
         let message = "the program doesn't say on how many devices it runs";
-        let d = Diagnostic::error("partition", program.op(op).span, message);
+        let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(op).span, message);
         return diagnostics.push(d.note("add mhlo.num_partitions to the module, or a mesh"));
     }
     let arguments = program.block_args(block).to_vec();
@@ -176,7 +177,7 @@ impl Partition<'_> {
         match control {
             Some(Control::Manual | Control::Inline) => return self.inline(op, &operands, ops, positions),
             Some(Control::Call) => {
-                let d = Diagnostic::error("partition", self.program.op(op).span, "a call is left in the program");
+                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "a call is left in the program");
                 self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
                 return;
             }
@@ -239,7 +240,7 @@ impl Partition<'_> {
         if captured.iter().any(|v| self.program.value_type(*v) != self.program.value_type(self.values[v])) {
             let name = self.program.op_name(op).to_owned();
             let d = Diagnostic::error(
-                "partition",
+                codes::SHARDED_OPERAND,
                 self.program.op(op).span,
                 format!("a region of '{name}' reads a value that is cut"),
             );
@@ -284,7 +285,7 @@ impl Partition<'_> {
         if let Some(dim) = lowering.misaligned(reshard) {
             let message =
                 format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
-            let d = Diagnostic::error("partition", self.program.op(op).span, message)
+            let d = Diagnostic::error(codes::UNEVEN_RESHARD, self.program.op(op).span, message)
                 .note("pad the dimension to a multiple of the axes' sizes, or cut it by one axis");
             return self.diagnostics.push(d);
         }
@@ -309,7 +310,11 @@ impl Partition<'_> {
                 self.values.insert(result, local);
             }
             _ => {
-                let d = Diagnostic::error("partition", self.program.op(op).span, "a constraint is left in the program");
+                let d = Diagnostic::error(
+                    codes::CONSTRAINT_LEFT,
+                    self.program.op(op).span,
+                    "a constraint is left in the program",
+                );
                 self.diagnostics.push(d.note("run the pass plan before: it moves values to where they are wanted"));
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! Before an op that reduces over such a dimension, positions past its end are replaced by the reduction's identity.
 
+use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, Program, Value};
@@ -42,7 +43,7 @@ pub(super) fn mask(
         }
         let (Some(kind), Some(s)) = (kind, shardings.get(globals[i])) else {
             let message = format!("'{}' reduces over dimension {d}, which doesn't divide", program.op_name(op));
-            return Err(Diagnostic::error("partition", program.op(op).span, message)
+            return Err(Diagnostic::error(codes::UNEVEN_OP, program.op(op).span, message)
                 .note("pad the dimension to a multiple of the axes' sizes, or don't cut it"));
         };
         let global = program.tensor_type(globals[i]).map_or(0, |t| t.shape[d]);

@@ -3,6 +3,7 @@
 //! Along axes that are not manual the program speaks of whole values: which device holds what is the compiler's to choose.
 //! A collective may be between devices that differ in manual axes, or in the replica alone.
 
+use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Name, Op, Program};
 use dialect::sharding::{AxisRef, Mesh, digits, index};
@@ -27,7 +28,7 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
         if collective.groups.iter().any(|group| differ(group.collect())) {
             let (name, axis) = (program.op_name(op), program.name_text(axis));
             let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
-            let d = Diagnostic::error("partition", view.span(), message);
+            let d = Diagnostic::error(codes::COLLECTIVE_AXIS, view.span(), message);
             return Err(d.note(
                 "put it in a manual computation (shard_map) of the axis; without a channel it is between replicas",
             ));

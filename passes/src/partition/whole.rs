@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Op, Program, Value};
 use dialect::sharding::{FactorKind, Mesh, ShardingTable, TensorSharding};
@@ -28,7 +29,7 @@ pub(super) fn check(program: &Program, op: Op, shardings: &ShardingTable, mesh: 
                 if pieces > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {
                     let message = format!("'{}' needs dimension {d} whole, but it is cut", program.op_name(op));
                     let text = program.sharding_text(sharding);
-                    let d = Diagnostic::error("partition", program.op(op).span, message);
+                    let d = Diagnostic::error(codes::SHARDED_OPERAND, program.op(op).span, message);
                     let d = d.also(program.value_span(*value), format!("sharded {text}"));
                     return Err(d.note("run the pass plan before: it moves values to where ops can read them"));
                 }

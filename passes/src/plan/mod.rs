@@ -11,6 +11,7 @@ mod program;
 pub mod reshard;
 mod search;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, Ty};
 use dialect::ops::func::Signature;
@@ -100,7 +101,9 @@ pub static PASS: Pass = Pass {
                 let options = PlanOptions { search, target, memory: options.bytes("memory") };
                 plan(program, &options, diagnostics);
             }
-            Err(fault) => diagnostics.push(Diagnostic::error("plan", Span::default(), fault.to_string())),
+            Err(fault) => {
+                diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), fault.to_string()))
+            }
         }
     },
 };
@@ -117,7 +120,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
         return PlanReport::default();
     }
     let Some(main) = func::function(program, "main") else {
-        let d = Diagnostic::error("plan", Span::default(), "the module has no function @main");
+        let d = Diagnostic::error(codes::NO_MAIN, Span::default(), "the module has no function @main");
         diagnostics.push(d.note("name the function to plan main"));
         return PlanReport::default();
     };
@@ -134,7 +137,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     let machine = match Machine::new(options.target, &sizes) {
         Ok(machine) => machine,
         Err(fault) => {
-            let d = Diagnostic::error("plan", Span::default(), fault.message);
+            let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), fault.message);
             diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
             return PlanReport::default();
         }
@@ -150,7 +153,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
         && report.peak > memory as f64
     {
         let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
-        let d = Diagnostic::warning("memory", program.op(main).span, message);
+        let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
         diagnostics.push(d.note("cut arguments and results over more devices: no plan was found that holds less"));
     }
     state_signature(program, &grid, main, &args, &wanted);

@@ -7,6 +7,7 @@ mod combine;
 mod order;
 mod pack;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
 use dialect::signature::Signature;
@@ -36,7 +37,7 @@ pub static PASS: Pass = Pass {
     run: |program, options, diagnostics| match options.context().targets.parse(options.text("target")) {
         Ok(target) => schedule(program, target, options.flag("several-operands"), diagnostics),
         Err(error) => {
-            diagnostics.push(Diagnostic::error("schedule", Span::default(), format!("target: {error}")));
+            diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), format!("target: {error}")));
         }
     },
 };
@@ -48,7 +49,7 @@ pub fn schedule(program: &mut Program, target: Target, several_operands: bool, d
     let machine = match Machine::new(target, &sizes) {
         Ok(machine) => machine,
         Err(error) => {
-            let d = Diagnostic::error("schedule", Span::default(), error.message);
+            let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
             diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
             return;
         }

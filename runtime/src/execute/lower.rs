@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dialect::buffers::{BufferId, Buffers, Move};
+use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
 use dialect::kernel::{External, Kernel};
@@ -84,11 +85,15 @@ impl Lowering<'_> {
         let span = self.program.value_span(value);
         let Some(t) = self.program.tensor_type(value).filter(|t| t.is_static() && t.element.bytes() > 0) else {
             let ty = self.program.type_text(self.program.value_type(value));
-            return Err(Diagnostic::error("run", span, format!("values of type {ty} can't be run natively"))
-                .note("run it with --interpret"));
+            return Err(Diagnostic::error(
+                codes::NO_NATIVE_FORM,
+                span,
+                format!("values of type {ty} can't be run natively"),
+            )
+            .note("run it with --interpret"));
         };
         let Some(buffer) = self.buffers.get(value) else {
-            return Err(Diagnostic::error("run", span, "a value is read before it is computed"));
+            return Err(Diagnostic::error(codes::MALFORMED_PROGRAM, span, "a value is read before it is computed"));
         };
         Ok(self.slot_of(buffer, t.element, t.shape.clone()))
     }
@@ -162,7 +167,11 @@ impl Lowering<'_> {
             }
             Kernel::External(External::Collective) => {
                 let Some(collective) = def.collective(view) else {
-                    return Err(Diagnostic::error("run", view.span(), "a collective without groups"));
+                    return Err(Diagnostic::error(
+                        codes::MALFORMED_PROGRAM,
+                        view.span(),
+                        "a collective without groups",
+                    ));
                 };
                 let plan = |v| {
                     let t = self.program.tensor_type(v);
@@ -172,7 +181,8 @@ impl Lowering<'_> {
                 for &v in &self.program.op(op).operands {
                     let Some(plan) = plan(v) else {
                         let message = format!("the region of '{}' is more than scalar arithmetic", view.name());
-                        return Err(Diagnostic::error("run", view.span(), message).note("run it with --interpret"));
+                        return Err(Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message)
+                            .note("run it with --interpret"));
                     };
                     self.out.collectives.push(plan);
                 }
@@ -190,7 +200,9 @@ impl Lowering<'_> {
             }
             Kernel::Control => {
                 let message = format!("'{}' can't be run natively", view.name());
-                return Err(Diagnostic::error("run", view.span(), message).note("run it with --interpret"));
+                return Err(
+                    Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message).note("run it with --interpret")
+                );
             }
             _ => self.interpret(op, results)?,
         };
@@ -245,12 +257,20 @@ impl Lowering<'_> {
                 self.slots_of(program.results(op))?;
                 self.copies(buffers.before.get(&op), steps);
                 let (Some(condition_block), Some(body_block)) = (view.block(0), view.block(1)) else {
-                    return Err(Diagnostic::error("run", view.span(), "a loop without condition or body"));
+                    return Err(Diagnostic::error(
+                        codes::MALFORMED_PROGRAM,
+                        view.span(),
+                        "a loop without condition or body",
+                    ));
                 };
                 let mut condition = Vec::new();
                 let predicate = self.block(condition_block, &mut condition)?;
                 let Some(&predicate) = predicate.first() else {
-                    return Err(Diagnostic::error("run", view.span(), "a loop whose condition gives nothing"));
+                    return Err(Diagnostic::error(
+                        codes::MALFORMED_PROGRAM,
+                        view.span(),
+                        "a loop whose condition gives nothing",
+                    ));
                 };
                 let predicate = self.slot(predicate)?;
                 let mut body = Vec::new();
@@ -275,7 +295,7 @@ impl Lowering<'_> {
             }
             Control::Call | Control::Manual | Control::Inline => {
                 let message = format!("'{}' must be inlined before the program is run", view.name());
-                Err(Diagnostic::error("run", view.span(), message)
+                Err(Diagnostic::error(codes::CALL_LEFT, view.span(), message)
                     .note("run the passes import, plan and partition before"))
             }
         }

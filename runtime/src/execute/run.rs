@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use dialect::buffers::Buffers;
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::eval::EvalError;
 use dialect::ir::{Op, Program, Value, ValueSource};
@@ -49,24 +50,33 @@ impl Executable {
     /// Compiles a program that `partition` has written. The whole program may also be one that never was partitioned
     /// and needs one device only.
     pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
-        let bug = |message: String| Diagnostic::error("run", Default::default(), message);
+        let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
         let signature = Signature::of(&mut program).ok_or_else(|| {
-            bug("@main doesn't say its global types".to_owned()).note("run the pass partition before")
+            fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types".to_owned())
+                .note("run the pass partition before")
         })?;
-        let main = func::function(&program, "main").ok_or_else(|| bug("there is no function @main".to_owned()))?;
-        let block = func::block(&program, main).ok_or_else(|| bug("@main has no body".to_owned()))?;
+        let main = func::function(&program, "main")
+            .ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main".to_owned()))?;
+        let block = func::block(&program, main)
+            .ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body".to_owned()))?;
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
         let lowered = lower(&program, &buffers, block, devices)?;
         let arena_bytes = buffers.bytes;
-        let engine = Engine::new().map_err(bug)?;
+        let engine = Engine::new().map_err(|e| fault(codes::NATIVE_COMPILATION, e))?;
         let texts: Vec<String> = (0..MODULES.min(lowered.kernels.len()))
             .map(|m| lowered.kernels.iter().skip(m).step_by(MODULES).map(String::as_str).collect())
             .collect();
-        let module = engine.compile_all(&texts).map_err(|e| bug(format!("no native code for a kernel: {e}")))?;
+        let module = engine
+            .compile_all(&texts)
+            .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
         let kernels = (0..lowered.kernels.len())
-            .map(|i| module.function(&format!("k{i}")).ok_or_else(|| bug(format!("kernel k{i} was not compiled"))))
+            .map(|i| {
+                module
+                    .function(&format!("k{i}"))
+                    .ok_or_else(|| fault(codes::NATIVE_COMPILATION, format!("kernel k{i} was not compiled")))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self {
             arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
@@ -110,12 +120,13 @@ impl Executable {
     pub fn session_on(&self, ids: Vec<u32>) -> Result<Session<'_>, Diagnostic> {
         if ids.len() != self.devices {
             let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
-            return Err(Diagnostic::error("run", Default::default(), message));
+            return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
         let arenas: Option<Vec<Arena>> = (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect();
         let arenas = arenas.ok_or_else(|| {
             let message = format!("{} devices of {} bytes each don't fit in memory", self.devices, self.arena_bytes);
-            Diagnostic::error("run", Default::default(), message).note("use a smaller program or fewer devices")
+            Diagnostic::error(codes::DEVICE_MEMORY, Default::default(), message)
+                .note("use a smaller program or fewer devices")
         })?;
         for constant in &self.lowered.constants {
             let bytes = constant.value.dense_bytes();
@@ -179,11 +190,14 @@ impl Session<'_> {
         let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else {
             return Ok(());
         };
-        let message = match fault.span {
-            Some(_) if self.ids.len() > 1 => format!("device {} failed: {}", self.ids[*device], fault.message),
-            _ => fault.message.clone(),
+        let (code, message) = match fault.span {
+            Some(_) if self.ids.len() > 1 => {
+                (codes::DEVICE_FAILED, format!("device {} failed: {}", self.ids[*device], fault.message))
+            }
+            Some(_) => (codes::EVALUATION, fault.message.clone()),
+            None => (codes::DEVICE_FAILED, fault.message.clone()),
         };
-        Err(Diagnostic::error("run", fault.span.unwrap_or_default(), message))
+        Err(Diagnostic::error(code, fault.span.unwrap_or_default(), message))
     }
 
     /// Puts the devices' results together, those of the first replica.

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let options = args.knobs.options(session)?;
     let module = session.compile(source, "compile", &options)?;
     let cost = session.compiler.estimate(&module, &options);
-    let cost = session.take_flag(module.source(), cost, "target", "--target")?;
+    let cost = session.take_flag(module.source(), cost, "target-size", "--target")?;
     if let Some(path) = &args.trace {
         session.emit(Some(path), &trace(&cost))?;
     }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     let options = ExplainOptions { compile: options, tries: args.tries };
     let explained = parsed.and_then(|module| compiler.explain(module, &options));
-    let explanation = session.take_flag(&source, explained, "target", "--target")?;
+    let explanation = session.take_flag(&source, explained, "target-size", "--target")?;
     let mut text = headline(&explanation);
     text.push_str(&remarks(args, session, &source, explanation.collectives.iter().map(|c| &c.remark)));
     session.set_document(&explanation);

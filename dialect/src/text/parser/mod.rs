@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::lexer::{Lexer, Tok, Token};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::ir::{Attr, AttrData, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
@@ -87,7 +88,7 @@ pub struct Parser<'s> {
 pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics) -> Program {
     if text.len() > MAX_TEXT {
         let message = format!("the text has {} bytes; at most {MAX_TEXT} are read", text.len());
-        diagnostics.push(Diagnostic::error("limit", Span::default(), message).note("split the module"));
+        diagnostics.push(Diagnostic::error(codes::TEXT_SIZE, Span::default(), message).note("split the module"));
         return Program::with_registry(registry.clone());
     }
     let mut lexer = Lexer { text, at: 0 };
@@ -174,7 +175,7 @@ impl<'s> Parser<'s> {
             Tok::Bad if self.token_text().starts_with(['"', '@']) => "a string without an end".to_owned(),
             _ => format!("'{}'", short(self.token_text())),
         };
-        let mut d = Diagnostic::error("parse", self.tok.span(), format!("expected {what}, found {found}"));
+        let mut d = Diagnostic::error(codes::SYNTAX, self.tok.span(), format!("expected {what}, found {found}"));
         if self.tok.kind == Tok::Bad && found.starts_with("a string") {
             d = d.note("close the string with '\"' on the same line");
         } else if self.tok.kind == Tok::End {
@@ -193,14 +194,18 @@ impl<'s> Parser<'s> {
 
     /// Fails with a message at `span`.
     pub fn fail<T>(&mut self, span: Span, message: impl Into<String>) -> Parse<T> {
-        self.error(Diagnostic::error("parse", span, message))
+        self.error(Diagnostic::error(codes::SYNTAX, span, message))
     }
 
     /// One level deeper; fails when too deep.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.nesting >= MAX_NESTING {
-            let d = Diagnostic::error("limit", self.tok.span(), format!("nested deeper than {MAX_NESTING} levels"))
-                .note("flatten the program: calls instead of regions in regions");
+            let d = Diagnostic::error(
+                codes::NESTING_DEPTH,
+                self.tok.span(),
+                format!("nested deeper than {MAX_NESTING} levels"),
+            )
+            .note("flatten the program: calls instead of regions in regions");
             let failed = self.error(d);
             self.fatal = true;
             return failed;
@@ -356,7 +361,7 @@ impl<'s> Parser<'s> {
                 let mut near: Vec<&str> = if few { self.values.keys().copied().collect() } else { Vec::new() };
                 near.sort_unstable();
                 let near = nearest(name, near.into_iter());
-                let mut d = Diagnostic::error("value", span, format!("%{name} is not defined here"));
+                let mut d = Diagnostic::error(codes::UNDEFINED_VALUE, span, format!("%{name} is not defined here"));
                 d = match near {
                     Some(n) => d.note(format!("a value called %{n} is in scope")),
                     None => d.note("define it before this use, in this region or one around it"),
@@ -394,7 +399,7 @@ impl<'s> Parser<'s> {
         if let Some(Binding::Values(v, _)) = old
             && matches!(binding, Binding::Values(..))
         {
-            let d = Diagnostic::error("value", span, format!("%{name} is defined twice"))
+            let d = Diagnostic::error(codes::DUPLICATE_VALUE, span, format!("%{name} is defined twice"))
                 .also(self.program.value_span(v), "first here")
                 .note("give one of them another name");
             let _ = self.error::<()>(d);

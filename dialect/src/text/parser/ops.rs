@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::super::lexer::{Lexer, Tok};
 use super::super::syntax::{Piece, Syntax, TypeForm};
 use super::{Binding, Parse, ParsedOp, Parser, nearest, short};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, Region, Ty, Value};
 
@@ -227,7 +228,7 @@ impl<'s> Parser<'s> {
 
     fn unknown_op<T>(&mut self, word: &str) -> Parse<T> {
         let near = nearest(word, crate::ops::OPS.iter().map(|op| op.name()));
-        let mut d = Diagnostic::error("op", self.tok.span(), format!("'{}' is no known op", short(word)));
+        let mut d = Diagnostic::error(codes::UNKNOWN_OP, self.tok.span(), format!("'{}' is no known op", short(word)));
         if let Some(near) = near {
             d = d.note(format!("did you mean '{near}'?"));
         }
@@ -480,9 +481,13 @@ impl<'s> Parser<'s> {
         loop {
             match self.tok.kind {
                 Tok::End => {
-                    let d = Diagnostic::error("parse", self.tok.span(), "expected '}', found the end of the text")
-                        .also(opened, "opened here")
-                        .note("close the region");
+                    let d = Diagnostic::error(
+                        codes::UNCLOSED_BRACKET,
+                        self.tok.span(),
+                        "expected '}', found the end of the text",
+                    )
+                    .also(opened, "opened here")
+                    .note("close the region");
                     return self.error(d);
                 }
                 Tok::Caret if first => {

@@ -1,5 +1,6 @@
 //! Types, as the parser reads them.
 
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{ElementType, Quantized, TensorType, Ty, TypeData};
 
@@ -112,9 +113,12 @@ impl<'s> Parser<'s> {
         self.resume(at);
         ty.element = self.element_type()?;
         if ty.elements().is_some_and(|n| n.saturating_mul(ty.element.bytes().max(1)) > 1 << 50) {
-            let d =
-                Diagnostic::error("limit", Span::new(open.start, self.prev_end), "a tensor of more than 2^50 bytes")
-                    .note("no device holds it; check the sizes");
+            let d = Diagnostic::error(
+                codes::TENSOR_SIZE,
+                Span::new(open.start, self.prev_end),
+                "a tensor of more than 2^50 bytes",
+            )
+            .note("no device holds it; check the sizes");
             return self.error(d);
         }
         if self.eat(",") {
@@ -126,7 +130,11 @@ impl<'s> Parser<'s> {
                     return self.fail(span, format!("{} bounds for {} dimensions", bounds.len(), ty.rank()));
                 }
                 if let Some(d) = (0..ty.rank()).find(|&d| bounds[d].is_some() && ty.shape[d] != crate::ir::DYNAMIC) {
-                    let e = Diagnostic::error("type", span, format!("dimension {d} has a size and a bound"));
+                    let e = Diagnostic::error(
+                        codes::DIMENSION_BOUND,
+                        span,
+                        format!("dimension {d} has a size and a bound"),
+                    );
                     return self.error(e.note("write ? for the bound of a dimension of known size"));
                 }
             }
@@ -184,8 +192,9 @@ impl<'s> Parser<'s> {
             self.advance();
             return Ok(ElementType::Other(self.program.name(text)));
         }
-        let d = Diagnostic::error("type", tok.span(), format!("'{}' is no element type", short(text)))
-            .note("known are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
+        let d =
+            Diagnostic::error(codes::UNKNOWN_ELEMENT_TYPE, tok.span(), format!("'{}' is no element type", short(text)))
+                .note("known are i1 to i64, ui2 to ui64, f4 to f64, bf16, complex<f32>, complex<f64>");
         self.error(d)
     }
 
@@ -214,7 +223,7 @@ impl<'s> Parser<'s> {
         let text: String = match Quantized::parse(&text) {
             Some(Ok(quantized)) => quantized.to_string(),
             Some(Err(message)) => {
-                let d = Diagnostic::error("type", Span::new(tok.start, self.prev_end), message);
+                let d = Diagnostic::error(codes::QUANTIZED_TYPE, Span::new(tok.start, self.prev_end), message);
                 return self.error(d.note(
                     "write !quant.uniform<i8:f32, 0.5:0>, or with a dimension and values for each of its elements",
                 ));
@@ -242,10 +251,13 @@ impl<'s> Parser<'s> {
             let actual = self.program.value_type(v);
             if actual != ty {
                 let (a, t) = (self.program.type_text(actual), self.program.type_text(ty));
-                let d =
-                    Diagnostic::error("type", op.operand_spans[i], format!("operand {i} is {a}, but the op says {t}"))
-                        .also(self.program.value_span(v), format!("defined here as {a}"))
-                        .note("make the op's type that of the value, or use another value");
+                let d = Diagnostic::error(
+                    codes::OPERAND_TYPE,
+                    op.operand_spans[i],
+                    format!("operand {i} is {a}, but the op says {t}"),
+                )
+                .also(self.program.value_span(v), format!("defined here as {a}"))
+                .note("make the op's type that of the value, or use another value");
                 return self.error(d);
             }
         }
@@ -261,7 +273,7 @@ impl<'s> Parser<'s> {
             match (self.tok.kind, text) {
                 (Tok::End, _) => {
                     let d = Diagnostic::error(
-                        "parse",
+                        codes::UNCLOSED_BRACKET,
                         self.tok.span(),
                         "expected a closing bracket, found the end of the text",
                     )

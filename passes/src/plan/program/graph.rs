@@ -4,6 +4,7 @@
 //! said to. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
 //! is moved where it is made, so readers inside a loop share copies made outside it.
 
+use dialect::codes;
 use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::id::TiVec;
@@ -243,7 +244,7 @@ impl Reader<'_, '_> {
             }
             Some(Control::Identity) => self.border(op, &results, &results),
             Some(Control::Call) => {
-                let d = Diagnostic::error("plan", self.program.op(op).span, "a call is left in the program");
+                let d = Diagnostic::error(codes::CALL_LEFT, self.program.op(op).span, "a call is left in the program");
                 self.diagnostics.push(d.note("run the pass import before: it inlines calls"));
             }
             None => self.computation(op),

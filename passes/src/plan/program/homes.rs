@@ -4,6 +4,7 @@
 //! results of `@main`, constraints, manual regions); of other values only axes that divide their dimensions are kept.
 
 use crate::plan::model::strategy::even_part;
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, Value};
 use dialect::ops::{func, sdy};
@@ -76,7 +77,7 @@ impl Homes {
             let first = devices.next();
             if devices.any(|other| Some(other) != first) {
                 let message = format!("the results of '{}' are on different single devices", view.name());
-                let d = Diagnostic::error("mesh", view.span(), message);
+                let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, view.span(), message);
                 diagnostics.push(d.note("an op runs where all its results are: put them on one device"));
             }
         }
@@ -105,7 +106,7 @@ fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
 }
 
 fn on_one_device(span: Span, what: &str) -> Diagnostic {
-    let d = Diagnostic::error("mesh", span, format!("{what} of @main is on one device alone"));
+    let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, span, format!("{what} of @main is on one device alone"));
     d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
 }
 
@@ -127,7 +128,7 @@ pub(crate) fn fixed(
 
 fn no_words(program: &Program, value: Value) -> Diagnostic {
     let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
-    let d = Diagnostic::error("mesh", program.value_span(value), message);
+    let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
     d.note("state all shardings over meshes whose axes refine each other, in one device order")
 }
 

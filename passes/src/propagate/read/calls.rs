@@ -5,6 +5,7 @@
 //! Afterwards [`outline`](crate::propagate::write::outline) makes functions of them again.
 //! Source: Shardy, `propagate-sharding-from-func-to-call`, `flatten-call-graph`, `import-func-calls`.
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Attr, AttrData, Block, Name, Op, Program, Renaming};
 use dialect::ops::func;
@@ -33,7 +34,7 @@ pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Fx
         let size = inliner.inline_under(program, block);
         if size > MAX_OPS {
             let message = format!("the bodies of all calls together have more than {MAX_OPS} ops");
-            diagnostics.push(Diagnostic::error("propagate", program.op(function).span, message));
+            diagnostics.push(Diagnostic::error(codes::OP_LIMIT, program.op(function).span, message));
             return None;
         }
         inliner.sizes.insert(function, size);
@@ -174,7 +175,7 @@ fn callees_first(
                     if states[&function] == State::Open {
                         let name = func::symbol(program, function).unwrap_or_default();
                         let message = format!("function @{name} calls itself");
-                        diagnostics.push(Diagnostic::error("propagate", program.op(function).span, message));
+                        diagnostics.push(Diagnostic::error(codes::RECURSION, program.op(function).span, message));
                         return None;
                     }
                     stack.pop();

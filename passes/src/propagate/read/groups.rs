@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
 
@@ -96,7 +97,7 @@ fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnost
         if shape(value) != shape(first) {
             let span = graph.op(node).map(|op| program.op(op).span).unwrap_or_default();
             let text = |v: Val| program.type_text(program.value_type(graph.program_value(v)));
-            let d = Diagnostic::error("propagate", span, "values of one sharding group must have one shape");
+            let d = Diagnostic::error(codes::SHARDING_GROUP, span, "values of one sharding group must have one shape");
             let first_span = program.value_span(graph.program_value(first));
             let d = d.label(format!("a {}", text(value))).also(first_span, format!("a {}", text(first)));
             diagnostics.push(d.note("group only values that are cut alike"));
@@ -134,7 +135,7 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
     }
     let first = engine.graph.program_value(list[0]);
     let message = "values of one sharding group start with different shardings; an open constraint is put on each";
-    let mut warning = Diagnostic::warning("propagate", program.value_span(first), message);
+    let mut warning = Diagnostic::warning(codes::SHARDING_GROUP_START, program.value_span(first), message);
     for (i, &member) in list.iter().enumerate().take(MAX_SHOWN) {
         let own = engine.shardings.get(engine.graph.sharding(member)).map(|s| engine.meshes.write(s));
         let text = own.map_or("says nothing".to_owned(), |s| format!("starts as {}", program.sharding_text(&s)));

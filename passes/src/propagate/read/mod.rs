@@ -10,6 +10,7 @@ pub mod constraints;
 pub mod edges;
 pub mod groups;
 
+use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Name, Op, Program, TypeData};
 use dialect::op::OpDef;
@@ -52,7 +53,7 @@ fn check_types(engine: &Engine, program: &Program, nodes: &[Node], diagnostics: 
         });
         if let Some(what) = problem {
             let message = format!("sharding propagation needs tensors of known shape, found {what}");
-            diagnostics.push(Diagnostic::error("propagate", view.span(), message));
+            diagnostics.push(Diagnostic::error(codes::DYNAMIC_SHAPE, view.span(), message));
             good = false;
         }
     }

@@ -42,7 +42,8 @@ fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
         diagnostics.append(passes::run_passes(&mut program, steps, &mut |_, _| {}).diagnostics);
     }
     // Code that nobody knows here is refused for that reason alone.
-    if let Some(d) = diagnostics.iter().find(|d| d.code == "op" && d.severity == Severity::Error) {
+    if let Some(d) = diagnostics.iter().find(|d| d.code == dialect::codes::UNKNOWN_OP && d.severity == Severity::Error)
+    {
         return vec![Outcome::failed(&d.message, format!("line {first}"))];
     }
     let mut outcomes = Vec::new();

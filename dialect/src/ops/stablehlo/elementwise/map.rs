@@ -1,6 +1,7 @@
 //! `map`: a region of scalar ops applied to every element. Source: <https://openxla.org/stablehlo/spec#map>
 
 use super::{known, nest};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::eval::{Context, EvalResult, region_on_lane};
 use crate::ir::{OpRef, TensorType};
@@ -61,7 +62,7 @@ impl OpDef for Map {
 
     fn verify(&self, op: OpRef<'_>, diagnostics: &mut Diagnostics) {
         if op.program.op(op.op).regions.len() != 1 {
-            diagnostics.push(Diagnostic::error("region", op.span(), "expected one region"));
+            diagnostics.push(Diagnostic::error(codes::REGION_STRUCTURE, op.span(), "expected one region"));
         }
     }
 
