@@ -8,9 +8,9 @@
 //!
 //! let text = r#"
 //!   sdy.mesh @mesh = <["x"=2]>
-//!   func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
-//!     %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-//!     return %0 : tensor<8x8xf32>
+//!   func.func @main(%a: tensor<64x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x4xf32> {
+//!     %0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<64x4xf32>, tensor<64x4xf32>) -> tensor<4x4xf32>
+//!     return %0 : tensor<4x4xf32>
 //!   }"#;
 //! let compiler = Compiler::standard();
 //! let module = compiler.parse(Source::new("model.mlir", text)).into_result()?;
