@@ -19,6 +19,7 @@ use crate::source::Source;
 /// printed, and what is wrong with a program is in the [`Outcome`].
 ///
 /// Deep programs nest deeply: where programs of strangers are read, call it [on a deep stack](crate::on_deep_stack).
+#[derive(Clone)]
 pub struct Compiler {
     ops: dialect::op::Registry,
     passes: passes::Registry,

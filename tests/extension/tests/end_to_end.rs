@@ -24,6 +24,11 @@ fn options() -> CompileOptions {
 }
 
 #[test]
+fn the_op_keeps_what_ops_promise() {
+    assert_eq!(dialect::proofs::prove(&[&extension::SOFTPLUS], compiler().ops()), Ok(2));
+}
+
+#[test]
 fn the_pass_makes_the_op_and_the_pipeline_runs_it() {
     let fused = compiler().run_passes(model(), "acme-fuse").into_result().expect("a fused program");
     let text = compiler().print(&fused, Default::default());
