@@ -87,7 +87,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
         let (from, to) = wishes(planned, op);
         let axes = match &reshard {
             Reshard::CollectivePermute => moved(from.as_ref(), to.as_ref()),
-            other => axes_of(other),
+            other => other.axes().to_vec(),
         };
         found.push(Cause { op, kind, value, user, from, to, axes, manual: false });
     }
@@ -120,31 +120,10 @@ pub(super) fn sharding_of(planned: &Program, value: Value) -> Option<&TensorShar
     }
 }
 
-/// The axes a change of distribution names.
-fn axes_of(reshard: &Reshard) -> Vec<AxisRef> {
-    match reshard {
-        Reshard::AllGather(dims)
-        | Reshard::AllSlice(dims)
-        | Reshard::ReduceScatter(dims, _)
-        | Reshard::ShardedToUnreduced(dims, _) => dims.concat(),
-        Reshard::AllToAll(moves) => moves.iter().flat_map(|m| m.0.clone()).collect(),
-        Reshard::AllReduce(axes, _) | Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),
-        Reshard::CollectivePermute | Reshard::Identity => Vec::new(),
-    }
-}
-
 /// Whether devices exchange anything.
 fn sends(reshard: &Reshard) -> bool {
-    match reshard {
-        Reshard::AllGather(axes) => axes.iter().any(|a| !a.is_empty()),
-        Reshard::AllToAll(moves) => !moves.is_empty(),
-        Reshard::AllReduce(axes, _) => !axes.is_empty(),
-        Reshard::CollectivePermute | Reshard::ReduceScatter(..) => true,
-        Reshard::AllSlice(_)
-        | Reshard::Identity
-        | Reshard::ReplicatedToUnreduced(..)
-        | Reshard::ShardedToUnreduced(..) => false,
-    }
+    reshard.collective().is_some()
+        && (!reshard.axes().is_empty() || matches!(reshard, Reshard::CollectivePermute | Reshard::ReduceScatter(..)))
 }
 
 /// What the collective's `shardc.cause` says of both sides.

@@ -231,7 +231,7 @@ pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
 
 /// Takes `suffix` off the end of `axes`, both divided as finely as needed; `None` where it is not their end.
 pub fn strip_suffix(axes: &mut Axes, suffix: &[AxisPart]) -> Option<()> {
-    for &part in suffix.iter().rev().filter(|p| p.size > 1) {
+    for &part in suffix.iter().rev() {
         let mut part = part;
         // The suffix may be merged where the list is not.
         while let Some(last) = axes.last().copied()

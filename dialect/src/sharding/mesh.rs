@@ -86,13 +86,9 @@ impl AxisRef {
         }
     }
 
-    /// Whether two references share devices' coordinates: same axis, overlapping parts.
+    /// Whether two references name parts of `mesh` that overlap.
     pub fn overlaps(self, other: Self, mesh: &Mesh) -> bool {
-        if self.name != other.name {
-            return false;
-        }
-        let ((a, n), (b, m)) = (self.range(mesh), other.range(mesh));
-        a < b.saturating_mul(m) && b < a.saturating_mul(n)
+        mesh.axis_part(self).zip(mesh.axis_part(other)).is_some_and(|(a, b)| a.overlaps(b))
     }
 
     /// The reference for `(pre, size)` of `name`, canonical: the whole axis when it covers it.
@@ -105,24 +101,6 @@ impl AxisRef {
 /// Product of the sizes of `axes` in `mesh`.
 pub fn axes_size(axes: &[AxisRef], mesh: &Mesh) -> i64 {
     axes.iter().fold(1i64, |n, a| n.saturating_mul(a.size(mesh)))
-}
-
-/// Merges neighbors that are consecutive parts of one axis: `"x":(1)2,"x":(2)4` becomes `"x"` or `"x":(1)8`.
-pub fn merge_axes(axes: &[AxisRef], mesh: &Mesh) -> AxisList {
-    let mut out = AxisList::new();
-    for &axis in axes {
-        if let Some(last) = out.last_mut()
-            && last.name == axis.name
-        {
-            let ((pre, size), (next, n)) = (last.range(mesh), axis.range(mesh));
-            if pre * size == next {
-                *last = AxisRef::part(axis.name, pre, size * n, mesh);
-                continue;
-            }
-        }
-        out.push(axis);
-    }
-    out
 }
 
 /// Axes of one dimension, major first.

@@ -1,11 +1,16 @@
 //! The algebra of mesh axes against explicit devices: what each device's coordinate along an axis is decides whether
 //! axes overlap, what a difference is, and whether a translation says the same.
 
+use std::collections::BTreeSet;
+
 use super::axis::{
     Prefix, after_prefix, common_prefix, difference, merged, prefix, set_difference, set_of, size_of, sort_and_merge,
     strip_suffix,
 };
-use super::{Axes, AxisPart, DimSharding, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, TensorSharding};
+use super::{
+    Axes, AxesPerDim, AxisPart, DimSharding, Distribution, Mesh, MeshAxes, MeshRef, Move, ReductionKind, Reshard,
+    ReshardFault, TensorSharding,
+};
 use crate::ir::Program;
 
 /// Numbers that look random and are the same on every run.
@@ -249,5 +254,98 @@ fn shardings_and_distributions_say_the_same() {
             assert_eq!(local[d], (n as u64).div_ceil(at.shards(d) as u64) as i64);
         }
         assert_eq!(at.is_even(&shape), (0..2).all(|d| shape[d] % at.shards(d) == 0));
+    }
+}
+
+/// What each device holds: elements of a matrix, and which part of a sum of them.
+fn held(mesh: &Mesh, at: &Distribution) -> Vec<(BTreeSet<(i64, i64)>, i64)> {
+    let n = mesh.devices();
+    let range = |device: i64, d: usize| {
+        let size = n / at.shards(d);
+        let start = along(mesh, device, &at.dims[d]) * size;
+        start..start + size
+    };
+    let tile = |device: i64| range(device, 0).flat_map(|i| range(device, 1).map(move |j| (i, j))).collect();
+    (0..n).map(|device| (tile(device), along(mesh, device, &at.unreduced))).collect()
+}
+
+#[test]
+fn applying_a_reshard_moves_what_devices_hold() {
+    let mut random = Random(3);
+    let mut applied = 0;
+    while applied < 400 {
+        let mut p = Program::new();
+        let (mesh, all) = random_parts(&mut random, &mut p);
+        if mesh.devices() > 24 {
+            continue;
+        }
+        // Four piles of axes: two dimensions, unreduced ones, unused ones.
+        let mut piles = vec![Vec::new(); 4];
+        all.iter().for_each(|&part| piles[random.below(4)].push(part));
+        let from = Distribution::of_dims(piles[..2].iter().map(|d| d.iter().copied().collect()))
+            .with_unreduced(&piles[2], ReductionKind::Sum);
+        let end = |random: &mut Random, pile: &[AxisPart]| merged(pile[random.below(pile.len() + 1)..].iter().copied());
+        let sum = ReductionKind::Sum;
+        let none = || -> AxesPerDim { [Axes::new(), Axes::new()].into_iter().collect() };
+        let ends: AxesPerDim = (0..2).map(|d| end(&mut random, &piles[d])).collect();
+        let free = end(&mut random, &piles[3]);
+        let pending = end(&mut random, &piles[2]);
+        let to = random.below(2);
+        let mut brought = none();
+        brought[to] = free.clone();
+        let mut scattered = none();
+        scattered[to] = pending.clone();
+        let moves = vec![Move { axes: ends[1 - to].clone(), from: 1 - to, to }];
+        let reshard = match random.below(7) {
+            0 => Reshard::AllGather(ends),
+            1 => Reshard::AllSlice(brought),
+            2 => Reshard::AllToAll(moves),
+            3 => Reshard::AllReduce(set_of(pending), sum),
+            4 => Reshard::ReduceScatter(scattered, sum),
+            5 if !free.is_empty() => Reshard::ReplicatedToUnreduced(set_of(free), sum),
+            _ => Reshard::ShardedToUnreduced(ends, sum),
+        };
+        let made = reshard.apply(&from).unwrap_or_else(|fault| panic!("{fault:?}: {reshard:?} of {from:?}"));
+        let axes = reshard.axes();
+        let (before, after) = (held(&mesh.data, &from), held(&mesh.data, &made));
+        let others: Vec<AxisPart> = all.iter().copied().filter(|p| !axes.iter().any(|a| a.contains(*p))).collect();
+        for d in 0..mesh.data.devices() {
+            let same = |e: &i64| along(&mesh.data, *e, &others) == along(&mesh.data, d, &others);
+            let group: Vec<usize> = (0..mesh.data.devices()).filter(same).map(|e| e as usize).collect();
+            let union = |held: &[(BTreeSet<(i64, i64)>, i64)]| -> BTreeSet<(i64, i64)> {
+                group.iter().flat_map(|&e| held[e].0.iter().copied()).collect()
+            };
+            let (was, is) = (&before[d as usize], &after[d as usize]);
+            let parts =
+                |held: &[(BTreeSet<(i64, i64)>, i64)]| group.iter().map(|&e| held[e].1).collect::<BTreeSet<_>>();
+            // The group holds the same elements before and after, and each device as many of them as it should.
+            assert_eq!(union(&before), union(&after), "{reshard:?} of {from:?}");
+            let n = group.len();
+            match reshard {
+                Reshard::AllGather(_) => assert_eq!((is.0.len(), is.1), (was.0.len() * n, was.1)),
+                Reshard::AllSlice(_) => assert_eq!((is.0.len() * n, is.1), (was.0.len(), was.1)),
+                Reshard::AllToAll(_) => assert_eq!((is.0.len(), is.1), (was.0.len(), was.1)),
+                Reshard::AllReduce(..) => {
+                    assert_eq!((&is.0, parts(&before).len(), parts(&after).len()), (&was.0, n, 1));
+                }
+                Reshard::ReduceScatter(..) => {
+                    assert_eq!((is.0.len() * n, parts(&before).len(), parts(&after).len()), (was.0.len(), n, 1));
+                }
+                Reshard::ReplicatedToUnreduced(..) => {
+                    assert_eq!((&is.0, parts(&before).len(), parts(&after).len()), (&was.0, 1, n));
+                }
+                _ => assert_eq!((is.0.len(), parts(&after).len()), (was.0.len() * n, n)),
+            }
+        }
+        applied += 1;
+        // What is in use doesn't come again, what isn't the end doesn't leave.
+        if let (Some(&used), Some(&free)) = (piles[..3].iter().flatten().next(), piles[3].first()) {
+            let mut axes = none();
+            axes[to] = Axes::from_slice(&[used]);
+            assert_eq!(Reshard::AllSlice(axes.clone()).apply(&from), Err(ReshardFault::InUse(to)));
+            assert!(Reshard::ReplicatedToUnreduced(axes[to].clone(), sum).apply(&from).is_err());
+            axes[to] = Axes::from_slice(&[free]);
+            assert_eq!(Reshard::AllGather(axes).apply(&from), Err(ReshardFault::NotMinor(to)));
+        }
     }
 }

@@ -1,27 +1,271 @@
 //! What Shardy's collectives say, as data: changes of distribution over global values.
+//!
+//! Ops name axes (`Reshard`), whoever computes with them takes parts of axes (`Reshard<AxisPart>`).
 
-use super::mesh::AxisRef;
+use smallvec::SmallVec;
+
+use super::axis::{Axes, AxisPart, push_merged, set_difference, set_of, strip_suffix};
+use super::distribution::Distribution;
+use super::mesh::{AxisRef, Mesh};
 use super::sharding::ReductionKind;
+use crate::collective::CollectiveKind;
+
+/// Axes for each dimension.
+pub type PerDim<A = AxisRef> = SmallVec<[SmallVec<[A; 2]>; 4]>;
+
+/// Axes that move from one dimension to another.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Move<A = AxisRef> {
+    /// The axes, major first.
+    pub axes: SmallVec<[A; 2]>,
+    /// The dimension whose minor axes they were.
+    pub from: usize,
+    /// The dimension whose minor axes they become, after those of earlier moves.
+    pub to: usize,
+}
 
 /// A change of distribution: what an `sdy` collective says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reshard {
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Reshard<A = AxisRef> {
     /// Axes leave their dimensions, as the minor ones of each.
-    AllGather(Vec<Vec<AxisRef>>),
+    AllGather(PerDim<A>),
     /// Axes come to dimensions, as the minor ones of each.
-    AllSlice(Vec<Vec<AxisRef>>),
-    /// Axes move from a dimension to another, minor in both.
-    AllToAll(Vec<(Vec<AxisRef>, usize, usize)>),
-    /// Pieces move to where the new sharding wants them.
+    AllSlice(PerDim<A>),
+    /// Axes move between dimensions; no dimension both gives and gets some.
+    AllToAll(Vec<Move<A>>),
+    /// Shards move to where the new sharding wants them; every dimension keeps the number of its shards.
     CollectivePermute,
-    /// Parts along the axes are combined.
-    AllReduce(Vec<AxisRef>, ReductionKind),
-    /// Parts along the axes are combined and cut along dimensions.
-    ReduceScatter(Vec<Vec<AxisRef>>, ReductionKind),
-    /// A whole value becomes parts: the first device of each group keeps it.
-    ReplicatedToUnreduced(Vec<AxisRef>, ReductionKind),
-    /// Pieces become parts: each is placed among identities.
-    ShardedToUnreduced(Vec<Vec<AxisRef>>, ReductionKind),
+    /// Partial values along the axes are combined.
+    AllReduce(SmallVec<[A; 2]>, ReductionKind),
+    /// Partial values along the axes are combined and sharded along dimensions.
+    ReduceScatter(PerDim<A>, ReductionKind),
+    /// A replicated value becomes partial: the first device of each group keeps it, the others hold the identity.
+    ReplicatedToUnreduced(SmallVec<[A; 2]>, ReductionKind),
+    /// Shards become partial values: each is placed among identities.
+    ShardedToUnreduced(PerDim<A>, ReductionKind),
     /// Nothing changes: barriers, and constraints already met.
     Identity,
+}
+
+/// Why a change can't be applied to a distribution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReshardFault {
+    /// It has this many lists of axes, the value that many dimensions.
+    Lists(usize, usize),
+    /// An axis it takes off this dimension isn't the minor one there.
+    NotMinor(usize),
+    /// An axis it brings to this dimension is in use.
+    InUse(usize),
+    /// No axes move.
+    NoMoves,
+    /// There is no such dimension.
+    NoDimension(usize),
+    /// The dimension gives axes and gets some.
+    GivesAndGets(usize),
+    /// The first dimension is named before the second, a smaller one.
+    Order(usize, usize),
+    /// A reduction axis shards the value.
+    ReducesShards,
+    /// No axes become unreduced.
+    NothingUnreduced,
+    /// An axis that becomes unreduced is in use.
+    UnreducedInUse,
+    /// What a permute makes is not said by the axes it moves.
+    AnyPermutation,
+}
+
+impl<A: Copy> Reshard<A> {
+    /// The collective it is; `None` for what each device does alone.
+    pub fn collective(&self) -> Option<CollectiveKind> {
+        match self {
+            Reshard::AllGather(_) => Some(CollectiveKind::AllGather),
+            Reshard::AllToAll(_) => Some(CollectiveKind::AllToAll),
+            Reshard::CollectivePermute => Some(CollectiveKind::CollectivePermute),
+            Reshard::AllReduce(..) => Some(CollectiveKind::AllReduce),
+            Reshard::ReduceScatter(..) => Some(CollectiveKind::ReduceScatter),
+            Reshard::AllSlice(_)
+            | Reshard::ReplicatedToUnreduced(..)
+            | Reshard::ShardedToUnreduced(..)
+            | Reshard::Identity => None,
+        }
+    }
+
+    /// The axes it names, in order.
+    pub fn axes(&self) -> SmallVec<[A; 2]> {
+        match self {
+            Reshard::AllGather(dims)
+            | Reshard::AllSlice(dims)
+            | Reshard::ReduceScatter(dims, _)
+            | Reshard::ShardedToUnreduced(dims, _) => dims.iter().flatten().copied().collect(),
+            Reshard::AllToAll(moves) => moves.iter().flat_map(|m| m.axes.iter().copied()).collect(),
+            Reshard::AllReduce(axes, _) | Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),
+            Reshard::CollectivePermute | Reshard::Identity => SmallVec::new(),
+        }
+    }
+
+    /// The same over other axes; `None` where `f` knows one of them not.
+    fn try_map<B>(&self, f: impl Fn(A) -> Option<B>) -> Option<Reshard<B>> {
+        let list = |axes: &SmallVec<[A; 2]>| axes.iter().map(|&a| f(a)).collect::<Option<SmallVec<[B; 2]>>>();
+        let dims = |dims: &PerDim<A>| dims.iter().map(&list).collect::<Option<PerDim<B>>>();
+        Some(match self {
+            Reshard::AllGather(d) => Reshard::AllGather(dims(d)?),
+            Reshard::AllSlice(d) => Reshard::AllSlice(dims(d)?),
+            Reshard::AllToAll(moves) => {
+                let one = |m: &Move<A>| Some(Move { axes: list(&m.axes)?, from: m.from, to: m.to });
+                Reshard::AllToAll(moves.iter().map(one).collect::<Option<_>>()?)
+            }
+            Reshard::CollectivePermute => Reshard::CollectivePermute,
+            Reshard::AllReduce(axes, kind) => Reshard::AllReduce(list(axes)?, *kind),
+            Reshard::ReduceScatter(d, kind) => Reshard::ReduceScatter(dims(d)?, *kind),
+            Reshard::ReplicatedToUnreduced(axes, kind) => Reshard::ReplicatedToUnreduced(list(axes)?, *kind),
+            Reshard::ShardedToUnreduced(d, kind) => Reshard::ShardedToUnreduced(dims(d)?, *kind),
+            Reshard::Identity => Reshard::Identity,
+        })
+    }
+}
+
+impl Reshard {
+    /// The same over parts of the axes of `mesh`; `None` where it has no such axes.
+    pub fn parts(&self, mesh: &Mesh) -> Option<Reshard<AxisPart>> {
+        self.try_map(|axis| mesh.axis_part(axis))
+    }
+}
+
+impl Reshard<AxisPart> {
+    /// The same as an op of a program with `mesh` says it.
+    pub fn named(&self, mesh: &Mesh) -> Reshard {
+        // Every part has a name.
+        self.try_map(|part| Some(mesh.axis_ref(part))).unwrap_or(Reshard::Identity)
+    }
+
+    /// The axes of its groups; for a permute from `from` to `to` all that change place.
+    pub fn group_axes(&self, from: &Distribution, to: &Distribution) -> Axes {
+        if *self != Reshard::CollectivePermute {
+            return self.axes();
+        }
+        let mut changed = Axes::new();
+        for (a, b) in from.dims.iter().zip(&to.dims).filter(|(a, b)| a != b) {
+            for &part in a.iter().chain(b) {
+                changed.extend(set_difference(&[part], &changed));
+            }
+        }
+        changed
+    }
+
+    /// The distribution it makes of `from`. What is not unreduced may be combined too: it then is as it was.
+    ///
+    /// # Errors
+    /// Where it can't be applied, and for a permute, whose result its axes don't say.
+    pub fn apply(&self, from: &Distribution) -> Result<Distribution, ReshardFault> {
+        let mut to = from.clone();
+        match self {
+            Reshard::Identity => {}
+            Reshard::CollectivePermute => return Err(ReshardFault::AnyPermutation),
+            Reshard::AllGather(axes) => take(&mut to, axes)?,
+            Reshard::AllSlice(axes) => add(&mut to, axes)?,
+            Reshard::AllToAll(moves) => exchange(&mut to, moves)?,
+            Reshard::AllReduce(axes, _) => {
+                if axes.iter().any(|a| to.dims.iter().flatten().any(|d| d.overlaps(*a))) {
+                    return Err(ReshardFault::ReducesShards);
+                }
+                combine(&mut to, axes);
+            }
+            Reshard::ReduceScatter(axes, _) => {
+                combine(&mut to, &self.axes());
+                add(&mut to, axes)?;
+            }
+            Reshard::ReplicatedToUnreduced(axes, kind) => {
+                if axes.is_empty() {
+                    return Err(ReshardFault::NothingUnreduced);
+                }
+                if axes.iter().any(|a| from.axes().any(|b| b.conflicts_with(*a))) {
+                    return Err(ReshardFault::UnreducedInUse);
+                }
+                to = to.with_unreduced(axes, *kind);
+            }
+            Reshard::ShardedToUnreduced(axes, kind) => {
+                take(&mut to, axes)?;
+                to = to.with_unreduced(&self.axes(), *kind);
+            }
+        }
+        Ok(to)
+    }
+}
+
+fn count(to: &Distribution, lists: &[Axes]) -> Result<(), ReshardFault> {
+    let (lists, dims) = (lists.len(), to.dims.len());
+    if lists == dims { Ok(()) } else { Err(ReshardFault::Lists(lists, dims)) }
+}
+
+/// Axes leave the minor end of each dimension.
+fn take(to: &mut Distribution, axes: &[Axes]) -> Result<(), ReshardFault> {
+    count(to, axes)?;
+    for (d, (dim, axes)) in to.dims.iter_mut().zip(axes).enumerate() {
+        strip_suffix(dim, axes).ok_or(ReshardFault::NotMinor(d))?;
+    }
+    Ok(())
+}
+
+/// Axes come to the minor end of each dimension.
+fn add(to: &mut Distribution, axes: &[Axes]) -> Result<(), ReshardFault> {
+    count(to, axes)?;
+    for (d, axes) in axes.iter().enumerate() {
+        for &axis in axes {
+            if to.axes().any(|used| used.conflicts_with(axis)) {
+                return Err(ReshardFault::InUse(d));
+            }
+            push_merged(&mut to.dims[d], axis);
+        }
+    }
+    Ok(())
+}
+
+fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), ReshardFault> {
+    if moves.is_empty() {
+        return Err(ReshardFault::NoMoves);
+    }
+    for m in moves {
+        if let Some(d) = [m.from, m.to].into_iter().find(|&d| d >= to.dims.len()) {
+            return Err(ReshardFault::NoDimension(d));
+        }
+        if moves.iter().any(|other| other.to == m.from) {
+            return Err(ReshardFault::GivesAndGets(m.from));
+        }
+    }
+    // Where dimensions give or get several times, the order of the moves counts; else they are in that of dimensions.
+    let distinct = |dim: fn(&Move<AxisPart>) -> usize| {
+        moves.iter().enumerate().all(|(i, m)| moves[..i].iter().all(|other| dim(other) != dim(m)))
+    };
+    if distinct(|m| m.from)
+        && distinct(|m| m.to)
+        && let Some(pair) = moves.windows(2).find(|pair| pair[0].from > pair[1].from)
+    {
+        return Err(ReshardFault::Order(pair[0].from, pair[1].from));
+    }
+    // All leave before any arrives; each as the minor one of those still there, whatever the order of the moves.
+    let mut left: SmallVec<[&Move<AxisPart>; 4]> = moves.iter().collect();
+    while !left.is_empty() {
+        let stripped = left.iter().enumerate().find_map(|(i, m)| {
+            let mut dim = to.dims[m.from].clone();
+            strip_suffix(&mut dim, &m.axes)?;
+            Some((i, dim))
+        });
+        let Some((i, dim)) = stripped else { return Err(ReshardFault::NotMinor(left[0].from)) };
+        to.dims[left.remove(i).from] = dim;
+    }
+    for m in moves {
+        m.axes.iter().for_each(|&axis| push_merged(&mut to.dims[m.to], axis));
+    }
+    Ok(())
+}
+
+/// Nothing is unreduced along `axes` any more.
+fn combine(to: &mut Distribution, axes: &[AxisPart]) {
+    if to.unreduced.is_empty() {
+        return;
+    }
+    to.unreduced = set_of(set_difference(&to.unreduced, axes));
+    if to.unreduced.is_empty() {
+        to.kind = ReductionKind::default();
+    }
 }

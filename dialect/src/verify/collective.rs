@@ -9,10 +9,10 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{OpRef, Program, Value};
 use crate::ops::sdy;
-use crate::sharding::{AxisList, AxisRef, Mesh, Reshard, ShardingTable, TensorSharding, axes_size, merge_axes};
-
-/// Axes, the dimension they leave and the one they come to.
-type Move = (Vec<AxisRef>, usize, usize);
+use crate::sharding::axis::{any_overlaps, size_of, sort_and_merge};
+use crate::sharding::{
+    Axes, AxisPart, AxisRef, Distribution, Mesh, Reshard, ReshardFault, ShardingTable, TensorSharding,
+};
 
 impl<'a> Verifier<'a> {
     /// The sharding a value is known to have.
@@ -67,10 +67,7 @@ impl<'a> Verifier<'a> {
             let message = "the operand's mesh has another name, but the same devices";
             return self.error(codes::COLLECTIVE_MESH, op, message, "name the operand's mesh in out_sharding");
         }
-        let fault = match expected(&reshard, from, mesh) {
-            Ok(dims) => mismatch(self.program, &reshard, &dims, from, out, mesh),
-            Err(message) => Some(message),
-        };
+        let fault = reshard.parts(mesh).and_then(|reshard| mismatch(self.program, &reshard, from, out, mesh));
         if let Some(message) = fault {
             let text = self.program.sharding_text(from);
             self.error(
@@ -87,11 +84,11 @@ impl<'a> Verifier<'a> {
         let mut faults = AxisFaults::default();
         let mut ordered = true;
         match reshard {
+            Reshard::AllToAll(moves) => moves.iter().for_each(|m| faults.list(&m.axes, mesh)),
             Reshard::AllGather(dims)
             | Reshard::AllSlice(dims)
             | Reshard::ReduceScatter(dims, _)
             | Reshard::ShardedToUnreduced(dims, _) => dims.iter().for_each(|list| faults.list(list, mesh)),
-            Reshard::AllToAll(moves) => moves.iter().for_each(|m| faults.list(&m.0, mesh)),
             Reshard::AllReduce(axes, _) | Reshard::ReplicatedToUnreduced(axes, _) => {
                 faults.list(axes, mesh);
                 ordered = in_mesh_order(axes, mesh);
@@ -119,156 +116,83 @@ pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     faults.found.is_empty()
 }
 
-/// The axes of each dimension the collective gives, or why it can't be applied.
-fn expected(reshard: &Reshard, from: &TensorSharding, mesh: &Mesh) -> Result<Vec<AxisList>, String> {
-    let mut dims: Vec<AxisList> = from.dims.iter().map(|d| d.axes.clone()).collect();
-    let count = |n: usize| {
-        if n == dims.len() { Ok(()) } else { Err(format!("{n} lists of axes for {} dimensions", dims.len())) }
-    };
-    match reshard {
-        Reshard::AllGather(axes) | Reshard::ShardedToUnreduced(axes, _) => {
-            count(axes.len())?;
-            for (d, axes) in axes.iter().enumerate() {
-                dims[d] = without(&dims[d], axes, d, mesh)?;
-            }
-        }
-        Reshard::AllSlice(axes) | Reshard::ReduceScatter(axes, _) => {
-            count(axes.len())?;
-            for (d, axes) in axes.iter().enumerate() {
-                dims[d] = with(&dims[d], axes, mesh);
-            }
-        }
-        Reshard::AllToAll(moves) => {
-            if moves.is_empty() {
-                return Err("no axes move".to_owned());
-            }
-            for &(_, source, target) in moves {
-                if let Some(d) = [source, target].into_iter().find(|&d| d >= dims.len()) {
-                    return Err(format!("there is no dimension {d}"));
-                }
-                if moves.iter().any(|m| m.2 == source) {
-                    return Err(format!("dimension {source} gives axes and gets some"));
-                }
-            }
-            // A plan may exchange along more dimensions at once than Shardy does; then the moves' order counts.
-            let distinct = |dim: fn(&Move) -> usize| {
-                moves.iter().enumerate().all(|(i, m)| moves[..i].iter().all(|other| dim(other) != dim(m)))
-            };
-            if distinct(|m| m.1)
-                && distinct(|m| m.2)
-                && let Some(pair) = moves.windows(2).find(|pair| pair[0].1 > pair[1].1)
-            {
-                return Err(format!(
-                    "dimension {} gives axes after dimension {}: order the moves",
-                    pair[1].1, pair[0].1
-                ));
-            }
-            // Each leaves as the minor one of those still there, whatever the order of the moves.
-            let mut left: Vec<&Move> = moves.iter().collect();
-            while !left.is_empty() {
-                let tries = left.iter().map(|m| without(&dims[m.1], &m.0, m.1, mesh));
-                let stripped = tries.enumerate().find_map(|(i, dim)| Some((i, dim.ok()?)));
-                let Some((i, dim)) = stripped else {
-                    without(&dims[left[0].1], &left[0].0, left[0].1, mesh)?;
-                    break;
-                };
-                let source = left.remove(i).1;
-                dims[source] = dim;
-            }
-            for (axes, _, target) in moves {
-                dims[*target] = with(&dims[*target], axes, mesh);
-            }
-        }
-        Reshard::AllReduce(axes, _) => {
-            for &axis in axes {
-                let used = dims.iter().flatten().chain(&from.replicated).any(|&a| a.overlaps(axis, mesh));
-                if used {
-                    return Err("a reduction axis cuts the operand or is replicated in it".to_owned());
-                }
-            }
-        }
-        Reshard::ReplicatedToUnreduced(axes, _) => {
-            if axes.is_empty() {
-                return Err("no axes become unreduced".to_owned());
-            }
-            let used = |axis: AxisRef| dims.iter().flatten().chain(&from.unreduced).any(|&a| a.overlaps(axis, mesh));
-            if axes.iter().any(|&axis| used(axis)) {
-                return Err("an axis cuts the operand or is unreduced in it already".to_owned());
-            }
-        }
-        Reshard::CollectivePermute | Reshard::Identity => {}
-    }
-    Ok(dims)
-}
-
-/// What in `out` differs from what was expected.
+/// What in `out` differs from what `reshard` makes of `from`, or why that can't be applied.
 fn mismatch(
     program: &Program,
-    reshard: &Reshard,
-    dims: &[AxisList],
+    reshard: &Reshard<AxisPart>,
     from: &TensorSharding,
     out: &TensorSharding,
     mesh: &Mesh,
 ) -> Option<String> {
-    for (d, (expected, dim)) in dims.iter().zip(&out.dims).enumerate() {
-        if *reshard == Reshard::CollectivePermute {
-            let (before, after) = (axes_size(expected, mesh), axes_size(&dim.axes, mesh));
-            if before != after {
-                return Some(format!("dimension {d} is cut into {before} pieces before and {after} after"));
+    let (mut before, after) = (as_written(from, mesh)?, as_written(out, mesh)?);
+    if *reshard == Reshard::CollectivePermute {
+        let mut counts = before.dims.iter().zip(&after.dims).map(|(a, b)| (size_of(a), size_of(b))).enumerate();
+        let (d, (before, after)) = counts.find(|(_, (before, after))| before != after)?;
+        return Some(format!("dimension {d} is cut into {before} pieces before and {after} after"));
+    }
+    let pending = before.unreduced.clone();
+    match reshard {
+        Reshard::AllReduce(axes, _) => {
+            let replicated = mesh.axis_parts(&from.replicated)?;
+            if axes.iter().any(|&a| any_overlaps(&replicated, a)) {
+                return Some(fault_text(ReshardFault::ReducesShards));
             }
-        } else if merge_axes(expected, mesh) != merge_axes(&dim.axes, mesh) {
-            let text = axes_text(program, expected);
-            return Some(format!(
-                "expected out_sharding to have {text} on dimension {d}, found {}",
-                axes_text(program, &dim.axes)
-            ));
         }
+        // Whether what is unreduced may go is asked elsewhere.
+        Reshard::AllSlice(_) | Reshard::ReduceScatter(..) => before.unreduced.clear(),
+        _ => {}
     }
-    if let Reshard::ReplicatedToUnreduced(_, kind) | Reshard::ShardedToUnreduced(_, kind) = reshard
-        && out.kind != *kind
-    {
-        let (made, out) = (kind.text(), out.kind.text());
-        return Some(format!("the parts it makes combine by {made}, but out_sharding is unreduced by {out}"));
-    }
-    let added: Vec<AxisRef> = match reshard {
-        Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),
-        Reshard::ShardedToUnreduced(dims, _) => dims.iter().flatten().copied().collect(),
-        Reshard::AllReduce(axes, _) if axes.iter().any(|&a| out.unreduced.iter().any(|&u| u.overlaps(a, mesh))) => {
-            return Some("a reduction axis is still unreduced in out_sharding".to_owned());
-        }
-        _ => return None,
+    let made = match reshard.apply(&before) {
+        Ok(made) => made,
+        Err(fault) => return Some(fault_text(fault)),
     };
-    let mut unreduced: Vec<AxisRef> = from.unreduced.iter().copied().chain(added).collect();
-    unreduced.sort_by_key(|a| (mesh.axis_index(a.name), a.range(mesh)));
-    let unreduced = merge_axes(&unreduced, mesh);
-    (unreduced != out.unreduced).then(|| {
-        let (expected, found) = (axes_text(program, &unreduced), axes_text(program, &out.unreduced));
-        format!("expected out_sharding to have {expected} unreduced, found {found}")
-    })
-}
-
-/// `axes` taken off the minor end of a dimension.
-fn without(dim: &[AxisRef], axes: &[AxisRef], d: usize, mesh: &Mesh) -> Result<AxisList, String> {
-    let mut left = AxisList::from_slice(dim);
-    for &axis in axes.iter().rev() {
-        let fault = || format!("an axis it takes off dimension {d} isn't the minor one there");
-        let last = left.pop().filter(|last| last.name == axis.name).ok_or_else(fault)?;
-        let ((pre, size), (start, count)) = (last.range(mesh), axis.range(mesh));
-        // The part must end where the dimension's axis ends.
-        if start < pre || start * count != pre * size {
-            return Err(fault());
-        }
-        if start > pre {
-            left.push(AxisRef::part(axis.name, pre, start / pre, mesh));
-        }
+    let text = |axes: &[AxisPart]| axes_text(program, &mesh.axis_refs(axes));
+    if let Some(d) = (0..made.rank()).find(|&d| made.dims[d] != after.dims[d]) {
+        let (expected, found) = (text(&made.dims[d]), axes_text(program, &out.dims[d].axes));
+        return Some(format!("expected out_sharding to have {expected} on dimension {d}, found {found}"));
     }
-    Ok(left)
+    match reshard {
+        Reshard::ReplicatedToUnreduced(_, kind) | Reshard::ShardedToUnreduced(_, kind) => {
+            if out.kind != *kind {
+                let (made, out) = (kind.text(), out.kind.text());
+                return Some(format!("the parts it makes combine by {made}, but out_sharding is unreduced by {out}"));
+            }
+            let mut expected: Axes = pending.into_iter().chain(reshard.axes()).collect();
+            sort_and_merge(&mut expected);
+            (expected != after.unreduced).then(|| {
+                let (expected, found) = (text(&expected), axes_text(program, &out.unreduced));
+                format!("expected out_sharding to have {expected} unreduced, found {found}")
+            })
+        }
+        Reshard::AllReduce(axes, _) if axes.iter().any(|&a| any_overlaps(&after.unreduced, a)) => {
+            Some("a reduction axis is still unreduced in out_sharding".to_owned())
+        }
+        _ => None,
+    }
 }
 
-/// `axes` put at the minor end of a dimension.
-fn with(dim: &[AxisRef], axes: &[AxisRef], mesh: &Mesh) -> AxisList {
-    let all: Vec<AxisRef> = dim.iter().chain(axes).copied().collect();
-    merge_axes(&all, mesh)
+/// A proper sharding over parts of axes, those of size 1 kept: who writes them means them.
+fn as_written(sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
+    let dims = sharding.dims.iter().map(|d| mesh.axis_parts(&d.axes)).collect::<Option<_>>()?;
+    Some(Distribution { dims, unreduced: mesh.axis_parts(&sharding.unreduced)?, kind: sharding.kind })
+}
+
+fn fault_text(fault: ReshardFault) -> String {
+    match fault {
+        ReshardFault::Lists(lists, dims) => format!("{lists} lists of axes for {dims} dimensions"),
+        ReshardFault::NotMinor(d) => format!("an axis it takes off dimension {d} isn't the minor one there"),
+        ReshardFault::InUse(d) => format!("an axis it brings to dimension {d} is in use already"),
+        ReshardFault::NoMoves => "no axes move".to_owned(),
+        ReshardFault::NoDimension(d) => format!("there is no dimension {d}"),
+        ReshardFault::GivesAndGets(d) => format!("dimension {d} gives axes and gets some"),
+        ReshardFault::Order(first, second) => {
+            format!("dimension {second} gives axes after dimension {first}: order the moves")
+        }
+        ReshardFault::ReducesShards => "a reduction axis cuts the operand or is replicated in it".to_owned(),
+        ReshardFault::NothingUnreduced => "no axes become unreduced".to_owned(),
+        ReshardFault::UnreducedInUse => "an axis cuts the operand or is unreduced in it already".to_owned(),
+        ReshardFault::AnyPermutation => "it moves shards anywhere".to_owned(),
+    }
 }
 
 pub(super) fn axes_text(program: &Program, axes: &[AxisRef]) -> String {

@@ -4,7 +4,7 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
-use dialect::sharding::{AxisRef, ReductionKind, axes_size};
+use dialect::sharding::{AxisList, AxisRef, Move, ReductionKind, axes_size};
 
 use super::reshard::Lowering;
 
@@ -18,16 +18,16 @@ impl Lowering<'_> {
     }
 
     /// Whether axes come to or leave several dimensions, all of which divide.
-    pub(super) fn is_joint(&self, axes: &[Vec<AxisRef>]) -> bool {
+    pub(super) fn is_joint(&self, axes: &[AxisList]) -> bool {
         axes.iter().filter(|a| !a.is_empty()).count() > 1 && self.is_even()
     }
 
-    fn sizes(&self, axes: &[Vec<AxisRef>]) -> Vec<i64> {
+    fn sizes(&self, axes: &[AxisList]) -> Vec<i64> {
         axes.iter().map(|a| axes_size(a, self.mesh)).collect()
     }
 
     /// One gather along all dimensions.
-    pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[Vec<AxisRef>], value: Value) -> Value {
+    pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[AxisList], value: Value) -> Value {
         let (sizes, local) = (self.sizes(axes), b.tensor(value).shape.clone());
         let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
         let channel = self.next_channel();
@@ -46,7 +46,7 @@ impl Lowering<'_> {
     pub(super) fn joint_reduce_scatter(
         &mut self,
         b: &mut Builder<'_>,
-        axes: &[Vec<AxisRef>],
+        axes: &[AxisList],
         kind: ReductionKind,
         value: Value,
     ) -> Value {
@@ -66,21 +66,16 @@ impl Lowering<'_> {
         build::shape::reshape(b, scattered, &local)
     }
 
-    /// One all-to-all for all moves: `(axes, from, to)`.
-    pub(super) fn joint_exchange(
-        &mut self,
-        b: &mut Builder<'_>,
-        moves: &[(Vec<AxisRef>, usize, usize)],
-        value: Value,
-    ) -> Value {
+    /// One all-to-all for all moves.
+    pub(super) fn joint_exchange(&mut self, b: &mut Builder<'_>, moves: &[Move], value: Value) -> Value {
         let shape = b.tensor(value).shape.clone();
-        let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.0, self.mesh)).collect();
+        let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.axes, self.mesh)).collect();
         // Every dimension that gets axes is split into a count for each, and the rest.
         let (mut split, mut counts, mut rests) = (Vec::new(), vec![0i64; moves.len()], Vec::new());
         let mut rest_shape = Vec::new();
         for (d, &size) in shape.iter().enumerate() {
             let mut rest = size;
-            for (k, _) in moves.iter().enumerate().filter(|m| m.1.2 == d) {
+            for (k, _) in moves.iter().enumerate().filter(|m| m.1.to == d) {
                 counts[k] = split.len() as i64;
                 split.push(sizes[k]);
                 rest /= sizes[k];
@@ -91,7 +86,7 @@ impl Lowering<'_> {
         }
         let apart = build::shape::reshape(b, value, &split);
         let in_front = build::shape::transpose(b, apart, &[&counts[..], &rests[..]].concat());
-        let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.0.iter().copied()).collect();
+        let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.axes.iter().copied()).collect();
         let counted = build::shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, counted, 0, 0, self.along(&all), channel);
@@ -99,8 +94,8 @@ impl Lowering<'_> {
         let apart = build::shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
         let (mut order, mut merged) = (Vec::new(), Shape::new());
         for d in 0..shape.len() {
-            let mut leaving: Vec<usize> = (0..moves.len()).filter(|&k| moves[k].1 == d).collect();
-            leaving.sort_by_key(|&k| self.place_in(d, &moves[k].0));
+            let mut leaving: Vec<usize> = (0..moves.len()).filter(|&k| moves[k].from == d).collect();
+            leaving.sort_by_key(|&k| self.place_in(d, &moves[k].axes));
             merged.push(leaving.iter().map(|&k| sizes[k]).product::<i64>() * rest_shape[d]);
             order.extend(leaving.into_iter().map(|k| k as i64));
             order.push((moves.len() + d) as i64);

@@ -8,7 +8,7 @@ use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
-use dialect::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding, axes_size, identity};
+use dialect::sharding::{AxisList, AxisRef, Mesh, Move, ReductionKind, Reshard, TensorSharding, axes_size, identity};
 use smallvec::SmallVec;
 
 use super::position::Positions;
@@ -36,9 +36,7 @@ impl Lowering<'_> {
             Reshard::AllGather(axes) => self.for_dims(b, axes, value, Self::gather),
             Reshard::AllSlice(axes) => self.for_dims(b, axes, value, Self::slice),
             Reshard::AllToAll(moves) if moves.len() > 1 && self.is_even() => self.joint_exchange(b, moves, value),
-            Reshard::AllToAll(moves) => {
-                moves.iter().fold(value, |v, (axes, from, to)| self.exchange(b, v, axes, *from, *to))
-            }
+            Reshard::AllToAll(moves) => moves.iter().fold(value, |v, m| self.exchange(b, v, &m.axes, m.from, m.to)),
             Reshard::CollectivePermute => {
                 let all = |s: &TensorSharding| s.dims.iter().flat_map(|d| d.axes.iter().copied()).collect::<Vec<_>>();
                 let (from, to) = (all(self.from), all(self.to));
@@ -87,13 +85,13 @@ impl Lowering<'_> {
             let (size, n) = (self.shape[dim].unsigned_abs(), axes_size(axes, self.mesh).max(1) as u64);
             outer == 1 || size.div_ceil(outer as u64) == size.div_ceil(outer as u64 * n) * n
         };
-        let all_aligned = |s: &TensorSharding, axes: &[Vec<AxisRef>]| {
+        let all_aligned = |s: &TensorSharding, axes: &[AxisList]| {
             axes.iter().enumerate().find(|(d, a)| !aligned(*d, coarse(s, *d, a), a)).map(|d| d.0)
         };
         match reshard {
             Reshard::AllGather(axes) | Reshard::ShardedToUnreduced(axes, _) => all_aligned(self.from, axes),
             Reshard::AllSlice(axes) | Reshard::ReduceScatter(axes, _) => all_aligned(self.to, axes),
-            Reshard::AllToAll(moves) => moves.iter().find_map(|(axes, from, to)| {
+            Reshard::AllToAll(moves) => moves.iter().find_map(|Move { axes, from, to }| {
                 let leaves = aligned(*from, coarse(self.from, *from, axes), axes);
                 let comes = aligned(*to, coarse(self.to, *to, axes), axes);
                 if leaves && comes { None } else { Some(if leaves { *to } else { *from }) }
@@ -105,7 +103,7 @@ impl Lowering<'_> {
     fn for_dims(
         &mut self,
         b: &mut Builder<'_>,
-        axes: &[Vec<AxisRef>],
+        axes: &[AxisList],
         value: Value,
         f: fn(&mut Self, &mut Builder<'_>, Value, usize, &[AxisRef]) -> Value,
     ) -> Value {
@@ -173,13 +171,7 @@ impl Lowering<'_> {
         build::collective::all_reduce(b, value, dialect::sharding::reduction_op(kind), self.along(axes), channel)
     }
 
-    fn reduce_scatter(
-        &mut self,
-        b: &mut Builder<'_>,
-        value: Value,
-        axes: &[Vec<AxisRef>],
-        kind: ReductionKind,
-    ) -> Value {
+    fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisList], kind: ReductionKind) -> Value {
         let shape = b.tensor(value).shape.clone();
         let even = axes.iter().enumerate().all(|(d, a)| shape[d] % axes_size(a, self.mesh).max(1) == 0);
         if !even {

@@ -8,7 +8,7 @@ use crate::ir::{AllToAllParam, Attr, AttrData, ElementType, Name, OpRef, Program
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
-use crate::sharding::{AxisList, AxisRef, ReductionKind, Reshard, ShardingRule};
+use crate::sharding::{AxisList, Move, PerDim, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 use super::{OUT_SHARDING, same_type, text};
@@ -144,18 +144,14 @@ pub(crate) fn written(
     program: &mut Program,
     change: &Reshard,
 ) -> Option<(&'static ShardyCollective, Vec<(Name, Attr)>)> {
-    let list = |axes: &[AxisRef]| -> AxisList { axes.iter().copied().collect() };
-    let flat = |axes: &[AxisRef]| Some(AttrData::Axes(list(axes)));
-    let per_dim = |dims: &[Vec<AxisRef>]| Some(AttrData::AxesPerDim(dims.iter().map(|d| list(d)).collect()));
+    let flat = |axes: &AxisList| Some(AttrData::Axes(axes.clone()));
+    let per_dim = |dims: &PerDim| Some(AttrData::AxesPerDim(dims.to_vec()));
     let (row, axes, kind) = match change {
         Reshard::AllGather(dims) => (&ALL_GATHER, per_dim(dims), ReductionKind::Sum),
         Reshard::AllSlice(dims) => (&ALL_SLICE, per_dim(dims), ReductionKind::Sum),
         Reshard::AllToAll(moves) => {
-            let moves = moves.iter().map(|(axes, from, to)| AllToAllParam {
-                axes: list(axes),
-                from: *from as i64,
-                to: *to as i64,
-            });
+            let moves =
+                moves.iter().map(|m| AllToAllParam { axes: m.axes.clone(), from: m.from as i64, to: m.to as i64 });
             (&ALL_TO_ALL, Some(AttrData::AllToAllParams(moves.collect())), ReductionKind::Sum)
         }
         Reshard::CollectivePermute => (&COLLECTIVE_PERMUTE, None, ReductionKind::Sum),
@@ -185,17 +181,17 @@ fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
         _ => ReductionKind::Sum,
     };
     let per_dim = || match op.attr(row.axes)? {
-        AttrData::AxesPerDim(dims) => Some(dims.iter().map(|axes| axes.to_vec()).collect::<Vec<_>>()),
+        AttrData::AxesPerDim(dims) => Some(dims.iter().cloned().collect()),
         _ => None,
     };
-    let flat = || op.attr(row.axes).and_then(AttrData::as_axes).map(<[_]>::to_vec);
+    let flat = || op.attr(row.axes).and_then(AttrData::as_axes).map(AxisList::from_slice);
     Some(match row.name {
         "sdy.all_gather" => Reshard::AllGather(per_dim()?),
         "sdy.all_slice" => Reshard::AllSlice(per_dim()?),
         "sdy.all_to_all" => {
             let AttrData::AllToAllParams(params) = op.attr(row.axes)? else { return None };
             let dim = |d: i64| usize::try_from(d).ok();
-            let moves = params.iter().map(|p| Some((p.axes.to_vec(), dim(p.from)?, dim(p.to)?)));
+            let moves = params.iter().map(|p| Some(Move { axes: p.axes.clone(), from: dim(p.from)?, to: dim(p.to)? }));
             Reshard::AllToAll(moves.collect::<Option<_>>()?)
         }
         "sdy.collective_permute" => Reshard::CollectivePermute,

@@ -10,13 +10,12 @@ use dialect::id::TiSlice;
 use dialect::ir::{Attr, AttrData, Block, Loc, LocData, Name, Op, Program, Value, ValueSource};
 use dialect::op::Control;
 use dialect::ops::{build, func, sdy};
-use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, Reshard};
+use dialect::sharding::{AxisPart, Distribution, MeshAxes, Reshard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::graph::{self, Graph, OpId, Places};
 use crate::plan::reshard::space::{Copies, Space};
-use crate::plan::reshard::step::StepKind;
 
 /// A value and its copies, as far as they are built.
 struct Built {
@@ -234,23 +233,12 @@ impl<'a, 's> Emit<'a, 's> {
         source: Value,
         from: &Distribution,
         to: &Distribution,
-        kind: &StepKind,
+        kind: &Reshard<AxisPart>,
         depth: usize,
         user: &str,
     ) -> Value {
         let grid = self.space.grid();
-        let refs = |parts: &[AxisPart]| grid.axis_refs(parts).into_vec();
-        let per_dim = |list: &[Axes]| list.iter().map(|parts| refs(parts)).collect();
-        let change = match kind {
-            StepKind::AllGather(p) => Reshard::AllGather(per_dim(p)),
-            StepKind::AllSlice(p) => Reshard::AllSlice(per_dim(p)),
-            StepKind::AllToAll(m) => Reshard::AllToAll(m.iter().map(|m| (refs(&m.parts), m.from, m.to)).collect()),
-            StepKind::Permute => Reshard::CollectivePermute,
-            StepKind::AllReduce(p) => Reshard::AllReduce(refs(p), from.kind),
-            StepKind::ReduceScatter(p) => Reshard::ReduceScatter(per_dim(p), from.kind),
-            StepKind::ReplicatedToUnreduced(p) => Reshard::ReplicatedToUnreduced(refs(p), to.kind),
-            StepKind::ShardedToUnreduced(p) => Reshard::ShardedToUnreduced(per_dim(p), to.kind),
-        };
+        let change = kind.named(&grid.data);
         let out = grid.sharding(to);
         let loc = self.program.value_loc(value);
         let op = build::sdy::collective(self.program, source, &change, out.clone(), loc);

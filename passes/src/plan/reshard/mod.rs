@@ -15,12 +15,12 @@ pub(crate) mod tests;
 use dialect::ir::{TensorType, gcd};
 use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
-use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes};
+use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move, Reshard};
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
 use search::{Edge, List, MAX_ATOMS, Problem, State};
-use step::{Move, Step, StepKind, cost_of};
+use step::{Step, cost_of};
 
 /// A sequence of steps with its modelled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -64,7 +64,13 @@ impl<'a> Resharder<'a> {
     }
 
     /// Seconds of one step.
-    pub fn step_seconds(&self, ty: &TensorType, from: &Distribution, to: &Distribution, kind: &StepKind) -> f64 {
+    pub fn step_seconds(
+        &self,
+        ty: &TensorType,
+        from: &Distribution,
+        to: &Distribution,
+        kind: &Reshard<AxisPart>,
+    ) -> f64 {
         Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
     }
 
@@ -123,7 +129,7 @@ impl<'a> Resharder<'a> {
 fn direct(steps: &[Step]) -> bool {
     match steps {
         [] => true,
-        [one] => !matches!(one.kind, StepKind::AllReduce(_)),
+        [one] => !matches!(one.kind, Reshard::AllReduce(..)),
         _ => steps.iter().all(|s| s.kind.collective().is_none()),
     }
 }
@@ -145,13 +151,13 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
     }
     let kind = match (&leaving[..], &arriving[..]) {
         (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
-            StepKind::AllToAll(vec![Move { parts: Axes::from_slice(&[part]), from: a, to: b }])
+            Reshard::AllToAll(vec![Move { axes: Axes::from_slice(&[part]), from: a, to: b }])
         }
         ([], [_, ..]) => {
             let pending = set_difference(&from.unreduced, &to.unreduced);
             let whole = set_of(arriving.iter().map(|a| a.1)) == pending
                 && set_difference(&to.unreduced, &from.unreduced).is_empty();
-            whole.then_some(StepKind::ReduceScatter(scattered))?
+            whole.then_some(Reshard::ReduceScatter(scattered, from.kind))?
         }
         _ => return None,
     };
@@ -162,14 +168,14 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
 pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut at = from.clone();
-    let mut push = |at: &mut Distribution, kind: StepKind| {
+    let mut push = |at: &mut Distribution, kind: Reshard<AxisPart>| {
         let next = kind.apply(at).expect("a step made for this distribution");
         *at = next.clone();
         steps.push(Step { kind, to: next });
     };
     let pending = set_difference(&from.unreduced, &to.unreduced);
     if !pending.is_empty() {
-        push(&mut at, StepKind::AllReduce(pending));
+        push(&mut at, Reshard::AllReduce(pending, from.kind));
     }
     let gathered: AxesPerDim = (0..at.rank())
         .map(|d| {
@@ -181,11 +187,11 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
         })
         .collect();
     if gathered.iter().any(|g| !g.is_empty()) {
-        push(&mut at, StepKind::AllGather(gathered));
+        push(&mut at, Reshard::AllGather(gathered));
     }
     let added = set_difference(&to.unreduced, &at.unreduced);
     if !added.is_empty() {
-        let kind = StepKind::ReplicatedToUnreduced(added.clone());
+        let kind = Reshard::ReplicatedToUnreduced(added.clone(), to.kind);
         let mut next = at.clone().with_unreduced(&added, to.kind);
         next.kind = to.kind;
         at = next.clone();
@@ -193,7 +199,7 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     }
     let sliced: AxesPerDim = (0..at.rank()).map(|d| after_prefix(&to.dims[d], &at.dims[d])).collect();
     if sliced.iter().any(|s| !s.is_empty()) {
-        let kind = StepKind::AllSlice(sliced);
+        let kind = Reshard::AllSlice(sliced);
         at = kind.apply(&at).expect("a slice by free axes");
         steps.push(Step { kind, to: at.clone() });
     }
@@ -335,7 +341,7 @@ impl Atoms {
                 end += 1;
             }
             let after = &path[end].1;
-            let kind = self.kind(edge, &before, after, from.rank());
+            let kind = self.kind(edge, &before, after, from, to);
             steps.push(Step { kind, to: self.distribution(after, from, to) });
             before = after.clone();
             at = end + 1;
@@ -343,7 +349,15 @@ impl Atoms {
         steps
     }
 
-    fn kind(&self, edge: Edge, before: &State, after: &State, rank: usize) -> StepKind {
+    fn kind(
+        &self,
+        edge: Edge,
+        before: &State,
+        after: &State,
+        from: &Distribution,
+        to: &Distribution,
+    ) -> Reshard<AxisPart> {
+        let rank = from.rank();
         let per_dim = |long: &State, short: &State| -> AxesPerDim {
             let mut out: AxesPerDim = (0..rank).map(|_| Axes::new()).collect();
             for (i, &dim) in self.dims.iter().enumerate() {
@@ -353,23 +367,23 @@ impl Atoms {
         };
         let set = |mask: u16| set_of((0..self.parts.len()).filter(|a| mask & (1 << a) != 0).map(|a| self.parts[a]));
         match edge {
-            Edge::Slice => StepKind::AllSlice(per_dim(after, before)),
+            Edge::Slice => Reshard::AllSlice(per_dim(after, before)),
             Edge::ToUnreduced if before.dims == after.dims => {
-                StepKind::ReplicatedToUnreduced(set(after.unreduced & !before.unreduced))
+                Reshard::ReplicatedToUnreduced(set(after.unreduced & !before.unreduced), to.kind)
             }
-            Edge::ToUnreduced => StepKind::ShardedToUnreduced(per_dim(before, after)),
+            Edge::ToUnreduced => Reshard::ShardedToUnreduced(per_dim(before, after), to.kind),
             Edge::Collective(kind) => match kind {
-                CollectiveKind::AllGather => StepKind::AllGather(per_dim(before, after)),
-                CollectiveKind::AllReduce => StepKind::AllReduce(set(before.unreduced & !after.unreduced)),
-                CollectiveKind::ReduceScatter => StepKind::ReduceScatter(per_dim(after, before)),
-                CollectiveKind::AllToAll => StepKind::AllToAll(self.moves(before, after)),
-                CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => StepKind::Permute,
+                CollectiveKind::AllGather => Reshard::AllGather(per_dim(before, after)),
+                CollectiveKind::AllReduce => Reshard::AllReduce(set(before.unreduced & !after.unreduced), from.kind),
+                CollectiveKind::ReduceScatter => Reshard::ReduceScatter(per_dim(after, before), from.kind),
+                CollectiveKind::AllToAll => Reshard::AllToAll(self.moves(before, after)),
+                CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => Reshard::CollectivePermute,
             },
         }
     }
 
-    fn moves(&self, before: &State, after: &State) -> Vec<Move> {
-        let mut moves: Vec<Move> = Vec::new();
+    fn moves(&self, before: &State, after: &State) -> Vec<Move<AxisPart>> {
+        let mut moves: Vec<Move<AxisPart>> = Vec::new();
         for (e, list) in after.dims.iter().enumerate() {
             for &a in list.get(before.dims[e].len()..).unwrap_or(&[]) {
                 let from = before.dims.iter().position(|l| l.contains(&a)).unwrap_or(e);
@@ -377,14 +391,15 @@ impl Atoms {
                 match moves.last_mut() {
                     // Only what was one suffix may move as one.
                     Some(m) if (m.from, m.to) == (from, to) && self.follows(before, m, a) => {
-                        push_merged(&mut m.parts, part)
+                        push_merged(&mut m.axes, part)
                     }
-                    _ => moves.push(Move { parts: [part].into_iter().collect(), from, to }),
+                    _ => moves.push(Move { axes: [part].into_iter().collect(), from, to }),
                 }
             }
         }
-        let distinct =
-            |key: fn(&Move) -> usize| (1..moves.len()).all(|i| moves[..i].iter().all(|m| key(m) != key(&moves[i])));
+        let distinct = |key: fn(&Move<AxisPart>) -> usize| {
+            (1..moves.len()).all(|i| moves[..i].iter().all(|m| key(m) != key(&moves[i])))
+        };
         if distinct(|m| m.from) && distinct(|m| m.to) {
             moves.sort_by_key(|m| m.from);
         }
@@ -392,8 +407,8 @@ impl Atoms {
     }
 
     /// Whether atom `a` came right after the last axis of `m` in the dimension both leave.
-    fn follows(&self, before: &State, m: &Move, a: u8) -> bool {
-        let Some(last) = m.parts.last() else { return false };
+    fn follows(&self, before: &State, m: &Move<AxisPart>, a: u8) -> bool {
+        let Some(last) = m.axes.last() else { return false };
         before.dims.iter().any(|l| {
             l.windows(2).any(|w| {
                 w[1] == a && {

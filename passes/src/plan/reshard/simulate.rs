@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialect::sharding::axis::size_of;
-use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, ReductionKind};
+use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, ReductionKind, Reshard};
 
-use super::step::{Step, StepKind, flatten};
+use super::step::Step;
 
 /// A value on all devices: `pieces[device]` in row-major order, padded where a dimension doesn't divide.
 #[derive(Clone, Debug)]
@@ -132,17 +132,16 @@ impl Pieces {
     /// After one step.
     pub(crate) fn step(&self, grid: &MeshAxes, step: &Step) -> Result<Self, String> {
         let axes: Axes = match &step.kind {
-            StepKind::AllSlice(_) | StepKind::ReplicatedToUnreduced(_) | StepKind::ShardedToUnreduced(_) => Axes::new(),
-            kind => kind.axes(&self.at, &step.to),
+            Reshard::AllSlice(_) | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => Axes::new(),
+            kind => kind.group_axes(&self.at, &step.to),
         };
-        if let Some(to) = step.kind.apply(&self.at)
+        if let Ok(to) = step.kind.apply(&self.at)
             && to.dims != step.to.dims
         {
             return Err(format!("{:?} makes {to:?} of {:?}, not {:?}", step.kind, self.at, step.to));
         }
         let reduced: Axes = match &step.kind {
-            StepKind::AllReduce(parts) => parts.clone(),
-            StepKind::ReduceScatter(per_dim) => flatten(per_dim),
+            Reshard::AllReduce(..) | Reshard::ReduceScatter(..) => step.kind.axes(),
             _ => Axes::new(),
         };
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
@@ -156,10 +155,10 @@ impl Pieces {
             let want = tile(grid, device, &step.to, &self.shape);
             let group = &groups[&other_digits(grid, device, &axes)];
             let keeps = match &step.kind {
-                StepKind::ReplicatedToUnreduced(parts) => digits(grid, device, parts) == 0,
+                Reshard::ReplicatedToUnreduced(parts, _) => digits(grid, device, parts) == 0,
                 _ => true,
             };
-            if step.kind == StepKind::Permute {
+            if step.kind == Reshard::CollectivePermute {
                 // One whole piece from one device; nobody sends twice.
                 let unreduced = digits(grid, device, &step.to.unreduced);
                 let same = |&d: &usize| tiles[d] == want && digits(grid, d, &self.at.unreduced) == unreduced;
@@ -176,7 +175,7 @@ impl Pieces {
                 match held[..] {
                     _ if padding => Ok(777),
                     _ if !keeps => Ok(identity(step.to.kind)),
-                    [] if matches!(step.kind, StepKind::ShardedToUnreduced(_)) => Ok(identity(step.to.kind)),
+                    [] if matches!(step.kind, Reshard::ShardedToUnreduced(..)) => Ok(identity(step.to.kind)),
                     [] => Err(format!("device {device} can't get {index:?} in {:?}", step.kind)),
                     _ if !reduced.is_empty() => Ok(combine(self.at.kind, held.into_iter())),
                     [first, ..] => Ok(first),

@@ -6,11 +6,10 @@ use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::TensorType;
 use dialect::op::CollectiveKind;
-use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind};
+use dialect::sharding::{AxisPart, Distribution, MeshAxes, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::step::StepKind;
 use super::{Resharder, Sequence};
 use crate::plan::model::cost::CollectiveCost;
 
@@ -42,7 +41,7 @@ pub struct Copy {
     /// Where it lies.
     pub at: Dist,
     /// The copy it is made from and by what; `None` for a value as it is computed.
-    pub from: Option<(usize, StepKind)>,
+    pub from: Option<(usize, Reshard<AxisPart>)>,
 }
 
 /// All distributions in which one value is made, the first as its op leaves it.
@@ -144,7 +143,7 @@ impl<'a> Space<'a> {
     }
 
     /// Seconds of one step of a value at `from`.
-    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &StepKind) -> f64 {
+    pub fn step_seconds(&self, ty: Type, from: Dist, to: Dist, kind: &Reshard<AxisPart>) -> f64 {
         self.resharder.step_seconds(self.tensor_type(ty), self.distribution(from), self.distribution(to), kind)
     }
 

@@ -2,10 +2,10 @@
 
 use dialect::ir::{ElementType, Program, TensorType};
 use dialect::sharding::axis::merged;
-use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind};
+use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, Reshard};
 
 use super::simulate::Pieces;
-use super::step::{StepKind, cost_of};
+use super::step::cost_of;
 use super::{Resharder, plain};
 use crate::estimate::Flat;
 use crate::plan::model::cost::CollectiveCost;
@@ -37,7 +37,7 @@ fn f32s(shape: &[i64]) -> TensorType {
     TensorType::new(shape, ElementType::F32)
 }
 
-fn microseconds(sizes: &[i64], shape: &[i64], from: &str, to: &str) -> (f64, Vec<StepKind>) {
+fn microseconds(sizes: &[i64], shape: &[i64], from: &str, to: &str) -> (f64, Vec<Reshard<AxisPart>>) {
     let (g, cost) = (grid(sizes), Flat::default());
     let sequence = Resharder::new(&g, &cost).sequence(&f32s(shape), &dist(&g, from), &dist(&g, to));
     (sequence.seconds * 1e6, sequence.steps.iter().map(|s| s.kind.clone()).collect())
@@ -46,7 +46,7 @@ fn microseconds(sizes: &[i64], shape: &[i64], from: &str, to: &str) -> (f64, Vec
 #[test]
 fn slices_before_it_gathers() {
     let (us, steps) = microseconds(&[4, 2], &[16, 16], "x|", "|y");
-    assert!(matches!(steps[..], [StepKind::AllSlice(_), StepKind::AllGather(_)]), "{steps:?}");
+    assert!(matches!(steps[..], [Reshard::AllSlice(_), Reshard::AllGather(_)]), "{steps:?}");
     assert_eq!((us * 1e3).round(), 1004.0);
 }
 
@@ -67,20 +67,20 @@ fn large_reshards_cost_what_they_must() {
 #[test]
 fn sums_are_scattered_not_reduced_and_sliced() {
     let (us, steps) = microseconds(&[2, 4], &[64, 256], "x|;y", "x|y");
-    assert!(matches!(steps[..], [StepKind::ReduceScatter(_)]), "{steps:?}");
+    assert!(matches!(steps[..], [Reshard::ReduceScatter(..)]), "{steps:?}");
     assert!((us - (1.0 + 32.0 * 256.0 * 4.0 * 0.75 / 90e3)).abs() < 1e-9, "{us}");
     let (_, steps) = microseconds(&[2, 4], &[64, 256], "|;x y", "y x:1:2|");
-    assert!(matches!(steps[..], [StepKind::ReduceScatter(_)]), "{steps:?}");
+    assert!(matches!(steps[..], [Reshard::ReduceScatter(..)]), "{steps:?}");
 }
 
 #[test]
 fn axes_of_equal_size_change_place_by_a_permute() {
     let (_, steps) = microseconds(&[2, 2], &[64, 256], "x|", "y|");
-    assert_eq!(steps, [StepKind::Permute]);
+    assert_eq!(steps, [Reshard::CollectivePermute]);
     let (_, steps) = microseconds(&[2, 2], &[64, 256], "x y|", "y x|");
-    assert_eq!(steps, [StepKind::Permute]);
+    assert_eq!(steps, [Reshard::CollectivePermute]);
     let (_, steps) = microseconds(&[2, 2], &[64, 256], "x|y", "y|x");
-    assert_eq!(steps, [StepKind::Permute]);
+    assert_eq!(steps, [Reshard::CollectivePermute]);
 }
 
 struct Random(fastrand::Rng);

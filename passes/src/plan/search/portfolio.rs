@@ -73,7 +73,7 @@ impl Startups {
                     level = at[*from];
                     if let Some(collective) = kind.collective() {
                         let (before, after) = (copies.list[*from].at, copy.at);
-                        let axes = kind.axes(space.distribution(before), space.distribution(after));
+                        let axes = kind.group_axes(space.distribution(before), space.distribution(after));
                         let startup = space.startup(collective, &axes) * v.weight;
                         let seconds = space.step_seconds(v.ty, before, after, kind) * v.weight;
                         found.all += startup;

@@ -7,7 +7,7 @@ use dialect::ir::Program;
 use dialect::op::Settles;
 use dialect::ops::build;
 use dialect::sharding::axis::{Prefix, difference, prefix, sort_and_merge};
-use dialect::sharding::{Axes, AxisPart, AxisRef, FactorKind, ReductionKind, Reshard};
+use dialect::sharding::{Axes, AxisList, AxisPart, AxisRef, FactorKind, ReductionKind, Reshard};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -91,7 +91,7 @@ fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
                     sort_and_merge(&mut axes);
                     axes
                 };
-                if compact(&per_dim.concat()) != compact(&axes) {
+                if compact(&per_dim.iter().flatten().copied().collect::<AxisList>()) != compact(&axes) {
                     continue;
                 }
                 let change = Reshard::AllGather(per_dim);
@@ -496,8 +496,8 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
 }
 
 /// `axes` of the mesh of `sharding`, by name.
-fn written(engine: &Engine, sharding: &Sharding, axes: &[AxisPart]) -> Vec<AxisRef> {
-    engine.meshes.axes(sharding.mesh, axes).into_vec()
+fn written(engine: &Engine, sharding: &Sharding, axes: &[AxisPart]) -> AxisList {
+    engine.meshes.axes(sharding.mesh, axes)
 }
 
 /// A collective that says `change` of `input`.

@@ -2,7 +2,7 @@
 //! both sides on simulated devices (`rules_tests.rs`).
 
 use dialect::sharding::axis::{set_difference, set_of};
-use dialect::sharding::{Axes, FactorKind, ReductionKind};
+use dialect::sharding::{Axes, AxisPart, FactorKind, ReductionKind, Reshard};
 use egg::Id;
 use smallvec::SmallVec;
 
@@ -10,7 +10,6 @@ use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
 use crate::plan::reshard::space::Dist;
-use crate::plan::reshard::step::StepKind;
 
 /// Classes equal to the one looked at.
 pub(super) type Equal = SmallVec<[Id; 4]>;
@@ -116,34 +115,34 @@ pub(super) static ROWS: &[Row] = &[
     },
 ];
 
-fn is_gather(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::AllGather(_))
+fn is_gather(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::AllGather(_))
 }
 
-fn is_slice(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::AllSlice(_))
+fn is_slice(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::AllSlice(_))
 }
 
-fn is_reduce(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::AllReduce(_))
+fn is_reduce(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::AllReduce(..))
 }
 
-fn is_scatter(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::ReduceScatter(_))
+fn is_scatter(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::ReduceScatter(..))
 }
 
-fn is_exchange(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::AllToAll(_))
+fn is_exchange(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::AllToAll(_))
 }
 
-fn is_permute(kind: &StepKind) -> bool {
-    matches!(kind, StepKind::Permute)
+fn is_permute(kind: &Reshard<AxisPart>) -> bool {
+    matches!(kind, Reshard::CollectivePermute)
 }
 
-type Is = fn(&StepKind) -> bool;
+type Is = fn(&Reshard<AxisPart>) -> bool;
 
 /// The kind of a term that is a step, and what it moves.
-fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t StepKind, Id, Dist)> {
+fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPart>, Id, Dist)> {
     match term.head {
         Head::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
         _ => None,
@@ -200,15 +199,15 @@ fn shortest(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 
 fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let mut found = Equal::new();
-    let Some((StepKind::AllReduce(parts), from, to)) = step(terms, term) else { return found };
-    let parts = parts.clone();
+    let Some((Reshard::AllReduce(parts, kind), from, to)) = step(terms, term) else { return found };
+    let (parts, kind) = (parts.clone(), *kind);
     let Some((value, at)) = meaning(terms, from) else { return found };
     let ty = terms.analysis.ty(value);
     let shape = terms.analysis.space.tensor_type(ty).shape.clone();
     for dim in 0..shape.len() {
         let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Axes::new() }).collect();
-        let scatter = StepKind::ReduceScatter(per_dim);
-        let Some(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
+        let scatter = Reshard::ReduceScatter(per_dim, kind);
+        let Ok(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
         if cut.is_even(&shape) {
             let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.space.dist(&cut));
             let scattered = add(terms, Head::Step { kind, to: cut }, [from]);

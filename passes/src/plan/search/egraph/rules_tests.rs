@@ -11,7 +11,7 @@ use dialect::kernel::Kernel;
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, MeshAxes};
+use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, MeshAxes, Reshard};
 
 use super::rules::{ROWS, Row};
 use super::term::{Facts, Head, Tables, Term, Terms, class, moved};
@@ -26,7 +26,7 @@ use crate::plan::program::homes;
 use crate::plan::program::homes::Homes;
 use crate::plan::reshard::simulate::Pieces;
 use crate::plan::reshard::space::Space;
-use crate::plan::reshard::step::{Step, StepKind};
+use crate::plan::reshard::step::Step;
 
 /// An op in generic form (`T` stands for its type) over earlier values, and its result's shape and element.
 type OpText = (&'static str, &'static [usize], &'static [i64], &'static str);
@@ -322,7 +322,7 @@ fn prove(
         .filter(|(_, n)| !matches!(n.head, Head::Given { .. }) && !seeded.contains(n))
         .collect();
     for (value, term) in all {
-        if matches!(term.head, Head::Step { kind, .. } if matches!(terms.analysis.step(kind), StepKind::AllReduce(_))) {
+        if matches!(term.head, Head::Step { kind, .. } if matches!(terms.analysis.step(kind), Reshard::AllReduce(..))) {
             reduced.push(value);
         }
         let made = result(written, &mut terms, &grid, &term);

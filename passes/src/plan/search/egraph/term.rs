@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use dialect::define_id;
 use dialect::id::Interner;
+use dialect::sharding::{AxisPart, Reshard};
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -17,7 +18,6 @@ use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::space::{Dist, Space, Type};
-use crate::plan::reshard::step::StepKind;
 
 define_id!(
     /// A kind of step.
@@ -73,7 +73,7 @@ pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 /// What terms speak of, in small numbers that hold for all windows of a graph.
 #[derive(Default)]
 pub(super) struct Tables {
-    kinds: Interner<Kind, StepKind>,
+    kinds: Interner<Kind, Reshard<AxisPart>>,
 }
 
 /// What rules read, and the tables of what terms speak of.
@@ -100,12 +100,12 @@ impl<'a, 's> Facts<'a, 's> {
     }
 
     /// The number of a kind of step.
-    pub(super) fn kind(&mut self, kind: &StepKind) -> Kind {
+    pub(super) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
         self.tables.kinds.intern_ref(kind)
     }
 
     /// The kind of step behind a number.
-    pub(super) fn step(&self, kind: Kind) -> &StepKind {
+    pub(super) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
         &self.tables.kinds[kind]
     }
 
