@@ -106,20 +106,6 @@ pub(super) fn written(planned: &Program, value: Value) -> Value {
     value
 }
 
-/// The sharding a value has in a planned program.
-pub(super) fn sharding_of(planned: &Program, value: Value) -> Option<&TensorSharding> {
-    match planned.value_source(value) {
-        ValueSource::Result(op, i) => match planned.view(op).attr(func::SHARDING)? {
-            AttrData::ShardingPerValue(all) => all.get(i as usize),
-            other => other.as_sharding(),
-        },
-        ValueSource::Arg(block, i) => {
-            let main = func::function(planned, "main")?;
-            (func::block(planned, main)? == block).then(|| func::arg_sharding(planned, main, i as usize))?
-        }
-    }
-}
-
 /// Whether devices exchange anything.
 fn sends(reshard: &Reshard) -> bool {
     reshard.collective().is_some()

@@ -7,11 +7,11 @@ use std::thread;
 
 use dialect::ir::{AttrData, Program, Value, ValueSource};
 use dialect::ops::func;
-use dialect::sharding::{AxisRef, DimSharding, TensorSharding};
+use dialect::sharding::{AxisRef, DimSharding, ShardingTable, TensorSharding};
 use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
-use super::causes::{Annotation, Cause, Key, Origins, causes, sharding_of, written};
+use super::causes::{Annotation, Cause, Key, Origins, causes, written};
 use crate::place::{place, value_name};
 use crate::source::Source;
 use crate::stack::STACK_BYTES;
@@ -126,7 +126,13 @@ impl Change {
 }
 
 /// Changes that may remove `cause`, the likeliest first.
-pub(super) fn candidates(imported: &Program, planned: &Program, origins: &Origins, cause: &Cause) -> Vec<Change> {
+pub(super) fn candidates(
+    imported: &Program,
+    planned: &Program,
+    shardings: &ShardingTable,
+    origins: &Origins,
+    cause: &Cause,
+) -> Vec<Change> {
     let mut list: Vec<Change> = Vec::new();
     let mut add = |annotation: Annotation, sharding: Option<TensorSharding>| {
         if let Some(sharding) = sharding.map(|s| s.closed())
@@ -163,7 +169,7 @@ pub(super) fn candidates(imported: &Program, planned: &Program, origins: &Origin
     }
     for &axis in &cause.axes {
         for &value in &values {
-            if sharding_of(planned, value).is_some_and(|s| s.all_axes().any(|a| a.name == axis.name))
+            if shardings.get(value).is_some_and(|s| s.all_axes().any(|a| a.name == axis.name))
                 && let Some((annotation, _)) = origins.find(planned, value, axis)
             {
                 add(annotation, annotated(imported, annotation).map(|s| without(s, axis)));

@@ -10,6 +10,7 @@ mod value;
 
 use dialect::diagnostic::Diagnostics as Plains;
 use dialect::ir::Program;
+use dialect::sharding::ShardingTable;
 use passes::Step;
 use serde::Serialize;
 
@@ -151,16 +152,17 @@ impl Compiler {
                 .zip(prices)
                 .map(|(cause, price)| Explained { cause, price, removal: None, untried: false })
                 .collect();
+            let shardings = ShardingTable::of(planned.program());
             let mut tried = false;
             if let Some(imported) = imported {
                 let Steps { propagate, plan, partition, .. } = steps;
                 let trial = Trial { imported, propagate, plan, partition, machine: &machine };
                 let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
-                removals::find(&trial, planned.program(), &origins, &mut explained, step, tries);
+                removals::find(&trial, planned.program(), &shardings, &origins, &mut explained, step, tries);
                 tried = tries > 0;
             }
             let imported = imported.unwrap_or(planned.program());
-            let report = Report { tried, imported, planned, origins: &origins };
+            let report = Report { tried, imported, planned, origins: &origins, shardings: &shardings };
             let collectives = explained.iter().map(|e| report.collective(e, step)).collect();
             Explanation { target: target.to_owned(), step_s: step, collectives }
         })

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use dialect::ir::Program;
+use dialect::sharding::ShardingTable;
 
 use super::Explained;
 use super::causes::Origins;
@@ -12,22 +13,22 @@ use super::changes::{self, Change, Trial};
 pub(super) fn find(
     trial: &Trial<'_>,
     planned: &Program,
+    shardings: &ShardingTable,
     origins: &Origins,
     explained: &mut [Explained],
     step: f64,
     tries: usize,
 ) {
-    let wanted: Vec<Vec<Change>> =
-        explained
-            .iter()
-            .map(|e| {
-                if e.cause.manual {
-                    Vec::new()
-                } else {
-                    changes::candidates(trial.imported, planned, origins, &e.cause)
-                }
-            })
-            .collect();
+    let wanted: Vec<Vec<Change>> = explained
+        .iter()
+        .map(|e| {
+            if e.cause.manual {
+                Vec::new()
+            } else {
+                changes::candidates(trial.imported, planned, shardings, origins, &e.cause)
+            }
+        })
+        .collect();
     // The likeliest of each first, those of what costs most before others.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| explained[b].price.seconds.total_cmp(&explained[a].price.seconds));

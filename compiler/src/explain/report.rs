@@ -4,9 +4,9 @@ use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
-use dialect::sharding::{AxisRef, TensorSharding};
+use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
 
-use super::causes::{Annotation, Cause, Origins, sharding_of, written};
+use super::causes::{Annotation, Cause, Origins, written};
 use super::{Explained, ExplainedCollective, Removal};
 use crate::diagnostic::Diagnostic;
 use crate::module::Module;
@@ -23,6 +23,8 @@ pub(super) struct Report<'a> {
     pub(super) planned: &'a Module,
     /// Where its axes come from.
     pub(super) origins: &'a Origins,
+    /// How its values are sharded.
+    pub(super) shardings: &'a ShardingTable,
 }
 
 impl Report<'_> {
@@ -143,7 +145,7 @@ impl Report<'_> {
         let operands = p.op(op).operands.iter().enumerate().filter(|o| Some(o.0) != but).map(|o| *o.1);
         let all: Vec<Value> = if results { p.results(op).chain(operands).collect() } else { operands.collect() };
         all.into_iter().find_map(|v| {
-            let dims = &sharding_of(p, v)?.dims;
+            let dims = &self.shardings.get(v)?.dims;
             let d = dims.iter().position(|d| d.axes.iter().any(|a| a.name == axis.name))?;
             Some((written(p, v), d))
         })

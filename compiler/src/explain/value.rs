@@ -4,11 +4,11 @@ use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
-use dialect::sharding::{AxisRef, TensorSharding};
+use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
 use serde::Serialize;
 
 use super::Steps;
-use super::causes::{Annotation, Origins, sharding_of};
+use super::causes::{Annotation, Origins};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Outcome, one};
 use crate::module::Module;
@@ -71,7 +71,13 @@ impl Compiler {
             }
             self.run_steps(imported.clone(), &steps.propagate, &mut Watch::default()).map(|propagated| {
                 let (program, imported, source) = (propagated.program(), imported.program(), propagated.source());
-                let teller = Teller { program, imported, origins: Origins::of(imported), source };
+                let teller = Teller {
+                    program,
+                    imported,
+                    origins: Origins::of(imported),
+                    shardings: ShardingTable::of(program),
+                    source,
+                };
                 found.iter().map(|&value| teller.explanation(&teller.tell(value))).collect()
             })
         })
@@ -131,12 +137,13 @@ struct Teller<'a> {
     program: &'a Program,
     imported: &'a Program,
     origins: Origins,
+    shardings: ShardingTable,
     source: &'a Source,
 }
 
 impl Teller<'_> {
     fn tell(&self, value: Value) -> Told {
-        let sharding = sharding_of(self.program, value).cloned();
+        let sharding = self.shardings.get(value).map(|s| TensorSharding::clone(s));
         let mut axes = Vec::new();
         for (d, dim) in sharding.iter().flat_map(|s| s.dims.iter().enumerate()) {
             axes.extend(dim.axes.iter().map(|&axis| (axis, d, self.origins.find(self.program, value, axis))));
