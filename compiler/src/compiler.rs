@@ -8,7 +8,7 @@ use dialect::ir::Program;
 use dialect::op::OpDef;
 use dialect::text::PrintOptions;
 use passes::estimate::{Chip, Target, TargetError};
-use passes::plan::Search;
+use passes::plan::{Rewrite, Search};
 use passes::{Pass, Pipeline, Step};
 
 use crate::diagnostic::{Outcome, one};
@@ -97,6 +97,12 @@ impl Compiler {
     /// With more chips, whose slices are targets: `name:4x4`.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
         self.passes = self.passes.with_chips(chips);
+        self
+    }
+
+    /// With more rewrites by which plans are searched.
+    pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
+        self.passes = self.passes.with_rewrites(rewrites);
         self
     }
 

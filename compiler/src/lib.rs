@@ -61,5 +61,5 @@ pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;
 pub use dialect::text::PrintOptions;
 pub use passes::estimate::{Chip, Flat, Slice, Target};
-pub use passes::plan::Search;
+pub use passes::plan::{Class, Made, PlannedOp, Plans, Rewrite, Search};
 pub use passes::{Pass, Pipeline, Step};

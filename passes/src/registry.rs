@@ -12,6 +12,7 @@ use dialect::text::nearest;
 use crate::context::Context;
 use crate::estimate::{Chip, Target};
 use crate::pass::{Pass, Step};
+use crate::plan::Rewrite;
 use crate::{PASSES, PIPELINES};
 
 /// A list of passes under one name.
@@ -72,6 +73,12 @@ impl Registry {
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
         let context = Arc::make_mut(&mut self.context);
         context.targets = std::mem::take(&mut context.targets).with_chips(chips);
+        self
+    }
+
+    /// With more rewrites by which plans are searched.
+    pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
+        Arc::make_mut(&mut self.context).rewrites.extend_from_slice(rewrites);
         self
     }
 

@@ -18,6 +18,8 @@ use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
 
+pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
+
 use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
@@ -94,12 +96,12 @@ pub static PASS: Pass = Pass {
             doc: "What a device may hold at once; the target's memory without it.",
         },
     ],
-    run: |program, options, diagnostics| {
-        let search = if options.text("search") == "greedy" { Search::Greedy } else { Search::Full };
-        match options.context().targets.parse(options.text("target")) {
+    run: |program, given, diagnostics| {
+        let search = if given.text("search") == "greedy" { Search::Greedy } else { Search::Full };
+        match given.context().targets.parse(given.text("target")) {
             Ok(target) => {
-                let options = PlanOptions { search, target, memory: options.bytes("memory") };
-                plan(program, &options, diagnostics);
+                let options = PlanOptions { search, target, memory: given.bytes("memory") };
+                plan_with(program, &options, &given.context().rewrites, diagnostics);
             }
             Err(fault) => {
                 diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), fault.to_string()))
@@ -115,6 +117,16 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Plans `program`.
 pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diagnostics) -> PlanReport {
+    plan_with(program, options, &[], diagnostics)
+}
+
+/// Plans `program`, by `rewrites` besides our own.
+pub fn plan_with(
+    program: &mut Program,
+    options: &PlanOptions,
+    rewrites: &[&'static Rewrite],
+    diagnostics: &mut Diagnostics,
+) -> PlanReport {
     dialect::verify_transitions(program, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
@@ -146,7 +158,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     let (args, wanted) = graph::signature(program, &grid, &homes, main, block, diagnostics);
     let mut space = Space::new(&grid, &cost);
     let (models, report) = (Models::default(), PlanReport::default());
-    let mut pass = Planner { homes: &homes, models, diagnostics, report, options, machine: &machine };
+    let mut pass = Planner { homes: &homes, models, diagnostics, report, options, rewrites, machine: &machine };
     pass.block(program, &mut space, block, &args, &wanted);
     let report = pass.report;
     if let Some(memory) = options.memory
@@ -168,6 +180,7 @@ struct Planner<'a> {
     diagnostics: &'a mut Diagnostics,
     report: PlanReport,
     options: &'a PlanOptions,
+    rewrites: &'a [&'static Rewrite],
     machine: &'a Machine,
 }
 
@@ -203,7 +216,7 @@ impl Planner<'_> {
                 None => greedy_peak.max(self.machine.memory_bytes() as f64),
             };
             let mut draft = Draft::new(&graph, space, &self.models, &mut placer, rates, choice);
-            portfolio::best(&mut draft, limit);
+            portfolio::best(&mut draft, limit, self.rewrites);
             choice = draft.choice;
             best = graph.cost(space, &self.models, &placer, rates, &choice);
             peak = graph.peak(space, &choice);

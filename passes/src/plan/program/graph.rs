@@ -9,7 +9,7 @@ use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::id::TiVec;
 use dialect::ir::{Block, Op, Program, Value};
-use dialect::op::Control;
+use dialect::op::{Control, OpDef};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, Distribution, MeshAxes};
 use rustc_hash::FxHashMap;
@@ -32,6 +32,8 @@ define_id!(
 
 /// One op.
 pub(crate) struct Node {
+    /// What it is.
+    pub(crate) def: &'static dyn OpDef,
     /// `None` for borders.
     pub(crate) model: Option<Model>,
     /// Where a border's operands and results lie.
@@ -183,7 +185,8 @@ impl Reader<'_, '_> {
         let work = model.map(|m| m.1);
         let seconds = work.map_or(0.0, |w| self.arithmetic(op, w.flops));
         let model = model.map(|m| m.0);
-        self.graph.ops.push(Node { model, fixed, operands, results, seconds, weight: self.weight, work });
+        let def = self.program.op(op).def;
+        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight: self.weight, work });
         self.graph.op_at.insert(op, id);
         id
     }

@@ -9,6 +9,7 @@ use dialect::sharding::Axes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
+use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand};
 use crate::plan::program::graph::ValueId;
 use crate::plan::reshard::space::Dist;
@@ -23,17 +24,17 @@ const AS_GOOD: f64 = 0.01;
 
 /// The best plan found whose peak memory is at most `limit` bytes, or if none is, that of the plan it begins with; never
 /// dearer.
-pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64) {
+pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
     expand::expand(draft);
-    egraph::improve(draft);
+    egraph::improve(draft, rewrites);
     let fits = draft.fit(limit);
     let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
     if fits && startups.all <= STARTUPS * cost.seconds {
         return;
     }
     let found = draft.restart(start);
-    egraph::improve(draft);
+    egraph::improve(draft, rewrites);
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
     let (this, that) = (cost.total() - startups.joined, other.total() - joined);

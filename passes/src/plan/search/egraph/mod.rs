@@ -5,6 +5,7 @@
 //! down. All limits are counts, so the answer is the same everywhere.
 
 mod extract;
+pub(crate) mod rewrite;
 mod rules;
 #[cfg(test)]
 mod rules_tests;
@@ -18,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::draft::Draft;
 use crate::plan::model::choice::Way;
 use crate::plan::program::graph::ValueId;
+use rewrite::Rewrite;
 use term::{Facts, Tables};
 use window::{Look, Window};
 
@@ -34,16 +36,18 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     rules::ROWS.iter().map(|row| (row.name, row.doc))
 }
 
-/// Makes a plan cheaper.
-pub(crate) fn improve(draft: &mut Draft<'_, '_>) {
+/// Makes a plan cheaper, by `more` rewrites besides our own.
+pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite]) {
+    let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
     let (tables, answers) = (Tables::default(), Answers::default());
-    Search { draft, tables, answers }.run();
+    Search { draft, tables, answers, rewrites: &rewrites }.run();
 }
 
 struct Search<'d, 'a, 's> {
     draft: &'d mut Draft<'a, 's>,
     tables: Tables,
     answers: Answers,
+    rewrites: &'d [&'static Rewrite],
 }
 
 impl Search<'_, '_, '_> {
@@ -98,7 +102,7 @@ impl Search<'_, '_, '_> {
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
         let facts = Facts::new(d.graph, d.models, d.space, d.placer, &mut self.tables);
-        let (found, others) = window.solve(facts, &d.choice, d.rates);
+        let (found, others) = window.solve(facts, &d.choice, d.rates, self.rewrites);
         let ways: Vec<Way> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
         self.set_all(window, &ways);
         let mut ways = ways;

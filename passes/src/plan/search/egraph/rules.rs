@@ -6,6 +6,7 @@ use dialect::sharding::{Axes, AxisPart, FactorKind, ReductionKind, Reshard};
 use egg::Id;
 use smallvec::SmallVec;
 
+use super::rewrite::Rewrite;
 use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
@@ -14,105 +15,69 @@ use crate::plan::reshard::space::Dist;
 /// Classes equal to the one looked at.
 pub(super) type Equal = SmallVec<[Id; 4]>;
 
-/// One rewrite.
-pub(super) struct Row {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// What it says.
-    pub(super) doc: &'static str,
-    /// Terms equal to a term of a class.
-    pub(super) rewrite: fn(&mut Terms<'_, '_>, &Term) -> Equal,
-}
-
 /// All rewrites, in the order they are tried.
-pub(super) static ROWS: &[Row] = &[
-    Row {
-        name: "slice_of_gather",
-        doc: "all_slice(all_gather x) = x, or what is left of the longer of the two",
-        rewrite: |t, n| pair(t, n, is_gather, is_slice, |k| is_gather(k) || is_slice(k)),
-    },
-    Row {
-        name: "gather_of_slice",
-        doc: "all_gather(all_slice x) = x, or what is left of the longer of the two",
-        rewrite: |t, n| pair(t, n, is_slice, is_gather, |k| is_gather(k) || is_slice(k)),
-    },
-    Row {
-        name: "slice_of_all_reduce",
-        doc: "all_slice(all_reduce x) = reduce_scatter x",
-        rewrite: |t, n| pair(t, n, is_reduce, is_slice, is_scatter),
-    },
-    Row {
-        name: "gather_of_reduce_scatter",
-        doc: "all_gather(reduce_scatter x) = all_reduce x",
-        rewrite: |t, n| pair(t, n, is_scatter, is_gather, is_reduce),
-    },
-    Row {
-        name: "slice_and_gather",
-        doc: "all_slice(all_gather x) = all_gather(all_slice x) = all_to_all x",
-        rewrite: |t, n| {
-            let mut found = pair(t, n, is_gather, is_slice, is_exchange);
-            found.extend(pair(t, n, is_slice, is_gather, is_exchange));
-            found
-        },
-    },
-    Row {
-        name: "permute_of_permute",
-        doc: "permute(permute x) = permute x, or x",
-        rewrite: |t, n| pair(t, n, is_permute, is_permute, is_permute),
-    },
-    Row {
-        name: "shortest_reshard",
-        doc: "two collectives in a row = the cheapest steps with the same ends",
-        rewrite: shortest,
-    },
-    Row { name: "all_reduce_by_scatter", doc: "all_reduce x = all_gather(reduce_scatter x)", rewrite: by_scatter },
-    Row {
-        name: "sum_of_all_reduces",
-        doc: "all_reduce x + all_reduce y = all_reduce(x + y)",
-        rewrite: |t, n| pull(t, n, |operands| operands >= 2),
-    },
-    Row {
-        name: "all_reduce_through_linear",
-        doc: "f(all_reduce x) = all_reduce(f x), f linear and not narrowing; all_reduce(f x) = f(all_reduce x) where f keeps the type",
-        rewrite: |t, n| {
+pub(super) static ROWS: &[Rewrite] = &[
+    Rewrite::row("slice_of_gather", "all_slice(all_gather x) = x, or what is left of the longer of the two", |t, n| {
+        pair(t, n, is_gather, is_slice, |k| is_gather(k) || is_slice(k))
+    }),
+    Rewrite::row("gather_of_slice", "all_gather(all_slice x) = x, or what is left of the longer of the two", |t, n| {
+        pair(t, n, is_slice, is_gather, |k| is_gather(k) || is_slice(k))
+    }),
+    Rewrite::row("slice_of_all_reduce", "all_slice(all_reduce x) = reduce_scatter x", |t, n| {
+        pair(t, n, is_reduce, is_slice, is_scatter)
+    }),
+    Rewrite::row("gather_of_reduce_scatter", "all_gather(reduce_scatter x) = all_reduce x", |t, n| {
+        pair(t, n, is_scatter, is_gather, is_reduce)
+    }),
+    Rewrite::row("slice_and_gather", "all_slice(all_gather x) = all_gather(all_slice x) = all_to_all x", |t, n| {
+        let mut found = pair(t, n, is_gather, is_slice, is_exchange);
+        found.extend(pair(t, n, is_slice, is_gather, is_exchange));
+        found
+    }),
+    Rewrite::row("permute_of_permute", "permute(permute x) = permute x, or x", |t, n| {
+        pair(t, n, is_permute, is_permute, is_permute)
+    }),
+    Rewrite::row("shortest_reshard", "two collectives in a row = the cheapest steps with the same ends", shortest),
+    Rewrite::row("all_reduce_by_scatter", "all_reduce x = all_gather(reduce_scatter x)", by_scatter),
+    Rewrite::row("sum_of_all_reduces", "all_reduce x + all_reduce y = all_reduce(x + y)", |t, n| {
+        pull(t, n, |operands| operands >= 2)
+    }),
+    Rewrite::row(
+        "all_reduce_through_linear",
+        "f(all_reduce x) = all_reduce(f x), f linear and not narrowing; all_reduce(f x) = f(all_reduce x) where f keeps the type",
+        |t, n| {
             let mut found = pull(t, n, |operands| operands == 1);
             found.extend(push(t, n));
             found
         },
-    },
-    Row {
-        name: "gather_through",
-        doc: "f(all_gather x, y) = all_gather(f(x, all_slice y)), both ways, f working on each element or slice alone",
-        rewrite: |t, n| {
+    ),
+    Rewrite::row(
+        "gather_through",
+        "f(all_gather x, y) = all_gather(f(x, all_slice y)), both ways, f working on each element or slice alone",
+        |t, n| {
             let mut found = through(t, n, is_gather, |kind| kind == FactorKind::PassThrough);
             found.extend(result_through(t, n, is_gather));
             found
         },
-    },
-    Row {
-        name: "exchange_through",
-        doc: "f(all_to_all x) = all_to_all(f x), and the same of permutes",
-        rewrite: |t, n| {
-            let mut found = through(t, n, |k| is_exchange(k) || is_permute(k), |kind| kind == FactorKind::PassThrough);
-            found.extend(result_through(t, n, |k| is_exchange(k) || is_permute(k)));
-            found
-        },
-    },
-    Row {
-        name: "slice_through",
-        doc: "all_slice(f(x, y)) = f(all_slice x, all_slice y)",
-        rewrite: |t, n| result_through(t, n, is_slice),
-    },
-    Row {
-        name: "contraction_by_reducing",
-        doc: "dot(all_gather x, y) = all_reduce(dot(x, all_slice y)) where what is gathered is contracted",
-        rewrite: |t, n| through(t, n, |k| is_gather(k) || is_exchange(k), |kind| kind == FactorKind::Reduction),
-    },
-    Row {
-        name: "contraction_by_gathering",
-        doc: "all_reduce(dot(x, y)) = dot(all_gather x, all_gather y) where what is reduced was contracted",
-        rewrite: by_gathering,
-    },
+    ),
+    Rewrite::row("exchange_through", "f(all_to_all x) = all_to_all(f x), and the same of permutes", |t, n| {
+        let mut found = through(t, n, |k| is_exchange(k) || is_permute(k), |kind| kind == FactorKind::PassThrough);
+        found.extend(result_through(t, n, |k| is_exchange(k) || is_permute(k)));
+        found
+    }),
+    Rewrite::row("slice_through", "all_slice(f(x, y)) = f(all_slice x, all_slice y)", |t, n| {
+        result_through(t, n, is_slice)
+    }),
+    Rewrite::row(
+        "contraction_by_reducing",
+        "dot(all_gather x, y) = all_reduce(dot(x, all_slice y)) where what is gathered is contracted",
+        |t, n| through(t, n, |k| is_gather(k) || is_exchange(k), |kind| kind == FactorKind::Reduction),
+    ),
+    Rewrite::row(
+        "contraction_by_gathering",
+        "all_reduce(dot(x, y)) = dot(all_gather x, all_gather y) where what is reduced was contracted",
+        by_gathering,
+    ),
 ];
 
 fn is_gather(kind: &Reshard<AxisPart>) -> bool {

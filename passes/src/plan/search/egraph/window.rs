@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::extract::extract;
-use super::rules::ROWS;
+use super::rewrite::Rewrite;
 use super::term::{Facts, Head, Term, Terms, add, class, moved};
 use crate::plan::model::choice::{Choice, Rates, Way};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
@@ -153,11 +153,12 @@ impl Window {
         facts: Facts<'_, '_>,
         choice: &Choice,
         rates: Rates,
+        rewrites: &[&'static Rewrite],
     ) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
         let mut terms = Terms::new(facts);
         let root = self.seed(&mut terms, choice);
         terms.rebuild();
-        saturate(&mut terms);
+        saturate(&mut terms, rewrites);
         let root = terms.find(root);
         let mut prices: FxHashMap<Term, f64> = FxHashMap::default();
         let all: Vec<Term> = terms.classes().flat_map(|c| c.nodes.clone()).collect();
@@ -213,9 +214,9 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     }
 }
 
-/// Applies all rows to all terms until nothing new comes, or a limit is met.
-fn saturate(terms: &mut Terms<'_, '_>) {
-    // Rows look at a term and the terms of its operands: what these were when they last did.
+/// Applies all rewrites to all terms until nothing new comes, or a limit is met.
+fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite]) {
+    // Rewrites look at a term and the terms of its operands: what these were when they last did.
     let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
     for _ in 0..ROUNDS {
         let mut todo: Vec<(Id, Term)> = Vec::new();
@@ -230,9 +231,9 @@ fn saturate(terms: &mut Terms<'_, '_>) {
         if todo.is_empty() {
             return;
         }
-        for row in ROWS {
+        for rewrite in rewrites {
             for (id, term) in &todo {
-                for equal in (row.rewrite)(terms, term) {
+                for equal in rewrite.equal(terms, *id, term) {
                     terms.union(*id, equal);
                 }
             }
