@@ -101,3 +101,30 @@ impl Members {
         usize::try_from(device?).ok().filter(|&d| d < self.devices)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chains_of_a_permute() {
+        // A ring of three, a chain of two, one that keeps its own; device 6 takes no part.
+        let pairs: Vec<Vec<i64>> = [[4, 0], [0, 2], [2, 4], [5, 1], [3, 3]].map(|p| p.to_vec()).to_vec();
+        let members = Members::new(&Groups::of_lists(&pairs), true, 7);
+        let groups: Vec<Vec<usize>> = [0, 5, 3].into_iter().map(|g| members.of_group(g)).collect();
+        assert_eq!(groups, [vec![0, 2, 4], vec![5, 1], vec![3]]);
+        let places: Vec<Option<(usize, usize)>> = (0..7).map(|d| members.place(d)).collect();
+        let expected = [(0, 0), (5, 1), (0, 1), (3, 0), (0, 2), (5, 0)].map(Some);
+        assert_eq!(places[..6], expected);
+        assert_eq!(places[6], None);
+        let sources: Vec<Option<usize>> = (0..7).map(|d| members.source(d)).collect();
+        assert_eq!(sources, [Some(4), Some(5), Some(0), Some(3), Some(2), None, None]);
+    }
+
+    #[test]
+    fn of_groups_those_that_are_there() {
+        let members = Members::new(&Groups::of_lists(&[vec![2, 0], vec![1, 3]]), false, 3);
+        assert_eq!((members.of_group(0), members.of_group(1)), (vec![2, 0], vec![1]));
+        assert_eq!([0, 1, 2, 3].map(|d| members.place(d)), [Some((0, 1)), Some((1, 0)), Some((0, 0)), None]);
+    }
+}
