@@ -307,9 +307,13 @@ pub trait OpDef: Sync {
         None
     }
 
-    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for what isn't counted.
-    fn flops(&self, _op: OpRef<'_>) -> f64 {
-        0.0
+    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for what isn't counted. A loop nest
+    /// tells; what is none and multiplies all the same says it here.
+    fn flops(&self, op: OpRef<'_>) -> f64 {
+        match self.kernel(op) {
+            Kernel::Nest(nest) => nest.flops(),
+            _ => 0.0,
+        }
     }
 
     /// Whether its regions don't see the values around it.

@@ -181,6 +181,11 @@ impl Scalar {
         matches!(self, Scalar::Int(v) if v != 0)
     }
 
+    /// Whether it is zero, of whatever class.
+    pub fn is_zero(self) -> bool {
+        matches!(self, Scalar::Int(0)) || self == Scalar::Float(0.0) || self == Scalar::Complex(0.0, 0.0)
+    }
+
     /// The nearest value of the element type: integers wrap, floats round to nearest even.
     pub fn round(self, element: ElementType) -> Self {
         match self {

@@ -1,13 +1,14 @@
-//! Matrix products of any `dot_general`, through a well-kept GEMM for floats.
+//! Products of tensors, through a well-kept GEMM for floats: whatever loop nest is a [`Contraction`] that reads both
+//! operands evenly, such as a `dot_general`, an einsum with diagonals, or a convolution without padding.
 //!
-//! The dimensions of each part (batch, rows, contracted, columns) that lie evenly in all the tensors they run through
+//! The loops of each part (batch, rows, contracted, columns) that lie evenly in all the tensors they run through
 //! are joined; the longest run of rows, contracted and columns goes to the library, the others are loops around it.
 //! bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
 use dialect::ir::{ElementClass, ElementType, OpRef};
-use dialect::ops::stablehlo::contraction::DotDims;
+use dialect::kernel::{Contraction, Kernel, Role};
 use gemm::Parallelism;
 use half::{bf16, f16};
 use smallvec::SmallVec;
@@ -24,10 +25,14 @@ struct Run {
 /// A planned product.
 #[derive(Clone, Debug)]
 pub struct Gemm {
+    /// Which operands of the op are multiplied.
+    operands: [usize; 2],
     /// Element types of left operand, right operand and result.
     types: [ElementType; 3],
     /// Elements of each.
     lengths: [usize; 3],
+    /// Where the first element stands that is read of the left and of the right operand.
+    start: [isize; 2],
     /// Loops around the library's product; `true` for contracted ones.
     outer: SmallVec<[(Run, bool); 4]>,
     rows: Run,
@@ -40,48 +45,42 @@ const ONE: Run = Run { size: 1, lhs: 0, rhs: 0, out: 0 };
 impl Gemm {
     /// The product `op` is; `None` for other ops and for types without native code.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
-        let dims = DotDims::of(op)?;
-        let (lhs, rhs, out) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
+        let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
+        let contraction = Contraction::of(&nest)?;
+        let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
+        let (lhs, rhs, out) = (lhs?, rhs?, op.result_tensor(0)?);
         let types = [lhs.element, rhs.element, out.element];
         if !types.iter().all(|&t| is_supported(t)) || types.iter().any(|t| t.is_float() != out.element.is_float()) {
             return None;
         }
-        let (ls, rs, os) = (strides(&lhs.shape), strides(&rhs.shape), strides(&out.shape));
-        let mut at = 0;
-        let mut next = || {
-            at += 1;
-            os[at - 1]
+        let [left, right] = contraction.strides(&nest, [&lhs.shape, &rhs.shape])?;
+        let result = strides(&nest.loops[..nest.parallel]);
+        let run = |l: usize| Run {
+            size: nest.loops[l].max(0) as usize,
+            lhs: left.loops[l] as isize,
+            rhs: right.loops[l] as isize,
+            out: result.get(l).copied().unwrap_or(0),
         };
-        let pair = |a: &[usize], b: &[usize]| a.iter().copied().zip(b.iter().copied()).collect::<Vec<_>>();
-        let batch: Vec<Run> = pair(&dims.lhs_batch, &dims.rhs_batch)
-            .into_iter()
-            .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: next() })
-            .collect();
-        let rows: Vec<Run> = dims
-            .lhs_free
-            .iter()
-            .map(|&l| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: 0, out: next() })
-            .collect();
-        let columns: Vec<Run> = dims
-            .rhs_free
-            .iter()
-            .map(|&r| Run { size: rhs.shape[r] as usize, lhs: 0, rhs: rs[r], out: next() })
-            .collect();
-        let mut contracted: Vec<Run> = pair(&dims.lhs_contract, &dims.rhs_contract)
-            .into_iter()
-            .map(|(l, r)| Run { size: lhs.shape[l] as usize, lhs: ls[l], rhs: rs[r], out: 0 })
-            .collect();
+        let runs = |role| contraction.loops(role).map(run).collect::<Vec<Run>>();
+        let mut contracted = runs(Role::Contracted);
         // The order of summands is free: the left operand's, so that neighbors join.
         contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
-        let mut outer: SmallVec<[(Run, bool); 4]> = join(batch).into_iter().map(|r| (r, false)).collect();
+        let mut outer: SmallVec<[(Run, bool); 4]> = join(runs(Role::Batch)).into_iter().map(|r| (r, false)).collect();
         let (rows, columns, contracted) = (
-            longest(rows, &mut outer, false),
-            longest(columns, &mut outer, false),
+            longest(runs(Role::Left), &mut outer, false),
+            longest(runs(Role::Right), &mut outer, false),
             longest(contracted, &mut outer, true),
         );
         let length = |shape: &[i64]| shape.iter().product::<i64>().max(0) as usize;
         let lengths = [length(&lhs.shape), length(&rhs.shape), length(&out.shape)];
-        Some(Self { types, lengths, outer, rows, columns, contracted })
+        let operands = [0, 1].map(|i| nest.inputs[i].operand);
+        let start = [left.constant as isize, right.constant as isize];
+        Some(Self { operands, types, lengths, start, outer, rows, columns, contracted })
+    }
+
+    /// Which of the op's operands is the left one, which the right one.
+    pub fn operands(&self) -> [usize; 2] {
+        self.operands
     }
 
     /// Multiplies and adds.
@@ -132,7 +131,7 @@ impl Gemm {
         }
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
         loop {
-            let (mut l, mut r, mut o, mut adds) = (0, 0, 0, false);
+            let ([mut l, mut r], mut o, mut adds) = (self.start, 0, false);
             for (&(run, contracted), &i) in self.outer.iter().zip(&index) {
                 l += run.lhs * i as isize;
                 r += run.rhs * i as isize;

@@ -6,8 +6,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::ir::{ElementType, OpRef, TensorType};
-use crate::kernel::{Guard, Index, Init, Input, Inst, Kernel, Nest, Outside};
-use crate::ops::stablehlo::contraction::DotDims;
+use crate::kernel::{Contraction, Index, Init, Input, Inst, Kernel, Nest, Outside};
 use crate::scalar::ScalarOp;
 
 /// What fusion knows of an op that is a loop nest.
@@ -57,10 +56,14 @@ impl Facts {
     /// library of their own, and everything that is no loop nest over tensors of known sizes.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         let def = op.def();
-        if def.constant(op).is_some() || DotDims::of(op).is_some() {
+        if def.constant(op).is_some() {
             return None;
         }
         let Kernel::Nest(nest) = def.kernel(op) else { return None };
+        let product = Contraction::of(&nest);
+        if product.as_ref().is_some_and(|p| is_even(p, &nest, op)) {
+            return None;
+        }
         let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));
         let mut all = tensors.chain((0..op.result_count()).map(|i| op.result_tensor(i)));
         if !all.all(|t| t.is_some_and(TensorType::is_static)) {
@@ -86,7 +89,7 @@ impl Facts {
             weight: nest.body.insts.len().max(nest.inputs.len()).max(1) as u32,
             maps: op.result_count() == 1 && nest.loops.len() == nest.parallel,
             copies: copies(&nest),
-            product: def.flops(op) > 0.0,
+            product: product.is_some(),
             compiled: is_compiled(op, &nest),
             reads,
             positions: positions(&nest),
@@ -97,6 +100,12 @@ impl Facts {
     pub fn reads_plainly(&self, operand: u32) -> bool {
         !self.product && !self.positions.contains(&operand)
     }
+}
+
+/// Whether a product reads both operands evenly, so that a library multiplies them as they lie.
+fn is_even(product: &Contraction, nest: &Nest, op: OpRef<'_>) -> bool {
+    let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
+    matches!((lhs, rhs), (Some(l), Some(r)) if product.strides(nest, [&l.shape, &r.shape]).is_some())
 }
 
 /// Which element an input reads under so many loops, as a number.
@@ -110,64 +119,19 @@ fn map_of(input: &Input, loops: usize) -> u64 {
         }
     }
     let mut hasher = FxHasher::default();
-    input.index.iter().for_each(|i| hash(i, &mut hasher));
-    for Guard { index, lo, hi } in &input.guards {
-        hash(index, &mut hasher);
-        (lo, hi).hash(&mut hasher);
-    }
+    (&input.index, &input.guards).hash(&mut hasher);
     hasher.finish().max(SCALAR + 1)
-}
-
-fn hash(index: &Index, hasher: &mut FxHasher) {
-    match index {
-        Index::Loop(i) => (0u8, i).hash(hasher),
-        Index::Const(c) => (1u8, c).hash(hasher),
-        Index::Add(a, b) => {
-            2u8.hash(hasher);
-            hash(a, hasher);
-            hash(b, hasher);
-        }
-        Index::Mul(a, by) => {
-            (3u8, by).hash(hasher);
-            hash(a, hasher);
-        }
-        Index::FloorDiv(a, by) => {
-            (4u8, by).hash(hasher);
-            hash(a, hasher);
-        }
-        Index::Mod(a, by) => {
-            (5u8, by).hash(hasher);
-            hash(a, hasher);
-        }
-        Index::Clamp(a, lo, hi) => {
-            (6u8, lo, hi).hash(hasher);
-            hash(a, hasher);
-        }
-        Index::Load { operand, index } => {
-            (7u8, operand, index.len()).hash(hasher);
-            index.iter().for_each(|i| hash(i, hasher));
-        }
-    }
 }
 
 /// The operands that index expressions read, each once.
 fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
-    fn note(index: &Index, found: &mut SmallVec<[u32; 2]>) {
-        match index {
-            Index::Load { operand, index } => {
-                if !found.contains(&(*operand as u32)) {
-                    found.push(*operand as u32);
-                }
-                index.iter().for_each(|i| note(i, found));
+    let note = |index: &Index, found: &mut SmallVec<[u32; 2]>| {
+        index.loads(&mut |operand, _| {
+            if !found.contains(&(operand as u32)) {
+                found.push(operand as u32);
             }
-            Index::Add(a, b) => {
-                note(a, found);
-                note(b, found);
-            }
-            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => note(a, found),
-            Index::Loop(_) | Index::Const(_) => {}
-        }
-    }
+        });
+    };
     let mut found = SmallVec::new();
     for input in &nest.inputs {
         input.index.iter().for_each(|i| note(i, &mut found));

@@ -1,7 +1,10 @@
 //! Index expressions: where a loop nest reads.
+//!
+//! Whoever looks for something in an expression asks [`Index::any`] or [`Index::visit`]; whoever moves it to other loops
+//! calls [`Index::substitute`]. What it says about positions is found in its [affine form](super::Affine).
 
 /// A quasi-affine integer expression over the loops, with runtime scalars and indirect loads.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Index {
     /// Loop `i`.
     Loop(usize),
@@ -73,17 +76,86 @@ impl Index {
         }
     }
 
-    /// Calls `f` on every loop it reads.
-    pub fn loops(&self, f: &mut dyn FnMut(usize)) {
+    /// Calls `f` on the expression and on everything inside it, outermost first; `f` says whether to look inside.
+    pub fn visit<'i>(&'i self, f: &mut impl FnMut(&'i Index) -> bool) {
+        if !f(self) {
+            return;
+        }
         match self {
-            Index::Loop(i) => f(*i),
-            Index::Const(_) => {}
+            Index::Loop(_) | Index::Const(_) => {}
             Index::Add(a, b) => {
-                a.loops(f);
-                b.loops(f);
+                a.visit(f);
+                b.visit(f);
             }
-            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => a.loops(f),
-            Index::Load { index, .. } => index.iter().for_each(|i| i.loops(f)),
+            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => a.visit(f),
+            Index::Load { index, .. } => index.iter().for_each(|i| i.visit(f)),
+        }
+    }
+
+    /// Whether `is` holds for the expression or for something inside it.
+    pub fn any(&self, mut is: impl FnMut(&Index) -> bool) -> bool {
+        let mut found = false;
+        self.visit(&mut |i| {
+            found = found || is(i);
+            !found
+        });
+        found
+    }
+
+    /// Calls `f` on every loop in it, as often as it stands there.
+    pub fn loops(&self, f: &mut impl FnMut(usize)) {
+        self.visit(&mut |i| {
+            if let Index::Loop(l) = i {
+                f(*l);
+            }
+            true
+        });
+    }
+
+    /// Calls `f` on every loop that moves the position by itself: those that only say where a table is read don't.
+    pub fn own_loops(&self, f: &mut impl FnMut(usize)) {
+        self.visit(&mut |i| {
+            if let Index::Loop(l) = i {
+                f(*l);
+            }
+            !matches!(i, Index::Load { .. })
+        });
+    }
+
+    /// Calls `f` on every load in it: which operand, and where. Outermost first.
+    pub fn loads<'i>(&'i self, f: &mut impl FnMut(usize, &'i [Index])) {
+        self.visit(&mut |i| {
+            if let Index::Load { operand, index } = i {
+                f(*operand, index);
+            }
+            true
+        });
+    }
+
+    /// Whether it depends on loop `l`.
+    pub fn depends_on(&self, l: usize) -> bool {
+        self.any(|i| matches!(i, Index::Loop(x) if *x == l))
+    }
+
+    /// The same position told by other loops and operands: `loops` gives what stands for a loop, `operands` the new
+    /// number of an operand.
+    pub fn substitute(
+        &self,
+        loops: &mut impl FnMut(usize) -> Index,
+        operands: &mut impl FnMut(usize) -> usize,
+    ) -> Index {
+        match self {
+            Index::Loop(l) => loops(*l),
+            Index::Const(c) => Index::Const(*c),
+            Index::Add(a, b) => a.substitute(loops, operands).plus(b.substitute(loops, operands)),
+            Index::Mul(a, f) => a.substitute(loops, operands).times(*f),
+            Index::FloorDiv(a, by) => a.substitute(loops, operands).floor_div(*by),
+            Index::Mod(a, by) => a.substitute(loops, operands).modulo(*by),
+            Index::Clamp(a, lo, hi) => Index::Clamp(Box::new(a.substitute(loops, operands)), *lo, *hi),
+            Index::Load { operand, index } => {
+                let index = index.iter().map(|i| i.substitute(loops, operands)).collect();
+                Index::Load { operand: operands(*operand), index }
+            }
         }
     }
 }

@@ -6,17 +6,23 @@
 //! stands instead. The body computes from the loaded elements (and, in a reduction, the accumulators) one value a
 //! result. Results all have the shape of the parallel loops.
 
+mod affine;
 mod body;
+mod contraction;
 mod eval;
 mod index;
+mod range;
 
 use smallvec::SmallVec;
 
 use crate::scalar::Scalar;
 
+pub use affine::{Affine, Term};
 pub use body::{Arg, Body, Inst};
+pub use contraction::{Contraction, Role, Window, product_type};
 pub use eval::{body_of_region, map};
 pub use index::Index;
+pub use range::Positions;
 
 /// The computation of an op.
 #[derive(Clone, PartialEq, Debug)]
@@ -115,7 +121,7 @@ pub enum Init {
 }
 
 /// `lo <= index < hi`. Interior padding guards the remainder: `Mod(index, step)` in `0..1`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
     /// What is compared.
     pub index: Index,

@@ -22,7 +22,8 @@ pub use example::{Example, example_block, example_program};
 use crate::diagnostic::Diagnostics;
 use crate::ir::TypeData;
 use crate::ir::build::Builder;
-use crate::kernel::Kernel;
+use crate::kernel::{Index, Kernel};
+use crate::literal::Indices;
 use crate::op::{OpDef, Registry};
 use crate::text::PrintOptions;
 use context::{Plain, evaluate, inputs, runs_alone, same};
@@ -40,6 +41,7 @@ pub static PROOFS: &[Proof] = &[
     Proof { name: "text survives a round trip", check: text },
     Proof { name: "infer gives the types of evaluate", check: types },
     Proof { name: "the nest computes what evaluate does", check: nest },
+    Proof { name: "the nest reads inside its operands", check: positions },
     Proof { name: "the sharding rule is true", check: sharding_rule },
     Proof { name: "the rule that the nest says is true", check: rule_of_nest },
     Proof { name: "the expansion is the same computation", check: expansion },
@@ -110,6 +112,34 @@ fn nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
         return Err(format!("{} results, the nest has {}", want.len(), found.len()));
     }
     want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, 1e-6))
+}
+
+/// The analysis of positions names all that the nest reads, and nothing outside the operand unless a table says where.
+fn positions(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let Kernel::Nest(nest) = def.kernel(program.view(*op)) else { return Ok(()) };
+    let operands = inputs(program, *op);
+    for input in &nest.inputs {
+        let Some(positions) = input.positions(&nest.ranges()) else { continue };
+        let shape = &operands[input.operand].shape;
+        for ((found, &size), index) in positions.iter().zip(shape).zip(&input.index) {
+            let known = !index.any(|i| matches!(i, Index::Load { .. }));
+            if known && (found.first < 0 || found.last >= size) {
+                return Err(format!("{found:?} of {size} at {index:?}"));
+            }
+        }
+        for at in Indices::of(&nest.loops) {
+            let mut load = |operand: usize, place: &[i64]| {
+                let table = &operands[operand];
+                table.get(table.position(place)).as_i64().unwrap_or(0)
+            };
+            let inside = input.guards.iter().all(|g| (g.lo..g.hi).contains(&g.index.eval(&at, &mut load)));
+            let mut pairs = input.index.iter().zip(&positions);
+            if inside && let Some((i, found)) = pairs.find(|(i, p)| !p.contains(i.eval(&at, &mut load))) {
+                return Err(format!("{i:?} at {at:?} is not in {found:?}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn sharding_rule(Example { def, program, op, .. }: &Example) -> Result<(), String> {

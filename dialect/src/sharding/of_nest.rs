@@ -49,7 +49,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     for input in &nest.inputs {
         note(input.operand, &input.index, &input.guards);
         for index in input.index.iter().chain(input.guards.iter().map(|g| &g.index)) {
-            loads(index, &mut |operand, at| note(operand, at, &[]));
+            index.loads(&mut |operand, at| note(operand, at, &[]));
         }
     }
     // Loops whose position is computed with.
@@ -123,10 +123,10 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     let mut moved = Vec::new();
     for (d, at) in input.index.iter().enumerate() {
         match read_of(at, size(d), &input.guards, nest) {
-            Read::Other => own_loops(at, &mut |i| counted[i] = true),
+            Read::Other => at.own_loops(&mut |i| counted[i] = true),
             // A part of a window's positions reads other elements than a part of the tensor.
             Read::Moved { along, windowed: true } => {
-                own_loops(at, &mut |i| counted[i] |= i >= nest.parallel);
+                at.own_loops(&mut |i| counted[i] |= i >= nest.parallel);
                 moved.push(along);
             }
             read => moved.extend(read.along()),
@@ -134,24 +134,11 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     }
     for guard in &input.guards {
         let mut loops = Vec::new();
-        own_loops(&guard.index, &mut |i| loops.push(i));
+        guard.index.own_loops(&mut |i| loops.push(i));
         let parallel = loops.iter().filter(|&&i| i < nest.parallel).count();
         if parallel > 1 || loops.iter().any(|&i| i < nest.parallel && !moved.contains(&i)) {
             loops.iter().for_each(|&i| counted[i] = true);
         }
-    }
-}
-
-/// Calls `f` on every loop in `index`, those inside loads aside.
-fn own_loops(index: &Index, f: &mut dyn FnMut(usize)) {
-    match index {
-        Index::Loop(i) => f(*i),
-        Index::Const(_) | Index::Load { .. } => {}
-        Index::Add(a, b) => {
-            own_loops(a, f);
-            own_loops(b, f);
-        }
-        Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => own_loops(a, f),
     }
 }
 
@@ -179,13 +166,7 @@ fn factor_order(nest: &Nest) -> Vec<usize> {
 }
 
 fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
-    let guarded = |i: usize| {
-        guards.iter().any(|g| {
-            let mut found = false;
-            g.index.loops(&mut |j| found |= i == j);
-            found
-        })
-    };
+    let guarded = |i: usize| guards.iter().any(|g| g.index.depends_on(i));
     match *at {
         Index::Const(0) if size == 1 => return Read::Single,
         Index::Loop(i) if nest.loops[i] == size && !guarded(i) => return Read::Plain(i),
@@ -199,26 +180,10 @@ fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
             parallel.push(i);
         }
     });
-    loads(at, &mut |_, _| indirect = true);
+    at.loads(&mut |_, _| indirect = true);
     match parallel[..] {
         [along] if !indirect => Read::Moved { along, windowed },
         _ => Read::Other,
-    }
-}
-
-/// Calls `f` on every indirect load in `index`, outermost first.
-fn loads(index: &Index, f: &mut dyn FnMut(usize, &[Index])) {
-    match index {
-        Index::Loop(_) | Index::Const(_) => {}
-        Index::Add(a, b) => {
-            loads(a, f);
-            loads(b, f);
-        }
-        Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, _, _) => loads(a, f),
-        Index::Load { operand, index } => {
-            f(*operand, index);
-            index.iter().for_each(|i| loads(i, f));
-        }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use dialect::buffers::{Buffers, Fusion};
 use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
-use dialect::kernel::{Index, Kernel, Nest};
+use dialect::kernel::{Contraction, Kernel, Nest, Role};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
@@ -263,7 +263,14 @@ impl Run<'_> {
     /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.
     fn compute(&mut self, view: OpRef<'_>) -> f64 {
         let bytes = traffic::bytes(self.program, self.fusion, view.op);
-        let flops = view.def().flops(view);
+        let product = match view.def().kernel(view) {
+            Kernel::Nest(nest) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
+            _ => None,
+        };
+        let flops = match &product {
+            Some(product) => product.as_ref().map_or(0.0, |p| p.0),
+            None => view.def().flops(view),
+        };
         self.estimate.memory_traffic += bytes * self.weight as f64;
         self.estimate.flops += flops * self.weight as f64;
         if flops == 0.0 {
@@ -271,33 +278,20 @@ impl Run<'_> {
         }
         let element = |i: usize| view.operand_tensor(i).map(|t| t.element).and_then(ElementType::text).unwrap_or("f32");
         let precision = Precision::of_product(element(0), element(1));
-        match view.def().kernel(view) {
-            Kernel::Nest(nest) if nest.inputs.len() == 2 => {
-                self.machine.matmul_roofline(&matmul(&nest), precision, bytes).total()
-            }
-            _ => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
+        match product.flatten() {
+            Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
+            None => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
         }
     }
 }
 
-/// A nest over two inputs as a product: loops of both, of the first, of the second, and those that are summed over.
-fn matmul(nest: &Nest) -> Matmul {
-    let mut product = Matmul { batch: 1, rows: 1, contracting: 1, columns: 1 };
-    for (i, &size) in nest.loops.iter().enumerate() {
-        let reads = |input: usize| nest.inputs[input].index.iter().any(|index| reads_loop(index, i));
-        let part = match (i < nest.parallel, reads(0), reads(1)) {
-            (false, ..) => &mut product.contracting,
-            (true, true, true) => &mut product.batch,
-            (true, _, false) => &mut product.rows,
-            (true, false, true) => &mut product.columns,
-        };
-        *part = part.saturating_mul(size.max(0) as u64);
+/// A product as the machine sees it; the positions inside a convolution's windows are contracted.
+fn matmul(nest: &Nest, product: &Contraction) -> Matmul {
+    let size = |role| product.size(nest, role);
+    Matmul {
+        batch: size(Role::Batch),
+        rows: size(Role::Left),
+        contracting: size(Role::Contracted),
+        columns: size(Role::Right),
     }
-    product
-}
-
-fn reads_loop(index: &Index, i: usize) -> bool {
-    let mut found = false;
-    index.loops(&mut |l| found |= l == i);
-    found
 }

@@ -7,11 +7,10 @@
 use std::fmt::Write as _;
 
 use dialect::ir::{ElementClass, ElementType};
-use dialect::kernel::{Guard, Index};
+use dialect::kernel::{Affine, Guard, Index};
 use dialect::scalar::{Scalar, ScalarOp};
 use smallvec::SmallVec;
 
-use super::address::Address;
 use super::arith;
 use super::fused::{Fused, Node, NodeData};
 
@@ -212,11 +211,12 @@ impl Emitter<'_> {
         k.loops[last] >= 8 && !narrow && along(last) && !(k.parallel..k.loops.len()).any(along)
     }
 
-    fn addresses(&self) -> Vec<Address> {
+    fn addresses(&self) -> Vec<Affine> {
         let k = self.kernel;
+        let ranges = k.ranges();
         let address = |n: &(NodeData, ElementType)| match &n.0 {
             NodeData::Load { buffer, index, .. } if !index.is_empty() => {
-                Some(Address::of(index, &k.buffers[*buffer].2, k.loops.len()))
+                Some(Affine::offset(index, &k.buffers[*buffer].2, &ranges))
             }
             _ => None,
         };
@@ -261,7 +261,7 @@ impl Emitter<'_> {
     /// The row-major position of the current iteration in the results.
     fn result_offset(&mut self) -> String {
         let k = self.kernel;
-        let mut address = Address { loops: SmallVec::from_elem(0, k.loops.len()), ..Address::default() };
+        let mut address = Affine::constant(0, k.loops.len());
         let mut stride = 1;
         for l in (0..k.parallel).rev() {
             address.loops[l] = stride;
@@ -298,15 +298,15 @@ impl Emitter<'_> {
 
     // Index expressions ----------------------------------------------------------------------------------------
 
-    fn address(&mut self, a: &Address) -> String {
+    fn address(&mut self, a: &Affine) -> String {
         let mut sum: Option<String> = None;
         let mut terms: Vec<(String, i64)> = Vec::new();
         for (l, &c) in a.loops.iter().enumerate().filter(|l| *l.1 != 0) {
             terms.push((self.loops[l].clone(), c));
         }
-        for (index, factor) in &a.others {
-            let v = self.index(index);
-            terms.push((v, *factor));
+        for other in &a.others {
+            let v = self.index(&other.index);
+            terms.push((v, other.factor));
         }
         for (v, factor) in terms {
             let scaled = if factor == 1 {
@@ -342,13 +342,13 @@ impl Emitter<'_> {
                 let (a, f) = (self.index(a), self.index_const(*f));
                 self.value(&format!("arith.muli {a}, {f} : index"))
             }
-            // Loop positions are never negative, so the unsigned forms are exact for them.
+            // The unsigned forms are exact for what is never negative.
             Index::FloorDiv(a, by) => {
-                let op = if never_negative(a) { "divui" } else { "floordivsi" };
+                let op = if self.is_never_negative(a) { "divui" } else { "floordivsi" };
                 let (a, by) = (self.index(a), self.index_const(*by));
                 self.value(&format!("arith.{op} {a}, {by} : index"))
             }
-            Index::Mod(a, by) if never_negative(a) => {
+            Index::Mod(a, by) if self.is_never_negative(a) => {
                 let (a, by) = (self.index(a), self.index_const(*by));
                 self.value(&format!("arith.remui {a}, {by} : index"))
             }
@@ -366,7 +366,7 @@ impl Emitter<'_> {
             Index::Load { operand, index } => {
                 let (_, element, shape) = &self.kernel.buffers[*operand];
                 let (element, shape) = (*element, shape.clone());
-                let address = Address::of(index, &shape, self.kernel.loops.len());
+                let address = Affine::offset(index, &shape, &self.kernel.ranges());
                 let at = self.address(&address);
                 let ty = storage(element).unwrap_or("i8");
                 let n: i64 = shape.iter().product();
@@ -375,6 +375,10 @@ impl Emitter<'_> {
                 self.value(&format!("arith.{cast} {v} : {ty} to index"))
             }
         }
+    }
+
+    fn is_never_negative(&self, index: &Index) -> bool {
+        index.positions(&self.kernel.ranges()).first >= 0
     }
 
     fn guards(&mut self, guards: &[Guard]) -> String {
@@ -423,7 +427,7 @@ impl Emitter<'_> {
             NodeData::Load { buffer, index, guards, outside } => {
                 let (_, element, shape) = &k.buffers[*buffer];
                 let n: i64 = shape.iter().product();
-                let address = Address::of(index, shape, k.loops.len());
+                let address = Affine::offset(index, shape, &k.ranges());
                 let (st, reg) = (storage(*element).unwrap_or("i8"), register(*element));
                 if guards.is_empty() {
                     let at = self.address(&address);
@@ -461,38 +465,17 @@ impl Emitter<'_> {
     }
 }
 
-fn never_negative(index: &Index) -> bool {
-    match index {
-        Index::Loop(_) | Index::Mod(..) => true,
-        Index::Const(c) => *c >= 0,
-        Index::Add(a, b) => never_negative(a) && never_negative(b),
-        Index::Mul(a, f) => *f >= 0 && never_negative(a),
-        Index::FloorDiv(a, _) => never_negative(a),
-        Index::Clamp(_, lo, _) => *lo >= 0,
-        Index::Load { .. } => false,
-    }
-}
-
 /// The kernel with neighboring loops joined where every access walks them as one.
 fn collapse(kernel: &Fused) -> Fused {
     let mut k = kernel.clone();
     // Every buffer becomes flat: an index is one offset.
-    let n = k.loops.len();
+    let ranges = k.ranges();
     for i in 0..k.nodes.len() {
-        if let NodeData::Load { buffer, index, .. } = &k.nodes[i].0
+        if let (NodeData::Load { buffer, index, .. }, _) = &mut k.nodes[i]
             && index.len() > 1
         {
-            let a = Address::of(index, &k.buffers[*buffer].2.clone(), n);
-            let mut flat = Index::Const(a.constant);
-            for (l, &c) in a.loops.iter().enumerate().filter(|l| *l.1 != 0) {
-                flat = flat.plus(Index::Loop(l).times(c));
-            }
-            for (other, f) in a.others {
-                flat = flat.plus(other.times(f));
-            }
-            if let NodeData::Load { index, .. } = &mut k.nodes[i].0 {
-                *index = SmallVec::from_elem(flat, 1);
-            }
+            let flat = Affine::offset(index, &k.buffers[*buffer].2, &ranges).to_index();
+            *index = SmallVec::from_elem(flat, 1);
         }
     }
     let mut l = 0;
@@ -510,17 +493,16 @@ fn collapse(kernel: &Fused) -> Fused {
 /// Whether loops `l` and `l + 1` are walked as one everywhere.
 fn joins(k: &Fused, l: usize) -> bool {
     let inner = k.loops[l + 1];
+    let ranges = k.ranges();
     let mut free = true;
-    let mut plain = |index: &Index| {
-        index.loops(&mut |x| free &= x != l && x != l + 1);
-    };
+    let mut plain = |index: &Index| free &= !index.depends_on(l) && !index.depends_on(l + 1);
     for (data, _) in &k.nodes {
         match data {
             NodeData::Load { index, guards, .. } => {
                 guards.iter().for_each(|g| plain(&g.index));
                 if let [flat] = &index[..] {
-                    let a = Address::of(std::slice::from_ref(flat), &[1], k.loops.len());
-                    a.others.iter().for_each(|o| plain(&o.0));
+                    let a = Affine::of(flat, &ranges);
+                    a.others.iter().for_each(|o| plain(&o.index));
                     if a.loops[l] != a.loops[l + 1] * inner {
                         return false;
                     }
@@ -535,30 +517,26 @@ fn joins(k: &Fused, l: usize) -> bool {
 }
 
 fn join(k: &mut Fused, l: usize) {
-    fn renumber(index: &Index, l: usize) -> Index {
-        match index {
-            Index::Loop(x) if *x == l => Index::Const(0),
-            Index::Loop(x) if *x > l => Index::Loop(x - 1),
-            Index::Loop(x) => Index::Loop(*x),
-            Index::Const(c) => Index::Const(*c),
-            Index::Add(a, b) => renumber(a, l).plus(renumber(b, l)),
-            Index::Mul(a, f) => renumber(a, l).times(*f),
-            Index::FloorDiv(a, by) => renumber(a, l).floor_div(*by),
-            Index::Mod(a, by) => renumber(a, l).modulo(*by),
-            Index::Clamp(a, lo, hi) => Index::Clamp(Box::new(renumber(a, l)), *lo, *hi),
-            Index::Load { operand, index } => {
-                Index::Load { operand: *operand, index: index.iter().map(|i| renumber(i, l)).collect() }
-            }
-        }
-    }
-    let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| g.index = renumber(&g.index, l));
+    let ranges = k.ranges();
+    // Nothing but what walks both as one reads them: the outer one's part is in the inner one's.
+    let place = |x: usize| match x.cmp(&l) {
+        std::cmp::Ordering::Less => Index::Loop(x),
+        std::cmp::Ordering::Equal => Index::Const(0),
+        std::cmp::Ordering::Greater => Index::Loop(x - 1),
+    };
+    let renumber = |index: &mut Index| *index = index.substitute(&mut { place }, &mut |operand| operand);
+    let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| renumber(&mut g.index));
     for (data, _) in &mut k.nodes {
         match data {
             NodeData::Load { index, guards, .. } => {
-                index.iter_mut().for_each(|i| *i = renumber(i, l));
+                // In the form in which it was found to walk both as one.
+                for flat in index.iter_mut() {
+                    *flat = Affine::of(flat, &ranges).to_index();
+                    renumber(flat);
+                }
                 each(guards);
             }
-            NodeData::Index(index) => *index = renumber(index, l),
+            NodeData::Index(index) => renumber(index),
             NodeData::Guarded { guards, .. } => each(guards),
             _ => {}
         }

@@ -136,24 +136,13 @@ impl Builder<'_> {
 
     /// `index` of `op`'s nest with the loops replaced, and operands by buffers.
     fn place(&mut self, op: Op, index: &Index, loops: &[Index]) -> Index {
-        let mut sub = |i: &Index| Box::new(self.place(op, i, loops));
-        match index {
-            Index::Loop(i) => loops[*i].clone(),
-            Index::Const(c) => Index::Const(*c),
-            Index::Add(a, b) => (*sub(a)).plus(*sub(b)),
-            Index::Mul(a, f) => (*sub(a)).times(*f),
-            Index::FloorDiv(a, by) => (*sub(a)).floor_div(*by),
-            Index::Mod(a, by) => (*sub(a)).modulo(*by),
-            Index::Clamp(a, lo, hi) => Index::Clamp(sub(a), *lo, *hi),
-            Index::Load { operand, index } => {
-                let index = index.iter().map(|i| self.place(op, i, loops)).collect();
-                let value = self.program.op(op).operands[*operand];
-                let (element, shape) = self
-                    .program
-                    .tensor_type(value)
-                    .map_or_else(|| (dialect::ir::ElementType::I32, SmallVec::new()), |t| (t.element, t.shape.clone()));
-                Index::Load { operand: self.fused.buffer(value, element, &shape), index }
+        let (program, fused) = (self.program, &mut *self.fused);
+        index.substitute(&mut |l| loops[l].clone(), &mut |operand| {
+            let value = program.op(op).operands[operand];
+            match program.tensor_type(value) {
+                Some(t) => fused.buffer(value, t.element, &t.shape),
+                None => fused.buffer(value, dialect::ir::ElementType::I32, &[]),
             }
-        }
+        })
     }
 }

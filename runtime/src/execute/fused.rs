@@ -4,6 +4,8 @@
 //! It is a [`Nest`](dialect::kernel::Nest) whose body is a hash-consed expression graph, so that an element loaded or
 //! computed twice at one position is loaded or computed once.
 
+use std::ops::Range;
+
 use dialect::ir::{ElementType, Value};
 use dialect::kernel::{Guard, Index};
 use dialect::scalar::{Scalar, ScalarOp};
@@ -98,6 +100,11 @@ impl Fused {
         }
         self.buffers.push((value, element, SmallVec::from_slice(shape)));
         self.buffers.len() - 1
+    }
+
+    /// The positions of all loops.
+    pub(super) fn ranges(&self) -> SmallVec<[Range<i64>; 6]> {
+        self.loops.iter().map(|&n| 0..n).collect()
     }
 
     /// The element type of a node.

@@ -195,8 +195,9 @@ impl Lowering<'_> {
             }
             Kernel::Nest(_) if let Some(gemm) = Gemm::of(view) => {
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
+                let [lhs, rhs] = gemm.operands().map(|i| operands[i]);
                 self.out.gemms.push(gemm);
-                Step::Gemm { gemm: self.out.gemms.len() - 1, lhs: operands[0], rhs: operands[1], out: results[0] }
+                Step::Gemm { gemm: self.out.gemms.len() - 1, lhs, rhs, out: results[0] }
             }
             Kernel::Control => {
                 let message = format!("'{}' can't be run natively", view.name());

@@ -3,7 +3,6 @@
 //! Loop nests are fused into kernels and compiled; products go to a matrix library; collectives read the other
 //! devices' memory. One compiled program serves all devices. What has no native code runs by its reference meaning.
 
-mod address;
 mod arith;
 mod emit;
 mod fuse;

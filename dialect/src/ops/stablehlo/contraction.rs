@@ -3,11 +3,9 @@
 //! The nest runs over batching, left free and right free dimensions, then over the contracted ones. Source: the
 //! StableHLO specification; sharding rules as Shardy registers them.
 
-use smallvec::smallvec;
-
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
-use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
+use crate::kernel::{Body, Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem, Settles};
 use crate::ops::support::combiner::{SHORT_SUM, promote};
@@ -47,7 +45,7 @@ pub struct DotDims {
 
 impl DotDims {
     /// Read off a product; `None` for any other op and when its constraints don't hold.
-    pub fn of(op: OpRef<'_>) -> Option<Self> {
+    fn of(op: OpRef<'_>) -> Option<Self> {
         let dims = match op.name() {
             "stablehlo.dot_general" => Self::general(op),
             "stablehlo.dot" => Self::plain(op),
@@ -134,12 +132,6 @@ impl DotDims {
     }
 }
 
-/// The element type products are computed in before they are rounded to the result's.
-pub(crate) fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
-    let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
-    [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
-}
-
 fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     let dims = dims?;
     check_precision(op, "C11")?;
@@ -174,29 +166,6 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     Ok(())
 }
 
-/// The product of inputs 0 and 1, added to the accumulator if there is one.
-pub(crate) fn product_body(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Body {
-    let element = product_type(lhs, rhs, result);
-    let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
-    let convert = |body: &mut Body, arg: Arg, ty: ElementType| match body.arg_type(arg) == ty {
-        true => arg,
-        false => body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![arg], ty }),
-    };
-    if reduced {
-        body.accumulators.push(result);
-    }
-    let a = convert(&mut body, Arg::Input(0), element);
-    let b = convert(&mut body, Arg::Input(1), element);
-    let mut value = body.push(Inst::Op { op: ScalarOp::Mul, args: smallvec![a, b], ty: element });
-    if reduced {
-        let sum = convert(&mut body, Arg::Accumulator(0), element);
-        value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec![sum, value], ty: element });
-    }
-    let value = convert(&mut body, value, result);
-    body.results = vec![value];
-    body
-}
-
 fn kernel(op: OpRef<'_>) -> Kernel {
     let (Some(dims), true) = (DotDims::of(op), is_static(op)) else { return Kernel::None };
     let (Some(lhs), Some(rhs), Some(result)) = (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)) else {
@@ -208,7 +177,7 @@ fn kernel(op: OpRef<'_>) -> Kernel {
     loops.extend(dims.lhs_contract.iter().map(|&d| lhs.shape[d]));
     let inputs = vec![Input::at(0, lhs_loops), Input::at(1, rhs_loops)];
     let reduced = loops.len() > parallel;
-    let body = product_body(lhs.element, rhs.element, result.element, reduced);
+    let body = Body::product(lhs.element, rhs.element, result.element, reduced);
     let init = if reduced { vec![Init::Const(Scalar::zero(result.element))] } else { Vec::new() };
     Kernel::Nest(Nest { loops: loops.iter().copied().collect(), parallel, inputs, init, body })
 }
@@ -317,14 +286,6 @@ fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scal
     }
 }
 
-/// Two operations for every iteration of a nest.
-pub(crate) fn flops(kernel: &Kernel) -> f64 {
-    match kernel {
-        Kernel::Nest(nest) => 2.0 * nest.loops.iter().map(|&n| n as f64).product::<f64>(),
-        _ => 0.0,
-    }
-}
-
 impl OpDef for DotGeneral {
     fn name(&self) -> &'static str {
         "stablehlo.dot_general"
@@ -365,10 +326,6 @@ impl OpDef for DotGeneral {
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
-    }
-
-    fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(&kernel(op))
     }
 }
 
@@ -423,9 +380,5 @@ impl OpDef for Dot {
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
-    }
-
-    fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(&kernel(op))
     }
 }

@@ -1,11 +1,10 @@
 //! Sums of products by letters: `einsum` and `unary_einsum`. A nest with a loop for every letter, the result's first.
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
-use super::contraction::{flops, product_body, product_type};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, TensorType, Value};
-use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest};
+use crate::kernel::{Arg, Body, Init, Input, Inst, Kernel, Nest, product_type};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
@@ -87,7 +86,7 @@ fn nest(op: OpRef<'_>, operands: usize, types: &[TensorType]) -> Checked<Nest> {
     let element = op.result_tensor(0).map_or(types[0].element, |t| t.element);
     let body = match types {
         [only] => sum_body(only, element, reduced),
-        _ => product_body(types[0].element, types[1].element, element, reduced),
+        _ => Body::product(types[0].element, types[1].element, element, reduced),
     };
     let at = |i: usize| Input::at(i, inputs[i].iter().filter_map(|c| order.iter().position(|o| o == c)));
     Ok(Nest {
@@ -243,10 +242,6 @@ impl OpDef for Einsum {
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
-    }
-
-    fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(&self.kernel(op))
     }
 }
 

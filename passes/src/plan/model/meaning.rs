@@ -5,7 +5,7 @@ use std::rc::Rc;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
-use dialect::kernel::{Index, Kernel};
+use dialect::kernel::Kernel;
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
@@ -147,19 +147,10 @@ fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
 
 /// Whether operands are read at positions that depend on the dimensions of result `tensor` with factor `f`.
 fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
-    fn mentions(index: &Index, d: usize) -> bool {
-        match index {
-            Index::Loop(i) => *i == d,
-            Index::Const(_) => false,
-            Index::Add(a, b) => mentions(a, d) || mentions(b, d),
-            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) | Index::Clamp(a, ..) => mentions(a, d),
-            Index::Load { index, .. } => index.iter().any(|i| mentions(i, d)),
-        }
-    }
     let Kernel::Nest(nest) = kernel else { return false };
     let dims = tensor.iter().enumerate().filter(|(_, factors)| factors.iter().any(|&g| g as usize == f));
     let mut dims = dims.map(|(d, _)| d);
-    dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| mentions(i, d)))
+    dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| i.depends_on(d)))
 }
 
 /// Where an op without operands can be computed just for the pieces wanted there: constants and iota.

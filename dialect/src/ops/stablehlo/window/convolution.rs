@@ -4,11 +4,11 @@
 use super::ConvolutionDims;
 use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
-use crate::kernel::{Index, Init, Input, Kernel, Nest, Outside};
+use crate::kernel::{Body, Index, Init, Input, Kernel, Nest, Outside};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::stablehlo::contraction::{Products, check_precision, flops, product_body};
+use crate::ops::stablehlo::contraction::{Products, check_precision};
 use crate::ops::support::constraint::{Checked, declared, is_static, one, operand_count, require, show, tensor};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -125,7 +125,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
         parallel: rank,
         inputs: vec![left, right],
         init: vec![Init::Const(Scalar::zero(result.element))],
-        body: product_body(lhs.element, rhs.element, result.element, true),
+        body: Body::product(lhs.element, rhs.element, result.element, true),
     })
 }
 
@@ -237,10 +237,6 @@ impl OpDef for Convolution {
 
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
-    }
-
-    fn flops(&self, op: OpRef<'_>) -> f64 {
-        flops(&self.kernel(op))
     }
 }
 

@@ -1,0 +1,215 @@
+//! A loop nest seen as a product of two tensors: which loops run along in both operands, which in one, which are summed
+//! over, and which dimensions are read through windows.
+//!
+//! It is found in the nest alone, so that matrix products, einsums and convolutions are one thing to whoever multiplies
+//! matrices or prices it.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Affine, Arg, Body, Guard, Index, Init, Input, Inst, Nest};
+use crate::ir::ElementType;
+use crate::scalar::ScalarOp;
+
+/// What a loop is to a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Both operands are read along it, and the result.
+    Batch,
+    /// Only the left operand and the result run along it: rows. (Or neither operand.)
+    Left,
+    /// Only the right operand and the result run along it: columns.
+    Right,
+    /// It is summed over.
+    Contracted,
+}
+
+/// A dimension of an operand that is read at `(stride * outer + dilation * inner + offset) / divisor`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// Which input of the nest.
+    pub input: usize,
+    /// Which of its dimensions.
+    pub dim: usize,
+    /// The loop over windows.
+    pub outer: usize,
+    /// The loop inside a window: a contracted one.
+    pub inner: usize,
+    /// How far windows are apart.
+    pub stride: i64,
+    /// How far the positions inside one are apart; negative in a reversed window.
+    pub dilation: i64,
+    /// Where the first one begins: negative in padding, where guards say that nothing is read.
+    pub offset: i64,
+    /// How many positions stand for one element; between elements nothing is read.
+    pub divisor: i64,
+}
+
+/// A nest that multiplies two inputs, and adds over the loops that aren't parallel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contraction {
+    /// What each loop is.
+    pub roles: SmallVec<[Role; 6]>,
+    /// Which dimensions are read through windows.
+    pub windows: SmallVec<[Window; 2]>,
+}
+
+impl Contraction {
+    /// The product that `nest` is. A product of elements is none: something must be summed over, or each side must have
+    /// loops of its own.
+    pub fn of(nest: &Nest) -> Option<Self> {
+        let [left, right] = &nest.inputs[..] else { return None };
+        let zero = |init: &Init| matches!(init, Init::Const(c) if c.is_zero());
+        if !nest.body.is_product() || !nest.init.iter().all(zero) || [left, right].iter().any(|i| is_indirect(i)) {
+            return None;
+        }
+        let reads = |input: &Input, l: usize| input.index.iter().any(|i| i.depends_on(l));
+        let role = |l: usize| match (l < nest.parallel, reads(left, l), reads(right, l)) {
+            (false, ..) => Role::Contracted,
+            (true, true, true) => Role::Batch,
+            (true, _, false) => Role::Left,
+            (true, false, true) => Role::Right,
+        };
+        let roles: SmallVec<[Role; 6]> = (0..nest.loops.len()).map(role).collect();
+        let has = |role| roles.contains(&role);
+        (has(Role::Contracted) || has(Role::Left) && has(Role::Right)).then(|| Self { windows: windows(nest), roles })
+    }
+
+    /// The loops of a role, outermost first.
+    pub fn loops(&self, role: Role) -> impl Iterator<Item = usize> {
+        self.roles.iter().enumerate().filter(move |r| *r.1 == role).map(|r| r.0)
+    }
+
+    /// How many iterations the loops of a role have together. Saturates.
+    pub fn size(&self, nest: &Nest, role: Role) -> u64 {
+        self.loops(role).fold(1, |n: u64, l| n.saturating_mul(nest.loops[l].max(0) as u64))
+    }
+
+    /// How far a step of each loop moves in the two operands, which have these shapes and lie in row-major order; with
+    /// the offset of the first position. `None` where an operand isn't read evenly.
+    pub fn strides(&self, nest: &Nest, shapes: [&[i64]; 2]) -> Option<[Affine; 2]> {
+        let ranges = nest.ranges();
+        let strides = |i: usize| {
+            let input = &nest.inputs[i];
+            let inside = |g: &Guard| {
+                let positions = g.index.positions(&ranges);
+                positions.first >= g.lo && positions.last < g.hi
+            };
+            let offset = Affine::offset(&input.index, shapes[i], &ranges);
+            (offset.is_affine() && input.guards.iter().all(inside)).then_some(offset)
+        };
+        Some([strides(0)?, strides(1)?])
+    }
+}
+
+fn is_indirect(input: &Input) -> bool {
+    input.index.iter().any(|i| i.any(|x| matches!(x, Index::Load { .. })))
+}
+
+fn windows(nest: &Nest) -> SmallVec<[Window; 2]> {
+    let mut found = SmallVec::new();
+    let ranges = nest.ranges();
+    for (i, input) in nest.inputs.iter().enumerate() {
+        for (dim, index) in input.index.iter().enumerate() {
+            let (at, divisor) = match index {
+                Index::Loop(_) | Index::Const(_) => continue,
+                Index::FloorDiv(at, by) => (&**at, *by),
+                at => (at, 1),
+            };
+            let at = Affine::of(at, &ranges);
+            let loops: SmallVec<[usize; 2]> = (0..at.loops.len()).filter(|&l| at.loops[l] != 0).collect();
+            if let &[outer, inner] = &loops[..]
+                && outer < nest.parallel
+                && inner >= nest.parallel
+                && at.is_affine()
+            {
+                let (stride, dilation) = (at.loops[outer], at.loops[inner]);
+                found.push(Window { input: i, dim, outer, inner, stride, dilation, offset: at.constant, divisor });
+            }
+        }
+    }
+    found
+}
+
+/// The element type in which products are taken and added, before they are rounded to the result's: the widest.
+pub fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
+    let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
+    [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
+}
+
+impl Body {
+    /// The product of two inputs of these types; added to an accumulator if it is to be `reduced`.
+    pub fn product(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Self {
+        let element = product_type(lhs, rhs, result);
+        let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
+        let convert = |body: &mut Body, arg: Arg, ty: ElementType| match body.arg_type(arg) == ty {
+            true => arg,
+            false => body.push(Inst::Op { op: ScalarOp::Convert, args: smallvec![arg], ty }),
+        };
+        if reduced {
+            body.accumulators.push(result);
+        }
+        let a = convert(&mut body, Arg::Input(0), element);
+        let b = convert(&mut body, Arg::Input(1), element);
+        let mut value = body.push(Inst::Op { op: ScalarOp::Mul, args: smallvec![a, b], ty: element });
+        if reduced {
+            let sum = convert(&mut body, Arg::Accumulator(0), element);
+            value = body.push(Inst::Op { op: ScalarOp::Add, args: smallvec![sum, value], ty: element });
+        }
+        let value = convert(&mut body, value, result);
+        body.results = vec![value];
+        body
+    }
+
+    /// Whether it is the product of its two inputs, in the type of [`product_type`], added to the accumulator if there
+    /// is one.
+    pub fn is_product(&self) -> bool {
+        let (&[lhs, rhs], &[result]) = (&self.inputs[..], &self.results[..]) else { return false };
+        if self.accumulators.len() > 1 || !self.insts.iter().any(|i| matches!(i, Inst::Op { op: ScalarOp::Mul, .. })) {
+            return false;
+        }
+        let element = product_type(lhs, rhs, self.arg_type(result));
+        let plain = |arg: Arg| self.converted(arg).unwrap_or(arg);
+        let binary = |arg: Arg, is: ScalarOp| match arg {
+            Arg::Inst(i) => match &self.insts[i] {
+                Inst::Op { op, args, ty } if *op == is && *ty == element => {
+                    Some([plain(*args.first()?), plain(*args.get(1)?)])
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let both = |pair: [Arg; 2], a: Arg| match pair {
+            [x, other] | [other, x] if x == a => Some(other),
+            _ => None,
+        };
+        let mut value = Some(plain(result));
+        if !self.accumulators.is_empty() {
+            value = binary(plain(result), ScalarOp::Add).and_then(|sum| both(sum, Arg::Accumulator(0)));
+        }
+        let product = value.and_then(|v| binary(v, ScalarOp::Mul));
+        product.and_then(|p| both(p, Arg::Input(0))) == Some(Arg::Input(1))
+    }
+
+    /// What a conversion converts.
+    fn converted(&self, arg: Arg) -> Option<Arg> {
+        let Arg::Inst(i) = arg else { return None };
+        match &self.insts[i] {
+            Inst::Op { op: ScalarOp::Convert, args, .. } => args.first().copied(),
+            _ => None,
+        }
+    }
+}
+
+impl Nest {
+    /// Floating-point operations of a product: two for every iteration. 0 for other nests.
+    pub fn flops(&self) -> f64 {
+        match Contraction::of(self) {
+            Some(_) => 2.0 * self.loops.iter().map(|&n| n as f64).product::<f64>(),
+            None => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "contraction_tests.rs"]
+mod tests;
