@@ -3,6 +3,7 @@
 //! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
 //! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
 
+mod bit_set;
 mod context;
 pub mod estimate;
 pub mod import;

@@ -129,3 +129,44 @@ fn plans_communicate_as_expected() {
         assert_eq!(found.into_iter().collect::<Vec<_>>(), *expected, "{name}");
     }
 }
+
+/// Two layers of a network whose batch is the last but one of `rank` dimensions, all others of size 1.
+fn layers(rank: usize) -> String {
+    let (ones, open) = ("1x".repeat(rank - 2), "{}, ".repeat(rank - 2));
+    let batch = format!("tensor<{ones}16384x512xf32>");
+    let dims = (0..rank - 1).map(|d| d.to_string()).collect::<Vec<_>>().join(", ");
+    let weight = "tensor<512x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}";
+    let last = rank - 1;
+    format!(
+        "sdy.mesh @mesh = <[\"x\"=8]>
+        func.func @main(%w: {weight}, %v: {weight},
+            %batch: {batch} {{sdy.sharding = #sdy.sharding<@mesh, [{open}{{}}, {{\"x\"}}]>}}) -> ({weight}) {{
+          %0 = stablehlo.dot_general %batch, %w, contracting_dims = [{last}] x [0] : ({batch}, tensor<512x512xf32>) -> {batch}
+          %1 = stablehlo.tanh %0 : {batch}
+          %2 = stablehlo.dot_general %1, %v, contracting_dims = [{last}] x [0] : ({batch}, tensor<512x512xf32>) -> {batch}
+          %3 = stablehlo.tanh %2 : {batch}
+          %4 = stablehlo.dot_general %1, %3, contracting_dims = [{dims}] x [{dims}] : ({batch}, {batch}) -> tensor<512x512xf32>
+          %5 = stablehlo.add %v, %4 : tensor<512x512xf32>
+          return %5 : tensor<512x512xf32>
+        }}"
+    )
+}
+
+#[test]
+fn rules_of_any_number_of_factors_are_planned_alike() {
+    let planned = |rank: usize| {
+        let mut program = parsed(&layers(rank));
+        let steps = passes::Registry::standard().parse("import,propagate,unify-meshes").expect("there are such passes");
+        assert!(passes::run_passes(&mut program, &steps, &mut |_, _| {}).ok());
+        let mut diagnostics = Diagnostics::default();
+        let report = plan(&mut program, &PlanOptions::default(), &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
+        let text = dialect::print(&program);
+        let count = |op: &str| text.matches(op).count();
+        (report.seconds, ["sdy.all_to_all", "sdy.all_gather", "sdy.reduce_scatter"].map(count))
+    };
+    let flat = planned(2);
+    assert_eq!(flat.1, [1, 2, 1], "the batch is cut, weights are gathered");
+    // Factor 68 is the batch, in rules of 70 and 71 factors.
+    assert_eq!(planned(70), flat);
+}

@@ -4,7 +4,7 @@ use super::*;
 use crate::ir::ElementType::{BF16, F32, F64, I8, I32};
 use crate::kernel::Kernel;
 use crate::literal::{Indices, Literal};
-use crate::ops::{example_block, example_program};
+use crate::proofs::{example_block, example_program};
 
 fn nest(text: &str) -> Nest {
     let program = example_program(text);
@@ -89,10 +89,8 @@ fn windows_of_a_convolution_are_seen() {
     let found = Contraction::of(&nest).unwrap();
     let sizes = [Role::Batch, Role::Left, Role::Right, Role::Contracted].map(|role| found.size(&nest, role));
     assert_eq!(sizes, [1, 2 * 3 * 6, 5, 3 * 3 * 4]);
-    let rows =
-        Window { input: 0, dim: 1, outer: 1, inner: 4, stride: 2, dilation: 2, offset: 0, divisor: 1 };
-    let columns =
-        Window { input: 0, dim: 2, outer: 2, inner: 5, stride: 1, dilation: -1, offset: 1, divisor: 1 };
+    let rows = Window { input: 0, dim: 1, outer: 1, inner: 4, stride: 2, dilation: 2, offset: 0, divisor: 1 };
+    let columns = Window { input: 0, dim: 2, outer: 2, inner: 5, stride: 1, dilation: -1, offset: 1, divisor: 1 };
     assert_eq!(found.windows[..], [rows, columns]);
     // Padding is not read evenly.
     assert_eq!(found.strides(&nest, [&[2, 9, 6, 4], &[3, 3, 4, 5]]), None);
@@ -107,9 +105,18 @@ fn windows_of_a_convolution_are_seen() {
 #[test]
 fn strides_name_the_elements_that_are_read() {
     let shapes: [(&str, [&[i64]; 2]); 3] = [
-        ("(%a: tensor<2x4x6xi32>, %b: tensor<6x2x3xi32>) %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<2x4x6xi32>, tensor<6x2x3xi32>) -> tensor<2x4x3xi32>", [&[2, 4, 6], &[6, 2, 3]]),
-        ("(%a: tensor<4x4x2xf32>, %b: tensor<2x3xf32>) %r = stablehlo.einsum %a, %b, config = \"iij,jk->ki\" : (tensor<4x4x2xf32>, tensor<2x3xf32>) -> tensor<3x4xf32>", [&[4, 4, 2], &[2, 3]]),
-        ("(%a: tensor<2x9x6xf32>, %k: tensor<3x6x5xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[-1, 0]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x6xf32>, tensor<3x6x5xf32>) -> tensor<2x3x5xf32>", [&[2, 9, 6], &[3, 6, 5]]),
+        (
+            "(%a: tensor<2x4x6xi32>, %b: tensor<6x2x3xi32>) %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<2x4x6xi32>, tensor<6x2x3xi32>) -> tensor<2x4x3xi32>",
+            [&[2, 4, 6], &[6, 2, 3]],
+        ),
+        (
+            "(%a: tensor<4x4x2xf32>, %b: tensor<2x3xf32>) %r = stablehlo.einsum %a, %b, config = \"iij,jk->ki\" : (tensor<4x4x2xf32>, tensor<2x3xf32>) -> tensor<3x4xf32>",
+            [&[4, 4, 2], &[2, 3]],
+        ),
+        (
+            "(%a: tensor<2x9x6xf32>, %k: tensor<3x6x5xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[-1, 0]], reverse = [true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x6xf32>, tensor<3x6x5xf32>) -> tensor<2x3x5xf32>",
+            [&[2, 9, 6], &[3, 6, 5]],
+        ),
     ];
     for (text, shapes) in shapes {
         let nest = nest(text);

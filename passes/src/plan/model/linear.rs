@@ -6,11 +6,10 @@
 
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
-use dialect::scalar::{Scalar, ScalarOp};
+use dialect::scalar::ScalarOp;
 use smallvec::SmallVec;
 
-/// Operands as a bit set.
-type Mask = u32;
+use crate::bit_set::BitSet;
 
 /// More sets than this are not followed.
 const MAX_SETS: usize = 8;
@@ -19,30 +18,29 @@ const MAX_SETS: usize = 8;
 #[derive(Clone, Debug)]
 struct Form {
     /// Sets of operands in which it is linear.
-    linear: SmallVec<[Mask; 4]>,
+    linear: Vec<BitSet>,
     /// Every operand it depends on.
-    depends: Mask,
+    depends: BitSet,
     /// It is zero: linear in whatever is added.
     zero: bool,
 }
 
 impl Form {
     fn constant(zero: bool) -> Self {
-        Form { linear: SmallVec::new(), depends: 0, zero }
+        Form { linear: Vec::new(), depends: BitSet::default(), zero }
     }
 
     fn operand(i: usize) -> Self {
-        let bit = 1u32.checked_shl(i as u32).unwrap_or(0);
-        Form { linear: [bit].into_iter().filter(|&b| b != 0).collect(), depends: bit, zero: false }
+        Form { linear: vec![BitSet::of(i)], depends: BitSet::of(i), zero: false }
     }
 
-    fn nothing(depends: Mask) -> Self {
-        Form { linear: SmallVec::new(), depends, zero: false }
+    fn nothing(depends: BitSet) -> Self {
+        Form { linear: Vec::new(), depends, zero: false }
     }
 
     /// Linear in `set` when it is so and does not depend on the rest of `set` besides.
-    fn within(&self, set: Mask) -> bool {
-        self.zero || self.linear.contains(&(self.depends & set))
+    fn within(&self, set: &BitSet) -> bool {
+        self.zero || self.linear.contains(&(&self.depends & set))
     }
 }
 
@@ -51,34 +49,33 @@ fn both(a: &Form, b: &Form) -> Form {
     if a.zero && b.zero {
         return Form::constant(true);
     }
-    let mut sets: SmallVec<[Mask; 4]> = SmallVec::new();
-    let mut add = |set: Mask| {
-        if a.within(set) && b.within(set) && !sets.contains(&set) && sets.len() < MAX_SETS {
+    let mut sets: Vec<BitSet> = Vec::new();
+    let mut add = |set: BitSet| {
+        if a.within(&set) && b.within(&set) && !sets.contains(&set) && sets.len() < MAX_SETS {
             sets.push(set);
         }
     };
     match (a.zero, b.zero) {
-        (true, _) => b.linear.iter().for_each(|&s| add(s)),
-        (_, true) => a.linear.iter().for_each(|&s| add(s)),
-        _ => a.linear.iter().for_each(|&s| b.linear.iter().for_each(|&t| add(s | t))),
+        (true, _) => b.linear.iter().for_each(|s| add(s.clone())),
+        (_, true) => a.linear.iter().for_each(|s| add(s.clone())),
+        _ => a.linear.iter().for_each(|s| b.linear.iter().for_each(|t| add(s | t))),
     }
-    Form { linear: sets, depends: a.depends | b.depends, zero: false }
+    Form { linear: sets, depends: &a.depends | &b.depends, zero: false }
 }
 
 /// The form of a product: linear in what one factor is linear in and the other does not depend on.
 fn times(a: &Form, b: &Form) -> Form {
-    let mut sets = SmallVec::new();
+    let mut sets = Vec::new();
     for (x, y) in [(a, b), (b, a)] {
-        sets.extend(x.linear.iter().copied().filter(|s| s & y.depends == 0));
+        sets.extend(x.linear.iter().filter(|s| s.is_disjoint(&y.depends)).cloned());
     }
     sets.dedup();
     sets.truncate(MAX_SETS);
-    Form { linear: sets, depends: a.depends | b.depends, zero: a.zero || b.zero }
+    Form { linear: sets, depends: &a.depends | &b.depends, zero: a.zero || b.zero }
 }
 
-/// The sets of operands in which `op` is linear, as bit sets.
-pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<u32> {
-    let all = |n: usize| (1u32.checked_shl(n as u32).unwrap_or(0)).wrapping_sub(1);
+/// The sets of operands in which `op` is linear.
+pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<BitSet> {
     match op.def().kernel(op) {
         Kernel::Nest(nest) => {
             let mut forms: Vec<Form> = Vec::new();
@@ -87,12 +84,12 @@ pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<u32> {
                 forms.push(match (&input.outside, input.guards.is_empty()) {
                     (_, true) | (None, _) => read,
                     (Some(Outside::Operand(i)), _) => both(&read, &Form::operand(*i)),
-                    (Some(Outside::Const(c)), _) => both(&read, &Form::constant(is_zero(*c))),
+                    (Some(Outside::Const(c)), _) => both(&read, &Form::constant(c.is_zero())),
                 });
             }
             let start = |init: &Init| match init {
                 Init::Operand(i) => Form::operand(*i),
-                Init::Const(c) => Form::constant(is_zero(*c)),
+                Init::Const(c) => Form::constant(c.is_zero()),
             };
             let accumulators: Vec<Form> = nest.init.iter().map(start).collect();
             results(&nest.body, &forms, &accumulators, op)
@@ -100,21 +97,17 @@ pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<u32> {
         Kernel::External(External::Scatter) if op.def().reduction(op) == Some(Default::default()) => {
             // What is added to, and what is added.
             let n = op.result_count();
-            if n > 8 { Vec::new() } else { vec![all(n) | all(n) << (n + 1)] }
+            vec![(0..n).chain(n + 1..2 * n + 1).collect()]
         }
         _ => Vec::new(),
     }
 }
 
-fn is_zero(value: Scalar) -> bool {
-    matches!(value, Scalar::Int(0)) || value == Scalar::Float(0.0) || value == Scalar::Complex(0.0, 0.0)
-}
-
-fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<u32> {
+fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -> Vec<BitSet> {
     let mut insts: Vec<Form> = Vec::new();
     for inst in &body.insts {
         let form = match inst {
-            Inst::Const(c, _) => Form::constant(is_zero(*c)),
+            Inst::Const(c, _) => Form::constant(c.is_zero()),
             Inst::Index(..) => Form::constant(false),
             Inst::Op { op, args, ty } => {
                 let types: SmallVec<[ElementType; 3]> = args.iter().map(|&a| body.arg_type(a)).collect();
@@ -131,14 +124,13 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
     let summed = |i: usize| {
         op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex())
     };
-    let fits =
-        |&set: &u32| (0..32).filter(|i| set & (1 << i) != 0).all(summed) && results.iter().all(|r| r.within(set));
+    let fits = |set: &&BitSet| set.iter().all(summed) && results.iter().all(|r| r.within(set));
     // An accumulator that grows by more than a sum is no sum.
     let grows = accumulators.is_empty() || body.results.iter().all(|&r| matches!(r, Arg::Inst(_)));
     if !grows {
         return Vec::new();
     }
-    first.linear.iter().copied().filter(fits).collect()
+    first.linear.iter().filter(fits).cloned().collect()
 }
 
 fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'f [Form]) -> &'f Form {
@@ -150,18 +142,19 @@ fn form_of<'f>(arg: Arg, inputs: &'f [Form], accumulators: &'f [Form], insts: &'
 }
 
 fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -> Form {
-    let depends = args.iter().fold(0, |m, a| m | a.depends);
+    let depends = args.iter().fold(BitSet::default(), |all, a| &all | &a.depends);
     match (op, args) {
         (ScalarOp::Add | ScalarOp::Sub, [a, b]) => both(a, b),
         (ScalarOp::Mul, [a, b]) => times(a, b),
         (ScalarOp::Div, [a, b]) if ty.is_float() || ty.is_complex() => {
-            Form { linear: a.linear.iter().copied().filter(|s| s & b.depends == 0).collect(), depends, zero: a.zero }
+            let linear = a.linear.iter().filter(|s| s.is_disjoint(&b.depends)).cloned().collect();
+            Form { linear, depends, zero: a.zero }
         }
         (ScalarOp::Neg | ScalarOp::Real | ScalarOp::Imag, [a]) => (*a).clone(),
         (ScalarOp::Complex, [a, b]) => both(a, b),
         (ScalarOp::Select, [p, a, b]) => {
             let mut form = both(a, b);
-            form.linear.retain(|s| *s & p.depends == 0);
+            form.linear.retain(|s| s.is_disjoint(&p.depends));
             Form { depends, ..form }
         }
         (ScalarOp::Convert, [a]) if widens(types[0], ty) => (*a).clone(),
@@ -200,7 +193,8 @@ mod tests {
         assert!(!diagnostics.has_errors(), "{:?}", diagnostics.iter().next());
         let (_, block) = program.functions()[0];
         let ops = program.block_ops(block);
-        let mut found = linear_sets(program.view(ops[ops.len() - 2]));
+        let found = linear_sets(program.view(ops[ops.len() - 2]));
+        let mut found: Vec<u32> = found.iter().map(|set| set.iter().fold(0, |bits, i| bits | 1 << i)).collect();
         found.sort_unstable();
         found
     }
@@ -234,6 +228,22 @@ mod tests {
         assert_eq!(from("bf16"), [1]);
         assert_eq!(from("f64"), [0u32; 0]);
         assert_eq!(from("i32"), [0u32; 0]);
+    }
+
+    #[test]
+    fn any_number_of_operands_is_followed() {
+        let list = |of: &str| (0..40).map(|i| of.replace('N', &i.to_string())).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "func.func @main({}) -> tensor<80xf32> {{
+            %r = stablehlo.concatenate {}, dim = 0 : ({}) -> tensor<80xf32> return %r : tensor<80xf32> }}",
+            list("%aN: tensor<2xf32>"),
+            list("%aN"),
+            list("tensor<2xf32>")
+        );
+        let program = dialect::parse(&text, &mut Diagnostics::default());
+        let (_, block) = program.functions()[0];
+        let found = linear_sets(program.view(program.block_ops(block)[0]));
+        assert_eq!(found, [(0..40).collect::<BitSet>()]);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardingRule, TensorFactors};
 use smallvec::SmallVec;
 
+use crate::bit_set::BitSet;
+
 /// What the plan asks of an op's meaning.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpModel {
@@ -15,8 +17,8 @@ pub struct OpModel {
     pub reduction: Option<ReductionKind>,
     /// Operands that are added to what a reduction gives (its initial values, a scatter's target): they must count once.
     pub accumulated: SmallVec<[usize; 2]>,
-    /// Sets of operands (as bits) in which the op is linear: parts of a sum pass through it.
-    pub linear: Vec<u32>,
+    /// Sets of operands in which the op is linear: parts of a sum pass through it.
+    pub linear: Vec<BitSet>,
 }
 
 /// Axes for each factor, and axes along which parts pass through.
@@ -26,8 +28,8 @@ pub struct Strategy {
     pub factors: Vec<Axes>,
     /// Axes along which the operands of `set` are sums' parts, and so the results.
     pub through: Axes,
-    /// One of the model's linear sets; 0 when nothing passes through.
-    pub set: u32,
+    /// One of the model's linear sets; empty when nothing passes through.
+    pub set: BitSet,
 }
 
 /// Where operands and results lie under a strategy.
@@ -224,7 +226,8 @@ impl OpModel {
                 operands[i] = std::mem::take(&mut operands[i]).with_unreduced(&unreduced, kind);
             }
         }
-        for (_, operand) in operands.iter_mut().enumerate().take(32).filter(|(i, _)| strategy.set & (1 << i) != 0) {
+        for i in strategy.set.iter() {
+            let operand = &mut operands[i];
             *operand = std::mem::take(operand).with_unreduced(&strategy.through, ReductionKind::Sum);
         }
         let result = |r: &TensorFactors| {
@@ -333,6 +336,20 @@ mod tests {
         assert_eq!(minor, model.whole());
         let whole = model.keeping([(1, &dist(&g, "y|x"))]);
         assert_eq!(model.assignment(&whole).operands, [dist(&g, "y x")]);
+    }
+
+    #[test]
+    fn partial_sums_pass_through_any_number_of_operands() {
+        let g = grid(&[2, 4]);
+        let mut rule = ShardingRule::new(&[1; 40], &[1]);
+        rule.add(8, FactorKind::PassThrough, &(0..40).map(|i| (i, 0)).collect::<Vec<_>>(), &[(0, 0)]);
+        let all: BitSet = (0..40).collect();
+        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new(), linear: vec![all.clone()] };
+        let mut strategy = model.keeping([(0, &dist(&g, "x"))]);
+        (strategy.set, strategy.through) = (all, [g.whole(1)].into_iter().collect());
+        let places = model.assignment(&strategy);
+        assert_eq!(places.operands, vec![dist(&g, "x;y"); 40]);
+        assert_eq!(places.results, [dist(&g, "x;y")]);
     }
 
     #[test]

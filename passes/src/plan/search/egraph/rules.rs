@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::rewrite::Rewrite;
 use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
+use crate::bit_set::BitSet;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
 use crate::plan::reshard::space::Dist;
@@ -183,36 +184,34 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 }
 
 /// Whether the parts of a sum along `through` may pass through op `op` in the operands of `set`.
-fn passes(model: &OpModel, strategy: &Strategy, set: u32) -> bool {
+fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
     let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
-    model.linear.contains(&set) && !cut(strategy)
+    model.linear.contains(set) && !cut(strategy)
 }
 
 /// `f(all_reduce x)`: the reduction comes after.
-fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(u32) -> bool) -> Equal {
+fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equal {
     let mut found = Equal::new();
     let Head::Op { op, way, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
     let strategy = terms.analysis.placer.strategy(way).clone();
     let tensors = tensors(terms, op);
-    for &set in model.linear.iter().filter(|s| count(s.count_ones())) {
-        for (&operand, &child) in
-            tensors.iter().zip(&term.children).filter(|o| set & 1u32.checked_shl(*o.0 as u32).unwrap_or(0) != 0)
-        {
+    for set in model.linear.iter().filter(|s| count(s.len())) {
+        for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set.contains(*o.0)) {
             for from in before(terms, child, |k| is_reduce(k) || is_scatter(k)) {
                 let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
                     continue;
                 };
                 let space = &terms.analysis.space;
                 let (at, reduced) = (space.distribution(at), space.distribution(reduced));
-                if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != set) {
+                if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != *set) {
                     continue;
                 }
                 let pending = set_difference(&at.unreduced, &reduced.unreduced);
                 let Some(mut next) = model.adopting(&strategy, operand, &at.reduced()) else { continue };
                 next.through = set_of(next.through.iter().chain(&pending).copied());
-                next.set = set;
+                next.set = set.clone();
                 if passes(&model, &next, set) {
                     let all = computed(terms, op, next, result, &term.children);
                     found.push(moved(terms, all, to));
@@ -231,11 +230,13 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
         let at = terms.analysis.space.distribution(to).clone();
         let kept = set_of(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
-        if kept == strategy.through || !keeps_type(terms, op, strategy.set) {
+        if kept == strategy.through || !keeps_type(terms, op, &strategy.set) {
             continue;
         }
         let mut next = strategy.clone();
-        next.set = if kept.is_empty() { 0 } else { strategy.set };
+        if kept.is_empty() {
+            next.set = BitSet::default();
+        }
         next.through = kept;
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = model.adopting(&next, tensor, &at.reduced()) else { continue };
@@ -246,11 +247,10 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 }
 
 /// Whether results are of the element type of the operands in `set`.
-fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: u32) -> bool {
+fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     let node = &terms.analysis.graph.ops[op];
     let element = |v: ValueId| terms.analysis.space.tensor_type(terms.analysis.ty(v)).element;
-    let operands = node.operands.iter().enumerate().filter(|(i, _)| *i < 32 && set & (1 << i) != 0);
-    let mut operands = operands.filter_map(|(_, v)| *v).map(element);
+    let mut operands = set.iter().filter_map(|i| *node.operands.get(i)?).map(element);
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
 

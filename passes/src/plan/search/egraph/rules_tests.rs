@@ -346,7 +346,7 @@ fn any_strategy(meaning: &OpModel, grid: &MeshAxes, random: &mut Random) -> Stra
         let free = grid.nontrivial();
         let free: Axes = free.filter(|p| !strategy.factors.iter().flatten().any(|q| q.conflicts_with(*p))).collect();
         if !free.is_empty() {
-            strategy.set = meaning.linear[random.below(meaning.linear.len())];
+            strategy.set = meaning.linear[random.below(meaning.linear.len())].clone();
             strategy.through = free;
         }
     }
@@ -366,7 +366,9 @@ fn no_sum_moves_to_a_narrower_type() {
             let mut strategy = meaning.whole();
             match meaning.rule.factors.iter().position(|f| f.kind == FactorKind::Reduction) {
                 Some(contracted) => strategy.factors[contracted] = axis,
-                None if !meaning.linear.is_empty() => (strategy.set, strategy.through) = (meaning.linear[0], axis),
+                None if !meaning.linear.is_empty() => {
+                    (strategy.set, strategy.through) = (meaning.linear[0].clone(), axis)
+                }
                 None => {}
             }
             strategy

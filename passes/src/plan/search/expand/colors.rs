@@ -4,10 +4,12 @@
 //! is one color, its features, heads and vocabulary are others. Cutting an axis along a color cuts the whole program
 //! without moving anything but what is summed.
 
-use dialect::id::TiVec;
+use dialect::define_id;
+use dialect::id::{Interner, TiVec};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::bit_set::BitSet;
 use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
@@ -21,9 +23,18 @@ pub(super) type Color = u32;
 pub(super) struct Colors {
     /// All colors, those along which most work is done first.
     pub(super) by_weight: Vec<Color>,
-    /// The ops that have each, and which factors of their rules, as bits.
-    ops: FxHashMap<Color, Vec<(OpId, u64)>>,
+    /// The ops that have each, and which factors of their rules.
+    ops: FxHashMap<Color, Vec<(OpId, FactorSet)>>,
+    sets: Interner<FactorSet, BitSet>,
 }
+
+define_id! {
+    /// A set of factors of one rule; equal sets have one id.
+    pub(super) FactorSet, "factors"
+}
+
+/// No factor.
+pub(super) const NO_FACTORS: FactorSet = FactorSet::new(0);
 
 impl Colors {
     /// Joins dimensions through all ops.
@@ -53,7 +64,7 @@ impl Colors {
             members.push(member);
         }
         let mut weights: FxHashMap<Color, f64> = FxHashMap::default();
-        let mut ops: FxHashMap<Color, Vec<(OpId, u64)>> = FxHashMap::default();
+        let mut ops: FxHashMap<Color, Vec<(OpId, BitSet)>> = FxHashMap::default();
         for ((node, member), op) in graph.ops.iter().zip(&mut members).zip(graph.ops.keys()) {
             let bytes = node.results.iter().flatten().map(|&v| space.tensor_type(graph.values[v].ty).bytes());
             let bytes: usize = bytes.map(|b| b.unwrap_or(0)).sum();
@@ -62,22 +73,40 @@ impl Colors {
                 *dim = classes.root(*dim);
                 *weights.entry(*dim).or_default() += seconds;
             }
-            for (f, dim) in member.iter().enumerate().take(64) {
+            for (f, dim) in member.iter().enumerate() {
                 let Some(color) = *dim else { continue };
                 let list = ops.entry(color).or_default();
                 match list.last_mut() {
-                    Some((last, factors)) if *last == op => *factors |= 1 << f,
-                    _ => list.push((op, 1 << f)),
+                    Some((last, factors)) if *last == op => factors.insert(f),
+                    _ => list.push((op, BitSet::of(f))),
                 }
             }
         }
         let mut by_weight: Vec<(Color, f64)> = weights.into_iter().collect();
         by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        Self { by_weight: by_weight.into_iter().map(|c| c.0).collect(), ops }
+        let by_weight = by_weight.into_iter().map(|c| c.0).collect();
+        let mut sets = Interner::default();
+        assert_eq!(sets.intern(BitSet::default()), NO_FACTORS);
+        let mut colors = Self { by_weight, ops: FxHashMap::default(), sets };
+        for (color, list) in ops {
+            let list = list.into_iter().map(|(op, factors)| (op, colors.factor_set(factors))).collect();
+            colors.ops.insert(color, list);
+        }
+        colors
     }
 
-    /// The ops that have the color, and which factors of their rules have it, as bits.
-    pub(super) fn ops(&self, color: Color) -> &[(OpId, u64)] {
+    /// The id of a set of factors.
+    pub(super) fn factor_set(&mut self, factors: BitSet) -> FactorSet {
+        self.sets.intern(factors)
+    }
+
+    /// The factors of a set.
+    pub(super) fn factors(&self, set: FactorSet) -> &BitSet {
+        &self.sets[set]
+    }
+
+    /// The ops that have the color, and which factors of their rules have it.
+    pub(super) fn ops(&self, color: Color) -> &[(OpId, FactorSet)] {
         self.ops.get(&color).map_or(&[], |list| list)
     }
 }

@@ -17,12 +17,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::draft::Draft;
+use crate::bit_set::BitSet;
 use crate::plan::model::choice::Way;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
 use crate::plan::program::graph::{OpId, Places, ValueId};
 use crate::plan::reshard::space::Dist;
-use colors::{Color, Colors};
+use colors::{Color, Colors, FactorSet, NO_FACTORS};
 use cut::{Cut, Question};
 
 /// Times all moves are tried at most.
@@ -83,12 +84,14 @@ struct Moves {
     /// Where they may go.
     targets: Vec<Target>,
     ways: FxHashMap<Asked, Option<Way>>,
+    /// By group: the ops that have factors which the group's axes cut where propagation puts values, with these factors.
+    at_home: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each op its position among the changes of the move that is tried, or `NONE`.
     option_of: TiVec<OpId, u32>,
 }
 
 /// What decides how an op would be computed after a move: axes, factors that may be cut, whether the last comes first.
-type Asked = (Model, Way, usize, u64, bool);
+type Asked = (Model, Way, usize, FactorSet, bool);
 
 const NONE: u32 = u32::MAX;
 
@@ -112,13 +115,14 @@ impl Moves {
         let mut targets: Vec<Target> = Vec::new();
         for &color in colors.by_weight.iter().take(MAX_COLORS) {
             targets.push(Target::First(color));
-            if colors.ops(color).iter().any(|op| op.1.count_ones() > 1) {
+            if colors.ops(color).iter().any(|op| colors.factors(op.1).len() > 1) {
                 targets.push(Target::Last(color));
             }
         }
         targets.extend([Target::Whole, Target::Home]);
         let option_of = vec![NONE; draft.graph.ops.len()].into();
-        Self { colors, ranks: ranks(draft), groups, wholes, targets, ways: FxHashMap::default(), option_of }
+        let (ways, at_home) = Default::default();
+        Self { colors, ranks: ranks(draft), groups, wholes, targets, ways, at_home, option_of }
     }
 }
 
@@ -179,14 +183,11 @@ impl Move<'_, '_, '_> {
     /// The ops that would change, each with its question.
     fn options(&mut self, cut: &mut Cut) -> Vec<Change> {
         let (graph, group, target) = (self.draft.graph, self.group, self.target);
-        let mut asked: Vec<(OpId, u64)> = Vec::new();
+        let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
         match target {
             Target::First(color) | Target::Last(color) => asked.extend_from_slice(self.moves.colors.ops(color)),
-            Target::Whole => asked.extend(graph.ops.keys().map(|op| (op, 0))),
-            Target::Home => {
-                let all = graph.ops.keys().map(|op| (op, self.at_home(op)));
-                asked.extend(all.filter(|a| a.1 != 0));
-            }
+            Target::Whole => asked.extend(graph.ops.keys().map(|op| (op, NO_FACTORS))),
+            Target::Home => asked.extend_from_slice(&self.all_at_home()),
         }
         let last = matches!(target, Target::Last(_));
         let mut options = Vec::new();
@@ -209,34 +210,52 @@ impl Move<'_, '_, '_> {
         options
     }
 
-    /// The factors of op `op` that axes cut where propagation puts its results and operands, as bits.
-    fn at_home(&self, op: OpId) -> u64 {
+    /// The ops that the axes cut where propagation puts values, each with the factors cut.
+    fn all_at_home(&mut self) -> Rc<[(OpId, FactorSet)]> {
+        if let Some(known) = self.moves.at_home.get(&self.group) {
+            return known.clone();
+        }
+        let mut found = Vec::new();
+        for op in self.draft.graph.ops.keys() {
+            let factors = self.at_home(op);
+            if !factors.is_empty() {
+                found.push((op, self.moves.colors.factor_set(factors)));
+            }
+        }
+        let found: Rc<[(OpId, FactorSet)]> = found.into();
+        self.moves.at_home.insert(self.group, found.clone());
+        found
+    }
+
+    /// The factors of op `op` that axes cut where propagation puts its results and operands.
+    fn at_home(&self, op: OpId) -> BitSet {
         let axes = &self.moves.groups[self.group];
         let (graph, space) = (self.draft.graph, &self.draft.space);
         let node = &graph.ops[op];
-        let Some(model) = node.model else { return 0 };
+        let Some(model) = node.model else { return BitSet::default() };
         let rule = &self.draft.models.get(model).rule;
         let tensors = node.results.iter().chain(&node.operands).zip(rule.results.iter().chain(&rule.operands));
-        let mut found = 0;
+        let mut found = BitSet::default();
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
             let home = space.distribution(graph.values[value].home);
             let cut =
                 home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
-            found |= cut.filter_map(|d| d.1.first()).filter(|&&f| f < 64).fold(0, |bits, f| bits | 1u64 << f);
+            cut.filter_map(|d| d.1.first()).for_each(|&f| found.insert(f as usize));
         }
         found
     }
 
     /// How an op is computed that is now computed as `now` when axes cut one of `factors` instead.
-    fn way(&mut self, model: Model, now: Way, factors: u64, last: bool) -> Option<Way> {
+    fn way(&mut self, model: Model, now: Way, factors: FactorSet, last: bool) -> Option<Way> {
         let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
         let whole = without(self.draft.placer.strategy(now), axes);
         let meaning = self.draft.models.get(model);
         let cut = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.cutting(&s, axis, f, &rank));
-        let mut each = (0..64).filter(|f| factors >> f & 1 == 1);
-        let found = match (factors, last) {
-            (0, _) => Some(whole.clone()),
+        let factors = self.moves.colors.factors(factors);
+        let mut each = factors.iter();
+        let found = match (factors.is_empty(), last) {
+            (true, _) => Some(whole.clone()),
             (_, false) => each.find_map(cut),
             (_, true) => each.rev().find_map(cut),
         };
@@ -373,7 +392,7 @@ fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     }
     next.through = set_difference(&next.through, axes);
     if next.through.is_empty() {
-        next.set = 0;
+        next.set = BitSet::default();
     }
     next
 }

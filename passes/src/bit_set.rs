@@ -1,0 +1,120 @@
+//! A set of small numbers: operands of an op, factors of its sharding rule.
+
+use std::ops::{BitAnd, BitOr};
+
+use smallvec::SmallVec;
+
+/// Numbers below 64 take no memory of their own; any others may be in it too.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub struct BitSet {
+    /// Bit `i % 64` of word `i / 64` says whether `i` is in it. The last word is not 0, so that equal sets are equal.
+    words: SmallVec<[u64; 1]>,
+}
+
+impl BitSet {
+    /// The set of one number.
+    pub fn of(number: usize) -> Self {
+        let mut set = Self::default();
+        set.insert(number);
+        set
+    }
+
+    /// Puts a number in it.
+    pub fn insert(&mut self, number: usize) {
+        let word = number / 64;
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (number % 64);
+    }
+
+    /// Whether a number is in it.
+    pub fn contains(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|w| w >> (number % 64) & 1 == 1)
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// How many numbers are in it.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// Whether no number is in both.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).all(|(a, b)| a & b == 0)
+    }
+
+    /// The numbers in it, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = usize> {
+        self.words
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| i * 64 + bit))
+    }
+}
+
+impl FromIterator<usize> for BitSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> Self {
+        let mut set = Self::default();
+        numbers.into_iter().for_each(|n| set.insert(n));
+        set
+    }
+}
+
+impl BitOr for &BitSet {
+    type Output = BitSet;
+
+    fn bitor(self, other: &BitSet) -> BitSet {
+        let (mut longer, shorter) =
+            if self.words.len() < other.words.len() { (other.clone(), self) } else { (self.clone(), other) };
+        longer.words.iter_mut().zip(&shorter.words).for_each(|(a, b)| *a |= b);
+        longer
+    }
+}
+
+impl BitAnd for &BitSet {
+    type Output = BitSet;
+
+    fn bitand(self, other: &BitSet) -> BitSet {
+        let mut words: SmallVec<[u64; 1]> = self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect();
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        BitSet { words }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn it_is_a_set_of_numbers() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..300 {
+            let limit = [3, 64, 65, 200][random.usize(..4)];
+            let mut draw = || (0..random.usize(..6)).map(|_| random.usize(..limit)).collect::<Vec<_>>();
+            let (a, b) = (draw(), draw());
+            let sets = [&a, &b].map(|list| list.iter().copied().collect::<BitSet>());
+            let models = [&a, &b].map(|list| list.iter().copied().collect::<BTreeSet<usize>>());
+            let list = |set: &BitSet| set.iter().collect::<Vec<_>>();
+            let same = |set: &BitSet, model: BTreeSet<usize>| {
+                assert_eq!(list(set), model.iter().copied().collect::<Vec<_>>());
+                assert_eq!(set.iter().rev().collect::<Vec<_>>(), model.iter().rev().copied().collect::<Vec<_>>());
+                assert_eq!((set.len(), set.is_empty()), (model.len(), model.is_empty()));
+                assert!((0..limit + 70).all(|n| set.contains(n) == model.contains(&n)));
+                assert_eq!(*set, model.into_iter().collect::<BitSet>());
+            };
+            let ([x, y], [m, n]) = (&sets, &models);
+            same(x, m.clone());
+            same(&(x | y), m | n);
+            same(&(x & y), m & n);
+            assert_eq!(x.is_disjoint(y), m.is_disjoint(n));
+        }
+    }
+}
