@@ -1,10 +1,12 @@
-//! What another company adds to shardc, without touching it: an op, a pass that makes it, a pipeline and a target.
+//! What another company adds to shardc, without touching it: an op, a pass that makes it, a
+//! pipeline, a rewrite of plans and a target.
 
 use dialect::ir::{Value, ValueSource};
 use dialect::kernel::{Arg, Body, Inst};
 use dialect::ops::stablehlo::elementwise::{Classes, Compute, PLAIN, Pointwise, Typing};
 use dialect::scalar::ScalarOp;
-use shardc::{Compiler, Flat, Pass, Pipeline, Target};
+use dialect::sharding::Reshard;
+use shardc::{Compiler, Flat, Made, Pass, Pipeline, Rewrite, Target};
 
 /// `log(1 + exp(x))`, as one op.
 pub static SOFTPLUS: Pointwise = Pointwise {
@@ -48,6 +50,18 @@ pub static FUSE: Pass = Pass {
     },
 };
 
+/// What is gathered only to be sliced again takes the cheapest way from where it was.
+pub static REGATHERED: Rewrite =
+    Rewrite::new("acme_regathered", "all_slice(all_gather x) = the cheapest steps from x", |plans, class, made| {
+        let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
+        let Some(to) = plans.distribution(class).cloned() else { return Vec::new() };
+        let sources = plans.made(*from).into_iter().filter_map(|made| match made {
+            Made::Step { kind: Reshard::AllGather(_), from } => Some(from),
+            _ => None,
+        });
+        sources.collect::<Vec<_>>().into_iter().map(|source| plans.moved(source, &to)).collect()
+    });
+
 /// The pass, then what shardc does.
 pub const PIPELINE: Pipeline =
     Pipeline { name: "acme", doc: "Compiles with the ops of ACME.", passes: "acme-fuse,compile" };
@@ -59,5 +73,6 @@ pub fn compiler() -> Compiler {
         .with_ops(&[&SOFTPLUS])
         .with_passes(&[&FUSE])
         .with_pipeline(PIPELINE)
+        .with_rewrites(&[&REGATHERED])
         .with_target("acme-box", Target::Flat(machine))
 }

@@ -1,7 +1,12 @@
 //! The extension at work: programs with its op are read, compiled, run and explained, for its target.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use extension::compiler;
-use shardc::{CompileOptions, ExecuteOptions, ExplainOptions, Interface, Io, Module, Source, random_inputs};
+use shardc::{
+    CompileOptions, Compiler, ExecuteOptions, ExplainOptions, Interface, Io, Made, Module, Rewrite, Source,
+    random_inputs,
+};
 
 /// What ACME's model looks like before its pass: two layers, the second split over devices.
 const MODEL: &str = r#"
@@ -51,6 +56,23 @@ fn compiled_it_gives_what_the_model_gives() {
     assert_eq!(shardc::compare(&ran.results[0][0], &want[0][0], Default::default()), None);
     let checked = compiler().check(&model(), &inputs, &options(), Default::default()).into_result().expect("a check");
     assert!(checked.equal(), "{checked:?}");
+}
+
+/// Looks at every step that plans are made of, beside the extension's own row, which changes nothing here.
+static WATCH: Rewrite = Rewrite::new("acme_watch", "x = x", |_, class, made| {
+    LOOKS.fetch_add(usize::from(matches!(made, Made::Step { .. })), Ordering::Relaxed);
+    vec![class]
+});
+static LOOKS: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn the_rewrites_take_part_in_the_search() {
+    let compile = |compiler: Compiler| {
+        let device = compiler.compile(model(), "acme", &options()).into_result().expect("a per-device program");
+        compiler.print(&device, Default::default())
+    };
+    assert_eq!(compile(compiler().with_rewrites(&[&WATCH])), compile(compiler()));
+    assert!(LOOKS.load(Ordering::Relaxed) > 0);
 }
 
 #[test]
