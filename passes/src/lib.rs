@@ -5,6 +5,7 @@
 
 mod bit_set;
 mod context;
+mod cse;
 pub mod estimate;
 pub mod import;
 pub mod options;
@@ -29,6 +30,7 @@ pub static PASSES: &[&Pass] = &[
     &partition::PASS,
     &schedule::PASS,
     &partition::MANUAL,
+    &cse::PASS,
 ];
 
 /// Lists of passes that have a name; a pipeline may name others.
