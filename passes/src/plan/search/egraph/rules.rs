@@ -38,6 +38,9 @@ pub(super) static ROWS: &[Rewrite] = &[
     Rewrite::row("permute_of_permute", "permute(permute x) = permute x, or x", |t, n| {
         pair(t, n, is_permute, is_permute, is_permute)
     }),
+    Rewrite::row("exchange_of_slice", "all_to_all(all_slice x) = all_slice x, and the same of permutes", |t, n| {
+        pair(t, n, is_slice, |k| is_exchange(k) || is_permute(k), is_slice)
+    }),
     Rewrite::row("shortest_reshard", "two collectives in a row = the cheapest steps with the same ends", shortest),
     Rewrite::row("all_reduce_by_scatter", "all_reduce x = all_gather(reduce_scatter x)", by_scatter),
     Rewrite::row("sum_of_all_reduces", "all_reduce x + all_reduce y = all_reduce(x + y)", |t, n| {
