@@ -23,12 +23,12 @@ macro_rules! define_id {
         #[allow(dead_code, reason = "not every kind of id is used in every way")]
         impl $name {
             /// The id of the thing at this position of its table.
-            pub const fn new(index: usize) -> Self {
+            $visibility const fn new(index: usize) -> Self {
                 Self(index as u32)
             }
 
             /// The position in its table.
-            pub const fn index(self) -> usize {
+            $visibility const fn index(self) -> usize {
                 self.0 as usize
             }
         }
