@@ -5,6 +5,7 @@ pub mod broadcasting;
 pub mod constant_like;
 pub mod elementwise;
 mod formula;
+pub mod minimum_broadcast_shapes;
 mod mulhi;
 pub mod ragged_dot;
 pub mod scan;
@@ -63,6 +64,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &broadcasting::BROADCAST_SUBTRACT,
     &broadcasting::BROADCAST_XOR,
     &broadcasting::BROADCAST_ZETA,
+    &minimum_broadcast_shapes::MinimumBroadcastShapes,
     &ragged_dot::RaggedDot,
     &top_k::TopK,
     &scan::Scan,
