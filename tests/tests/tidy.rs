@@ -77,6 +77,7 @@ fn each_outside_crate_has_one_home() {
         ("egg", "passes"),
         ("melior", "runtime"),
         ("gemm", "runtime"),
+        ("memmap2", "runtime"),
         ("clap", "compiler"),
         ("codespan-reporting", "compiler"),
     ] {
