@@ -3,8 +3,6 @@
 //! Dinic's algorithm on residual graphs (E. A. Dinic, 1970); what answers cost is translated to capacities as in
 //! V. Kolmogorov and R. Zabih, "What energy functions can be minimized via graph cuts?", 2004.
 
-use std::collections::VecDeque;
-
 /// More phases than this are not run; the answer is then no for all.
 const MAX_PHASES: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
@@ -101,14 +99,19 @@ impl Cut {
     fn level(&self, levels: &mut [u32]) -> bool {
         levels.fill(0);
         levels[YES as usize] = 1;
-        let mut queue = VecDeque::from([YES]);
-        while let Some(at) = queue.pop_front() {
+        // Everything comes into the queue once, so what was taken out may stay in front.
+        let mut queue: Vec<u32> = Vec::with_capacity(levels.len());
+        queue.push(YES);
+        let mut taken = 0;
+        while let Some(&at) = queue.get(taken) {
+            taken += 1;
+            let level = levels[at as usize] + 1;
             let mut arc = self.first[at as usize];
             while arc != LAST {
                 let Arc { to, next, left } = self.arcs[arc as usize];
                 if left > 0 && levels[to as usize] == 0 {
-                    levels[to as usize] = levels[at as usize] + 1;
-                    queue.push_back(to);
+                    levels[to as usize] = level;
+                    queue.push(to);
                 }
                 arc = next;
             }
@@ -137,7 +140,8 @@ impl Cut {
                 continue;
             }
             let mut arc = next[at as usize];
-            let open = |a: &Arc| a.left > 0 && levels[a.to as usize] == levels[at as usize] + 1;
+            let level = levels[at as usize] + 1;
+            let open = |a: &Arc| a.left > 0 && levels[a.to as usize] == level;
             while arc != LAST && !open(&self.arcs[arc as usize]) {
                 arc = self.arcs[arc as usize].next;
             }
