@@ -131,7 +131,8 @@ impl MeshAttr {
     /// Writes down `mesh`.
     pub fn new(program: &mut Program, mesh: &Mesh) -> Self {
         let axis = |program: &mut Program, (name, size): (Name, i64)| {
-            let name = program.attr_str(&program.name_text(name).to_owned());
+            let name = program.name_text(name).to_owned();
+            let name = program.attr_str(&name);
             let size = program.attr_i64(size);
             structure(program, MESH_AXIS, &[("name", name), ("size", size)])
         };
@@ -169,7 +170,8 @@ fn structure(program: &mut Program, kind: &str, fields: &[(&str, Attr)]) -> Attr
 fn array(program: &mut Program, axes: &[AxisRef]) -> Attr {
     let mut items = Vec::with_capacity(axes.len());
     for axis in axes {
-        let name = program.attr_str(&program.name_text(axis.name).to_owned());
+        let name = program.name_text(axis.name).to_owned();
+        let name = program.attr_str(&name);
         let mut fields = vec![("name", name)];
         if let Some(sub) = axis.sub {
             let part = AttrData::Opaque(format!("({}){}", sub.pre, sub.size).into());

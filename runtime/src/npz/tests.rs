@@ -86,7 +86,8 @@ fn what_is_stored_is_not_copied() {
     let (whole, mut copied) = (archive.as_ptr_range(), Vec::new());
     for (name, literal) in &found {
         let bytes = literal.stored_bytes().as_ptr_range();
-        if !literal.is_empty() && !(whole.start <= bytes.start && bytes.end <= whole.end) {
+        let inside = whole.start <= bytes.start && bytes.end <= whole.end;
+        if !literal.is_empty() && !inside {
             copied.push(name.as_str());
         }
     }

@@ -76,11 +76,11 @@ pub(crate) fn help(compiler: &Compiler) -> String {
 
 /// `--passes` as steps; says what is wrong with it.
 fn steps(session: &mut Session<'_>, text: &str) -> Result<Vec<Step>, Failure> {
-    session.compiler.passes().parse(text).or_else(|faults| {
+    session.compiler.passes().parse(text).map_err(|faults| {
         let source = Source::new("--passes", text);
         match session.report(&source, &Diagnostics::new(&source, &faults)) {
-            Err(Failure::Said) | Ok(()) => Err(Failure::SaidUsage),
-            Err(other) => Err(other),
+            Err(Failure::Said) | Ok(()) => Failure::SaidUsage,
+            Err(other) => other,
         }
     })
 }
