@@ -13,44 +13,44 @@ const NO: u32 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Question(u32);
 
-/// No further arc.
-const LAST: u32 = u32::MAX;
-
+/// One direction of an edge.
+#[derive(Clone, Copy)]
 struct Arc {
     to: u32,
-    /// The next one that leaves the same node.
-    next: u32,
+    /// Where its reverse stands.
+    back: u32,
     left: u64,
+}
+
+/// The edges as a residual graph: the arcs that leave a node stand side by side, those of later edges first, since
+/// walking them is what all the time goes into.
+struct Residual {
+    arcs: Vec<Arc>,
+    /// Where each node's arcs begin; one more for the end.
+    first: Vec<u32>,
 }
 
 /// Questions and what answers cost; costs are in seconds.
 pub(super) struct Cut {
-    /// Each arc is followed by its reverse.
-    arcs: Vec<Arc>,
-    /// The first arc that leaves each node.
-    first: Vec<u32>,
+    /// From, to, capacity.
+    edges: Vec<(u32, u32, u64)>,
     /// How much more each yes costs than a no, picoseconds.
     more: Vec<i64>,
 }
 
 impl Cut {
     pub(super) fn new() -> Self {
-        Self { arcs: Vec::new(), first: vec![LAST; 2], more: vec![0; 2] }
+        Self { edges: Vec::new(), more: vec![0; 2] }
     }
 
     pub(super) fn question(&mut self) -> Question {
-        self.first.push(LAST);
         self.more.push(0);
-        Question(self.first.len() as u32 - 1)
+        Question(self.more.len() as u32 - 1)
     }
 
-    fn arc(&mut self, from: u32, to: u32, capacity: u64) {
-        if capacity == 0 {
-            return;
-        }
-        for (from, to, left) in [(from, to, capacity), (to, from, 0)] {
-            let next = std::mem::replace(&mut self.first[from as usize], self.arcs.len() as u32);
-            self.arcs.push(Arc { to, next, left });
+    fn edge(&mut self, from: u32, to: u32, capacity: u64) {
+        if capacity > 0 {
+            self.edges.push((from, to, capacity));
         }
     }
 
@@ -71,52 +71,80 @@ impl Cut {
         }
         self.yes_costs(a, table[1][0] - table[0][0]);
         self.yes_costs(b, table[1][1] - table[1][0]);
-        self.arc(b.0, a.0, picoseconds((-missing).max(0.0)));
+        self.edge(b.0, a.0, picoseconds((-missing).max(0.0)));
     }
 
     /// A yes for `a` makes one of `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
-        self.arc(a.0, b.0, NEVER);
+        self.edge(a.0, b.0, NEVER);
     }
 
     /// The cheapest answers; of equally cheap ones those with fewest yeses.
     pub(super) fn solve(mut self) -> Vec<bool> {
-        for q in 2..self.first.len() as u32 {
+        let nodes = self.more.len();
+        for q in 2..nodes as u32 {
             let more = self.more[q as usize];
-            if more > 0 { self.arc(q, NO, more as u64) } else { self.arc(YES, q, more.unsigned_abs()) }
+            if more > 0 { self.edge(q, NO, more as u64) } else { self.edge(YES, q, more.unsigned_abs()) }
         }
-        let mut levels = vec![0u32; self.first.len()];
+        let mut residual = Residual::new(nodes, &self.edges);
+        let (mut levels, mut queue) = (vec![0u32; nodes], Vec::with_capacity(nodes));
         for _ in 0..MAX_PHASES {
-            if !self.level(&mut levels) {
+            if !residual.level(&mut levels, &mut queue) {
                 return levels[2..].iter().map(|&l| l > 0).collect();
             }
-            self.block(&levels);
+            residual.block(&levels);
         }
-        vec![false; self.first.len() - 2]
+        vec![false; nodes - 2]
+    }
+}
+
+impl Residual {
+    fn new(nodes: usize, edges: &[(u32, u32, u64)]) -> Self {
+        let mut first = vec![0u32; nodes + 1];
+        for &(from, to, _) in edges {
+            first[from as usize + 1] += 1;
+            first[to as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let mut at = first.clone();
+        let mut place = |node: u32| {
+            let place = at[node as usize];
+            at[node as usize] += 1;
+            place
+        };
+        let mut arcs = vec![Arc { to: 0, back: 0, left: 0 }; 2 * edges.len()];
+        for &(from, to, left) in edges.iter().rev() {
+            let (forth, back) = (place(from), place(to));
+            arcs[forth as usize] = Arc { to, back, left };
+            arcs[back as usize] = Arc { to: from, back: forth, left: 0 };
+        }
+        Self { arcs, first }
     }
 
-    /// How far everything is from yes, 0 for what can't be reached; whether no can be.
-    fn level(&self, levels: &mut [u32]) -> bool {
+    /// How far what matters is from yes, 0 for what wasn't reached; whether no can be reached. What is no nearer than no
+    /// lies on no shortest path and isn't looked at.
+    fn level(&self, levels: &mut [u32], queue: &mut Vec<u32>) -> bool {
         levels.fill(0);
         levels[YES as usize] = 1;
-        // Everything comes into the queue once, so what was taken out may stay in front.
-        let mut queue: Vec<u32> = Vec::with_capacity(levels.len());
+        queue.clear();
         queue.push(YES);
-        let mut taken = 0;
-        while let Some(&at) = queue.get(taken) {
-            taken += 1;
-            let level = levels[at as usize] + 1;
-            let mut arc = self.first[at as usize];
-            while arc != LAST {
-                let Arc { to, next, left } = self.arcs[arc as usize];
-                if left > 0 && levels[to as usize] == 0 {
-                    levels[to as usize] = level;
-                    queue.push(to);
+        let mut done = 0;
+        while let Some(&at) = queue.get(done) {
+            done += 1;
+            let next = levels[at as usize] + 1;
+            for arc in &self.arcs[self.first[at as usize] as usize..self.first[at as usize + 1] as usize] {
+                if arc.left > 0 && levels[arc.to as usize] == 0 {
+                    levels[arc.to as usize] = next;
+                    if arc.to == NO {
+                        return true;
+                    }
+                    queue.push(arc.to);
                 }
-                arc = next;
             }
         }
-        levels[NO as usize] > 0
+        false
     }
 
     /// Fills all shortest paths.
@@ -129,8 +157,9 @@ impl Cut {
                 let flow = path.iter().map(|&a| self.arcs[a as usize].left).min().unwrap_or(0);
                 let mut kept = path.len();
                 for (i, &a) in path.iter().enumerate().rev() {
+                    let back = self.arcs[a as usize].back;
                     self.arcs[a as usize].left -= flow;
-                    self.arcs[a as usize ^ 1].left += flow;
+                    self.arcs[back as usize].left += flow;
                     if self.arcs[a as usize].left == 0 {
                         kept = i;
                     }
@@ -139,22 +168,20 @@ impl Cut {
                 at = path.last().map_or(YES, |&a| self.arcs[a as usize].to);
                 continue;
             }
-            let mut arc = next[at as usize];
-            let level = levels[at as usize] + 1;
-            let open = |a: &Arc| a.left > 0 && levels[a.to as usize] == level;
-            while arc != LAST && !open(&self.arcs[arc as usize]) {
-                arc = self.arcs[arc as usize].next;
-            }
-            next[at as usize] = arc;
-            if arc != LAST {
+            let (wanted, end) = (levels[at as usize] + 1, self.first[at as usize + 1]);
+            let arcs = &self.arcs[next[at as usize] as usize..end as usize];
+            if let Some(skipped) = arcs.iter().position(|a| a.left > 0 && levels[a.to as usize] == wanted) {
+                let arc = next[at as usize] + skipped as u32;
+                next[at as usize] = arc;
                 path.push(arc);
                 at = self.arcs[arc as usize].to;
                 continue;
             }
             // A dead end.
+            next[at as usize] = end;
             let Some(back) = path.pop() else { return };
-            at = self.arcs[back as usize ^ 1].to;
-            next[at as usize] = self.arcs[back as usize].next;
+            at = self.arcs[self.arcs[back as usize].back as usize].to;
+            next[at as usize] = back + 1;
         }
     }
 }
