@@ -152,7 +152,6 @@ codes! {
     CONSTRAINT_LEFT = "constraint-left", "A sharding constraint is left that planning should have replaced.";
     SHARDED_OPERAND = "sharded-operand", "An op reads a value that is sharded where the op can't work on shards.";
     UNEVEN_OP = "uneven-op", "An op can't work on shards of a dimension that doesn't divide.";
-    UNEVEN_RESHARD = "uneven-reshard", "A dimension that doesn't divide is sharded by several axes of which some move.";
     COLLECTIVE_AXIS = "collective-axis", "A collective of the user's is along an axis that isn't manual there.";
     UNREDUCED_RESULT = "unreduced-result", "An unreduced result can't leave the per-device program in this form.";
     MANUAL_REPLICAS = "manual-replicas", "A program with replicas has no form under its global signature.";

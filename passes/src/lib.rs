@@ -9,6 +9,7 @@ mod cse;
 pub mod estimate;
 pub mod import;
 pub mod options;
+mod padding;
 pub mod partition;
 mod pass;
 pub mod plan;

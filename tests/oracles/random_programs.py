@@ -29,6 +29,8 @@ class Program(Ops):
         axes = self.r.choice([1, 2, 2, 3, 3, 4])
         sizes = [self.r.choice([2, 2, 3, 4, 4, 6, 8] + [1] * (self.r.random() < 0.1)) for _ in range(axes)]
         self.mesh = {NAMES[i]: n for i, n in enumerate(sizes)}
+        # Of every third program most dimensions divide by no axis.
+        self.sizes = [3, 5, 6, 7, 9, 10, 11, 13] if seed % 3 == 2 else [2, 3, 4, 6, 8, 8, 12, 16]
         self.priorities = self.r.random() < 0.25
         self.sub_axes = self.r.random() < 0.4
         # Shardy has no answer for programs with both named computations and calls.
@@ -504,7 +506,7 @@ class Program(Ops):
             if main.values and self.r.random() < 0.5:
                 shape = self.r.choice(main.values)[1]
             else:
-                shape = tuple(self.r.choice([2, 3, 4, 6, 8, 8, 12, 16]) for _ in range(self.r.choice([1, 2, 2, 3])))
+                shape = tuple(self.r.choice(self.sizes) for _ in range(self.r.choice([1, 2, 2, 3])))
             arguments.append(f"%arg{i}: {ty(shape)}{self.maybe_sharding(shape, 0.6)}")
             self.give(main, f"%arg{i}", shape)
         arguments.append("%start: tensor<i32>")

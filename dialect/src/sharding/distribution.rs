@@ -5,6 +5,7 @@
 //! shard: neighboring parts of one axis are always merged, axes of size 1 left out, unreduced axes sorted.
 
 use super::axis::{Axes, AxesPerDim, AxisPart, merged, set_of, size_of};
+use super::shard::ShardDim;
 use super::sharding::ReductionKind;
 use crate::ir::{Shape, TensorType};
 
@@ -64,10 +65,14 @@ impl Distribution {
         self.dims.iter().flatten().chain(&self.unreduced).copied()
     }
 
-    /// Sizes of one device's shard, rounded up where a dimension doesn't divide.
+    /// How dimension `dim`, of size `global`, is divided.
+    pub fn shard_dim(&self, dim: usize, global: i64) -> ShardDim {
+        ShardDim::new(global, self.shards(dim))
+    }
+
+    /// The shape of one device's shard, rounded up where a dimension doesn't divide.
     pub fn local_shape(&self, shape: &[i64]) -> Shape {
-        let size = |(&n, d): (&i64, &Axes)| if n < 0 { n } else { (n as u64).div_ceil(size_of(d) as u64) as i64 };
-        shape.iter().zip(&self.dims).map(size).collect()
+        shape.iter().zip(&self.dims).map(|(&n, d)| ShardDim::new(n, size_of(d)).size()).collect()
     }
 
     /// Bytes of one device's shard.
@@ -78,6 +83,6 @@ impl Distribution {
 
     /// Whether every dimension divides by the number of its shards.
     pub fn is_even(&self, shape: &[i64]) -> bool {
-        shape.iter().zip(&self.dims).all(|(&n, d)| n >= 0 && n % size_of(d) == 0)
+        shape.iter().zip(&self.dims).all(|(&n, d)| ShardDim::new(n, size_of(d)).is_even())
     }
 }

@@ -1,12 +1,12 @@
-//! Cutting a global tensor into devices' pieces by a sharding, and putting pieces together.
-//!
-//! Every device's piece has the same shape: sizes round up, and what lies past a dimension's end is zero.
+//! Dividing a global tensor into devices' shards by a sharding, and putting shards together. Padding holds zeros unless
+//! asked for otherwise.
 
 use super::groups::{Digit, digits, index};
 use super::mesh::Mesh;
+use super::shard::{Padding, Shard};
 use super::sharding::{ReductionKind, TensorSharding};
-use crate::ir::{ElementType, Shape, TensorType};
-use crate::literal::Literal;
+use crate::ir::{ElementClass, ElementType, Shape, TensorType};
+use crate::literal::{Indices, Literal};
 use crate::scalar::{Scalar, ScalarOp};
 
 /// How one tensor lies on the devices of a mesh.
@@ -14,8 +14,10 @@ use crate::scalar::{Scalar, ScalarOp};
 pub struct Layout {
     /// The global type.
     pub ty: TensorType,
-    /// The shape of a piece.
-    pub local: Shape,
+    /// What one device holds of it.
+    pub shard: Shard,
+    /// What the padding of shards holds that [`Layout::cut`] makes.
+    padding: Padding,
     /// Digits of a device's position that count the pieces of each dimension.
     cuts: Vec<Vec<Digit>>,
     unreduced: Vec<Digit>,
@@ -35,9 +37,11 @@ impl Layout {
             }
         }
         let axes = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| digits(mesh, &d.axes)).unwrap_or_default();
+        let shards = |d: usize| sharding.map_or(1, |s| s.shards(d, mesh));
         Self {
             ty: ty.clone(),
-            local: sharding.map_or_else(|| ty.shape.clone(), |s| s.local_shape(&ty.shape, mesh)),
+            shard: Shard::new(&ty.shape, (0..ty.rank()).map(shards)),
+            padding: Padding::Filled(Scalar::zero(ty.element)),
             cuts: (0..ty.rank()).map(axes).collect(),
             unreduced: sharding.map(|s| digits(mesh, &s.unreduced)).unwrap_or_default(),
             kind: sharding.map(|s| s.kind).unwrap_or_default(),
@@ -52,7 +56,7 @@ impl Layout {
 
     /// The local type.
     pub fn local_type(&self) -> TensorType {
-        TensorType::new(&self.local, self.ty.element)
+        TensorType::new(&self.shard.shape(), self.ty.element)
     }
 
     /// Which piece of each dimension `device` holds.
@@ -63,27 +67,37 @@ impl Layout {
 
     /// The part of the global tensor inside `device`'s piece: where it begins and its sizes.
     pub fn range(&self, device: usize) -> (Shape, Shape) {
-        let piece = self.piece(device);
-        let start: Shape =
-            piece.iter().zip(&self.local).zip(&self.ty.shape).map(|((p, l), &n)| (p * l).min(n)).collect();
-        let sizes = start.iter().zip(&self.local).zip(&self.ty.shape).map(|((s, &l), n)| l.min(n - s)).collect();
-        (start, sizes)
+        self.shard.valid(&self.piece(device))
     }
 
     /// `device`'s piece of `whole`. Of an unreduced value the first device of each group gets all, the others the
     /// reduction's identity.
     pub fn cut(&self, whole: &Literal, device: usize) -> Literal {
-        let at = self.positions.get(device).copied().unwrap_or(0);
+        let (at, local) = (self.positions.get(device).copied().unwrap_or(0), self.shard.shape());
         if index(&self.unreduced, at) != 0 {
-            return Literal::splat(whole.element, &self.local, identity(self.kind, whole.element));
+            return Literal::splat(whole.element, &local, identity(self.kind, whole.element));
         }
         let (start, sizes) = self.range(device);
         let part = whole.piece(&start, &sizes);
-        if sizes == self.local {
+        if sizes == local {
             return part;
         }
         let zeros: Shape = sizes.iter().map(|_| 0).collect();
-        Literal::assemble(whole.element, &self.local, [(zeros, &part)])
+        let zero = Scalar::zero(whole.element);
+        match self.padding.value().unwrap_or_else(|| noticeable(whole.element)) {
+            value if value == zero => Literal::assemble(whole.element, &local, [(zeros, &part)]),
+            value => {
+                let inside = |at: &Shape| at.iter().zip(&sizes).all(|(i, n)| i < n);
+                let element = |at: Shape| if inside(&at) { part.get(part.position(&at)) } else { value };
+                Literal::from_scalars(whole.element, &local, Indices::of(&local).map(element))
+            }
+        }
+    }
+
+    /// The same with nothing promised of padding: shards hold values there that are noticed wherever they are seen.
+    pub fn with_undefined_padding(mut self) -> Self {
+        self.padding = Padding::Undefined;
+        self
     }
 
     /// The global tensor from every device's piece. Of devices that hold the same piece the first one counts;
@@ -120,6 +134,16 @@ impl Layout {
         let full: Vec<(Shape, &Literal)> =
             combined.iter().filter(|c| !c.1.is_empty()).map(|c| (c.0.clone(), &c.1)).collect();
         Literal::assemble(self.ty.element, &self.ty.shape, full)
+    }
+}
+
+/// A value that no result stays right with: NaN, or an integer that is neither zero nor one nor extreme.
+fn noticeable(element: ElementType) -> Scalar {
+    match element.class() {
+        ElementClass::Float => Scalar::Float(f64::NAN).round(element),
+        ElementClass::Complex => Scalar::Complex(f64::NAN, f64::NAN),
+        ElementClass::Bool => Scalar::Int(1),
+        _ => Scalar::Int(-3).round(element),
     }
 }
 

@@ -11,6 +11,7 @@ mod model_tests;
 mod of_nest;
 mod reshard;
 mod rule;
+mod shard;
 #[allow(clippy::module_inception, reason = "the file is named after the attribute it describes")]
 mod sharding;
 mod table;
@@ -25,5 +26,6 @@ pub use mesh_axes::MeshAxes;
 pub use of_nest::rule_of_nest;
 pub use reshard::{Move, PerDim, Reshard, ReshardFault};
 pub use rule::{DimFactors, Factor, FactorKind, ShardingRule, TensorFactors};
+pub use shard::{Padding, Shard, ShardDim};
 pub use sharding::{DimSharding, MeshRef, ReductionKind, TensorSharding};
 pub use table::{ShardingId, ShardingTable};

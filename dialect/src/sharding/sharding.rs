@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::mesh::{AxisList, AxisRef, Mesh, axes_size};
+use super::shard::{Shard, ShardDim};
 use crate::ir::Name;
 
 /// The mesh of a sharding.
@@ -101,17 +102,14 @@ impl TensorSharding {
         self.dims.get(dim).map_or(1, |d| axes_size(&d.axes, mesh))
     }
 
-    /// Sizes of one device's piece of a tensor of `shape`: rounded up where a dimension doesn't divide.
+    /// A device's shard of a tensor of `shape`.
+    pub fn shard(&self, shape: &[i64], mesh: &Mesh) -> Shard {
+        Shard::new(shape, (0..shape.len()).map(|d| self.shards(d, mesh)))
+    }
+
+    /// The shape of a device's shard of a tensor of `shape`: rounded up where a dimension doesn't divide.
     pub fn local_shape(&self, shape: &[i64], mesh: &Mesh) -> crate::ir::Shape {
-        shape
-            .iter()
-            .enumerate()
-            .map(
-                |(d, &size)| {
-                    if size < 0 { size } else { (size as u64).div_ceil(self.shards(d, mesh).max(1) as u64) as i64 }
-                },
-            )
-            .collect()
+        shape.iter().enumerate().map(|(d, &n)| ShardDim::new(n, self.shards(d, mesh)).size()).collect()
     }
 
     /// Whether no dimension is cut and nothing is unreduced.

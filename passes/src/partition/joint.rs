@@ -9,17 +9,9 @@ use dialect::sharding::{AxisList, AxisRef, Move, ReductionKind, axes_size};
 use super::reshard::Lowering;
 
 impl Lowering<'_> {
-    /// Whether every dimension divides, before and after.
-    pub(super) fn is_even(&self) -> bool {
-        let even = |s: &dialect::sharding::TensorSharding| {
-            self.shape.iter().enumerate().all(|(d, n)| n % s.shards(d, self.mesh).max(1) == 0)
-        };
-        even(self.from) && even(self.to)
-    }
-
-    /// Whether axes come to or leave several dimensions, all of which divide.
+    /// Whether axes come to or leave several dimensions.
     pub(super) fn is_joint(&self, axes: &[AxisList]) -> bool {
-        axes.iter().filter(|a| !a.is_empty()).count() > 1 && self.is_even()
+        axes.iter().filter(|a| !a.is_empty()).count() > 1
     }
 
     fn sizes(&self, axes: &[AxisList]) -> Vec<i64> {
@@ -39,7 +31,8 @@ impl Lowering<'_> {
         let order: Vec<i64> = (0..rank).flat_map(|d| [d as i64, (rank + d) as i64]).collect();
         let merged: Shape = sizes.iter().zip(&local).map(|(n, l)| n * l).collect();
         let moved = build::shape::transpose(b, split, &order);
-        build::shape::reshape(b, moved, &merged)
+        let merged = build::shape::reshape(b, moved, &merged);
+        self.cut_to_shard(b, merged)
     }
 
     /// One reduce-scatter along all dimensions.
@@ -50,7 +43,10 @@ impl Lowering<'_> {
         kind: ReductionKind,
         value: Value,
     ) -> Value {
-        let (sizes, whole) = (self.sizes(axes), b.tensor(value).shape.clone());
+        let sizes = self.sizes(axes);
+        let counts: Vec<(usize, i64)> = sizes.iter().copied().enumerate().collect();
+        let value = self.pad(b, value, &counts);
+        let whole = b.tensor(value).shape.clone();
         let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
         let local: Shape = sizes.iter().zip(&whole).map(|(n, l)| l / n).collect();
         // [n0 * l0, n1 * l1, …] to [n0 * n1 * …, l0, l1, …].
@@ -68,6 +64,9 @@ impl Lowering<'_> {
 
     /// One all-to-all for all moves.
     pub(super) fn joint_exchange(&mut self, b: &mut Builder<'_>, moves: &[Move], value: Value) -> Value {
+        let mut counts: Vec<(usize, i64)> = (0..b.tensor(value).rank()).map(|d| (d, 1)).collect();
+        moves.iter().for_each(|m| counts[m.to].1 *= axes_size(&m.axes, self.mesh));
+        let value = self.pad(b, value, &counts);
         let shape = b.tensor(value).shape.clone();
         let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.axes, self.mesh)).collect();
         // Every dimension that gets axes is split into a count for each, and the rest.
@@ -101,7 +100,8 @@ impl Lowering<'_> {
             order.push((moves.len() + d) as i64);
         }
         let moved = build::shape::transpose(b, apart, &order);
-        build::shape::reshape(b, moved, &merged)
+        let merged = build::shape::reshape(b, moved, &merged);
+        self.cut_to_shard(b, merged)
     }
 
     /// Where the first of `axes` stands among those that cut dimension `d` before.

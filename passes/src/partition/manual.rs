@@ -104,7 +104,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
 fn padded(side: &Side, mesh: &Mesh) -> Shape {
     let layout = Layout::new(&side.global, side.sharding.as_ref(), mesh);
     let pieces = |d: usize| side.sharding.as_ref().map_or(1, |s| s.shards(d, mesh));
-    layout.local.iter().enumerate().map(|(d, n)| n * pieces(d)).collect()
+    layout.shard.shape().iter().enumerate().map(|(d, n)| n * pieces(d)).collect()
 }
 
 fn pad(b: &mut Builder<'_>, value: Value, from: &[i64], to: &[i64]) -> Value {

@@ -58,8 +58,11 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
+    let shardings = ShardingTable::of(program);
+    let paddings = uneven::Paddings::new(program, block, &shardings, &mesh);
     let mut pass = Partition {
-        shardings: ShardingTable::of(program),
+        shardings,
+        paddings,
         groups: MeshAttr::new(program, &mesh),
         program,
         diagnostics,
@@ -98,6 +101,7 @@ struct Partition<'a> {
     /// The mesh as the groups of collectives name it.
     groups: MeshAttr,
     shardings: ShardingTable,
+    paddings: uneven::Paddings,
     /// Local values for global ones.
     values: FxHashMap<Value, Value>,
     channel: i64,
@@ -195,7 +199,7 @@ impl Partition<'_> {
         if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
             return self.diagnostics.push(d);
         }
-        let operands = match uneven::mask(self.program, ops, op, &operands, &self.shardings, self.mesh, positions) {
+        let operands = match self.mask(op, &operands, ops, positions) {
             Ok(operands) => operands,
             Err(d) => return self.diagnostics.push(d),
         };
@@ -217,6 +221,7 @@ impl Partition<'_> {
         };
         def.localize(&mut cx);
         let locals = cx.results;
+        self.follow_padding(op, &operands, &locals);
         for (global, local) in self.program.results(op).collect::<Vec<_>>().into_iter().zip(locals) {
             self.values.insert(global, local);
         }
@@ -282,15 +287,15 @@ impl Partition<'_> {
             from: &from,
             to: &to,
         };
-        if let Some(dim) = lowering.misaligned(reshard) {
-            let message =
-                format!("dimension {dim} of size {} doesn't divide, and is cut by several axes", ty.shape[dim]);
-            let d = Diagnostic::error(codes::UNEVEN_RESHARD, self.program.op(op).span, message)
-                .note("pad the dimension to a multiple of the axes' sizes, or cut it by one axis");
-            return self.diagnostics.push(d);
-        }
+        let shifts = lowering.shifts(reshard);
         let before = ops.len();
         let local = lowering.build(&mut Builder::new(self.program, ops, loc), reshard, value);
+        if self.paddings.is_uneven(global) || self.paddings.is_uneven(result) {
+            let (mut before, after) = (from.shard(&ty.shape, self.mesh), to.shard(&ty.shape, self.mesh));
+            self.paddings.fill(value, &mut before);
+            let padding = uneven::after_reshard(reshard, &before, &after, shifts, ty.element);
+            self.paddings.note(local, &padding);
+        }
         if let Some(cause) = cause {
             for &made in &ops[before..] {
                 let view = self.program.view(made);

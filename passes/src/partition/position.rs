@@ -9,7 +9,7 @@ use dialect::literal::Literal;
 use dialect::localize::Position;
 use dialect::ops::build;
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Mesh, ShardingTable, digits, index};
+use dialect::sharding::{AxisRef, Mesh, ReductionKind, ShardingTable, digits, index};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -21,6 +21,8 @@ pub(super) struct Positions {
     partition: Option<Value>,
     coordinates: FxHashMap<Axes, Value>,
     offsets: FxHashMap<(Axes, i64), Value>,
+    /// Values whose padding along a dimension was replaced by the identity of a reduction.
+    pub(super) masked: FxHashMap<(Value, usize, ReductionKind), Value>,
 }
 
 impl Positions {

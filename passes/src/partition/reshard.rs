@@ -1,14 +1,16 @@
 //! Shardy's collectives over global values, lowered to StableHLO's over devices' pieces.
 //!
-//! Where a dimension divides, each is one collective. Where it doesn't, pieces are padded at the end: a gather cuts
-//! the padding off, a slice adds it, and what would have to shift elements between devices gathers first.
+//! Each is one collective. Where a dimension doesn't divide, it is padded with zeros before it is divided, and padding is
+//! cut off after shards come together; what would have to shift elements between devices gathers first.
 
 use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
-use dialect::sharding::{AxisList, AxisRef, Mesh, Move, ReductionKind, Reshard, TensorSharding, axes_size, identity};
+use dialect::sharding::{
+    AxisList, AxisRef, Mesh, ReductionKind, Reshard, ShardDim, TensorSharding, axes_size, identity,
+};
 use smallvec::SmallVec;
 
 use super::position::Positions;
@@ -30,12 +32,15 @@ pub(super) struct Lowering<'a> {
 impl Lowering<'_> {
     /// Builds `reshard` of the local piece `value`.
     pub(super) fn build(&mut self, b: &mut Builder<'_>, reshard: &Reshard, value: Value) -> Value {
+        if self.shifts(reshard) {
+            return self.by_gathering(b, reshard, value);
+        }
         match reshard {
             Reshard::Identity => value,
             Reshard::AllGather(axes) if self.is_joint(axes) => self.joint_gather(b, axes, value),
             Reshard::AllGather(axes) => self.for_dims(b, axes, value, Self::gather),
             Reshard::AllSlice(axes) => self.for_dims(b, axes, value, Self::slice),
-            Reshard::AllToAll(moves) if moves.len() > 1 && self.is_even() => self.joint_exchange(b, moves, value),
+            Reshard::AllToAll(moves) if moves.len() > 1 => self.joint_exchange(b, moves, value),
             Reshard::AllToAll(moves) => moves.iter().fold(value, |v, m| self.exchange(b, v, &m.axes, m.from, m.to)),
             Reshard::CollectivePermute => {
                 let all = |s: &TensorSharding| s.dims.iter().flat_map(|d| d.axes.iter().copied()).collect::<Vec<_>>();
@@ -48,15 +53,7 @@ impl Lowering<'_> {
                 self.joint_reduce_scatter(b, axes, *kind, value)
             }
             Reshard::ReduceScatter(axes, kind) => self.reduce_scatter(b, value, axes, *kind),
-            Reshard::ReplicatedToUnreduced(axes, kind) => {
-                let at = self.positions.coordinate(b, self.mesh, axes);
-                let zero = build::index(b, 0);
-                let first = build::compare(b, dialect::scalar::Comparison::Eq, at, zero);
-                let ty = b.tensor(value).clone();
-                let first = build::shape::splat(b, first, &ty.shape);
-                let others = build::splat(b, ty.element, &ty.shape, identity(*kind, ty.element));
-                build::select(b, first, value, others)
-            }
+            Reshard::ReplicatedToUnreduced(axes, kind) => self.on_first(b, value, axes, *kind),
             Reshard::ShardedToUnreduced(axes, kind) => {
                 let ty = b.tensor(value).clone();
                 let mut shape = ty.shape.clone();
@@ -74,30 +71,71 @@ impl Lowering<'_> {
         }
     }
 
-    /// A dimension whose pieces begin elsewhere before and after, so that elements would have to shift between
-    /// devices: it is cut by other axes too and doesn't divide.
-    pub(super) fn misaligned(&self, reshard: &Reshard) -> Option<usize> {
-        let coarse = |s: &TensorSharding, dim: usize, axes: &[AxisRef]| {
-            // Parts of axes may leave: what stays is told by sizes.
-            (axes_size(&s.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1)).max(1)
-        };
-        let aligned = |dim: usize, outer: i64, axes: &[AxisRef]| {
-            let (size, n) = (self.shape[dim].unsigned_abs(), axes_size(axes, self.mesh).max(1) as u64);
-            outer == 1 || size.div_ceil(outer as u64) == size.div_ceil(outer as u64 * n) * n
-        };
-        let all_aligned = |s: &TensorSharding, axes: &[AxisList]| {
-            axes.iter().enumerate().find(|(d, a)| !aligned(*d, coarse(s, *d, a), a)).map(|d| d.0)
+    /// How dimension `dim` is divided before and after.
+    fn dim(&self, dim: usize) -> (ShardDim, ShardDim) {
+        let shards = |s: &TensorSharding| ShardDim::new(self.shape[dim], s.shards(dim, self.mesh));
+        (shards(self.from), shards(self.to))
+    }
+
+    /// Whether some dimension's shards begin elsewhere before and after, so that elements would have to shift between
+    /// devices: it is divided by other axes too and doesn't divide.
+    pub(super) fn shifts(&self, reshard: &Reshard) -> bool {
+        let comes = |d: usize| self.dim(d).1.refines(self.dim(d).0);
+        let leaves = |d: usize| self.dim(d).0.refines(self.dim(d).1);
+        let some = |axes: &[AxisList], fits: &dyn Fn(usize) -> bool| {
+            axes.iter().enumerate().any(|(d, a)| !a.is_empty() && !fits(d))
         };
         match reshard {
-            Reshard::AllGather(axes) | Reshard::ShardedToUnreduced(axes, _) => all_aligned(self.from, axes),
-            Reshard::AllSlice(axes) | Reshard::ReduceScatter(axes, _) => all_aligned(self.to, axes),
-            Reshard::AllToAll(moves) => moves.iter().find_map(|Move { axes, from, to }| {
-                let leaves = aligned(*from, coarse(self.from, *from, axes), axes);
-                let comes = aligned(*to, coarse(self.to, *to, axes), axes);
-                if leaves && comes { None } else { Some(if leaves { *to } else { *from }) }
+            Reshard::AllGather(axes) | Reshard::ShardedToUnreduced(axes, _) => some(axes, &leaves),
+            Reshard::AllSlice(axes) | Reshard::ReduceScatter(axes, _) => some(axes, &comes),
+            Reshard::AllToAll(moves) => (0..self.shape.len()).any(|d| {
+                match (moves.iter().any(|m| m.from == d), moves.iter().any(|m| m.to == d)) {
+                    (false, false) => false,
+                    (true, false) => !leaves(d),
+                    (false, true) => !comes(d),
+                    (true, true) => !(self.dim(d).0.is_even() && self.dim(d).1.is_even()),
+                }
             }),
-            _ => None,
+            _ => false,
         }
+    }
+
+    /// `reshard` with every dimension that changes whole on every device in between.
+    fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard, mut value: Value) -> Value {
+        if let Reshard::ReduceScatter(axes, kind) = reshard {
+            let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+            value = self.all_reduce(b, value, &all, *kind);
+        }
+        let changed: Vec<usize> =
+            (0..self.shape.len()).filter(|&d| self.from.dims[d].axes != self.to.dims[d].axes).collect();
+        for &d in &changed {
+            let axes = self.from.dims[d].axes.clone();
+            if !axes.is_empty() {
+                value = self.gather(b, value, d, &axes);
+            }
+        }
+        if let Reshard::ShardedToUnreduced(axes, kind) = reshard {
+            let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+            value = self.on_first(b, value, &all, *kind);
+        }
+        for &d in &changed {
+            let axes = self.to.dims[d].axes.clone();
+            if !axes.is_empty() {
+                value = self.slice(b, value, d, &axes);
+            }
+        }
+        value
+    }
+
+    /// `value` on the first device along `axes`, the identity of a reduction on others.
+    fn on_first(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
+        let at = self.positions.coordinate(b, self.mesh, axes);
+        let zero = build::index(b, 0);
+        let first = build::compare(b, dialect::scalar::Comparison::Eq, at, zero);
+        let ty = b.tensor(value).clone();
+        let first = build::shape::splat(b, first, &ty.shape);
+        let others = build::splat(b, ty.element, &ty.shape, identity(kind, ty.element));
+        build::select(b, first, value, others)
     }
 
     fn for_dims(
@@ -126,10 +164,9 @@ impl Lowering<'_> {
     fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let channel = self.next_channel();
         let gathered = build::collective::all_gather(b, value, dim, self.along(axes), channel);
-        // The piece of the coarser sharding may be shorter than the pieces put together.
         // Parts of axes may leave: what stays is told by sizes.
         let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
-        let local = self.shape[dim].unsigned_abs().div_ceil(kept.max(1) as u64) as i64;
+        let local = ShardDim::new(self.shape[dim], kept).size();
         let mut shape = b.tensor(gathered).shape.clone();
         shape[dim] = local;
         self.cut(b, gathered, &shape)
@@ -139,7 +176,7 @@ impl Lowering<'_> {
     fn slice(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let n = axes_size(axes, self.mesh);
         let size = b.tensor(value).shape[dim];
-        let piece = size.unsigned_abs().div_ceil(n.max(1) as u64) as i64;
+        let piece = ShardDim::new(size, n).size();
         let value = self.pad_dim(b, value, dim, piece * n);
         let offset = self.positions.offset(b, self.mesh, axes, piece);
         let mut sizes = b.tensor(value).shape.clone();
@@ -154,16 +191,10 @@ impl Lowering<'_> {
 
     /// `axes` move from dimension `from` to dimension `to`, minor in both.
     fn exchange(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], from: usize, to: usize) -> Value {
-        let n = axes_size(axes, self.mesh);
-        let shape = b.tensor(value).shape.clone();
-        let cuts = axes_size(&self.from.dims[from].axes, self.mesh);
-        let even = shape[to] % n == 0 && self.shape[from] % cuts.max(1) == 0;
-        if !even {
-            let whole = self.gather(b, value, from, axes);
-            return self.slice(b, whole, to, axes);
-        }
+        let value = self.pad(b, value, &[(to, axes_size(axes, self.mesh))]);
         let channel = self.next_channel();
-        build::collective::all_to_all(b, value, to, from, self.along(axes), channel)
+        let exchanged = build::collective::all_to_all(b, value, to, from, self.along(axes), channel);
+        self.cut_to_shard(b, exchanged)
     }
 
     fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
@@ -172,19 +203,28 @@ impl Lowering<'_> {
     }
 
     fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisList], kind: ReductionKind) -> Value {
-        let shape = b.tensor(value).shape.clone();
-        let even = axes.iter().enumerate().all(|(d, a)| shape[d] % axes_size(a, self.mesh).max(1) == 0);
-        if !even {
-            let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
-            let whole = self.all_reduce(b, value, &all, kind);
-            return self.for_dims(b, axes, whole, Self::slice);
-        }
+        let counts: Vec<(usize, i64)> = axes.iter().map(|a| axes_size(a, self.mesh)).enumerate().collect();
+        let value = self.pad(b, value, &counts);
         let cut = axes.iter().enumerate().filter(|a| !a.1.is_empty());
         cut.fold(value, |v, (d, axes)| {
             let channel = self.next_channel();
             let op = dialect::sharding::reduction_op(kind);
             build::collective::reduce_scatter(b, v, op, d, self.along(axes), channel)
         })
+    }
+
+    /// Appends padding to dimensions, given with the number of shards that each is to be divided into further.
+    pub(super) fn pad(&mut self, b: &mut Builder<'_>, value: Value, counts: &[(usize, i64)]) -> Value {
+        counts.iter().fold(value, |v, &(d, n)| {
+            let size = ShardDim::new(b.tensor(v).shape[d], n).size() * n.max(1);
+            self.pad_dim(b, v, d, size)
+        })
+    }
+
+    /// Cuts off what is longer than a device's shard after the reshard.
+    pub(super) fn cut_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
+        let local = self.to.local_shape(self.shape, self.mesh);
+        self.cut(b, value, &local)
     }
 
     /// Appends padding to `dim` up to `size`.

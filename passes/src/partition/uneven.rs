@@ -1,62 +1,275 @@
-//! Dimensions that don't divide: the padding at the end of a piece must not be seen by reductions.
+//! Dimensions that don't divide: reductions must not see the padding at the end of a shard.
 //!
-//! Before an op that reduces over such a dimension, positions past its end are replaced by the reduction's identity.
+//! What the padding of each local value holds is followed through the program. Before an op that reduces over such a
+//! dimension, positions past its end are replaced by the reduction's identity, unless they are known to hold it. They are
+//! replaced by a select, never multiplied by zero: padding may be infinite or NaN.
 
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
-use dialect::ir::{ElementType, Op, Program, Value};
+use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
+use dialect::kernel::{Index, Inst, Kernel, Nest};
 use dialect::ops::build;
-use dialect::scalar::Comparison;
-use dialect::sharding::{FactorKind, Mesh, ShardingTable, identity};
+use dialect::scalar::{Comparison, Scalar, ScalarOp};
+use dialect::sharding::{FactorKind, Mesh, Padding, ReductionKind, Reshard, Shard, ShardDim, ShardingTable, identity};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
+use super::Partition;
 use super::position::Positions;
+use crate::padding::reads_padding;
 
-/// The operands of `op` with padding under reductions replaced by the identity.
-pub(super) fn mask(
-    program: &mut Program,
-    ops: &mut Vec<Op>,
-    op: Op,
-    operands: &[Value],
-    shardings: &ShardingTable,
-    mesh: &Mesh,
-    positions: &mut Positions,
-) -> Result<Vec<Value>, Diagnostic> {
-    let mut masked = operands.to_vec();
-    let globals = program.op(op).operands.clone();
-    let mut padded: Vec<(usize, usize)> = Vec::new();
-    for (i, v) in globals.iter().enumerate() {
-        let (Some(s), Some(t)) = (shardings.get(*v), program.tensor_type(*v)) else { continue };
-        padded.extend((0..t.rank()).filter(|&d| t.shape[d] % s.shards(d, mesh).max(1) != 0).map(|d| (i, d)));
-    }
-    if padded.is_empty() {
-        return Ok(masked);
-    }
-    let view = program.view(op);
-    let (def, loc) = (view.def(), program.op(op).loc);
-    let Some(rule) = def.sharding_rule(view) else { return Ok(masked) };
-    let kind = def.reduction(view);
-    for (i, d) in padded {
-        let reduced = rule.operands[i][d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
-        if !reduced {
-            continue;
-        }
-        let (Some(kind), Some(s)) = (kind, shardings.get(globals[i])) else {
-            let message = format!("'{}' reduces over dimension {d}, which doesn't divide", program.op_name(op));
-            return Err(Diagnostic::error(codes::UNEVEN_OP, program.op(op).span, message)
-                .note("pad the dimension to a multiple of the axes' sizes, or don't cut it"));
+/// What is known of the padding of local values.
+#[derive(Default)]
+pub(super) struct Paddings {
+    /// Global values with a dimension that doesn't divide, by position.
+    uneven: Vec<bool>,
+    /// Whether there is any.
+    any: bool,
+    /// What lies past the end of each dimension of a local value; undefined where there is no entry.
+    known: FxHashMap<Value, SmallVec<[Padding; 4]>>,
+    /// Local values that hold one number everywhere, padding or not.
+    uniform: FxHashMap<Value, Scalar>,
+}
+
+impl Paddings {
+    /// Of the values under `block`, which `shardings` divides.
+    pub(super) fn new(program: &Program, block: Block, shardings: &ShardingTable, mesh: &Mesh) -> Self {
+        let mut paddings = Self { uneven: vec![false; program.value_count()], ..Self::default() };
+        let mut note = |v: Value| {
+            let Some(s) = shardings.get(v) else { return };
+            let Some(ty) = program.tensor_type(v) else { return };
+            let even = |(d, &n): (usize, &i64)| ShardDim::new(n, s.shards(d, mesh)).is_even();
+            if !ty.shape.iter().enumerate().all(even) {
+                (paddings.uneven[v.index()], paddings.any) = (true, true);
+            }
         };
-        let global = program.tensor_type(globals[i]).map_or(0, |t| t.shape[d]);
-        let mut b = Builder::new(program, ops, loc);
-        let local = b.tensor(masked[i]).clone();
-        let offset = positions.offset(&mut b, mesh, &s.dims[d].axes, local.shape[d]);
-        let at = build::iota(&mut b, ElementType::I64, &local.shape, d);
-        let offset = build::shape::splat(&mut b, offset, &local.shape);
-        let at = build::add(&mut b, at, offset);
-        let end = build::splat(&mut b, ElementType::I64, &local.shape, dialect::scalar::Scalar::Int(global.into()));
-        let inside = build::compare(&mut b, Comparison::Lt, at, end);
-        let other = build::splat(&mut b, local.element, &local.shape, identity(kind, local.element));
-        masked[i] = build::select(&mut b, inside, masked[i], other);
+        program.block_args(block).iter().for_each(|&v| note(v));
+        program.walk(block, &mut |op| {
+            program.results(op).for_each(&mut note);
+            let regions = program.op(op).regions.iter();
+            let blocks = regions.flat_map(|&r| program.region_blocks(r));
+            blocks.for_each(|&inner| program.block_args(inner).iter().for_each(|&v| note(v)));
+        });
+        paddings
     }
-    Ok(masked)
+
+    /// Whether a dimension of a global value doesn't divide.
+    pub(super) fn is_uneven(&self, global: Value) -> bool {
+        self.uneven.get(global.index()).copied().unwrap_or(false)
+    }
+
+    /// `shard`, that of local value `value`, with what is known of its padding.
+    pub(super) fn fill(&self, value: Value, shard: &mut Shard) {
+        if let Some(padding) = self.known.get(&value) {
+            shard.padding.clone_from(padding);
+        } else if let Some(&all) = self.uniform.get(&value) {
+            shard.padding.fill(Padding::Filled(all));
+        }
+    }
+
+    /// Notes what the padding of local value `value` holds.
+    pub(super) fn note(&mut self, value: Value, padding: &[Padding]) {
+        if padding.iter().any(|p| p.value().is_some()) {
+            self.known.insert(value, padding.into());
+        }
+    }
+}
+
+impl Partition<'_> {
+    /// The shard of a global value that is `local` on a device, with what is known of its padding.
+    pub(super) fn shard(&self, global: Value, local: Value) -> Option<Shard> {
+        let (s, ty) = (self.shardings.get(global)?, self.program.tensor_type(global)?);
+        let mut shard = s.shard(&ty.shape, self.mesh);
+        self.paddings.fill(local, &mut shard);
+        Some(shard)
+    }
+
+    /// The operands of `op` with padding that a reduction would see replaced by its identity.
+    pub(super) fn mask(
+        &mut self,
+        op: Op,
+        operands: &[Value],
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) -> Result<Vec<Value>, Diagnostic> {
+        let mut masked = operands.to_vec();
+        let globals = self.program.op(op).operands.clone();
+        if !self.paddings.any || !globals.iter().any(|&v| self.paddings.is_uneven(v)) {
+            return Ok(masked);
+        }
+        let view = self.program.view(op);
+        let (def, loc) = (view.def(), self.program.op(op).loc);
+        let Some(rule) = def.sharding_rule(view) else { return Ok(masked) };
+        let kind = def.reduction(view);
+        for (i, &global) in globals.iter().enumerate() {
+            if !self.paddings.is_uneven(global) {
+                continue;
+            }
+            let Some(mut shard) = self.shard(global, masked[i]) else { continue };
+            for d in shard.padded().collect::<Vec<_>>() {
+                let reduced =
+                    rule.operands[i][d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
+                if !reduced || !reads_padding(self.program.view(op), i, d) {
+                    continue;
+                }
+                let Some(kind) = kind else {
+                    let message =
+                        format!("'{}' reduces over dimension {d}, which doesn't divide", self.program.op_name(op));
+                    return Err(Diagnostic::error(codes::UNEVEN_OP, self.program.op(op).span, message)
+                        .note("pad the dimension to a multiple of the axes' sizes, or don't cut it"));
+                };
+                let key = (masked[i], d, kind);
+                let Some(axes) = self.sharding(global).map(|s| s.dims[d].axes.clone()) else { continue };
+                let ty = self.program.tensor_type(masked[i]).cloned();
+                let Some(hidden) = ty.map(|ty| identity(kind, ty.element)).filter(|&v| shard.shows(d, v)) else {
+                    continue;
+                };
+                masked[i] = match positions.masked.get(&key) {
+                    Some(&known) => known,
+                    None => {
+                        let mut b = Builder::new(self.program, ops, loc);
+                        let offset = positions.offset(&mut b, self.mesh, &axes, shard.dims[d].size());
+                        let made = inside(&mut b, masked[i], d, offset, shard.dims[d].global, hidden);
+                        positions.masked.insert(key, made);
+                        let mut padding = shard.padding.clone();
+                        overwrite(&mut padding, d, hidden);
+                        self.paddings.note(made, &padding);
+                        made
+                    }
+                };
+                self.paddings.fill(masked[i], &mut shard);
+            }
+        }
+        Ok(masked)
+    }
+
+    /// Notes what is known of the padding of an op's results from that of its operands: the body of a loop nest is
+    /// computed on padding as on everything.
+    pub(super) fn follow_padding(&mut self, op: Op, operands: &[Value], results: &[Value]) {
+        if !self.paddings.any {
+            return;
+        }
+        let view = self.program.view(op);
+        if let Some(all) = view.def().constant(view).and_then(|l| l.splat_value()) {
+            self.paddings.uniform.extend(results.iter().map(|&v| (v, all)));
+            return;
+        }
+        let Some(nest) = exact_nest(view) else { return };
+        let inputs = || nest.inputs.iter().map(|input| operands[input.operand]);
+        if let Some(all) = inputs().map(|v| self.paddings.uniform.get(&v).copied()).collect::<Option<Vec<Scalar>>>() {
+            let values = nest.body.eval(&all, &[]);
+            self.paddings.uniform.extend(results.iter().copied().zip(values));
+            return;
+        }
+        let globals: Vec<Value> = self.program.results(op).collect();
+        if !globals.iter().any(|&v| self.paddings.is_uneven(v)) {
+            return;
+        }
+        // Along each loop the padding of every input, where all are known.
+        let along = |i: usize| {
+            let padding = |(input, value): (&dialect::kernel::Input, Value)| {
+                let dim = input.index.iter().position(|at| *at == Index::Loop(i));
+                let known = dim.and_then(|d| self.paddings.known.get(&value)?.get(d)?.value());
+                known.or_else(|| self.paddings.uniform.get(&value).copied())
+            };
+            let values = nest.inputs.iter().zip(inputs()).map(padding).collect::<Option<Vec<Scalar>>>()?;
+            Some(nest.body.eval(&values, &[]))
+        };
+        let found: Vec<Option<Vec<Scalar>>> = (0..nest.parallel).map(along).collect();
+        for (r, &result) in results.iter().enumerate() {
+            let of_dim = |v: &Option<Vec<Scalar>>| v.as_ref().map_or(Padding::Undefined, |v| Padding::Filled(v[r]));
+            let padding: Vec<Padding> = found.iter().map(of_dim).collect();
+            self.paddings.note(result, &padding);
+        }
+    }
+}
+
+/// Padding along `dim` now holds `value`: also where it is padding along other dimensions too.
+fn overwrite(padding: &mut [Padding], dim: usize, value: Scalar) {
+    padding.iter_mut().filter(|p| p.value() != Some(value)).for_each(|p| *p = Padding::Undefined);
+    padding[dim] = Padding::Filled(value);
+}
+
+/// The padding of a value after `reshard`, from what it was in `from`. Dimensions are padded with zeros before they are
+/// divided; where elements shift, after all of the dimension was gathered.
+pub(super) fn after_reshard(
+    reshard: &Reshard,
+    from: &Shard,
+    to: &Shard,
+    shifts: bool,
+    element: ElementType,
+) -> SmallVec<[Padding; 4]> {
+    let mut padding = from.padding.clone();
+    match reshard {
+        Reshard::AllReduce(_, kind) | Reshard::ReduceScatter(_, kind) => {
+            padding.iter_mut().for_each(|p| *p = combined(*p, *kind));
+        }
+        Reshard::ReplicatedToUnreduced(_, kind) => {
+            padding
+                .iter_mut()
+                .filter(|p| **p != Padding::identity(*kind, element))
+                .for_each(|p| *p = Padding::Undefined);
+        }
+        Reshard::ShardedToUnreduced(..) => padding.fill(Padding::Undefined),
+        _ => {}
+    }
+    let zero = Scalar::zero(element);
+    for (d, (before, after)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
+        if shifts || after.shards > before.shards && before.is_even() {
+            overwrite(&mut padding, d, zero);
+        } else if after.shards > before.shards && padding[d].value() != Some(zero) {
+            padding[d] = Padding::Undefined;
+        }
+    }
+    padding
+}
+
+/// `value` with `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
+fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: i64, other: Scalar) -> Value {
+    let local = b.tensor(value).clone();
+    let at = build::iota(b, ElementType::I64, &local.shape, dim);
+    let offset = build::shape::splat(b, offset, &local.shape);
+    let at = build::add(b, at, offset);
+    let end = build::splat(b, ElementType::I64, &local.shape, Scalar::Int(global.into()));
+    let inside = build::compare(b, Comparison::Lt, at, end);
+    let other = build::splat(b, local.element, &local.shape, other);
+    build::select(b, inside, value, other)
+}
+
+/// The loop nest of an op that computes each element from elements at the same place, if every machine computes it to the
+/// same bits.
+fn exact_nest(op: OpRef<'_>) -> Option<Nest> {
+    let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
+    let plain = |at: &Index| matches!(at, Index::Loop(_));
+    let exact = |inst: &Inst| match inst {
+        Inst::Op { op, .. } => is_exact(*op),
+        Inst::Const(..) => true,
+        Inst::Index(..) => false,
+    };
+    let fits = nest.loops.len() == nest.parallel
+        && !nest.inputs.is_empty()
+        && nest.inputs.iter().all(|i| i.guards.is_empty() && i.index.iter().all(plain))
+        && nest.body.insts.iter().all(exact);
+    fits.then_some(nest)
+}
+
+fn is_exact(op: ScalarOp) -> bool {
+    use ScalarOp::{Abs, Add, And, Compare, Convert, Div, Max, Min, Mul, Neg, Not, Or, Select, Sub, Xor};
+    matches!(op, Add | Sub | Mul | Div | Max | Min | And | Or | Xor | Not | Neg | Abs | Select | Compare(_) | Convert)
+}
+
+/// What a combination of values by `kind` makes of padding that is the same in all of them.
+fn combined(padding: Padding, kind: ReductionKind) -> Padding {
+    match padding.value() {
+        Some(v)
+            if kind != ReductionKind::Sum
+                || v == Scalar::Int(0)
+                || v == Scalar::Float(0.0)
+                || v == Scalar::Complex(0.0, 0.0) =>
+        {
+            padding
+        }
+        _ => Padding::Undefined,
+    }
 }

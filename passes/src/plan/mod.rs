@@ -23,7 +23,7 @@ pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 use crate::estimate::{Machine, Target};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
-use model::choice::{Placer, Rates};
+use model::choice::{Choice, Cost, Placer, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
 use program::emit::{self, Emit};
@@ -194,6 +194,36 @@ impl Planner<'_> {
         args: &[Distribution],
         wanted: &[Distribution],
     ) {
+        self.homes.set_even(false);
+        let Some(mut found) = self.search(program, space, block, args, wanted) else { return };
+        if self.homes.are_uneven() {
+            self.homes.set_even(true);
+            let even = self.search(program, space, block, args, wanted);
+            found = even.filter(|e| e.is_better(&found, self.options.memory)).unwrap_or(found);
+        }
+        let Found { graph, choice, greedy, greedy_peak, cost, peak } = found;
+        self.report.greedy_seconds += greedy.total();
+        self.report.greedy_bytes += greedy.bytes;
+        self.report.seconds += cost.total();
+        self.report.bytes += cost.bytes;
+        self.report.greedy_peak = self.report.greedy_peak.max(greedy_peak);
+        self.report.peak = self.report.peak.max(peak);
+        let mut partly_manual: Vec<Op> = Vec::new();
+        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
+        for op in partly_manual {
+            self.inside(program, space, op);
+        }
+    }
+
+    /// The best plan found of one block with values at home where `homes` says.
+    fn search(
+        &mut self,
+        program: &Program,
+        space: &mut Space<'_>,
+        block: Block,
+        args: &[Distribution],
+        wanted: &[Distribution],
+    ) -> Option<Found> {
         let graph = {
             let (homes, models, diagnostics) = (self.homes, &mut self.models, &mut *self.diagnostics);
             let (machine, graph) = (self.machine, Graph::default());
@@ -202,14 +232,14 @@ impl Planner<'_> {
             reader.finish()
         };
         if self.diagnostics.has_errors() {
-            return;
+            return None;
         }
         let rates = Rates { memory: self.machine.memory_bandwidth() };
         let mut placer = Placer::default();
         let mut choice = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
-        let greedy = graph.cost(space, &self.models, &placer, rates, &choice);
+        let greedy = graph.cost(space, rates, &choice);
         let greedy_peak = graph.peak(space, &choice);
-        let (mut best, mut peak) = (greedy, greedy_peak);
+        let (mut cost, mut peak) = (greedy, greedy_peak);
         if self.options.search == Search::Full {
             let limit = match self.options.memory {
                 Some(bytes) => bytes as f64,
@@ -218,21 +248,11 @@ impl Planner<'_> {
             let mut draft = Draft::new(&graph, space, &self.models, &mut placer, rates, choice);
             portfolio::best(&mut draft, limit, self.rewrites);
             choice = draft.choice;
-            best = graph.cost(space, &self.models, &placer, rates, &choice);
+            cost = graph.cost(space, rates, &choice);
             peak = graph.peak(space, &choice);
-            debug_assert!(best.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
+            debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
-        self.report.greedy_seconds += greedy.total();
-        self.report.greedy_bytes += greedy.bytes;
-        self.report.seconds += best.total();
-        self.report.bytes += best.bytes;
-        self.report.greedy_peak = self.report.greedy_peak.max(greedy_peak);
-        self.report.peak = self.report.peak.max(peak);
-        let mut partly_manual: Vec<Op> = Vec::new();
-        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
-        for op in partly_manual {
-            self.inside(program, space, op);
-        }
+        Some(Found { graph, choice, greedy, greedy_peak, cost, peak })
     }
 
     /// Plans the body of a partly manual region along the axes that are not manual.
@@ -247,6 +267,28 @@ impl Planner<'_> {
         let along: Axes = grid.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = space.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
+    }
+}
+
+/// A plan of one block.
+struct Found {
+    graph: Graph,
+    choice: Choice,
+    greedy: Cost,
+    greedy_peak: f64,
+    cost: Cost,
+    peak: f64,
+}
+
+impl Found {
+    /// Whether it keeps to `memory` where `other` doesn't, or is cheaper where both do.
+    fn is_better(&self, other: &Found, memory: Option<u64>) -> bool {
+        let fits = |plan: &Found| memory.is_none_or(|bytes| plan.peak <= bytes as f64);
+        match (fits(self), fits(other)) {
+            (true, true) => self.cost.total() < other.cost.total(),
+            (false, false) => self.peak < other.peak,
+            (this, _) => this,
+        }
     }
 }
 

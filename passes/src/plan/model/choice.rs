@@ -72,10 +72,13 @@ impl Placer {
         if let Some(known) = self.known.get(&(model, way)) {
             return known.clone();
         }
-        let assignment = models.get(model).assignment(self.strategy(way));
+        let (meaning, strategy) = (models.get(model), self.strategy(way));
+        let assignment = meaning.assignment(strategy);
         let places = Places {
             operands: assignment.operands.iter().map(|d| space.dist(d)).collect(),
             results: assignment.results.iter().map(|d| space.dist(d)).collect(),
+            ways: meaning.ways(strategy),
+            masked: meaning.masked(strategy).collect(),
         };
         let places = Rc::new(places);
         self.known.insert((model, way), places.clone());
@@ -111,25 +114,22 @@ impl Graph {
         space.copies(v.ty, v.anywhere, self.made(places, value), &self.needs(places, value))
     }
 
-    /// Seconds of an op's arithmetic and of writing those of its results that are kept.
-    pub(crate) fn work(&self, space: &Space<'_>, rates: Rates, op: OpId, ways: f64, places: &Places) -> f64 {
+    /// Seconds of an op's arithmetic, of writing those of its results that are kept, and of hiding padding in operands.
+    pub(crate) fn work(&self, space: &Space<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
         let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
             let v = &self.values[(*v)?];
             v.written.then(|| space.local_bytes(v.ty, at))
         });
-        node.seconds / ways + written.sum::<f64>() / rates.memory
+        let masks = places.masked.iter().filter_map(|&i| {
+            let v = &self.values[node.operands[i]?];
+            Some(space.local_bytes(v.ty, places.operands[i]))
+        });
+        node.seconds / places.ways + (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory
     }
 
     /// The cost of a plan.
-    pub(crate) fn cost(
-        &self,
-        space: &mut Space<'_>,
-        models: &Models,
-        placer: &Placer,
-        rates: Rates,
-        choice: &Choice,
-    ) -> Cost {
+    pub(crate) fn cost(&self, space: &mut Space<'_>, rates: Rates, choice: &Choice) -> Cost {
         let mut cost = Cost::default();
         for value in self.values.keys() {
             let copies = self.copies(space, &choice.places, value);
@@ -138,9 +138,8 @@ impl Graph {
             cost.bytes += copies.bytes * weight;
         }
         for (op, node) in self.ops.iter_enumerated() {
-            if let Some(model) = node.model {
-                let ways = models.get(model).ways(placer.strategy(choice.ways[op]));
-                cost.work += self.work(space, rates, op, ways, &choice.places[op]) * node.weight;
+            if node.model.is_some() {
+                cost.work += self.work(space, rates, op, &choice.places[op]) * node.weight;
             }
         }
         cost

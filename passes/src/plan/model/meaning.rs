@@ -10,9 +10,11 @@ use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
 use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::linear::linear_sets;
 use super::strategy::OpModel;
+use crate::padding::reads_padding;
 use crate::plan::reshard::space::Anywhere;
 
 define_id!(
@@ -125,7 +127,40 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
     let kernel = def.kernel(op);
     hold(&mut rule, &kernel);
     let accumulated = kernel.accumulated(op.result_count());
-    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op) })
+    let (rigid, masked) = (rigid(&rule, op), masked(&rule, op));
+    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, masked })
+}
+
+/// Factors whose dimensions aren't all of one size: shards of them would round up at different places.
+fn rigid(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[u32; 2]> {
+    let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
+    let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));
+    let tensors = rule.operands.iter().chain(&rule.results).zip(types);
+    let dims = tensors.filter_map(|(factors, ty)| Some(factors.iter().zip(&ty?.shape))).flatten();
+    let other = dims.filter_map(|(factors, &size)| match factors[..] {
+        [f] if rule.factors[f as usize].size != size => Some(f),
+        _ => None,
+    });
+    let mut found: SmallVec<[u32; 2]> = other.collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Reduction factors along which padding is read, with the operands it is read in.
+fn masked(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[(u32, u32); 2]> {
+    let mut found = SmallVec::new();
+    for (i, tensor) in rule.operands.iter().enumerate() {
+        for (d, factors) in tensor.iter().enumerate() {
+            if let [f] = factors[..]
+                && rule.factors[f as usize].kind == FactorKind::Reduction
+                && reads_padding(op, i, d)
+            {
+                found.push((f, i as u32));
+            }
+        }
+    }
+    found
 }
 
 /// Keeps whole what a device could not compute its piece of: propagation spreads axes along factors that only operands

@@ -3,13 +3,15 @@
 
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
-use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardingRule, TensorFactors};
+use dialect::sharding::{
+    Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardDim, ShardingRule, TensorFactors,
+};
 use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
 
 /// What the plan asks of an op's meaning.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OpModel {
     /// Which dimensions move together.
     pub rule: ShardingRule,
@@ -19,6 +21,10 @@ pub struct OpModel {
     pub accumulated: SmallVec<[usize; 2]>,
     /// Sets of operands in which the op is linear: parts of a sum pass through it.
     pub linear: Vec<BitSet>,
+    /// Factors that only axes which divide them may shard.
+    pub rigid: SmallVec<[u32; 2]>,
+    /// Factors along which operands are read to the end of a shard, and those operands: there padding must be hidden.
+    pub masked: SmallVec<[(u32, u32); 2]>,
 }
 
 /// Axes for each factor, and axes along which parts pass through.
@@ -66,7 +72,7 @@ impl OpModel {
                     extend(&mut strategy.factors, factor, &parts);
                 }
             }
-            // Parts of an extreme come about where it is taken.
+            // Axes of an extreme come about where it is taken.
             if tensor >= self.rule.operands.len()
                 && distribution.kind != ReductionKind::Sum
                 && self.reduction == Some(distribution.kind)
@@ -130,7 +136,7 @@ impl OpModel {
         axes.insert(at, axis);
         *axes = merged(axes.iter().copied());
         let wanted = axes.clone();
-        if self.rule.factors[factor].size.max(0) % size_of(&wanted) != 0 {
+        if !helps(self.rule.factors[factor].size, &strategy.factors[factor], &wanted) {
             return None;
         }
         self.legalize(&mut next);
@@ -181,8 +187,14 @@ impl OpModel {
     }
 
     /// Takes axes off factors that no dimension could hold: below a factor that is not cut to the end, or by axes that
-    /// don't divide one of several factors.
+    /// don't divide one of several factors, or one that must divide.
     pub fn legalize(&self, strategy: &mut Strategy) {
+        for &f in &self.rigid {
+            let axes = &mut strategy.factors[f as usize];
+            while self.rule.factors[f as usize].size.max(0) % size_of(axes) != 0 {
+                axes.pop();
+            }
+        }
         loop {
             let mut changed = false;
             for factors in self.rule.tensors().flatten().filter(|f| f.len() > 1) {
@@ -238,10 +250,27 @@ impl OpModel {
         Assignment { operands, results }
     }
 
-    /// Number of devices that share the work.
+    /// Number of devices that share the work: fewer than there are where some of them compute padding.
     pub fn ways(&self, strategy: &Strategy) -> f64 {
-        strategy.factors.iter().map(|axes| size_of(axes) as f64).product()
+        let factors = self.rule.factors.iter().zip(&strategy.factors).filter(|f| !f.1.is_empty());
+        factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
+
+    /// The operands in which padding must be hidden from a reduction.
+    pub fn masked<'a>(&'a self, strategy: &'a Strategy) -> impl Iterator<Item = usize> + 'a {
+        let shows = |f: u32| {
+            let axes = &strategy.factors[f as usize];
+            !axes.is_empty() && !ShardDim::new(self.rule.factors[f as usize].size, size_of(axes)).is_even()
+        };
+        self.masked.iter().filter(move |m| shows(m.0)).map(|m| m.1 as usize)
+    }
+}
+
+/// Whether a dimension of `size` is better divided by `axes` than by `before`, of which they are more: where the axes
+/// don't divide it some devices may have nothing to do.
+fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
+    let dim = |axes: &[AxisPart]| ShardDim::new(size, size_of(axes));
+    dim(axes).is_even() || dim(axes).size() < dim(before).size()
 }
 
 /// Gives `factor` the axes of `parts` that continue what it has and that no other factor uses.
@@ -291,6 +320,16 @@ pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     even
 }
 
+/// The distribution without axes that leave a device no less of a dimension.
+pub fn useful_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
+    let mut useful = distribution.clone();
+    for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
+        let kept = (1..=axes.len()).take_while(|&i| helps(n.max(0), &axes[..i - 1], &axes[..i])).count();
+        axes.truncate(kept);
+    }
+    useful
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +341,12 @@ mod tests {
         rule.add(64, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(256, FactorKind::PassThrough, &[(1, 1)], &[(0, 1)]);
         rule.add(128, FactorKind::Reduction, &[(0, 1), (1, 0)], &[]);
-        OpModel { rule, reduction: Some(ReductionKind::Sum), accumulated: SmallVec::new(), linear: Vec::new() }
+        OpModel {
+            rule,
+            reduction: Some(ReductionKind::Sum),
+            masked: [(2, 0), (2, 1)].into_iter().collect(),
+            ..OpModel::default()
+        }
     }
 
     #[test]
@@ -327,7 +371,7 @@ mod tests {
         let mut rule = ShardingRule::new(&[1], &[2]);
         rule.add(4, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 1)]);
-        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new(), linear: Vec::new() };
+        let model = OpModel { rule, ..OpModel::default() };
         let split = model.keeping([(0, &dist(&g, "x y"))]);
         // Axis x and half of y make up the 4; the other half of y cuts the 8.
         assert_eq!(model.assignment(&split).results, [dist(&g, "x y:1:2|y:2:2")]);
@@ -344,7 +388,7 @@ mod tests {
         let mut rule = ShardingRule::new(&[1; 40], &[1]);
         rule.add(8, FactorKind::PassThrough, &(0..40).map(|i| (i, 0)).collect::<Vec<_>>(), &[(0, 0)]);
         let all: BitSet = (0..40).collect();
-        let model = OpModel { rule, reduction: None, accumulated: SmallVec::new(), linear: vec![all.clone()] };
+        let model = OpModel { rule, linear: vec![all.clone()], ..OpModel::default() };
         let mut strategy = model.keeping([(0, &dist(&g, "x"))]);
         (strategy.set, strategy.through) = (all, [g.whole(1)].into_iter().collect());
         let places = model.assignment(&strategy);
@@ -362,7 +406,7 @@ mod tests {
             rule,
             reduction: Some(ReductionKind::Sum),
             accumulated: [1].into_iter().collect(),
-            linear: Vec::new(),
+            ..OpModel::default()
         };
         let strategy = model.keeping([(0, &dist(&g, "x|y"))]);
         let places = model.assignment(&strategy);
@@ -376,5 +420,38 @@ mod tests {
         let ty = TensorType::new(&[6, 4], ElementType::F32);
         assert_eq!(even_part(&dist(&g, "y|x"), &ty), dist(&g, "y:1:2|x"));
         assert_eq!(even_part(&dist(&g, "x y|"), &ty), dist(&g, "x|"));
+    }
+
+    #[test]
+    fn what_does_not_divide_is_shared_by_fewer() {
+        let g = grid(&[2, 4]);
+        let rank = |p: AxisPart| p.axis as usize;
+        let mut model = dot();
+        model.rule.factors[0].size = 66;
+        model.rule.factors[2].size = 9;
+        let rows = model.cutting(&model.whole(), g.whole(1), 0, &rank).unwrap();
+        assert_eq!(model.ways(&rows), 66.0 / 17.0);
+        assert_eq!(model.masked(&rows).count(), 0);
+        let sums = model.cutting(&rows, g.whole(0), 2, &rank).unwrap();
+        assert_eq!(model.ways(&sums), (66.0 / 17.0) * (9.0 / 5.0));
+        assert_eq!(model.masked(&sums).collect::<Vec<_>>(), [0, 1]);
+        model.rigid.push(0);
+        assert_eq!(model.cutting(&model.whole(), g.whole(1), 0, &rank), None);
+        assert!(model.cutting(&model.whole(), g.whole(0), 0, &rank).is_some());
+        // Four devices for three rows leave one idle, the other four have nothing to add.
+        model.rule.factors[0] = dialect::sharding::Factor { size: 3, ..model.rule.factors[0] };
+        model.rigid.clear();
+        let four = model.cutting(&model.whole(), g.whole(1), 0, &rank).unwrap();
+        assert_eq!(model.ways(&four), 3.0);
+        assert_eq!(model.cutting(&four, g.whole(0), 0, &rank), None);
+    }
+
+    #[test]
+    fn axes_that_leave_nothing_to_do_are_not_used() {
+        let g = grid(&[2, 4]);
+        let ty = TensorType::new(&[6, 1, 3], ElementType::F32);
+        assert_eq!(useful_part(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
+        assert_eq!(useful_part(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));
+        assert_eq!(useful_part(&dist(&g, "||y x"), &ty), dist(&g, "||y"));
     }
 }

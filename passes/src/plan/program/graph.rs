@@ -56,11 +56,15 @@ impl Node {
     }
 }
 
-/// Where the operands and results of an op lie.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+/// Where the operands and results of an op lie, and what a device does then.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     pub(crate) operands: SmallVec<[Dist; 3]>,
     pub(crate) results: SmallVec<[Dist; 1]>,
+    /// Number of devices that share the work; nothing for borders.
+    pub(crate) ways: f64,
+    /// Operands in which padding must be hidden from a reduction.
+    pub(crate) masked: SmallVec<[usize; 2]>,
 }
 
 /// One value.
@@ -206,6 +210,7 @@ impl Reader<'_, '_> {
         let places = Places {
             operands: operands.iter().map(|d| self.space.dist(d)).collect(),
             results: results.iter().map(|d| self.space.dist(d)).collect(),
+            ..Places::default()
         };
         self.node(op, None, Some(places));
     }

@@ -1,12 +1,15 @@
 //! Where propagation and the user put each value: its *home*.
 //!
 //! Shardings are read once into distributions over one grid. A home is fixed where the user said so (arguments and
-//! results of `@main`, constraints, manual regions); of other values only axes that divide their dimensions are kept.
+//! results of `@main`, constraints, manual regions). Of other values axes that leave a device nothing to do are dropped;
+//! those that don't divide may be dropped too, since moving shards with padding may cost more than it saves.
 
-use crate::plan::model::strategy::even_part;
+use std::cell::Cell;
+
+use crate::plan::model::strategy::{even_part, useful_part};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Block, Op, Program, Value};
+use dialect::ir::{Block, Op, Program, TensorType, Value};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, ShardingTable, TensorSharding};
 use rustc_hash::FxHashMap;
@@ -20,21 +23,44 @@ pub(crate) struct Homes {
     fixed: Vec<bool>,
     /// Values made since, and what was put elsewhere.
     moved: FxHashMap<Value, Distribution>,
+    /// Whether axes that don't divide are dropped where nobody fixed a value.
+    even: Cell<bool>,
+    /// Whether there were any.
+    uneven: Cell<bool>,
 }
 
 impl Homes {
     /// The home of a value; replicated when nobody said anything.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
-        if let Some(home) = self.moved.get(&value) {
-            return home.clone();
-        }
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
+        if let Some(home) = self.moved.get(&value) {
+            return self.between(home, ty);
+        }
         let found = self.shardings.id(value).and_then(|id| self.meanings[id.index()].as_ref());
         match found.filter(|d| d.rank() == ty.rank()) {
             Some(found) if self.fixed[value.index()] => found.clone(),
-            Some(found) => even_part(found, ty),
+            Some(found) => self.between(found, ty),
             None => Distribution::replicated(ty.rank()),
         }
+    }
+
+    /// The home of a value that nobody fixed.
+    fn between(&self, found: &Distribution, ty: &TensorType) -> Distribution {
+        if found.is_even(&ty.shape) {
+            return found.clone();
+        }
+        self.uneven.set(true);
+        if self.even.get() { even_part(found, ty) } else { useful_part(found, ty) }
+    }
+
+    /// Drops axes that don't divide from now on, or keeps them.
+    pub(crate) fn set_even(&self, even: bool) {
+        self.even.set(even);
+    }
+
+    /// Whether that makes a difference to some value that was asked for.
+    pub(crate) fn are_uneven(&self) -> bool {
+        self.uneven.get()
     }
 
     /// Says where a value lies.
@@ -53,7 +79,14 @@ impl Homes {
         let shardings = ShardingTable::of(program);
         let meanings = shardings.iter().map(|s| distribution(program, grid, s)).collect();
         let fixed = vec![false; program.value_count()];
-        let mut homes = Self { shardings, meanings, fixed, moved: FxHashMap::default() };
+        let mut homes = Self {
+            shardings,
+            meanings,
+            fixed,
+            moved: FxHashMap::default(),
+            even: Cell::new(false),
+            uneven: Cell::new(false),
+        };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
             if homes.shardings.get(arg).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));

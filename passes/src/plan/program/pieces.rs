@@ -8,6 +8,7 @@ use dialect::sharding::{Axes, Distribution, FactorKind};
 use rustc_hash::FxHashMap;
 
 use super::homes::Homes;
+use crate::plan::model::strategy::even_part;
 
 /// Splits what can be split under `block` along the axes that cut it at home.
 pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
@@ -39,7 +40,8 @@ fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Axes)> {
     let rule = view.def().sharding_rule(view)?;
     let reduced =
         |d: &usize| rule.operands[0][*d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
-    let home = homes.get(program, *view.operands().first()?);
+    let operand = *view.operands().first()?;
+    let home = even_part(&homes.get(program, operand), program.tensor_type(operand)?);
     let mut cut =
         (0..home.dims.len()).filter(|d| !home.dims[*d].is_empty() && d < &rule.operands[0].len()).filter(reduced);
     let dim = cut.next()?;
@@ -57,9 +59,10 @@ fn split_op(
     let (def, loc) = (program.op(op).def, program.op(op).loc);
     let operands = program.op(op).operands.clone();
     let places: Vec<Distribution> = program.results(op).map(|v| homes.get(program, v)).collect();
-    let pieces = def.in_pieces(op, dim, size_of(axes) as i64, &mut Builder::new(program, ops, loc))?;
+    let pieces = def.in_pieces(op, dim, size_of(axes), &mut Builder::new(program, ops, loc))?;
     for (&piece, &operand) in pieces.operands.iter().zip(&operands) {
         let mut dims = homes.get(program, operand).dims;
+        dims[dim] = axes.clone();
         dims.insert(dim + 1, Axes::new());
         homes.set(piece, Distribution::of_dims(dims));
     }

@@ -15,7 +15,7 @@ pub(crate) mod tests;
 use dialect::ir::{TensorType, gcd};
 use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
-use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move, Reshard};
+use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move, Reshard, ShardDim};
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
@@ -141,13 +141,13 @@ fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<S
     let mut arriving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
     let mut scattered: AxesPerDim = from.dims.iter().map(|_| Axes::new()).collect();
     for (d, (have, want)) in from.dims.iter().zip(&to.dims).enumerate().filter(|d| d.1.0 != d.1.1) {
-        let common = common_prefix(have, want);
+        let (common, n) = (common_prefix(have, want), ty.shape[d]);
+        if n < 0 || !aligned(n, &common, have) || !aligned(n, &common, want) {
+            return None;
+        }
         leaving.extend(after_prefix(have, &common).into_iter().map(|p| (d, p)));
         scattered[d] = after_prefix(want, &common);
         arriving.extend(scattered[d].iter().map(|&p| (d, p)));
-    }
-    if !from.is_even(&ty.shape) || !to.is_even(&ty.shape) {
-        return None;
     }
     let kind = match (&leaving[..], &arriving[..]) {
         (&[(a, part)], &[(b, same)]) if part == same && a != b && from.unreduced == to.unreduced => {
@@ -207,11 +207,10 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     steps
 }
 
-/// Whether pieces by `fine` lie inside those by its prefix.
+/// Whether shards by `fine` lie inside those by its prefix, so that none shifts.
 fn aligned(n: i64, prefix: &[AxisPart], fine: &[AxisPart]) -> bool {
-    let (c, f) = (size_of(prefix) as u64, size_of(fine) as u64);
-    let n = n.max(0) as u64;
-    c == 1 || n.div_ceil(c) == n.div_ceil(f) * (f / c)
+    let dim = |parts: &[AxisPart]| ShardDim::new(n.max(0), size_of(parts));
+    dim(fine).refines(dim(prefix))
 }
 
 /// `from` without the axes that `to` cuts at other places.
@@ -301,11 +300,13 @@ impl Atoms {
         to: &Distribution,
         cost: &'c dyn CollectiveCost,
     ) -> Problem<'c> {
+        let all: i64 = self.parts.iter().map(|p| i64::from(p.size)).product();
         let rest = (0..ty.rank()).filter(|d| !self.dims.contains(d)).map(|d| ty.shape[d] as f64).product::<f64>();
         Problem {
             atoms: self.parts.clone(),
             shape: self.dims.iter().map(|&d| ty.shape[d]).collect(),
             rest_bytes: rest * ty.element.bytes() as f64,
+            divides: self.dims.iter().all(|&d| ShardDim::new(ty.shape[d], all).is_even()),
             from: self.state(from),
             to: self.state(to),
             cost,

@@ -9,10 +9,11 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use dialect::op::CollectiveKind;
-use dialect::sharding::AxisPart;
+use dialect::sharding::{AxisPart, ShardDim};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use super::step::exchanged;
 use crate::plan::model::cost::CollectiveCost;
 
 /// More atoms than this are not searched.
@@ -100,6 +101,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) shape: SmallVec<[i64; 4]>,
     /// Bytes of one slice over all the dimensions that are not.
     pub(crate) rest_bytes: f64,
+    /// Whether all axes together divide each of the dimensions.
+    pub(crate) divides: bool,
     pub(crate) from: State,
     pub(crate) to: State,
     pub(crate) cost: &'a dyn CollectiveCost,
@@ -192,8 +195,12 @@ impl Problem<'_> {
         list.iter().map(|&a| i64::from(self.atoms[a as usize].size)).product()
     }
 
+    fn dim(&self, dim: usize, list: &[u8]) -> ShardDim {
+        ShardDim::new(self.shape[dim], self.size(list))
+    }
+
     fn local(&self, dim: usize, list: &[u8]) -> i64 {
-        (self.shape[dim] as u64).div_ceil(self.size(list) as u64) as i64
+        self.dim(dim, list).size()
     }
 
     fn bytes(&self, state: &State) -> f64 {
@@ -212,24 +219,43 @@ impl Problem<'_> {
         self.cost.floor(self.bytes(&self.to) - overlap)
     }
 
-    fn even(&self, dim: usize, list: &[u8]) -> bool {
-        self.shape[dim] % self.size(list) == 0
-    }
-
-    /// Whether `dim` may be cut so: evenly, or as the ends are.
+    /// Whether `dim` may be divided so: evenly, or on the way from or to what the ends are.
     fn allowed(&self, dim: usize, list: &[u8]) -> bool {
-        self.even(dim, list) || list == &self.from.dims[dim][..] || list == &self.to.dims[dim][..]
+        self.dim(dim, list).is_even() || self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list)
     }
 
-    /// Whether the pieces of `fine` lie inside those of its prefix of length `keep`, at the places their numbers say.
+    /// Whether the shards of `fine` lie inside those of its prefix of length `keep`, at the places their numbers say.
     fn aligned(&self, dim: usize, fine: &[u8], keep: usize) -> bool {
-        keep == 0 || self.local(dim, &fine[..keep]) == self.local(dim, fine) * self.size(&fine[keep..])
+        keep == 0 || self.dim(dim, fine).refines(self.dim(dim, &fine[..keep]))
+    }
+
+    /// Whether no element shifts within a dimension between two states.
+    fn fits(&self, before: &State, after: &State) -> bool {
+        before.dims.iter().zip(&after.dims).enumerate().all(|(d, (a, b))| {
+            a == b
+                || self.allowed(d, b)
+                    && match () {
+                        _ if b.starts_with(a) => self.aligned(d, b, a.len()),
+                        _ if a.starts_with(b) => self.aligned(d, a, b.len()),
+                        _ => self.dim(d, a).is_even() && self.dim(d, b).is_even(),
+                    }
+        })
     }
 
     /// Seconds from a state of `bytes` on each device.
-    fn seconds(&self, kind: CollectiveKind, bytes: f64, to: &State, moved: &[u8]) -> f64 {
+    fn seconds(&self, kind: CollectiveKind, from: &State, bytes: f64, to: &State, moved: &[u8]) -> f64 {
         let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
-        self.cost.seconds(kind, bytes, self.bytes(to), &axes)
+        let (operand, result) = if self.divides { (bytes, self.bytes(to)) } else { self.padded_bytes(from, to) };
+        self.cost.seconds(kind, operand, result, &axes)
+    }
+
+    /// Bytes a device gives and has, where what is divided is padded first and what comes together is cut down after.
+    fn padded_bytes(&self, from: &State, to: &State) -> (f64, f64) {
+        let dims = from.dims.iter().zip(&to.dims).enumerate();
+        dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (a, b))| {
+            let (operand_size, result_size) = exchanged(self.dim(d, a), self.dim(d, b));
+            (operand * operand_size, result * result_size)
+        })
     }
 
     fn free(&self, state: &State) -> SmallVec<[u8; 8]> {
@@ -278,7 +304,8 @@ impl Problem<'_> {
         for d in 0..state.dims.len() {
             if let Some(&a) = state.dims[d].last()
                 && wanted & (1 << a) != 0
-                && self.even(d, &state.dims[d])
+                && self.aligned(d, &state.dims[d], state.dims[d].len() - 1)
+                && self.allowed(d, &state.dims[d][..state.dims[d].len() - 1])
             {
                 let mut next = state.clone();
                 next.dims[d].pop();
@@ -293,7 +320,7 @@ impl Problem<'_> {
         let mut reduce = |set: &[u8]| {
             let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
             let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
-            let price = self.seconds(CollectiveKind::AllReduce, bytes, &next, set);
+            let price = self.seconds(CollectiveKind::AllReduce, state, bytes, &next, set);
             out.push((Edge::Collective(CollectiveKind::AllReduce), next, price));
         };
         reduce(&atoms);
@@ -301,10 +328,8 @@ impl Problem<'_> {
             atoms.iter().for_each(|&a| reduce(&[a]));
         }
         let mut scatter = |next: State, moved: &[u8]| {
-            let fits = (0..next.dims.len())
-                .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
-            if fits && !moved.is_empty() {
-                let price = self.seconds(CollectiveKind::ReduceScatter, bytes, &next, moved);
+            if self.fits(state, &next) && !moved.is_empty() {
+                let price = self.seconds(CollectiveKind::ReduceScatter, state, bytes, &next, moved);
                 out.push((Edge::Collective(CollectiveKind::ReduceScatter), next, price));
             }
         };
@@ -341,7 +366,7 @@ impl Problem<'_> {
 
     fn gathers(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         let mut gather = |next: State, moved: &[u8]| {
-            let price = self.seconds(CollectiveKind::AllGather, bytes, &next, moved);
+            let price = self.seconds(CollectiveKind::AllGather, state, bytes, &next, moved);
             out.push((Edge::Collective(CollectiveKind::AllGather), next, price));
         };
         let mut all = state.clone();
@@ -369,10 +394,8 @@ impl Problem<'_> {
 
     fn all_to_alls(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         let mut exchange = |next: State, moved: &[u8]| {
-            let fits = (0..next.dims.len())
-                .all(|d| next.dims[d] == state.dims[d] || self.even(d, &next.dims[d]) && self.even(d, &state.dims[d]));
-            if fits {
-                let price = self.seconds(CollectiveKind::AllToAll, bytes, &next, moved);
+            if self.fits(state, &next) {
+                let price = self.seconds(CollectiveKind::AllToAll, state, bytes, &next, moved);
                 out.push((Edge::Collective(CollectiveKind::AllToAll), next, price));
             }
         };
@@ -446,7 +469,7 @@ impl Problem<'_> {
                     }
                 }
             }
-            let price = self.seconds(CollectiveKind::CollectivePermute, bytes, &next, &moved);
+            let price = self.seconds(CollectiveKind::CollectivePermute, state, bytes, &next, &moved);
             out.push((Edge::Collective(CollectiveKind::CollectivePermute), next, price));
         }
     }

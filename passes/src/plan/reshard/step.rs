@@ -2,7 +2,7 @@
 
 use dialect::ir::TensorType;
 use dialect::sharding::axis::size_of;
-use dialect::sharding::{AxisPart, Distribution, Reshard};
+use dialect::sharding::{Axes, AxisPart, Distribution, Reshard, ShardDim};
 
 use crate::estimate::CollectiveLoad;
 use crate::plan::model::cost::CollectiveCost;
@@ -21,11 +21,28 @@ impl Step {
     pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
         let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
         let axes = self.kind.group_axes(from, &self.to);
-        let (operand, result) = (from.local_bytes(ty), self.to.local_bytes(ty));
+        let (operand, result) = exchanged_bytes(from, &self.to, ty);
         let n = size_of(&axes);
         let moved = CollectiveLoad::new(kind, operand, result, n as u64).moved_bytes();
         (cost.seconds(kind, operand, result, &axes), moved)
     }
+}
+
+/// Bytes a device gives to a collective and has from it.
+fn exchanged_bytes(from: &Distribution, to: &Distribution, ty: &TensorType) -> (f64, f64) {
+    let bytes = ty.element.bytes() as f64;
+    ty.shape.iter().zip(from.dims.iter().zip(&to.dims)).fold((bytes, bytes), |(operand, result), (&n, (a, b))| {
+        let dim = |parts: &Axes| ShardDim::new(n.max(0), size_of(parts));
+        let (operand_size, result_size) = exchanged(dim(a), dim(b));
+        (operand * operand_size, result * result_size)
+    })
+}
+
+/// The sizes of a dimension that a device gives to a collective and has from it. Where the dimension doesn't divide, what
+/// is divided among devices is padded first, and what comes together from their shards is cut down afterwards.
+pub(super) fn exchanged(before: ShardDim, after: ShardDim) -> (f64, f64) {
+    let (more, fewer) = (after.shards / before.shards, before.shards / after.shards);
+    (before.size().max(after.size() * more) as f64, after.size().max(before.size() * fewer) as f64)
 }
 
 /// Seconds and bytes of a sequence of steps that begins at `from`.

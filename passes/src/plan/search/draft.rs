@@ -62,7 +62,7 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// The cost of the whole plan.
     pub(crate) fn whole_cost(&mut self) -> Cost {
-        self.graph.cost(self.space, self.models, self.placer, self.rates, &self.choice)
+        self.graph.cost(self.space, self.rates, &self.choice)
     }
 
     /// Seconds of the whole plan.
@@ -87,16 +87,17 @@ impl<'a, 's> Draft<'a, 's> {
             seconds * self.graph.values[v].weight
         });
         let copies: f64 = copies.sum();
-        let work = ops.iter().map(|&op| self.work(op, self.choice.ways[op], &self.choice.places[op]));
+        let work = ops.iter().map(|&op| self.work(op, &self.choice.places[op]));
         copies + work.sum::<f64>()
     }
 
     /// Seconds of the work of op `op` computed so, as often as it runs; a border's are 0.
-    pub(crate) fn work(&self, op: OpId, way: Way, places: &Places) -> f64 {
+    pub(crate) fn work(&self, op: OpId, places: &Places) -> f64 {
         let node = &self.graph.ops[op];
-        let Some(model) = node.model else { return 0.0 };
-        let ways = self.models.get(model).ways(self.placer.strategy(way));
-        self.graph.work(self.space, self.rates, op, ways, places) * node.weight
+        if node.model.is_none() {
+            return 0.0;
+        }
+        self.graph.work(self.space, self.rates, op, places) * node.weight
     }
 
     /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs

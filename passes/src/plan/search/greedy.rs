@@ -102,7 +102,7 @@ fn choose(
         let way = placer.way(&strategy);
         let places = placer.places(models, space, model, way);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        let mut seconds = arithmetic / meaning.ways(&strategy);
+        let mut seconds = arithmetic / places.ways;
         for (i, &at) in places.operands.iter().enumerate() {
             let (Some(ty), have) = &tensors[i] else { continue };
             if !space.is_free(free[i], at) {
@@ -110,7 +110,8 @@ fn choose(
                 let nearest = from.map(|&h| space.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
                 seconds += nearest;
             }
-            seconds += space.local_bytes(*ty, at) / rates.memory;
+            let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
+            seconds += passes * space.local_bytes(*ty, at) / rates.memory;
         }
         for (i, &at) in places.results.iter().enumerate() {
             let (Some(ty), home) = &tensors[operands + i] else { continue };

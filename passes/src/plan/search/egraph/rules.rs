@@ -177,7 +177,8 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
         let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Axes::new() }).collect();
         let scatter = Reshard::ReduceScatter(per_dim, kind);
         let Ok(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
-        if cut.is_even(&shape) {
+        let at = terms.analysis.space.distribution(at);
+        if cut.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
             let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.space.dist(&cut));
             let scattered = add(terms, Head::Step { kind, to: cut }, [from]);
             found.push(moved(terms, scattered, to));

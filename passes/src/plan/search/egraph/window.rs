@@ -197,11 +197,13 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     match term.head {
         Head::Given { .. } | Head::Wanted => 0.0,
         Head::Op { op, way, .. } => {
-            let Some((_, model)) = terms.analysis.model(op) else { return 0.0 };
+            if terms.analysis.model(op).is_none() {
+                return 0.0;
+            }
             let places = terms.analysis.places(op, way);
             let facts = &terms.analysis;
-            let (node, strategy) = (&facts.graph.ops[op], facts.placer.strategy(way));
-            let seconds = facts.graph.work(facts.space, rates, op, model.ways(strategy), &places);
+            let node = &facts.graph.ops[op];
+            let seconds = facts.graph.work(facts.space, rates, op, &places);
             seconds * node.weight / node.results.len().max(1) as f64
         }
         Head::Step { kind, to } => {

@@ -267,8 +267,8 @@ impl Move<'_, '_, '_> {
         let draft = &mut *self.draft;
         for (index, option) in options.iter().enumerate() {
             let i = option.op;
-            let now = draft.work(option.op, draft.choice.ways[i], &draft.choice.places[i]);
-            let then = draft.work(option.op, option.way, &option.places);
+            let now = draft.work(option.op, &draft.choice.places[i]);
+            let then = draft.work(option.op, &option.places);
             cut.yes_costs(option.question, then - now);
             self.moves.option_of[i] = index as u32;
         }

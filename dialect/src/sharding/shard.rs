@@ -1,0 +1,185 @@
+//! One device's shard of a tensor: its size, what of it is inside the tensor, and what the rest holds.
+//!
+//! Every device's shard has the same shape: sizes round up, so the last shards of a dimension may reach past its end, or
+//! lie there altogether. What lies past the end is padding, and means nothing.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::ReductionKind;
+use super::layout::identity;
+use crate::ir::{ElementType, Shape};
+use crate::scalar::Scalar;
+
+/// One dimension divided into shards of equal size.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ShardDim {
+    /// Its global size; negative where it isn't known.
+    pub global: i64,
+    /// How many shards there are.
+    pub shards: i64,
+}
+
+impl ShardDim {
+    /// A dimension of size `global` in `shards` shards.
+    pub fn new(global: i64, shards: i64) -> Self {
+        Self { global, shards: shards.max(1) }
+    }
+
+    /// The size of a shard: rounded up. A size that isn't known stays so.
+    pub fn size(self) -> i64 {
+        if self.global < 0 { self.global } else { (self.global as u64).div_ceil(self.shards as u64) as i64 }
+    }
+
+    /// Whether no shard holds padding.
+    pub fn is_even(self) -> bool {
+        self.global >= 0 && self.global % self.shards == 0
+    }
+
+    /// Where shard `index` begins in the tensor, and how many of its positions are inside.
+    pub fn valid(self, index: i64) -> (i64, i64) {
+        let start = index.saturating_mul(self.size()).min(self.global);
+        (start, self.size().min(self.global - start))
+    }
+
+    /// Whether each shard lies inside the shard of `outer` that its number says, `outer`'s shards being divided further:
+    /// then data moves between devices that share one shard of `outer`, and no element shifts.
+    pub fn refines(self, outer: ShardDim) -> bool {
+        outer.shards == 1 || outer.size() == self.size() * (self.shards / outer.shards)
+    }
+
+    /// How many devices share the work: fewer than there are shards where some of them compute padding.
+    pub fn speedup(self) -> f64 {
+        if self.global <= 0 { self.shards as f64 } else { self.global as f64 / self.size() as f64 }
+    }
+}
+
+/// What the padding along one dimension holds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Padding {
+    /// Anything: infinities and NaN too.
+    #[default]
+    Undefined,
+    /// This value at every position, such as zero or the identity of a reduction.
+    Filled(Scalar),
+}
+
+impl Padding {
+    /// Padding that a reduction of `kind` doesn't see.
+    pub fn identity(kind: ReductionKind, element: ElementType) -> Self {
+        Padding::Filled(identity(kind, element))
+    }
+
+    /// The value it holds, where that is known.
+    pub fn value(self) -> Option<Scalar> {
+        match self {
+            Padding::Undefined => None,
+            Padding::Filled(value) => Some(value),
+        }
+    }
+}
+
+/// A device's shard of one tensor.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Shard {
+    /// How each dimension is divided.
+    pub dims: SmallVec<[ShardDim; 4]>,
+    /// What lies past the end of each dimension.
+    pub padding: SmallVec<[Padding; 4]>,
+}
+
+impl Shard {
+    /// A shard of a tensor of shape `global`, each dimension in so many shards; nothing is known of the padding.
+    pub fn new(global: &[i64], shards: impl IntoIterator<Item = i64>) -> Self {
+        let dims: SmallVec<[ShardDim; 4]> = global.iter().zip(shards).map(|(&n, s)| ShardDim::new(n, s)).collect();
+        let padding = smallvec![Padding::Undefined; dims.len()];
+        Self { dims, padding }
+    }
+
+    /// Its shape, the same on every device.
+    pub fn shape(&self) -> Shape {
+        self.dims.iter().map(|d| d.size()).collect()
+    }
+
+    /// Whether there is no padding.
+    pub fn is_even(&self) -> bool {
+        self.dims.iter().all(|d| d.is_even())
+    }
+
+    /// What of the tensor the shard with these numbers holds, one a dimension: where it begins, and sizes.
+    pub fn valid(&self, indices: &[i64]) -> (Shape, Shape) {
+        self.dims.iter().zip(indices).map(|(d, &i)| d.valid(i)).unzip()
+    }
+
+    /// The dimensions with padding.
+    pub fn padded(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.dims.len()).filter(|&d| !self.dims[d].is_even())
+    }
+
+    /// Whether positions past the end of `dim` hold something else than `value`, as far as is known.
+    pub fn shows(&self, dim: usize, value: Scalar) -> bool {
+        !self.dims[dim].is_even() && self.padding[dim].value() != Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_hold_every_position_once() {
+        for global in 0..20 {
+            for shards in 1..9 {
+                let dim = ShardDim::new(global, shards);
+                let mut seen = vec![0; global as usize];
+                for i in 0..shards {
+                    let (start, size) = dim.valid(i);
+                    assert!(size <= dim.size() && size >= 0);
+                    (start..start + size).for_each(|p| seen[p as usize] += 1);
+                }
+                assert!(seen.iter().all(|&n| n == 1), "{dim:?}: {seen:?}");
+                let full = (0..shards).all(|i| dim.valid(i).1 == dim.size());
+                assert_eq!(dim.is_even(), full, "{dim:?}");
+                // The first shard has most to do.
+                assert_eq!(
+                    dim.speedup() * dim.valid(0).1.max(1) as f64,
+                    if global > 0 { global as f64 } else { shards as f64 }
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn finer_shards_lie_inside_where_nothing_shifts() {
+        for global in 0..40 {
+            for (outer, inner) in [(1, 2), (2, 2), (2, 4), (4, 2), (3, 2), (2, 3), (5, 1)] {
+                let (coarse, fine) = (ShardDim::new(global, outer), ShardDim::new(global, outer * inner));
+                let inside = (0..outer * inner).all(|i| {
+                    let ((start, size), (from, all)) = (fine.valid(i), coarse.valid(i / inner));
+                    size == 0 || start == from + i % inner * fine.size() && start + size <= from + all
+                });
+                // Shards of one tensor need no agreement on padding where nothing is outside.
+                if fine.refines(coarse) {
+                    assert!(inside, "{coarse:?} {fine:?}");
+                }
+                if fine.is_even() {
+                    assert!(fine.refines(coarse));
+                }
+            }
+        }
+        assert!(ShardDim::new(11, 8).refines(ShardDim::new(11, 1)));
+        assert!(!ShardDim::new(10, 8).refines(ShardDim::new(10, 2)));
+    }
+
+    #[test]
+    fn padding_is_hidden_by_what_it_holds() {
+        let mut shard = Shard::new(&[10, 8], [4, 2]);
+        assert_eq!((shard.shape()[..].to_vec(), shard.is_even()), (vec![3, 4], false));
+        assert_eq!(shard.padded().collect::<Vec<_>>(), [0]);
+        assert_eq!(shard.valid(&[3, 1]), ([9, 4].into_iter().collect(), [1, 4].into_iter().collect()));
+        let zero = Scalar::zero(ElementType::F32);
+        assert!(shard.shows(0, zero) && !shard.shows(1, zero));
+        shard.padding[0] = Padding::identity(ReductionKind::Sum, ElementType::F32);
+        assert!(!shard.shows(0, zero));
+        assert!(shard.shows(0, identity(ReductionKind::Max, ElementType::F32)));
+    }
+}
