@@ -61,7 +61,7 @@ pub type Mask = Vec<bool>;
 
 /// Where values wait between who sends and who receives them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Mail {
+pub enum ChannelKey {
     /// A channel's number and the device it is for; `None` for the host.
     Channel(i64, Option<i64>),
     /// What the host feeds.
@@ -99,12 +99,12 @@ pub trait Context {
     }
 
     /// Lets values wait at `address`, behind those that do already.
-    fn post(&mut self, _address: Mail, _values: Vec<Literal>) -> EvalResult<()> {
+    fn post(&mut self, _address: ChannelKey, _values: Vec<Literal>) -> EvalResult<()> {
         Err(EvalError::new("nothing can be sent here"))
     }
 
     /// Takes what has waited longest at `address`.
-    fn collect(&mut self, _address: Mail) -> EvalResult<Vec<Literal>> {
+    fn collect(&mut self, _address: ChannelKey) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("nothing can be received here"))
     }
 

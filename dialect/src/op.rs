@@ -57,9 +57,9 @@ impl From<Problem> for Vec<Problem> {
 /// Result types, or what is wrong.
 pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
 
-/// A reduction in two steps, see [`OpDef::in_pieces`].
+/// A reduction in two steps, see [`OpDef::in_two_steps`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Pieces {
+pub struct TwoSteps {
     /// The operands with the dimension split in two, pieces first.
     pub operands: Vec<Value>,
     /// What each piece gives, as further positions of dimension `at`.
@@ -118,7 +118,7 @@ pub struct DataFlow {
 /// In which round of sharding propagation an op takes part, and which way: the order in which conflicts are settled.
 /// Source: Shardy, op priorities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Spread {
+pub enum OpPriority {
     /// First, both ways; an operand is not cut where a result refuses to be: elementwise ops.
     Elementwise,
     /// First, both ways: reshape, transpose.
@@ -147,7 +147,7 @@ pub enum Constancy {
 
 /// What sharding propagation itself does about an op whose tensors end up lying differently.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Settles {
+pub enum ExplicitReshard {
     /// Nothing: it is left to whoever plans communication.
     No,
     /// Operands and results are resharded until all agree.
@@ -187,14 +187,14 @@ pub trait OpDef: Sync {
     }
 
     /// The rule that sharding propagation spreads by: Shardy's, where that says more than is true.
-    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }
 
     /// The rule for conservative propagation, which doesn't spread along dimensions whose pieces need data from their
     /// neighbors.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let mut rule = self.spreading_rule(op)?;
+        let mut rule = self.propagation_rule(op)?;
         rule.block_where(|kind| kind == FactorKind::Permutation);
         Some(rule)
     }
@@ -272,8 +272,8 @@ pub trait OpDef: Sync {
     }
 
     /// When sharding propagation visits it.
-    fn spread(&self, _op: OpRef<'_>) -> Spread {
-        if self.elementwise() { Spread::Elementwise } else { Spread::Late }
+    fn op_priority(&self, _op: OpRef<'_>) -> OpPriority {
+        if self.elementwise() { OpPriority::Elementwise } else { OpPriority::Late }
     }
 
     /// How it stands to constants.
@@ -286,8 +286,8 @@ pub trait OpDef: Sync {
     }
 
     /// What sharding propagation does about it when its tensors lie differently; Shardy does so for a few ops.
-    fn settles(&self) -> Settles {
-        Settles::No
+    fn explicit_reshard(&self) -> ExplicitReshard {
+        ExplicitReshard::No
     }
 
     /// Whether its sharding rule looks past its own attributes and types, at what makes its operands.
@@ -303,7 +303,7 @@ pub trait OpDef: Sync {
     /// The same results in two steps, for parts that [`OpDef::reduction`] can't combine: dimension `dim` of the operands,
     /// which is reduced, is split into `pieces` of equal size, each is reduced alone, then what came of them. `None` where
     /// that can't be done or may not be the same; then nothing is built.
-    fn in_pieces(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<Pieces> {
+    fn in_two_steps(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<TwoSteps> {
         None
     }
 

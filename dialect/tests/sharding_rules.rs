@@ -20,7 +20,7 @@ fn rules_are_those_shardy_registers() {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);
         let Some(AttrData::ShardingRule(want)) = view.attr("sdy.sharding_rule") else { continue };
-        let mut found = view.def().spreading_rule(view);
+        let mut found = view.def().propagation_rule(view);
         // Shardy calls the positions inside a convolution's window a reduction; cut, they would give other sums.
         if let Some(rule) = found.as_mut().filter(|_| view.name() == "stablehlo.convolution") {
             rule.factors

@@ -3,7 +3,7 @@
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::eval::{Context, EvalError, EvalResult, Mail, Mask};
+use crate::eval::{ChannelKey, Context, EvalError, EvalResult, Mask};
 use crate::ir::{AttrData, OpRef, TypeData};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
@@ -118,7 +118,7 @@ impl OpDef for RunParallel {
         let mask: Mask = (0..cx.replicas() * cx.partitions()).map(|l| l == lane).collect();
         for feed in feeds.into_iter().filter_map(symbol) {
             let values = cx.call(feed, &[], &mask)?;
-            cx.post(Mail::Infeed, values.into_iter().filter_map(|mut v| v[lane].take()).collect())?;
+            cx.post(ChannelKey::Infeed, values.into_iter().filter_map(|mut v| v[lane].take()).collect())?;
         }
         cx.parallel(&programs, operands)
     }

@@ -28,9 +28,9 @@ use model::machine_cost::MachineCost;
 use model::meaning::Models;
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
-use program::homes::{self, Homes};
-use program::pieces;
-use reshard::space::Space;
+use program::propagated::{self, Propagated};
+use program::two_step_reduce;
+use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
 
@@ -137,13 +137,13 @@ pub fn plan_with(
         return PlanReport::default();
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
-    let grid = homes::main_grid(program, main, block);
-    let mut homes = Homes::read(program, &grid, main, block, diagnostics);
+    let grid = propagated::main_grid(program, main, block);
+    let mut propagated = Propagated::read(program, &grid, main, block, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
     if options.search == Search::Full {
-        pieces::split(program, &mut homes, block);
+        two_step_reduce::split(program, &mut propagated, block);
     }
     let sizes: Vec<u64> = grid.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(options.target, &sizes) {
@@ -155,11 +155,12 @@ pub fn plan_with(
         }
     };
     let cost = MachineCost::new(&machine);
-    let (args, wanted) = graph::signature(program, &grid, &homes, main, block, diagnostics);
-    let mut space = Space::new(&grid, &cost);
+    let (args, wanted) = graph::signature(program, &grid, &propagated, main, block, diagnostics);
+    let mut cache = ReshardCache::new(&grid, &cost);
     let (models, report) = (Models::default(), PlanReport::default());
-    let mut pass = Planner { homes: &homes, models, diagnostics, report, options, rewrites, machine: &machine };
-    pass.block(program, &mut space, block, &args, &wanted);
+    let mut pass =
+        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine };
+    pass.block(program, &mut cache, block, &args, &wanted);
     let report = pass.report;
     if let Some(memory) = options.memory
         && report.peak > memory as f64
@@ -175,7 +176,7 @@ pub fn plan_with(
 
 /// What all blocks share.
 struct Planner<'a> {
-    homes: &'a Homes,
+    propagated: &'a Propagated,
     models: Models,
     diagnostics: &'a mut Diagnostics,
     report: PlanReport,
@@ -189,16 +190,16 @@ impl Planner<'_> {
     fn block(
         &mut self,
         program: &mut Program,
-        space: &mut Space<'_>,
+        cache: &mut ReshardCache<'_>,
         block: Block,
         args: &[Distribution],
         wanted: &[Distribution],
     ) {
-        self.homes.set_even(false);
-        let Some(mut found) = self.search(program, space, block, args, wanted) else { return };
-        if self.homes.are_uneven() {
-            self.homes.set_even(true);
-            let even = self.search(program, space, block, args, wanted);
+        self.propagated.set_even(false);
+        let Some(mut found) = self.search(program, cache, block, args, wanted) else { return };
+        if self.propagated.are_uneven() {
+            self.propagated.set_even(true);
+            let even = self.search(program, cache, block, args, wanted);
             found = even.filter(|e| e.is_better(&found, self.options.memory)).unwrap_or(found);
         }
         let Found { graph, choice, greedy, greedy_peak, cost, peak } = found;
@@ -209,25 +210,25 @@ impl Planner<'_> {
         self.report.greedy_peak = self.report.greedy_peak.max(greedy_peak);
         self.report.peak = self.report.peak.max(peak);
         let mut partly_manual: Vec<Op> = Vec::new();
-        Emit::new(program, &graph, &choice.places, space, &mut |_, op| partly_manual.push(op)).block(block);
+        Emit::new(program, &graph, &choice.places, cache, &mut |_, op| partly_manual.push(op)).block(block);
         for op in partly_manual {
-            self.inside(program, space, op);
+            self.inside(program, cache, op);
         }
     }
 
-    /// The best plan found of one block with values at home where `homes` says.
+    /// The best plan found of one block with values at propagated where `propagated` says.
     fn search(
         &mut self,
         program: &Program,
-        space: &mut Space<'_>,
+        cache: &mut ReshardCache<'_>,
         block: Block,
         args: &[Distribution],
         wanted: &[Distribution],
     ) -> Option<Found> {
         let graph = {
-            let (homes, models, diagnostics) = (self.homes, &mut self.models, &mut *self.diagnostics);
+            let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
             let (machine, graph) = (self.machine, Graph::default());
-            let mut reader = Reader { program, homes, models, space, diagnostics, machine, graph, weight: 1.0 };
+            let mut reader = Reader { program, propagated, models, cache, diagnostics, machine, graph, weight: 1.0 };
             reader.block(block, args, wanted);
             reader.finish()
         };
@@ -236,36 +237,36 @@ impl Planner<'_> {
         }
         let rates = Rates { memory: self.machine.memory_bandwidth() };
         let mut placer = Placer::default();
-        let mut choice = greedy::greedy(&graph, space, &self.models, &mut placer, rates);
-        let greedy = graph.cost(space, rates, &choice);
-        let greedy_peak = graph.peak(space, &choice);
+        let mut choice = greedy::greedy(&graph, cache, &self.models, &mut placer, rates);
+        let greedy = graph.cost(cache, rates, &choice);
+        let greedy_peak = graph.peak(cache, &choice);
         let (mut cost, mut peak) = (greedy, greedy_peak);
         if self.options.search == Search::Full {
             let limit = match self.options.memory {
                 Some(bytes) => bytes as f64,
                 None => greedy_peak.max(self.machine.memory_bytes() as f64),
             };
-            let mut draft = Draft::new(&graph, space, &self.models, &mut placer, rates, choice);
+            let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, rates, choice);
             portfolio::best(&mut draft, limit, self.rewrites);
             choice = draft.choice;
-            cost = graph.cost(space, rates, &choice);
-            peak = graph.peak(space, &choice);
+            cost = graph.cost(cache, rates, &choice);
+            peak = graph.peak(cache, &choice);
             debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         Some(Found { graph, choice, greedy, greedy_peak, cost, peak })
     }
 
     /// Plans the body of a partly manual region along the axes that are not manual.
-    fn inside(&mut self, program: &mut Program, space: &Space<'_>, op: Op) {
+    fn inside(&mut self, program: &mut Program, cache: &ReshardCache<'_>, op: Op) {
         let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
         let axes = manual.manual_axes.to_vec();
         let Some(body) = program.region_block(op, 0) else { return };
-        let grid = space.grid();
+        let grid = cache.grid();
         let (operands, results) = graph::manual_places(program, grid, op, self.diagnostics);
         let is_manual = |p: AxisPart| axes.contains(&grid.axis_ref(p).name);
         let free = |list: &[Distribution]| list.iter().map(|d| graph::without(d, &is_manual)).collect::<Vec<_>>();
         let along: Axes = grid.nontrivial().filter(|&a| is_manual(a)).collect();
-        let mut inner = space.without_axes(&along);
+        let mut inner = cache.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
     }
 }

@@ -180,7 +180,7 @@ fn write_rules(program: &mut Program, keep: bool) {
         match view.attr(sdy::SHARDING_RULE) {
             Some(AttrData::ShardingRule(rule)) if !keep && !rule.custom => program.remove_attr(op, sdy::SHARDING_RULE),
             None if keep && func::callee(view).is_none() => {
-                if let Some(rule) = program.op(op).def.spreading_rule(view) {
+                if let Some(rule) = program.op(op).def.propagation_rule(view) {
                     let attr = program.intern_attr(AttrData::ShardingRule(Box::new(rule)));
                     program.set_attr(op, sdy::SHARDING_RULE, attr);
                 }

@@ -164,7 +164,7 @@ pub(crate) fn rules_of(text: &str, options: &PropagateOptions) -> Result<String,
             let rule = match view.attr("sdy.sharding_rule") {
                 Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
                 _ if options.conservative => view.def().conservative_rule(view),
-                _ => view.def().spreading_rule(view),
+                _ => view.def().propagation_rule(view),
             };
             let Some(rule) = rule else { continue };
             let name = view.name().to_owned();

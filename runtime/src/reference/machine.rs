@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use dialect::buffers::Deaths;
-use dialect::eval::{Context, EvalError, EvalResult, Lanes, Mail, Mask};
+use dialect::eval::{ChannelKey, Context, EvalError, EvalResult, Lanes, Mask};
 use dialect::ir::{Block, ElementClass, Op, OpRef, Program, Region, TensorType, TypeData, Value, ValueSource};
 use dialect::literal::Literal;
 use dialect::ops::func;
@@ -31,7 +31,7 @@ pub(super) struct Machine<'p> {
     /// What each probe has seen.
     probes: FxHashMap<String, Vec<Literal>>,
     /// What has been sent and not received.
-    mail: FxHashMap<Mail, VecDeque<Vec<Literal>>>,
+    mail: FxHashMap<ChannelKey, VecDeque<Vec<Literal>>>,
 }
 
 impl<'p> Machine<'p> {
@@ -227,12 +227,12 @@ impl Context for Machine<'_> {
         results
     }
 
-    fn post(&mut self, address: Mail, values: Vec<Literal>) -> EvalResult<()> {
+    fn post(&mut self, address: ChannelKey, values: Vec<Literal>) -> EvalResult<()> {
         self.mail.entry(address).or_default().push_back(values);
         Ok(())
     }
 
-    fn collect(&mut self, address: Mail) -> EvalResult<Vec<Literal>> {
+    fn collect(&mut self, address: ChannelKey) -> EvalResult<Vec<Literal>> {
         let waiting = self.mail.get_mut(&address).and_then(VecDeque::pop_front);
         waiting.ok_or_else(|| EvalError::new("nothing has been sent that could be received"))
     }

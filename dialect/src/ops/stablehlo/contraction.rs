@@ -7,7 +7,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Body, Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem, Settles};
+use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
 use crate::ops::support::combiner::{SHORT_SUM, promote};
 use crate::ops::support::constraint::{
     Checked, agreeing, dims, is_static, one, operand_count, others, require, tensor, unique,
@@ -311,8 +311,8 @@ impl OpDef for DotGeneral {
         evaluate(op, operands)
     }
 
-    fn settles(&self) -> Settles {
-        Settles::Result
+    fn explicit_reshard(&self) -> ExplicitReshard {
+        ExplicitReshard::Result
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -367,8 +367,8 @@ impl OpDef for Dot {
         evaluate(op, operands)
     }
 
-    fn settles(&self) -> Settles {
-        Settles::Result
+    fn explicit_reshard(&self) -> ExplicitReshard {
+        ExplicitReshard::Result
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -9,7 +9,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem, Settles};
+use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
     show, tensor,
@@ -70,7 +70,7 @@ impl Concatenate {
         }
     }
 
-    /// Pieces of tensors put together in another order need a permutation of what devices hold, anything else the
+    /// TwoSteps of tensors put together in another order need a permutation of what devices hold, anything else the
     /// whole dimension.
     fn kind(op: OpRef<'_>) -> FactorKind {
         let sliced: Vec<Option<Value>> = op.operands().iter().map(|&v| Self::sliced(op, v)).collect();
@@ -191,8 +191,8 @@ impl OpDef for Concatenate {
         Some(rule)
     }
 
-    fn settles(&self) -> Settles {
-        Settles::Operands
+    fn explicit_reshard(&self) -> ExplicitReshard {
+        ExplicitReshard::Operands
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -360,7 +360,7 @@ impl OpDef for Pad {
     }
 
     /// Shardy's looks at sizes alone.
-    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         padding_rule(op, |_| true)
     }
 

@@ -5,6 +5,7 @@ pub mod collective;
 pub mod constant;
 pub mod contraction;
 pub mod control;
+pub mod deprecated;
 pub mod dynamic;
 pub mod einsum;
 pub mod elementwise;
@@ -12,7 +13,6 @@ pub mod indexing;
 pub mod joining;
 pub mod linalg;
 pub mod normalization;
-pub mod older;
 pub mod random;
 pub mod reduction;
 pub mod reshape;
@@ -114,7 +114,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &elementwise::Map,
     // shape
     &shape::BroadcastInDim,
-    &older::Broadcast,
+    &deprecated::Broadcast,
     &shape::Transpose,
     &shape::Reverse,
     &reshape::Reshape,
@@ -135,7 +135,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &indexing::Gather,
     &indexing::Scatter,
     &indexing::DynamicGather,
-    &older::TorchIndexSelect,
+    &deprecated::TorchIndexSelect,
     // shapes as operands
     &dynamic::DYNAMIC_IOTA,
     &dynamic::DYNAMIC_BROADCAST_IN_DIM,

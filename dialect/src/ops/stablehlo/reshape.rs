@@ -9,7 +9,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, TensorType, gcd};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, is_static, one, operand_count, require, result, show, tensor,
 };
@@ -218,8 +218,8 @@ impl OpDef for Reshape {
         Ok(vec![operands[0].reshaped(&result(op, 0)?.shape)])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::First
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::First
     }
 
     fn constancy(&self, _: OpRef<'_>) -> Constancy {

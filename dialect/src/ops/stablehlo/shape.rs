@@ -7,7 +7,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor,
     unique,
@@ -131,8 +131,8 @@ impl OpDef for BroadcastInDim {
         })])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::BackwardFirst
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::BackwardFirst
     }
 
     fn constancy(&self, _: OpRef<'_>) -> Constancy {
@@ -224,8 +224,8 @@ impl OpDef for Transpose {
         })])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::First
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::First
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -305,7 +305,7 @@ impl OpDef for Reverse {
         })])
     }
 
-    /// Pieces swap places whole, so that conservative propagation minds nothing.
+    /// TwoSteps swap places whole, so that conservative propagation minds nothing.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::eval::{Context, EvalResult, Mail};
+use crate::eval::{ChannelKey, Context, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, TypeData};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -90,8 +90,8 @@ fn check_channel(op: OpRef<'_>, host: i64) -> Checked<()> {
 }
 
 /// Where a transfer's values wait: by channel and, between devices, the target.
-fn address(op: OpRef<'_>, target: Option<i64>) -> Mail {
-    Mail::Channel(op.field("channel_handle", "handle").and_then(AttrData::as_int).unwrap_or(0), target)
+fn address(op: OpRef<'_>, target: Option<i64>) -> ChannelKey {
+    ChannelKey::Channel(op.field("channel_handle", "handle").and_then(AttrData::as_int).unwrap_or(0), target)
 }
 
 /// `layout`: a list of dimensions for each result but the token.
@@ -237,7 +237,7 @@ impl OpDef for Infeed {
     }
 
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let mut values = if op.result_count() > 1 { cx.collect(Mail::Infeed)? } else { Vec::new() };
+        let mut values = if op.result_count() > 1 { cx.collect(ChannelKey::Infeed)? } else { Vec::new() };
         values.push(token());
         Ok(values)
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::meaning::{Model, Models};
 use super::strategy::Strategy;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::space::{Copies, Dist, Space};
+use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
 /// Rates of the work between collectives besides arithmetic.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,44 +39,50 @@ impl Cost {
 
 define_id!(
     /// A strategy of one [`Placer`].
-    pub(crate) Way, "strategy"
+    pub(crate) StrategyId, "strategy"
 );
 
 /// One strategy for every op, and the places that follow; those of borders mean nothing.
 #[derive(Clone)]
 pub(crate) struct Choice {
-    pub(crate) ways: TiVec<OpId, Way>,
+    pub(crate) ways: TiVec<OpId, StrategyId>,
     pub(crate) places: TiVec<OpId, Rc<Places>>,
 }
 
 /// Strategies as small numbers, and the places that follow from each, found once.
 #[derive(Default)]
 pub(crate) struct Placer {
-    ways: Interner<Way, Strategy>,
-    known: FxHashMap<(Model, Way), Rc<Places>>,
+    ways: Interner<StrategyId, Strategy>,
+    known: FxHashMap<(Model, StrategyId), Rc<Places>>,
 }
 
 impl Placer {
     /// The number of a strategy.
-    pub(crate) fn way(&mut self, strategy: &Strategy) -> Way {
+    pub(crate) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
         self.ways.intern_ref(strategy)
     }
 
     /// The strategy behind a number.
-    pub(crate) fn strategy(&self, way: Way) -> &Strategy {
+    pub(crate) fn strategy(&self, way: StrategyId) -> &Strategy {
         &self.ways[way]
     }
 
     /// Where the tensors of an op lie.
-    pub(crate) fn places(&mut self, models: &Models, space: &mut Space<'_>, model: Model, way: Way) -> Rc<Places> {
+    pub(crate) fn places(
+        &mut self,
+        models: &Models,
+        cache: &mut ReshardCache<'_>,
+        model: Model,
+        way: StrategyId,
+    ) -> Rc<Places> {
         if let Some(known) = self.known.get(&(model, way)) {
             return known.clone();
         }
         let (meaning, strategy) = (models.get(model), self.strategy(way));
         let assignment = meaning.assignment(strategy);
         let places = Places {
-            operands: assignment.operands.iter().map(|d| space.dist(d)).collect(),
-            results: assignment.results.iter().map(|d| space.dist(d)).collect(),
+            operands: assignment.operands.iter().map(|d| cache.dist(d)).collect(),
+            results: assignment.results.iter().map(|d| cache.dist(d)).collect(),
             ways: meaning.ways(strategy),
             masked: meaning.masked(strategy).collect(),
         };
@@ -92,8 +98,8 @@ impl Graph {
         let v = &self.values[value];
         match (v.fixed, v.maker) {
             (Some(fixed), _) => fixed,
-            (None, Some((op, i))) => places[op].results.get(i as usize).copied().unwrap_or(v.home),
-            (None, None) => v.home,
+            (None, Some((op, i))) => places[op].results.get(i as usize).copied().unwrap_or(v.propagated),
+            (None, None) => v.propagated,
         }
     }
 
@@ -106,40 +112,40 @@ impl Graph {
     /// The copies of value `value` under a plan.
     pub(crate) fn copies(
         &self,
-        space: &mut Space<'_>,
+        cache: &mut ReshardCache<'_>,
         places: &TiSlice<OpId, Rc<Places>>,
         value: ValueId,
     ) -> Rc<Copies> {
         let v = &self.values[value];
-        space.copies(v.ty, v.anywhere, self.made(places, value), &self.needs(places, value))
+        cache.copies(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
     /// Seconds of an op's arithmetic, of writing those of its results that are kept, and of hiding padding in operands.
-    pub(crate) fn work(&self, space: &Space<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
+    pub(crate) fn work(&self, cache: &ReshardCache<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
         let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
             let v = &self.values[(*v)?];
-            v.written.then(|| space.local_bytes(v.ty, at))
+            v.written.then(|| cache.local_bytes(v.ty, at))
         });
         let masks = places.masked.iter().filter_map(|&i| {
             let v = &self.values[node.operands[i]?];
-            Some(space.local_bytes(v.ty, places.operands[i]))
+            Some(cache.local_bytes(v.ty, places.operands[i]))
         });
         node.seconds / places.ways + (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory
     }
 
     /// The cost of a plan.
-    pub(crate) fn cost(&self, space: &mut Space<'_>, rates: Rates, choice: &Choice) -> Cost {
+    pub(crate) fn cost(&self, cache: &mut ReshardCache<'_>, rates: Rates, choice: &Choice) -> Cost {
         let mut cost = Cost::default();
         for value in self.values.keys() {
-            let copies = self.copies(space, &choice.places, value);
+            let copies = self.copies(cache, &choice.places, value);
             let weight = self.values[value].weight;
             cost.seconds += copies.seconds * weight;
             cost.bytes += copies.bytes * weight;
         }
         for (op, node) in self.ops.iter_enumerated() {
             if node.model.is_some() {
-                cost.work += self.work(space, rates, op, &choice.places[op]) * node.weight;
+                cost.work += self.work(cache, rates, op, &choice.places[op]) * node.weight;
             }
         }
         cost

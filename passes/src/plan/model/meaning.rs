@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::linear::linear_sets;
 use super::strategy::OpModel;
 use crate::padding::reads_padding;
-use crate::plan::reshard::space::Anywhere;
+use crate::plan::reshard::cache::Rematerializable;
 
 define_id!(
     /// A model of one [`Models`].
@@ -189,16 +189,16 @@ fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
 }
 
 /// Where an op without operands can be computed just for the pieces wanted there: constants and iota.
-pub(crate) fn anywhere(op: OpRef<'_>) -> Anywhere {
+pub(crate) fn rematerializable(op: OpRef<'_>) -> Rematerializable {
     let def = op.def();
     if !op.operands().is_empty() || op.result_count() != 1 || def.side_effect(op) {
-        return Anywhere::No;
+        return Rematerializable::No;
     }
     let zero = |l: &dialect::literal::Literal| l.splat_value().is_some_and(|v| v == Scalar::zero(l.element));
     match def.constant(op) {
-        Some(literal) if zero(literal) => Anywhere::Zero,
-        Some(_) => Anywhere::Whole,
-        None if matches!(def.kernel(op), Kernel::Nest(nest) if nest.inputs.is_empty()) => Anywhere::Whole,
-        None => Anywhere::No,
+        Some(literal) if zero(literal) => Rematerializable::Zero,
+        Some(_) => Rematerializable::Whole,
+        None if matches!(def.kernel(op), Kernel::Nest(nest) if nest.inputs.is_empty()) => Rematerializable::Whole,
+        None => Rematerializable::No,
     }
 }

@@ -5,14 +5,14 @@
 
 use super::choice::Choice;
 use crate::plan::program::graph::Graph;
-use crate::plan::reshard::space::Space;
+use crate::plan::reshard::cache::ReshardCache;
 
 impl Graph {
     /// Bytes a device holds at most under a plan.
-    pub(crate) fn peak(&self, space: &mut Space<'_>, choice: &Choice) -> f64 {
+    pub(crate) fn peak(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> f64 {
         let mut change = vec![0.0; self.ops.len() + 2];
         for (index, value) in self.values.iter_enumerated() {
-            let copies = self.copies(space, &choice.places, index);
+            let copies = self.copies(cache, &choice.places, index);
             let end = value.uses.iter().map(|u| u.0.index() + 1).max();
             let (begin, last) = match value.maker {
                 Some((op, _)) => (op.index() + 1, end.unwrap_or(op.index() + 1)),
@@ -20,7 +20,7 @@ impl Graph {
             };
             for (i, copy) in copies.list.iter().enumerate() {
                 let last = if i == 0 { last } else { end.unwrap_or(begin) };
-                let bytes = space.local_bytes(value.ty, copy.at);
+                let bytes = cache.local_bytes(value.ty, copy.at);
                 change[begin] += bytes;
                 change[last + 1] -= bytes;
             }

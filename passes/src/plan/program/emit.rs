@@ -15,7 +15,7 @@ use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 
 use super::graph::{self, Graph, OpId, Places};
-use crate::plan::reshard::space::{Copies, Space};
+use crate::plan::reshard::cache::{Copies, ReshardCache};
 
 /// A value and its copies, as far as they are built.
 struct Built {
@@ -32,7 +32,7 @@ pub(crate) struct Emit<'a, 's> {
     pub(crate) program: &'a mut Program,
     pub(crate) graph: &'a Graph,
     pub(crate) places: &'a TiSlice<OpId, Rc<Places>>,
-    pub(crate) space: &'a mut Space<'s>,
+    pub(crate) cache: &'a mut ReshardCache<'s>,
     /// Plans the body of a partly manual region.
     pub(crate) inside: &'a mut dyn FnMut(&mut Program, Op),
     built: FxHashMap<Value, Built>,
@@ -46,10 +46,10 @@ impl<'a, 's> Emit<'a, 's> {
         program: &'a mut Program,
         graph: &'a Graph,
         places: &'a TiSlice<OpId, Rc<Places>>,
-        space: &'a mut Space<'s>,
+        cache: &'a mut ReshardCache<'s>,
         inside: &'a mut dyn FnMut(&mut Program, Op),
     ) -> Self {
-        Self { program, graph, places, space, inside, built: FxHashMap::default(), open: Vec::new() }
+        Self { program, graph, places, cache, inside, built: FxHashMap::default(), open: Vec::new() }
     }
 
     /// Writes the plan into `block`.
@@ -77,7 +77,7 @@ impl<'a, 's> Emit<'a, 's> {
     /// `value` is here as `built`.
     fn define(&mut self, value: Value, built: Value) {
         let Some(&at) = self.graph.value_at.get(&value) else { return };
-        let copies = self.graph.copies(self.space, self.places, at);
+        let copies = self.graph.copies(self.cache, self.places, at);
         let mut values = vec![None; copies.list.len()];
         values[0] = Some(built);
         self.built.insert(value, Built { copies, values, depth: self.open.len() - 1, before: None });
@@ -141,9 +141,9 @@ impl<'a, 's> Emit<'a, 's> {
         self.push(op);
         let results: Vec<Value> = self.program.results(op).collect();
         if !results.is_empty() {
-            let grid = self.space.grid();
+            let grid = self.cache.grid();
             let places = &self.places[at].results;
-            let list = places.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
+            let list = places.iter().map(|&d| grid.sharding(self.cache.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, func::SHARDING, attr);
         }
@@ -163,11 +163,11 @@ impl<'a, 's> Emit<'a, 's> {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
-        let grid: &MeshAxes = self.space.grid();
+        let grid: &MeshAxes = self.cache.grid();
         for (name, list) in [(sdy::IN_SHARDINGS, 0), (sdy::OUT_SHARDINGS, 1)] {
             let places = &self.places[at];
             let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
-            let list = dists.iter().map(|&d| grid.sharding(self.space.distribution(d))).collect();
+            let list = dists.iter().map(|&d| grid.sharding(self.cache.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, name, attr);
         }
@@ -201,13 +201,13 @@ impl<'a, 's> Emit<'a, 's> {
         }
         let (copies, depth) = (built.copies.clone(), built.depth);
         let copy = &copies.list[at];
-        let to = self.space.distribution(copy.at).clone();
+        let to = self.cache.distribution(copy.at).clone();
         let done = match &copy.from {
             None => self.place_anew(value, &to, depth),
             Some((from, kind)) => {
                 let before = built.before.filter(|_| *from == 0);
                 let source = before.unwrap_or_else(|| self.build(value, *from, user));
-                let before = self.space.distribution(copies.list[*from].at).clone();
+                let before = self.cache.distribution(copies.list[*from].at).clone();
                 self.collective(value, source, &before, &to, kind, depth, user)
             }
         };
@@ -221,7 +221,7 @@ impl<'a, 's> Emit<'a, 's> {
     fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
         let copy = self.program.clone_op(op, &mut Default::default());
-        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.space.grid().sharding(at)]));
+        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.cache.grid().sharding(at)]));
         self.program.set_attr(copy, func::SHARDING, attr);
         self.open[depth].push(copy);
         self.program.result(copy, 0)
@@ -237,7 +237,7 @@ impl<'a, 's> Emit<'a, 's> {
         depth: usize,
         user: &str,
     ) -> Value {
-        let grid = self.space.grid();
+        let grid = self.cache.grid();
         let change = kind.named(&grid.data);
         let out = grid.sharding(to);
         let loc = self.program.value_loc(value);
@@ -253,7 +253,7 @@ impl<'a, 's> Emit<'a, 's> {
     fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: &str) -> Attr {
         let text = printable(self.program, value);
         let value = self.program.attr_str(&text);
-        let grid = self.space.grid();
+        let grid = self.cache.grid();
         let from = sharding_attr(self.program, grid, from);
         let to = sharding_attr(self.program, grid, to);
         let (pass, rule) = (self.program.attr_str("plan"), self.program.attr_str("reshard"));

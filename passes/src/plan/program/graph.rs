@@ -17,9 +17,9 @@ use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
 
-use super::homes::{self, Homes};
-use crate::plan::model::meaning::{Model, Models, Work, anywhere};
-use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
+use super::propagated::{self, Propagated};
+use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
+use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
 define_id!(
     /// An op of a [`Graph`].
@@ -77,8 +77,8 @@ pub(crate) struct Made {
     /// Ops that read it, and as which operand, in program order.
     pub(crate) uses: Vec<(OpId, u32)>,
     /// Where propagation put it.
-    pub(crate) home: Dist,
-    pub(crate) anywhere: Anywhere,
+    pub(crate) propagated: Dist,
+    pub(crate) rematerializable: Rematerializable,
     pub(crate) weight: f64,
     /// Whether it is kept in memory: compilers compute elements as they are read where that saves anything.
     pub(crate) written: bool,
@@ -106,9 +106,9 @@ impl Graph {
 /// What building a graph reads.
 pub(crate) struct Reader<'a, 's> {
     pub(crate) program: &'a Program,
-    pub(crate) homes: &'a Homes,
+    pub(crate) propagated: &'a Propagated,
     pub(crate) models: &'a mut Models,
-    pub(crate) space: &'a mut Space<'s>,
+    pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) diagnostics: &'a mut Diagnostics,
     pub(crate) machine: &'a Machine,
     pub(crate) graph: Graph,
@@ -119,7 +119,7 @@ impl Reader<'_, '_> {
     /// Reads `block`, whose arguments lie at `args` and whose terminator's operands are wanted at `wanted`.
     pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
         for (&arg, at) in self.program.block_args(block).iter().zip(args) {
-            let dist = self.space.dist(at);
+            let dist = self.cache.dist(at);
             if let Some(i) = self.value(arg, None) {
                 self.graph.values[i].fixed = Some(dist);
             }
@@ -146,9 +146,9 @@ impl Reader<'_, '_> {
         let graph = &self.graph;
         let value = &graph.values[value];
         let Some(maker) = value.maker.map(|m| &graph.ops[m.0]) else { return false };
-        let bytes = |v: ValueId| self.space.tensor_type(graph.values[v].ty).bytes().unwrap_or(usize::MAX);
+        let bytes = |v: ValueId| self.cache.tensor_type(graph.values[v].ty).bytes().unwrap_or(usize::MAX);
         let read: usize = maker.operands.iter().flatten().map(|&v| bytes(v)).fold(0, usize::saturating_add);
-        let small = read.saturating_mul(4) <= self.space.tensor_type(value.ty).bytes().unwrap_or(0);
+        let small = read.saturating_mul(4) <= self.cache.tensor_type(value.ty).bytes().unwrap_or(0);
         let fuses = |&(op, _): &(OpId, u32)| {
             let reader = &graph.ops[op];
             reader.work.is_some_and(|w| w.fuses) && (small || reader.weight == maker.weight)
@@ -159,14 +159,14 @@ impl Reader<'_, '_> {
 
     fn value(&mut self, value: Value, maker: Option<(OpId, u32)>) -> Option<ValueId> {
         let ty = self.program.tensor_type(value)?;
-        let home = self.space.dist(&self.homes.get(self.program, value));
+        let propagated = self.cache.dist(&self.propagated.get(self.program, value));
         let made = Made {
-            ty: self.space.ty(ty),
+            ty: self.cache.ty(ty),
             maker,
             fixed: None,
             uses: Vec::new(),
-            home,
-            anywhere: Anywhere::No,
+            propagated,
+            rematerializable: Rematerializable::No,
             weight: self.weight,
             written: true,
         };
@@ -208,15 +208,15 @@ impl Reader<'_, '_> {
 
     fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
         let places = Places {
-            operands: operands.iter().map(|d| self.space.dist(d)).collect(),
-            results: results.iter().map(|d| self.space.dist(d)).collect(),
+            operands: operands.iter().map(|d| self.cache.dist(d)).collect(),
+            results: results.iter().map(|d| self.cache.dist(d)).collect(),
             ..Places::default()
         };
         self.node(op, None, Some(places));
     }
 
-    fn homes_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
-        values.into_iter().map(|v| self.homes.get(self.program, v)).collect()
+    fn propagated_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
+        values.into_iter().map(|v| self.propagated.get(self.program, v)).collect()
     }
 
     fn op(&mut self, op: Op) {
@@ -225,10 +225,10 @@ impl Reader<'_, '_> {
             return;
         }
         if sdy::stated_sharding(view).is_some() {
-            let home = self.homes_of(view.results());
-            return self.border(op, &home, &home);
+            let propagated = self.propagated_of(view.results());
+            return self.border(op, &propagated, &propagated);
         }
-        let results = self.homes_of(view.results());
+        let results = self.propagated_of(view.results());
         match view.def().control(view) {
             Some(Control::While) => self.whole_loop(op, &results),
             Some(Control::Case | Control::If) => {
@@ -240,14 +240,14 @@ impl Reader<'_, '_> {
                 self.border(op, &[Distribution::replicated(0)], &results);
             }
             Some(Control::Inline) => {
-                let args = self.homes_of(view.region_args(0).iter().copied());
+                let args = self.propagated_of(view.region_args(0).iter().copied());
                 if let Some(block) = view.block(0) {
                     self.block(block, &args, &results);
                 }
                 self.border(op, &args, &results);
             }
             Some(Control::Manual) => {
-                let (operands, results) = manual_places(self.program, self.space.grid(), op, self.diagnostics);
+                let (operands, results) = manual_places(self.program, self.cache.grid(), op, self.diagnostics);
                 self.border(op, &operands, &results);
             }
             Some(Control::Identity) => self.border(op, &results, &results),
@@ -289,12 +289,12 @@ impl Reader<'_, '_> {
 
     fn computation(&mut self, op: Op) {
         let view = self.program.view(op);
-        let anywhere = anywhere(view);
-        if anywhere != Anywhere::No {
-            let home = self.homes_of(view.results());
-            self.border(op, &[], &home);
+        let rematerializable = rematerializable(view);
+        if rematerializable != Rematerializable::No {
+            let propagated = self.propagated_of(view.results());
+            self.border(op, &[], &propagated);
             if let Some(last) = self.graph.values.last_mut() {
-                last.anywhere = anywhere;
+                last.rematerializable = rematerializable;
             }
             return;
         }
@@ -329,7 +329,7 @@ pub(crate) fn manual_places(
     let Some(manual) = sdy::ManualComputation::of(view) else { return Default::default() };
     let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
         let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
-            homes::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
+            propagated::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
         };
         values.into_iter().zip(shardings).map(one).collect::<Vec<_>>()
     };
@@ -349,18 +349,18 @@ pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Dist
 pub(crate) fn signature(
     program: &Program,
     grid: &MeshAxes,
-    homes: &Homes,
+    propagated: &Propagated,
     main: Op,
     block: Block,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
-    let args = program.block_args(block).iter().map(|&v| homes.get(program, v)).collect();
+    let args = program.block_args(block).iter().map(|&v| propagated.get(program, v)).collect();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
     let mut results = Vec::new();
     for (i, &value) in returned.iter().enumerate() {
         let stated = func::result_sharding(program, main, i);
-        let home = stated.and_then(|s| homes::fixed(program, grid, s, value, diagnostics));
-        results.push(home.unwrap_or_else(|| homes.get(program, value)));
+        let fixed = stated.and_then(|s| propagated::fixed(program, grid, s, value, diagnostics));
+        results.push(fixed.unwrap_or_else(|| propagated.get(program, value)));
     }
     (args, results)
 }

@@ -2,5 +2,5 @@
 
 pub(crate) mod emit;
 pub(crate) mod graph;
-pub(crate) mod homes;
-pub(crate) mod pieces;
+pub(crate) mod propagated;
+pub(crate) mod two_step_reduce;

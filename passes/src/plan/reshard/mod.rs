@@ -3,8 +3,8 @@
 //! Common cases (slice, gather, reduce) are read off; the rest is searched (`search.rs`) below the cost of a sequence
 //! that always exists: reduce, gather what disagrees, slice.
 
+pub mod cache;
 mod search;
-pub mod space;
 pub mod step;
 
 #[cfg(test)]

@@ -3,34 +3,34 @@
 use std::mem;
 use std::rc::Rc;
 
-use crate::plan::model::choice::{Choice, Cost, Placer, Rates, Way};
+use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::space::Space;
+use crate::plan::reshard::cache::ReshardCache;
 
 /// A plan, what prices it, and how it came about.
 pub(crate) struct Draft<'a, 's> {
     pub(crate) graph: &'a Graph,
-    pub(crate) space: &'a mut Space<'s>,
+    pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) models: &'a Models,
     pub(crate) placer: &'a mut Placer,
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     /// What every change that was kept replaced, oldest first. Each made the plan cheaper, as a whole.
-    undo: Vec<Vec<(OpId, Way, Rc<Places>)>>,
+    undo: Vec<Vec<(OpId, StrategyId, Rc<Places>)>>,
 }
 
 impl<'a, 's> Draft<'a, 's> {
     /// Begins with `choice`.
     pub(crate) fn new(
         graph: &'a Graph,
-        space: &'a mut Space<'s>,
+        cache: &'a mut ReshardCache<'s>,
         models: &'a Models,
         placer: &'a mut Placer,
         rates: Rates,
         choice: Choice,
     ) -> Self {
-        Self { graph, space, models, placer, rates, choice, undo: Vec::new() }
+        Self { graph, cache, models, placer, rates, choice, undo: Vec::new() }
     }
 
     /// Begins again with `choice`; the plan so far.
@@ -40,29 +40,29 @@ impl<'a, 's> Draft<'a, 's> {
     }
 
     /// Computes these ops so from now on.
-    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (OpId, Way)>) {
+    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (OpId, StrategyId)>) {
         let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
         self.undo.push(replaced);
     }
 
     /// The same for a look at the cost: the caller puts back what was.
-    pub(crate) fn try_out(&mut self, op: OpId, way: Way) {
+    pub(crate) fn try_out(&mut self, op: OpId, way: StrategyId) {
         self.exchange(op, way);
     }
 
-    fn exchange(&mut self, op: OpId, way: Way) -> Option<(OpId, Way, Rc<Places>)> {
+    fn exchange(&mut self, op: OpId, way: StrategyId) -> Option<(OpId, StrategyId, Rc<Places>)> {
         let model = self.graph.ops[op].model?;
         let (old, at) = (&mut self.choice.ways[op], &mut self.choice.places[op]);
         if *old == way {
             return None;
         }
-        let places = self.placer.places(self.models, self.space, model, way);
+        let places = self.placer.places(self.models, self.cache, model, way);
         Some((op, mem::replace(old, way), mem::replace(at, places)))
     }
 
     /// The cost of the whole plan.
     pub(crate) fn whole_cost(&mut self) -> Cost {
-        self.graph.cost(self.space, self.rates, &self.choice)
+        self.graph.cost(self.cache, self.rates, &self.choice)
     }
 
     /// Seconds of the whole plan.
@@ -72,18 +72,18 @@ impl<'a, 's> Draft<'a, 's> {
 
     /// Bytes a device holds at most.
     pub(crate) fn peak(&mut self) -> f64 {
-        self.graph.peak(self.space, &self.choice)
+        self.graph.peak(self.cache, &self.choice)
     }
 
     /// Whether anything is done to value `value` after it is made.
     pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
-        self.graph.copies(self.space, &self.choice.places, value).seconds > 0.0
+        self.graph.copies(self.cache, &self.choice.places, value).seconds > 0.0
     }
 
     /// Seconds of these ops and of all copies of these values.
     pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
         let copies = values.iter().map(|&v| {
-            let seconds = self.graph.copies(self.space, &self.choice.places, v).seconds;
+            let seconds = self.graph.copies(self.cache, &self.choice.places, v).seconds;
             seconds * self.graph.values[v].weight
         });
         let copies: f64 = copies.sum();
@@ -97,7 +97,7 @@ impl<'a, 's> Draft<'a, 's> {
         if node.model.is_none() {
             return 0.0;
         }
-        self.graph.work(self.space, self.rates, op, places) * node.weight
+        self.graph.work(self.cache, self.rates, op, places) * node.weight
     }
 
     /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs

@@ -10,11 +10,11 @@ use dialect::sharding::Distribution;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::plan::model::choice::{Choice, Placer, Rates, Way};
+use crate::plan::model::choice::{Choice, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, ValueId};
-use crate::plan::reshard::space::{Anywhere, Dist, Space, Type};
+use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
 /// What decides about an op's choice: its model, the copies of its operands, where its results are wanted.
 type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
@@ -22,14 +22,14 @@ type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 /// The greedy choice for a whole graph.
 pub(crate) fn greedy(
     graph: &Graph,
-    space: &mut Space<'_>,
+    cache: &mut ReshardCache<'_>,
     models: &Models,
     placer: &mut Placer,
     rates: Rates,
 ) -> Choice {
     // The distributions each value exists in so far.
     let mut have: TiVec<ValueId, SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()].into();
-    let mut known: FxHashMap<Situation, Way> = FxHashMap::default();
+    let mut known: FxHashMap<Situation, StrategyId> = FxHashMap::default();
     let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
     for (value, v) in graph.values.iter_enumerated() {
         if let Some(at) = v.fixed {
@@ -43,7 +43,7 @@ pub(crate) fn greedy(
                     let Some(v) = *v else { return (None, SmallVec::new()) };
                     let made = &graph.values[v];
                     let mut at = if result { SmallVec::new() } else { have[v].clone() };
-                    at.push(made.home);
+                    at.push(made.propagated);
                     (Some(made.ty), at)
                 };
                 let operands = node.operands.iter().map(|v| tensor(v, &have, false));
@@ -52,19 +52,19 @@ pub(crate) fn greedy(
                 let way = match known.get(&situation) {
                     Some(&way) => way,
                     None => {
-                        let free: SmallVec<[Anywhere; 4]> = node
+                        let free: SmallVec<[Rematerializable; 4]> = node
                             .operands
                             .iter()
-                            .map(|v| v.map_or(Anywhere::Whole, |v| graph.values[v].anywhere))
+                            .map(|v| v.map_or(Rematerializable::Whole, |v| graph.values[v].rematerializable))
                             .collect();
-                        let found = choose(models, model, node.seconds, &situation, &free, space, placer, rates);
+                        let found = choose(models, model, node.seconds, &situation, &free, cache, placer, rates);
                         known.insert(situation, found);
                         found
                     }
                 };
-                (way, placer.places(models, space, model, way))
+                (way, placer.places(models, cache, model, way))
             }
-            (fixed, _) => (placer.way(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
+            (fixed, _) => (placer.strategy_id(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
         };
         for (v, &at) in node.operands.iter().zip(&places.operands) {
             if let Some(v) = v
@@ -89,57 +89,57 @@ fn choose(
     model: Model,
     arithmetic: f64,
     situation: &Situation,
-    free: &[Anywhere],
-    space: &mut Space<'_>,
+    free: &[Rematerializable],
+    cache: &mut ReshardCache<'_>,
     placer: &mut Placer,
     rates: Rates,
-) -> Way {
+) -> StrategyId {
     let tensors = &situation.1;
     let operands = free.len();
     let meaning = models.get(model).clone();
-    let mut best: Option<(f64, Way)> = None;
-    for strategy in candidates(&meaning, tensors, free, space) {
-        let way = placer.way(&strategy);
-        let places = placer.places(models, space, model, way);
+    let mut best: Option<(f64, StrategyId)> = None;
+    for strategy in candidates(&meaning, tensors, free, cache) {
+        let way = placer.strategy_id(&strategy);
+        let places = placer.places(models, cache, model, way);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
         let mut seconds = arithmetic / places.ways;
         for (i, &at) in places.operands.iter().enumerate() {
             let (Some(ty), have) = &tensors[i] else { continue };
-            if !space.is_free(free[i], at) {
+            if !cache.is_free(free[i], at) {
                 let from = have[..have.len() - 1].iter();
-                let nearest = from.map(|&h| space.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
+                let nearest = from.map(|&h| cache.seconds(*ty, h, at)).fold(f64::INFINITY, f64::min);
                 seconds += nearest;
             }
             let passes = if places.masked.contains(&i) { 2.0 } else { 1.0 };
-            seconds += passes * space.local_bytes(*ty, at) / rates.memory;
+            seconds += passes * cache.local_bytes(*ty, at) / rates.memory;
         }
         for (i, &at) in places.results.iter().enumerate() {
-            let (Some(ty), home) = &tensors[operands + i] else { continue };
-            seconds += space.seconds(*ty, at, home[0]) + space.local_bytes(*ty, at) / rates.memory;
+            let (Some(ty), propagated) = &tensors[operands + i] else { continue };
+            seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
         }
         if seconds < limit {
             best = Some((seconds, way));
         }
     }
-    best.map_or_else(|| placer.way(&meaning.whole()), |b| b.1)
+    best.map_or_else(|| placer.strategy_id(&meaning.whole()), |b| b.1)
 }
 
 /// Strategies that begin with what one tensor has, then take what fits of the others, the largest first.
 fn candidates(
     model: &OpModel,
     tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],
-    free: &[Anywhere],
-    space: &Space<'_>,
+    free: &[Rematerializable],
+    cache: &ReshardCache<'_>,
 ) -> Vec<Strategy> {
     let mut given: Vec<(usize, &Distribution, usize)> = Vec::new();
     let results = (free.len()..tensors.len()).chain(0..free.len());
     for i in results {
         let (Some(ty), dists) = &tensors[i] else { continue };
-        let bytes = space.tensor_type(*ty).bytes().unwrap_or(0);
+        let bytes = cache.tensor_type(*ty).bytes().unwrap_or(0);
         let last = dists.len() - 1;
-        given.push((i, space.distribution(dists[last]), bytes));
-        if free.get(i) == Some(&Anywhere::No) && last > 0 && dists[0] != dists[last] {
-            given.push((i, space.distribution(dists[0]), bytes));
+        given.push((i, cache.distribution(dists[last]), bytes));
+        if free.get(i) == Some(&Rematerializable::No) && last > 0 && dists[0] != dists[last] {
+            given.push((i, cache.distribution(dists[0]), bytes));
         }
     }
     given.sort_by_key(|g| std::cmp::Reverse(g.2));

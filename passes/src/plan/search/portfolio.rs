@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand};
 use crate::plan::program::graph::ValueId;
-use crate::plan::reshard::space::Dist;
+use crate::plan::reshard::cache::Dist;
 
 /// Start-ups matter when they are this part of all communication.
 const STARTUPS: f64 = 0.02;
@@ -56,7 +56,7 @@ struct Startups {
 
 impl Startups {
     fn of(draft: &mut Draft<'_, '_>) -> Self {
-        let (graph, space, choice) = (draft.graph, &mut *draft.space, &draft.choice);
+        let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
         let mut found = Startups::default();
         // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
@@ -66,7 +66,7 @@ impl Startups {
                 let read = graph.ops[op].operands.iter().zip(&choice.places[op].operands);
                 read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0)
             });
-            let copies = graph.copies(space, &choice.places, value);
+            let copies = graph.copies(cache, &choice.places, value);
             let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
             for copy in &copies.list {
                 let mut level = made;
@@ -74,11 +74,11 @@ impl Startups {
                     level = at[*from];
                     if let Some(collective) = kind.collective() {
                         let (before, after) = (copies.list[*from].at, copy.at);
-                        let axes = kind.group_axes(space.distribution(before), space.distribution(after));
-                        let startup = space.startup(collective, &axes) * v.weight;
-                        let seconds = space.step_seconds(v.ty, before, after, kind) * v.weight;
+                        let axes = kind.group_axes(cache.distribution(before), cache.distribution(after));
+                        let startup = cache.startup(collective, &axes) * v.weight;
+                        let seconds = cache.step_seconds(v.ty, before, after, kind) * v.weight;
                         found.all += startup;
-                        let element = space.tensor_type(v.ty).element;
+                        let element = cache.tensor_type(v.ty).element;
                         let key = (level, collective, axes, element, v.weight.to_bits());
                         if !started.insert(key) && startup >= WORTH_JOINING * seconds {
                             found.joined += startup;

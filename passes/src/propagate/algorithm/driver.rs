@@ -5,7 +5,7 @@
 //! that does nothing goes when its turn comes.
 
 use dialect::ir::Program;
-use dialect::op::Spread;
+use dialect::op::OpPriority;
 use smallvec::SmallVec;
 
 use super::engine::{Directions, Engine, StepKind};
@@ -49,17 +49,17 @@ fn directions(graph: &Graph, node: Node, round: usize) -> Directions {
         return Directions::all(Direction::Both);
     }
     let early = match spread {
-        Spread::Elementwise | Spread::First | Spread::FirstForward => {
+        OpPriority::Elementwise | OpPriority::First | OpPriority::FirstForward => {
             let single = |v: Val| graph.use_count(v) == 1 || graph.is_scalar(v);
             match spread {
                 _ if round == 0 && !graph.operands(node).all(single) => Direction::None,
-                Spread::FirstForward => Direction::Forward,
+                OpPriority::FirstForward => Direction::Forward,
                 _ => Direction::Both,
             }
         }
         _ => Direction::None,
     };
-    let late = if spread == Spread::BackwardFirst { Direction::Backward } else { Direction::Both };
+    let late = if spread == OpPriority::BackwardFirst { Direction::Backward } else { Direction::Both };
     match round {
         0 | 1 => Directions::all(early),
         2 => Directions { pass_through: early.or(late), other: early },

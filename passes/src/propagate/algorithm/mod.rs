@@ -1,6 +1,6 @@
 //! Shardy's algorithm: shardings over compact axes spread from tensor to tensor along the factors of sharding rules.
 
-pub mod common;
+pub mod common_axes;
 pub mod driver;
 pub mod engine;
 pub mod factor;

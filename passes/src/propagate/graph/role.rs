@@ -1,7 +1,7 @@
 //! What propagation must know of an op, read once for every node.
 
 use dialect::ir::{Op, OpRef, Program};
-use dialect::op::{Annotation, Constancy, Control, OpDef, Spread};
+use dialect::op::{Annotation, Constancy, Control, OpDef, OpPriority};
 use dialect::ops::{UNKNOWN, func, sdy};
 use dialect::sharding::Reshard;
 
@@ -39,7 +39,7 @@ pub struct Role {
     /// Ops treated by themselves.
     pub kind: Kind,
     /// Its round.
-    pub spread: Spread,
+    pub spread: OpPriority,
     /// How it stands to constants.
     pub constancy: Constancy,
     /// Whether a refusal of its result keeps axes from its operands.
@@ -54,7 +54,7 @@ impl Role {
     /// Of a data-flow edge.
     pub const EDGE: Role = Role {
         kind: Kind::Edge,
-        spread: Spread::First,
+        spread: OpPriority::First,
         constancy: Constancy::No,
         elementwise: false,
         removable: false,
@@ -97,7 +97,7 @@ impl Role {
         // Shardy keeps collectives over shardings, read or not.
         let collective = data.def.collective(view).is_some()
             || kind == Kind::Reshard && !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
-        let spread = if annotation { Spread::Elementwise } else { data.def.spread(view) };
+        let spread = if annotation { OpPriority::Elementwise } else { data.def.op_priority(view) };
         Role {
             kind,
             spread,
@@ -106,7 +106,7 @@ impl Role {
                 Kind::Barrier(_) | Kind::Reshard => Constancy::Preserving,
                 _ => data.def.constancy(view),
             },
-            elementwise: spread == Spread::Elementwise,
+            elementwise: spread == OpPriority::Elementwise,
             removable: !unknown
                 && !matches!(kind, Kind::Constraint | Kind::Group | Kind::Function)
                 && !data.def.terminator()

@@ -346,7 +346,7 @@ impl Engine {
         let own = match view.attr(sdy::SHARDING_RULE) {
             Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
             _ if self.conservative => data.def.conservative_rule(view),
-            _ => data.def.spreading_rule(view),
+            _ => data.def.propagation_rule(view),
         };
         let rule = own.and_then(|rule| {
             let shape = |t: Option<&'_ dialect::ir::TensorType>| t.map(|t| t.shape.to_vec()).unwrap_or_default();

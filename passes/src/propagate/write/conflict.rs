@@ -4,7 +4,7 @@
 //! Source: Shardy, `insert-explicit-reshards`.
 
 use dialect::ir::Program;
-use dialect::op::Settles;
+use dialect::op::ExplicitReshard;
 use dialect::ops::build;
 use dialect::sharding::axis::{Prefix, difference, prefix, sort_and_merge};
 use dialect::sharding::{Axes, AxisList, AxisPart, AxisRef, FactorKind, ReductionKind, Reshard};
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::outline::argument_shardings;
-use crate::propagate::algorithm::common::common_axes;
+use crate::propagate::algorithm::common_axes::common_axes;
 use crate::propagate::algorithm::engine::Engine;
 use crate::propagate::algorithm::projection::Projection;
 use crate::propagate::algorithm::rule::Rule;
@@ -42,21 +42,23 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
         }
         // Of operands still unreduced too: Shardy looks before it combines them.
         let first = engine.graph.results(node).next().map(|r| engine.graph.sharding(r));
-        let differ = program.op(op).def.settles() == Settles::Operands
+        let differ = program.op(op).def.explicit_reshard() == ExplicitReshard::Operands
             && engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
         if any_unreduced {
             settle_unreduced(engine, program, node);
         }
-        let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.settles()) else { continue };
-        if settles == Settles::No || engine.rules[id].custom {
+        let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.explicit_reshard()) else {
+            continue;
+        };
+        if settles == ExplicitReshard::No || engine.rules[id].custom {
             continue;
         }
         let rule = engine.rules[id].clone();
         let tensors = tensors(engine, node);
         let Some(mesh) = most_common_mesh(engine, &tensors) else { continue };
         match settles {
-            Settles::Operands if differ => settle_all(engine, program, node, &rule, mesh),
-            Settles::Operands => {}
+            ExplicitReshard::Operands if differ => settle_all(engine, program, node, &rule, mesh),
+            ExplicitReshard::Operands => {}
             _ => settle_result(engine, program, node, &rule, mesh),
         }
     }

@@ -3,18 +3,18 @@
 //! All devices of a group must run the op; evaluation is in lockstep and an error where a branch or loop has split
 //! a group. Source: the StableHLO specification, "Collective ops", whose constraint labels stand in the messages.
 
+mod deprecated;
 mod device;
 mod exchange;
 mod groups;
 mod mesh_axes;
-mod older;
 mod reduction;
 
 use smallvec::SmallVec;
 
+pub use deprecated::{CollectiveReduce, CrossReplicaSum};
 pub use device::{PartitionId, ReplicaId};
 pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};
-pub use older::{CollectiveReduce, CrossReplicaSum};
 pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::collective::{Groups, GroupsRule, is_along_axes};

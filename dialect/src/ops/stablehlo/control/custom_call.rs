@@ -7,7 +7,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef, TensorType};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
-use crate::op::{Control, Inferred, OpDef, Problem, Spread};
+use crate::op::{Control, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
@@ -108,7 +108,7 @@ impl OpDef for CustomCall {
     }
 
     /// Shardy lets dimensions through that these targets need whole.
-    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = self.sharding_rule(op)?;
         if rule.custom {
             return Some(rule);
@@ -162,8 +162,8 @@ impl OpDef for CustomCall {
         }
     }
 
-    fn spread(&self, op: OpRef<'_>) -> Spread {
-        if matches!(target(op), "MoveToDevice" | "MoveToHost") { Spread::First } else { Spread::Late }
+    fn op_priority(&self, op: OpRef<'_>) -> OpPriority {
+        if matches!(target(op), "MoveToDevice" | "MoveToHost") { OpPriority::First } else { OpPriority::Late }
     }
 
     fn examples(&self) -> &'static [&'static str] {

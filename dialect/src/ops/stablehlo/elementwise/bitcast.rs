@@ -8,7 +8,7 @@ use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{ElementClass, ElementType, OpRef, TensorType};
 use crate::kernel::{Arg, Body, Index, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{Checked, one, operand_count, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
@@ -138,8 +138,8 @@ impl OpDef for BitcastConvert {
         Ok(nest.eval(operands))
     }
 
-    fn spread(&self, op: OpRef<'_>) -> Spread {
-        if keeps_shape(op) { Spread::Elementwise } else { Spread::Late }
+    fn op_priority(&self, op: OpRef<'_>) -> OpPriority {
+        if keeps_shape(op) { OpPriority::Elementwise } else { OpPriority::Late }
     }
 
     fn constancy(&self, op: OpRef<'_>) -> Constancy {

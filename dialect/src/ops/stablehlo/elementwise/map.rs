@@ -8,7 +8,7 @@ use crate::ir::{OpRef, TensorType};
 use crate::kernel::{Arg, Body, Kernel};
 use crate::kernel::{body_of_region, map};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{Checked, declared, ints, is_static, one, require, show, tensor};
 use crate::sharding::ShardingRule;
 
@@ -104,8 +104,8 @@ impl OpDef for Map {
     }
 
     /// Shardy doesn't know what its region does.
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::Late
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::Late
     }
 
     fn constancy(&self, _: OpRef<'_>) -> Constancy {

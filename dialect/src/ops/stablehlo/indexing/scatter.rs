@@ -132,7 +132,7 @@ impl OpDef for Scatter {
     }
 
     /// Shardy's looks at sizes alone.
-    fn spreading_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, |_, _| true)
     }
 

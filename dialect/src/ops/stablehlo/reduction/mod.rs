@@ -10,7 +10,7 @@ use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Renaming, Shape, TensorType, TypeData, Value};
 use crate::kernel::{Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Pieces, Problem};
+use crate::op::{Inferred, OpDef, Problem, TwoSteps};
 use crate::ops::build;
 use crate::ops::support::combiner::{
     Combine, check_region, combiner, combining_body, promotable, promote, region_reduction,
@@ -179,7 +179,7 @@ impl OpDef for Reduce {
     }
 
     /// Initial values count in both steps: they must not change each other.
-    fn in_pieces(&self, op: Op, dim: usize, pieces: i64, b: &mut Builder<'_>) -> Option<Pieces> {
+    fn in_two_steps(&self, op: Op, dim: usize, pieces: i64, b: &mut Builder<'_>) -> Option<TwoSteps> {
         let view = b.program.view(op);
         let dims = ReduceDims::of(view)?;
         let n = dims.inputs;
@@ -205,7 +205,7 @@ impl OpDef for Reduce {
         };
         let partial = step(&operands, &inner);
         let results = step(&partial, &[at as i64]);
-        Some(Pieces { operands, partial, at, results })
+        Some(TwoSteps { operands, partial, at, results })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ir::{ElementType, OpRef, Shape, TensorType};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
 use crate::localize::Localize;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor,
 };
@@ -268,8 +268,8 @@ impl OpDef for DynamicSlice {
         })])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::FirstForward
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::FirstForward
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -392,8 +392,8 @@ impl OpDef for DynamicUpdateSlice {
         })])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::FirstForward
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::FirstForward
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -17,11 +17,11 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
-use crate::plan::model::choice::Way;
+use crate::plan::model::choice::StrategyId;
 use crate::plan::program::graph::ValueId;
 use rewrite::Rewrite;
 use term::{Facts, Tables};
-use window::{Look, Window};
+use window::{Window, WindowKey};
 
 /// A window is looked at again at most this often for every value that is moved at first.
 const VISITS_PER_VALUE: usize = 4;
@@ -29,7 +29,7 @@ const VISITS_PER_VALUE: usize = 4;
 const SWEEPS: usize = 3;
 
 /// Strategies for the ops of windows that look alike; `None` where nothing better was found.
-type Answers = FxHashMap<Look, Option<Vec<Way>>>;
+type Answers = FxHashMap<WindowKey, Option<Vec<StrategyId>>>;
 
 /// Names of the rewrites and what they say.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -97,13 +97,13 @@ impl Search<'_, '_, '_> {
     }
 
     /// Strategies for a window that make it cheaper.
-    fn answer(&mut self, window: &Window) -> Option<Vec<Way>> {
-        let before: Vec<Way> = window.ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
+    fn answer(&mut self, window: &Window) -> Option<Vec<StrategyId>> {
+        let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let facts = Facts::new(d.graph, d.models, d.space, d.placer, &mut self.tables);
+        let facts = Facts::new(d.graph, d.models, d.cache, d.placer, &mut self.tables);
         let (found, others) = window.solve(facts, &d.choice, d.rates, self.rewrites);
-        let ways: Vec<Way> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
+        let ways: Vec<StrategyId> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
         self.set_all(window, &ways);
         let mut ways = ways;
         let mut cost = self.draft.cost(&window.ops, &window.values);
@@ -117,12 +117,12 @@ impl Search<'_, '_, '_> {
         (cost < at_first * (1.0 - 1e-9)).then_some(ways)
     }
 
-    fn set_all(&mut self, window: &Window, ways: &[Way]) {
+    fn set_all(&mut self, window: &Window, ways: &[StrategyId]) {
         window.ops.iter().zip(ways).for_each(|(&op, &way)| self.draft.try_out(op, way));
     }
 
     /// Gives each op the best of its strategies while the others keep theirs; the seconds gained.
-    fn polish(&mut self, window: &Window, ways: &mut [Way], others: &[Vec<Way>]) -> f64 {
+    fn polish(&mut self, window: &Window, ways: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
         for _ in 0..SWEEPS {
             let mut changed = false;

@@ -14,7 +14,7 @@ use dialect::sharding::{AxisPart, Distribution, Reshard};
 use egg::Id;
 
 use super::rules::Equal;
-use super::term::{Head, Term, Terms, add, computed, moved};
+use super::term::{Term, TermKind, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::OpId;
 
@@ -119,30 +119,30 @@ impl Plans<'_, '_, '_> {
 
     fn shown(&self, term: &Term) -> Option<Made> {
         Some(match term.head {
-            Head::Given { .. } => Made::Given,
-            Head::Step { kind, .. } => {
+            TermKind::Given { .. } => Made::Given,
+            TermKind::Step { kind, .. } => {
                 Made::Step { kind: self.terms.analysis.step(kind).clone(), from: Class(term.children[0]) }
             }
-            Head::Op { op, way, result } => Made::Op {
+            TermKind::Op { op, way, result } => Made::Op {
                 op: PlannedOp(op),
                 strategy: self.terms.analysis.placer.strategy(way).clone(),
                 result: result as usize,
                 operands: term.children.iter().map(|&id| Class(id)).collect(),
             },
-            Head::Wanted => return None,
+            TermKind::Wanted => return None,
         })
     }
 
     /// How a class lies.
     pub fn distribution(&self, class: Class) -> Option<&Distribution> {
         let (_, at) = self.terms[class.0].data?;
-        Some(self.terms.analysis.space.distribution(at))
+        Some(self.terms.analysis.cache.distribution(at))
     }
 
     /// The type of the whole value of a class.
     pub fn tensor(&self, class: Class) -> Option<&TensorType> {
         let (value, _) = self.terms[class.0].data?;
-        Some(self.terms.analysis.space.tensor_type(self.terms.analysis.ty(value)))
+        Some(self.terms.analysis.cache.tensor_type(self.terms.analysis.ty(value)))
     }
 
     /// What an op is.
@@ -162,13 +162,13 @@ impl Plans<'_, '_, '_> {
         if !to.is_even(&self.tensor(from)?.shape) {
             return None;
         }
-        let (kind, to) = (self.terms.analysis.kind(kind), self.terms.analysis.space.dist(&to));
-        Some(Class(add(self.terms, Head::Step { kind, to }, [from.0])))
+        let (kind, to) = (self.terms.analysis.kind(kind), self.terms.analysis.cache.dist(&to));
+        Some(Class(add(self.terms, TermKind::Step { kind, to }, [from.0])))
     }
 
     /// `from`, moved to `to` by the cheapest steps.
     pub fn moved(&mut self, from: Class, to: &Distribution) -> Class {
-        let to = self.terms.analysis.space.dist(to);
+        let to = self.terms.analysis.cache.dist(to);
         Class(moved(self.terms, from.0, to))
     }
 

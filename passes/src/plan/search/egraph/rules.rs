@@ -7,11 +7,11 @@ use egg::Id;
 use smallvec::SmallVec;
 
 use super::rewrite::Rewrite;
-use super::term::{Head, Meaning, Term, Terms, add, computed, moved};
+use super::term::{Term, TermKind, Terms, ValueAt, add, computed, moved};
 use crate::bit_set::BitSet;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
-use crate::plan::reshard::space::Dist;
+use crate::plan::reshard::cache::Dist;
 
 /// Classes equal to the one looked at.
 pub(super) type Equal = SmallVec<[Id; 4]>;
@@ -113,7 +113,7 @@ type Is = fn(&Reshard<AxisPart>) -> bool;
 /// The kind of a term that is a step, and what it moves.
 fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPart>, Id, Dist)> {
     match term.head {
-        Head::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
+        TermKind::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
         _ => None,
     }
 }
@@ -127,7 +127,7 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
 /// The ops under strategies in a class.
 fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
-        Head::Op { op, way, result } => {
+        TermKind::Op { op, way, result } => {
             Some((op, terms.analysis.placer.strategy(way).clone(), result, n.children.clone()))
         }
         _ => None,
@@ -135,7 +135,7 @@ fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, Smal
     terms[class].nodes.iter().filter_map(of).collect()
 }
 
-fn meaning(terms: &Terms<'_, '_>, class: Id) -> Meaning {
+fn meaning(terms: &Terms<'_, '_>, class: Id) -> ValueAt {
     terms[class].data
 }
 
@@ -150,12 +150,12 @@ fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: I
             continue;
         }
         let ty = terms.analysis.ty(value);
-        let sequence = terms.analysis.space.sequence(ty, at, to);
+        let sequence = terms.analysis.cache.sequence(ty, at, to);
         if let [one] = &sequence.steps[..]
             && becomes(&one.kind)
         {
             let kind = terms.analysis.kind(&one.kind);
-            found.push(add(terms, Head::Step { kind, to }, [from]));
+            found.push(add(terms, TermKind::Step { kind, to }, [from]));
         }
     }
     found
@@ -172,15 +172,15 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let (parts, kind) = (parts.clone(), *kind);
     let Some((value, at)) = meaning(terms, from) else { return found };
     let ty = terms.analysis.ty(value);
-    let shape = terms.analysis.space.tensor_type(ty).shape.clone();
+    let shape = terms.analysis.cache.tensor_type(ty).shape.clone();
     for dim in 0..shape.len() {
         let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Axes::new() }).collect();
         let scatter = Reshard::ReduceScatter(per_dim, kind);
-        let Ok(cut) = scatter.apply(terms.analysis.space.distribution(at)) else { continue };
-        let at = terms.analysis.space.distribution(at);
+        let Ok(cut) = scatter.apply(terms.analysis.cache.distribution(at)) else { continue };
+        let at = terms.analysis.cache.distribution(at);
         if cut.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
-            let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.space.dist(&cut));
-            let scattered = add(terms, Head::Step { kind, to: cut }, [from]);
+            let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.cache.dist(&cut));
+            let scattered = add(terms, TermKind::Step { kind, to: cut }, [from]);
             found.push(moved(terms, scattered, to));
         }
     }
@@ -196,7 +196,7 @@ fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
 /// `f(all_reduce x)`: the reduction comes after.
 fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equal {
     let mut found = Equal::new();
-    let Head::Op { op, way, result } = term.head else { return found };
+    let TermKind::Op { op, way, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
     let strategy = terms.analysis.placer.strategy(way).clone();
@@ -207,8 +207,8 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
                 let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
                     continue;
                 };
-                let space = &terms.analysis.space;
-                let (at, reduced) = (space.distribution(at), space.distribution(reduced));
+                let cache = &terms.analysis.cache;
+                let (at, reduced) = (cache.distribution(at), cache.distribution(reduced));
                 if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != *set) {
                     continue;
                 }
@@ -232,7 +232,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
     for (op, strategy, result, children) in ops(terms, from) {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.space.distribution(to).clone();
+        let at = terms.analysis.cache.distribution(to).clone();
         let kept = set_of(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
         if kept == strategy.through || !keeps_type(terms, op, &strategy.set) {
             continue;
@@ -253,7 +253,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 /// Whether results are of the element type of the operands in `set`.
 fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     let node = &terms.analysis.graph.ops[op];
-    let element = |v: ValueId| terms.analysis.space.tensor_type(terms.analysis.ty(v)).element;
+    let element = |v: ValueId| terms.analysis.cache.tensor_type(terms.analysis.ty(v)).element;
     let mut operands = set.iter().filter_map(|i| *node.operands.get(i)?).map(element);
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
@@ -267,14 +267,14 @@ fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
 /// `f(step x)`: f on x as it lies before the step, where that cuts or joins factors of the kind asked for.
 fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
     let mut found = Equal::new();
-    let Head::Op { op, way, result } = term.head else { return found };
+    let TermKind::Op { op, way, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
     let strategy = terms.analysis.placer.strategy(way).clone();
     for (operand, &child) in tensors(terms, op).into_iter().zip(&term.children) {
         for from in before(terms, child, is) {
             let Some((_, at)) = meaning(terms, from) else { continue };
-            let at = terms.analysis.space.distribution(at).reduced();
+            let at = terms.analysis.cache.distribution(at).reduced();
             let Some(next) = model.adopting(&strategy, operand, &at) else { continue };
             let changed = (0..next.factors.len()).filter(|&f| next.factors[f].len() > strategy.factors[f].len());
             if next != strategy && changed.map(|f| model.rule.factors[f].kind).all(of) {
@@ -292,7 +292,7 @@ fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
     let Some((_, from, to)) = step(terms, term).filter(|s| is(s.0)) else { return found };
     for (op, strategy, result, children) in ops(terms, from) {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.space.distribution(to).reduced();
+        let at = terms.analysis.cache.distribution(to).reduced();
         let tensor = model.rule.operands.len() + result as usize;
         let Some(next) = model.adopting(&strategy, tensor, &at).filter(|next| *next != strategy) else { continue };
         let all = computed(terms, op, next, result, &children);
@@ -306,7 +306,7 @@ fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
     for (op, strategy, result, children) in ops(terms, from) {
         let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.space.distribution(to).clone();
+        let at = terms.analysis.cache.distribution(to).clone();
         let contracted = model.reduced(&strategy);
         let done = set_difference(&contracted, &at.unreduced);
         if done.is_empty() {

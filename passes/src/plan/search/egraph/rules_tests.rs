@@ -15,7 +15,7 @@ use dialect::sharding::{Axes, AxisPart, Distribution, FactorKind, MeshAxes, Resh
 
 use super::rewrite::{Made, Rewrite};
 use super::rules::ROWS;
-use super::term::{Facts, Head, Tables, Term, Terms, class, moved};
+use super::term::{Facts, Tables, Term, TermKind, Terms, class, moved};
 use super::window::Window;
 use crate::estimate::{Machine, Target};
 use crate::plan::model::choice::{Choice, Placer};
@@ -23,10 +23,10 @@ use crate::plan::model::machine_cost::MachineCost;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Reader, ValueId};
-use crate::plan::program::homes;
-use crate::plan::program::homes::Homes;
+use crate::plan::program::propagated;
+use crate::plan::program::propagated::Propagated;
+use crate::plan::reshard::cache::ReshardCache;
 use crate::plan::reshard::simulate::Pieces;
-use crate::plan::reshard::space::Space;
 use crate::plan::reshard::step::Step;
 
 /// An op in generic form (`T` stands for its type) over earlier values, and its result's shape and element.
@@ -192,19 +192,19 @@ fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
 fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &Term) -> Result<Pieces, String> {
     let cut = |terms: &Terms<'_, '_>, id| {
         let (value, at) = terms[id].data.expect("a value");
-        let at = terms.analysis.space.distribution(at).clone();
+        let at = terms.analysis.cache.distribution(at).clone();
         Pieces::cut(grid, &written.types[value.index()].0, &at, &|i| written.number(value, i))
     };
     match term.head {
-        Head::Step { kind, to } => {
+        TermKind::Step { kind, to } => {
             let step =
-                Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.space.distribution(to).clone() };
+                Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.cache.distribution(to).clone() };
             cut(terms, term.children[0]).step(grid, &step)
         }
-        Head::Op { op, way, .. } => {
+        TermKind::Op { op, way, .. } => {
             let op = &written.ops[op.index()];
             let at = terms.analysis.places(term_op(term), way).results[0];
-            let at = terms.analysis.space.distribution(at).clone();
+            let at = terms.analysis.cache.distribution(at).clone();
             let shape = at.local_shape(op.2);
             let operands: Vec<Pieces> = term.children.iter().map(|&c| cut(terms, c)).collect();
             let piece = |device: usize| {
@@ -220,13 +220,13 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &
             let pieces = (0..grid.devices()).map(piece).collect();
             Ok(Pieces { shape: op.2.to_vec(), at, pieces })
         }
-        Head::Given { .. } | Head::Wanted => Err("nothing to evaluate".into()),
+        TermKind::Given { .. } | TermKind::Wanted => Err("nothing to evaluate".into()),
     }
 }
 
 fn term_op(term: &Term) -> OpId {
     match term.head {
-        Head::Op { op, .. } => op,
+        TermKind::Op { op, .. } => op,
         _ => panic!("{term:?} is no op"),
     }
 }
@@ -251,22 +251,22 @@ fn prove(
     let program = &written.program;
     let main = func::function(program, "main").expect("main");
     let block = func::block(program, main).expect("a body");
-    let grid = homes::main_grid(program, main, block);
+    let grid = propagated::main_grid(program, main, block);
     let mut diagnostics = Diagnostics::default();
-    let homes = Homes::read(program, &grid, main, block, &mut diagnostics);
+    let propagated = Propagated::read(program, &grid, main, block, &mut diagnostics);
     let machine =
         Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
     let cost = MachineCost::new(&machine);
-    let mut space = Space::new(&grid, &cost);
+    let mut cache = ReshardCache::new(&grid, &cost);
     let mut models = Models::default();
     let args: Vec<Distribution> =
         written.types[..written.args].iter().map(|t| random.distribution(&grid, t.0.len())).collect();
     let last = written.types.last().expect("a value").0.len();
     let wanted = [random.distribution(&grid, last)];
     let graph = {
-        let (homes, models, space, diagnostics) = (&homes, &mut models, &mut space, &mut diagnostics);
+        let (propagated, models, cache, diagnostics) = (&propagated, &mut models, &mut cache, &mut diagnostics);
         let (machine, graph) = (&machine, Graph::default());
-        let mut reader = Reader { program, homes, models, space, diagnostics, machine, graph, weight: 1.0 };
+        let mut reader = Reader { program, propagated, models, cache, diagnostics, machine, graph, weight: 1.0 };
         reader.block(block, &args, &wanted);
         reader.graph
     };
@@ -274,18 +274,18 @@ fn prove(
     let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
-            choice.ways.push(placer.way(&Default::default()));
+            choice.ways.push(placer.strategy_id(&Default::default()));
             choice.places.push(Rc::new(node.fixed.clone().expect("a border")));
             continue;
         };
         let meaning = models.get(model).clone();
         let strategy = choose(&meaning, &grid, random);
-        let way = placer.way(&strategy);
-        choice.places.push(placer.places(&models, &mut space, model, way));
+        let way = placer.strategy_id(&strategy);
+        choice.places.push(placer.places(&models, &mut cache, model, way));
         choice.ways.push(way);
     }
     let mut tables = Tables::default();
-    let facts = Facts::new(&graph, &models, &mut space, &mut placer, &mut tables);
+    let facts = Facts::new(&graph, &models, &mut cache, &mut placer, &mut tables);
     let mut terms = Terms::new(facts);
     let ops = (0..written.ops.len()).map(OpId::new).collect();
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();
@@ -297,7 +297,7 @@ fn prove(
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
         for _ in 0..3 {
             let to = random.distribution(&grid, rank);
-            let to = terms.analysis.space.dist(&to);
+            let to = terms.analysis.cache.dist(&to);
             id = moved(&mut terms, id, to);
         }
     }
@@ -320,10 +320,11 @@ fn prove(
         .classes()
         .filter_map(|c| Some((c.data?.0, c)))
         .flat_map(|(value, c)| c.nodes.iter().map(move |n| (value, n.clone())))
-        .filter(|(_, n)| !matches!(n.head, Head::Given { .. }) && !seeded.contains(n))
+        .filter(|(_, n)| !matches!(n.head, TermKind::Given { .. }) && !seeded.contains(n))
         .collect();
     for (value, term) in all {
-        if matches!(term.head, Head::Step { kind, .. } if matches!(terms.analysis.step(kind), Reshard::AllReduce(..))) {
+        if matches!(term.head, TermKind::Step { kind, .. } if matches!(terms.analysis.step(kind), Reshard::AllReduce(..)))
+        {
             reduced.push(value);
         }
         let made = result(written, &mut terms, &grid, &term);

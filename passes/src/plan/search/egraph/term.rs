@@ -13,11 +13,11 @@ use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::plan::model::choice::{Placer, Way};
+use crate::plan::model::choice::{Placer, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::space::{Dist, Space, Type};
+use crate::plan::reshard::cache::{Dist, ReshardCache, Type};
 
 define_id!(
     /// A kind of step.
@@ -26,11 +26,11 @@ define_id!(
 
 /// What a term does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Head {
+pub(super) enum TermKind {
     /// A value that is there already.
     Given { value: ValueId, at: Dist },
     /// One result of an op of the graph under a strategy; its operands are those that are tensors.
-    Op { op: OpId, way: Way, result: u32 },
+    Op { op: OpId, way: StrategyId, result: u32 },
     /// One step of a redistribution.
     Step { kind: Kind, to: Dist },
     /// Everything that is wanted.
@@ -40,14 +40,14 @@ pub(super) enum Head {
 /// A node.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Term {
-    pub(super) head: Head,
+    pub(super) head: TermKind,
     pub(super) children: SmallVec<[Id; 3]>,
 }
 
 impl Language for Term {
-    type Discriminant = Head;
+    type Discriminant = TermKind;
 
-    fn discriminant(&self) -> Head {
+    fn discriminant(&self) -> TermKind {
         self.head
     }
 
@@ -65,7 +65,7 @@ impl Language for Term {
 }
 
 /// What a class is: a value of the graph and where it lies; `None` for everything that is wanted.
-pub(super) type Meaning = Option<(ValueId, Dist)>;
+pub(super) type ValueAt = Option<(ValueId, Dist)>;
 
 /// The e-graph.
 pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
@@ -80,7 +80,7 @@ pub(super) struct Tables {
 pub(super) struct Facts<'a, 's> {
     pub(super) graph: &'a Graph,
     pub(super) models: &'a Models,
-    pub(super) space: &'a mut Space<'s>,
+    pub(super) cache: &'a mut ReshardCache<'s>,
     pub(super) placer: &'a mut Placer,
     pub(super) tables: &'a mut Tables,
     /// The class of each value in each distribution.
@@ -92,11 +92,11 @@ impl<'a, 's> Facts<'a, 's> {
     pub(super) fn new(
         graph: &'a Graph,
         models: &'a Models,
-        space: &'a mut Space<'s>,
+        cache: &'a mut ReshardCache<'s>,
         placer: &'a mut Placer,
         tables: &'a mut Tables,
     ) -> Self {
-        Self { graph, models, space, placer, tables, classes: FxHashMap::default() }
+        Self { graph, models, cache, placer, tables, classes: FxHashMap::default() }
     }
 
     /// The number of a kind of step.
@@ -116,9 +116,9 @@ impl<'a, 's> Facts<'a, 's> {
     }
 
     /// Where the tensors of op `op` lie.
-    pub(super) fn places(&mut self, op: OpId, way: Way) -> Rc<Places> {
+    pub(super) fn places(&mut self, op: OpId, way: StrategyId) -> Rc<Places> {
         let Some(model) = self.graph.ops[op].model else { return Rc::default() };
-        self.placer.places(self.models, self.space, model, way)
+        self.placer.places(self.models, self.cache, model, way)
     }
 
     /// The type of value `value`.
@@ -128,22 +128,22 @@ impl<'a, 's> Facts<'a, 's> {
 }
 
 impl Analysis<Term> for Facts<'_, '_> {
-    type Data = Meaning;
+    type Data = ValueAt;
 
-    fn make(terms: &mut EGraph<Term, Self>, term: &Term, _: Id) -> Meaning {
+    fn make(terms: &mut EGraph<Term, Self>, term: &Term, _: Id) -> ValueAt {
         match term.head {
-            Head::Given { value, at } => Some((value, at)),
-            Head::Op { op, way, result } => {
+            TermKind::Given { value, at } => Some((value, at)),
+            TermKind::Op { op, way, result } => {
                 let value = terms.analysis.graph.ops[op].results.get(result as usize).copied().flatten()?;
                 let at = terms.analysis.places(op, way).results.get(result as usize).copied()?;
                 Some((value, at))
             }
-            Head::Step { to, .. } => terms[term.children[0]].data.map(|(value, _)| (value, to)),
-            Head::Wanted => None,
+            TermKind::Step { to, .. } => terms[term.children[0]].data.map(|(value, _)| (value, to)),
+            TermKind::Wanted => None,
         }
     }
 
-    fn merge(&mut self, a: &mut Meaning, b: Meaning) -> DidMerge {
+    fn merge(&mut self, a: &mut ValueAt, b: ValueAt) -> DidMerge {
         debug_assert_eq!(*a, b, "two values, or one in two distributions, are not equal");
         DidMerge(false, false)
     }
@@ -163,7 +163,7 @@ pub(super) fn class(terms: &Terms<'_, '_>, value: ValueId, at: Dist) -> Option<I
 }
 
 /// Adds a term.
-pub(super) fn add(terms: &mut Terms<'_, '_>, head: Head, children: impl IntoIterator<Item = Id>) -> Id {
+pub(super) fn add(terms: &mut Terms<'_, '_>, head: TermKind, children: impl IntoIterator<Item = Id>) -> Id {
     terms.add(Term { head, children: children.into_iter().collect() })
 }
 
@@ -173,23 +173,23 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
     if at == to {
         return from;
     }
-    let anywhere = terms.analysis.graph.values[value].anywhere;
-    if terms.analysis.space.is_free(anywhere, to) {
-        return add(terms, Head::Given { value, at: to }, []);
+    let rematerializable = terms.analysis.graph.values[value].rematerializable;
+    if terms.analysis.cache.is_free(rematerializable, to) {
+        return add(terms, TermKind::Given { value, at: to }, []);
     }
     let ty = terms.analysis.ty(value);
-    let sequence = terms.analysis.space.sequence(ty, at, to);
+    let sequence = terms.analysis.cache.sequence(ty, at, to);
     let mut id = from;
     for step in &sequence.steps {
-        let (kind, to) = (terms.analysis.kind(&step.kind), terms.analysis.space.dist(&step.to));
-        id = add(terms, Head::Step { kind, to }, [id]);
+        let (kind, to) = (terms.analysis.kind(&step.kind), terms.analysis.cache.dist(&step.to));
+        id = add(terms, TermKind::Step { kind, to }, [id]);
     }
     id
 }
 
 /// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
 pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, result: u32, from: &[Id]) -> Id {
-    let way = terms.analysis.placer.way(&strategy);
+    let way = terms.analysis.placer.strategy_id(&strategy);
     let places = terms.analysis.places(op, way);
     let graph = terms.analysis.graph;
     let tensors = graph.ops[op].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
@@ -198,5 +198,5 @@ pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, 
         let there = class(terms, value, at);
         children.push(there.unwrap_or_else(|| moved(terms, from, at)));
     }
-    terms.add(Term { head: Head::Op { op, way, result }, children })
+    terms.add(Term { head: TermKind::Op { op, way, result }, children })
 }

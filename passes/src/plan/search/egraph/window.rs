@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 
 use super::extract::extract;
 use super::rewrite::Rewrite;
-use super::term::{Facts, Head, Term, Terms, add, class, moved};
-use crate::plan::model::choice::{Choice, Rates, Way};
+use super::term::{Facts, Term, TermKind, Terms, add, class, moved};
+use crate::plan::model::choice::{Choice, Rates, StrategyId};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
-use crate::plan::reshard::space::{Anywhere, Dist};
+use crate::plan::reshard::cache::{Dist, Rematerializable};
 
 /// Ops of a window at most.
 const MAX_OPS: usize = 8;
@@ -31,7 +31,7 @@ pub(super) struct Window {
 }
 
 /// What a window looks like; equal looks, equal answers.
-pub(super) type Look = Vec<u64>;
+pub(super) type WindowKey = Vec<u64>;
 
 impl Window {
     /// The ops nearest to value `value`.
@@ -42,7 +42,7 @@ impl Window {
         while at < queue.len() && ops.len() < MAX_OPS {
             let v = &graph.values[queue[at]];
             at += 1;
-            if v.anywhere != Anywhere::No || v.uses.len() > MAX_READERS {
+            if v.rematerializable != Rematerializable::No || v.uses.len() > MAX_READERS {
                 continue;
             }
             for op in v.maker.iter().map(|m| m.0).chain(v.uses.iter().map(|u| u.0)) {
@@ -83,8 +83,8 @@ impl Window {
     }
 
     /// Everything its answer depends on.
-    pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> Look {
-        let mut look = Look::new();
+    pub(super) fn look(&self, graph: &Graph, choice: &Choice) -> WindowKey {
+        let mut look = WindowKey::new();
         let mut number: FxHashMap<ValueId, u64> = FxHashMap::default();
         for &op in &self.ops {
             let node = &graph.ops[op];
@@ -102,8 +102,8 @@ impl Window {
                     continue;
                 }
                 let (made, value) = (graph.made(&choice.places, v), &graph.values[v]);
-                let anywhere = value.anywhere as u64;
-                look.extend([value.ty.index() as u64, made.index() as u64, anywhere, value.weight.to_bits()]);
+                let rematerializable = value.rematerializable as u64;
+                look.extend([value.ty.index() as u64, made.index() as u64, rematerializable, value.weight.to_bits()]);
                 let needs = self.needed_outside(graph, choice, v);
                 look.push(needs.len() as u64);
                 look.extend(needs.iter().map(|n| n.index() as u64));
@@ -119,9 +119,9 @@ impl Window {
             // Copies that readers outside have anyway cost nothing here.
             let value = &graph.values[v];
             let (made, needs) = (graph.made(&choice.places, v), self.needed_outside(graph, choice, v));
-            let copies = terms.analysis.space.copies(value.ty, value.anywhere, made, &needs);
+            let copies = terms.analysis.cache.copies(value.ty, value.rematerializable, made, &needs);
             for copy in &copies.list {
-                add(terms, Head::Given { value: v, at: copy.at }, []);
+                add(terms, TermKind::Given { value: v, at: copy.at }, []);
             }
         }
         let mut wanted: Vec<Id> = Vec::new();
@@ -138,13 +138,14 @@ impl Window {
             }
             for (i, v) in node.results.iter().enumerate() {
                 let Some(v) = *v else { continue };
-                let made = terms.add(Term { head: Head::Op { op, way, result: i as u32 }, children: children.clone() });
+                let made =
+                    terms.add(Term { head: TermKind::Op { op, way, result: i as u32 }, children: children.clone() });
                 for at in self.needed_outside(graph, choice, v) {
                     wanted.push(moved(terms, made, at));
                 }
             }
         }
-        add(terms, Head::Wanted, wanted)
+        add(terms, TermKind::Wanted, wanted)
     }
 
     /// The strategies of the cheapest plan found, op by op, and others worth trying.
@@ -154,7 +155,7 @@ impl Window {
         choice: &Choice,
         rates: Rates,
         rewrites: &[&'static Rewrite],
-    ) -> (Vec<Option<Way>>, Vec<Vec<Way>>) {
+    ) -> (Vec<Option<StrategyId>>, Vec<Vec<StrategyId>>) {
         let mut terms = Terms::new(facts);
         let root = self.seed(&mut terms, choice);
         terms.rebuild();
@@ -169,18 +170,18 @@ impl Window {
         let chosen = extract(&terms, root, &mut |term| prices.get(term).copied().unwrap_or(0.0)).unwrap_or_default();
         let way_of = |op: OpId| {
             let mut ways = chosen.iter().filter_map(|t| match t.head {
-                Head::Op { op: o, way, .. } if o == op => Some(way),
+                TermKind::Op { op: o, way, .. } if o == op => Some(way),
                 _ => None,
             });
             ways.next()
         };
         let found = self.ops.iter().map(|&op| way_of(op)).collect();
         let others = self.ops.iter().map(|&op| {
-            let mut ways: Vec<Way> = terms
+            let mut ways: Vec<StrategyId> = terms
                 .classes()
                 .flat_map(|c| &c.nodes)
                 .filter_map(|t| match t.head {
-                    Head::Op { op: o, way, .. } if o == op => Some(way),
+                    TermKind::Op { op: o, way, .. } if o == op => Some(way),
                     _ => None,
                 })
                 .collect();
@@ -195,23 +196,23 @@ impl Window {
 /// Seconds of one term.
 fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     match term.head {
-        Head::Given { .. } | Head::Wanted => 0.0,
-        Head::Op { op, way, .. } => {
+        TermKind::Given { .. } | TermKind::Wanted => 0.0,
+        TermKind::Op { op, way, .. } => {
             if terms.analysis.model(op).is_none() {
                 return 0.0;
             }
             let places = terms.analysis.places(op, way);
             let facts = &terms.analysis;
             let node = &facts.graph.ops[op];
-            let seconds = facts.graph.work(facts.space, rates, op, &places);
+            let seconds = facts.graph.work(facts.cache, rates, op, &places);
             seconds * node.weight / node.results.len().max(1) as f64
         }
-        Head::Step { kind, to } => {
+        TermKind::Step { kind, to } => {
             let Some((value, from)) = terms[term.children[0]].data else { return 0.0 };
             let facts = &mut terms.analysis;
             let weight = facts.graph.values[value].weight;
             let kind = facts.step(kind).clone();
-            facts.space.step_seconds(facts.ty(value), from, to, &kind) * weight
+            facts.cache.step_seconds(facts.ty(value), from, to, &kind) * weight
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The search over whole programs: one mesh axis and one class of dimensions (a *color*) at a time.
+//! The search over whole programs: one mesh axis and one class of dimensions (a *class*) at a time.
 //!
-//! A move asks every op that has the color: keep the axis where it is, or cut along the color? All answer at once, by a
+//! A move asks every op that has the class: keep the axis where it is, or cut along the class? All answer at once, by a
 //! minimum cut of what their answers cost together: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast
 //! approximate energy minimization via graph cuts", 2001. Two more moves take the axis from everything or put it back
 //! where propagation had it. What a move changes counts only where the exact cost goes down, part by part.
 
-mod colors;
+mod classes;
 mod cut;
 
 use std::rc::Rc;
@@ -18,12 +18,12 @@ use smallvec::SmallVec;
 
 use super::draft::Draft;
 use crate::bit_set::BitSet;
-use crate::plan::model::choice::Way;
+use crate::plan::model::choice::StrategyId;
 use crate::plan::model::meaning::Model;
 use crate::plan::model::strategy::Strategy;
 use crate::plan::program::graph::{OpId, Places, ValueId};
-use crate::plan::reshard::space::Dist;
-use colors::{Color, Colors, FactorSet, NO_FACTORS};
+use crate::plan::reshard::cache::Dist;
+use classes::{DimensionClass, DimensionClasses, FactorSet, NO_FACTORS};
 use cut::{Cut, Question};
 
 /// Times all moves are tried at most.
@@ -32,16 +32,16 @@ const ROUNDS: usize = 4;
 const WORTH: f64 = 1e-3;
 /// Axes of at least this size are also moved in halves.
 const MIN_SPLIT: u32 = 8;
-/// Colors tried on each axis, those along which most work is done.
+/// DimensionClasses tried on each axis, those along which most work is done.
 const MAX_COLORS: usize = 16;
 
 /// Where a move puts an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
-    /// Along the first factor of the color, results' dimensions first.
-    First(Color),
-    /// Along the last one: of a product of two values of one color, what is summed.
-    Last(Color),
+    /// Along the first factor of the class, results' dimensions first.
+    First(DimensionClass),
+    /// Along the last one: of a product of two values of one class, what is summed.
+    Last(DimensionClass),
     /// Along nothing.
     Whole,
     /// Where propagation put it.
@@ -74,7 +74,7 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) {
 
 /// The moves that can be made on one graph.
 struct Moves {
-    colors: Colors,
+    classes: DimensionClasses,
     /// Where each axis stands among those of one dimension.
     ranks: Vec<usize>,
     /// Axes that are moved together: all of them, then each, the last one first; then halves of large ones.
@@ -83,7 +83,7 @@ struct Moves {
     wholes: usize,
     /// Where they may go.
     targets: Vec<Target>,
-    ways: FxHashMap<Asked, Option<Way>>,
+    ways: FxHashMap<Asked, Option<StrategyId>>,
     /// By group: the ops that have factors which the group's axes cut where propagation puts values, with these factors.
     at_home: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each op its position among the changes of the move that is tried, or `NONE`.
@@ -91,13 +91,13 @@ struct Moves {
 }
 
 /// What decides how an op would be computed after a move: axes, factors that may be cut, whether the last comes first.
-type Asked = (Model, Way, usize, FactorSet, bool);
+type Asked = (Model, StrategyId, usize, FactorSet, bool);
 
 const NONE: u32 = u32::MAX;
 
 impl Moves {
     fn of(draft: &Draft<'_, '_>) -> Self {
-        let (grid, manual) = (draft.space.grid(), draft.space.manual_axes());
+        let (grid, manual) = (draft.cache.grid(), draft.cache.manual_axes());
         let axes: Axes = grid.nontrivial().filter(|a| !manual.contains(a)).collect();
         let mut groups: Vec<Axes> = axes.iter().rev().map(|&a| Axes::from_slice(&[a])).collect();
         if axes.len() > 1 {
@@ -111,27 +111,27 @@ impl Moves {
             groups.push(Axes::from_slice(&[AxisPart { size: major, ..*axis }]));
             groups.push(Axes::from_slice(&[AxisPart { pre: major, size: axis.size / major, ..*axis }]));
         }
-        let colors = Colors::of(draft.graph, draft.models, draft.space, draft.rates);
+        let classes = DimensionClasses::of(draft.graph, draft.models, draft.cache, draft.rates);
         let mut targets: Vec<Target> = Vec::new();
-        for &color in colors.by_weight.iter().take(MAX_COLORS) {
-            targets.push(Target::First(color));
-            if colors.ops(color).iter().any(|op| colors.factors(op.1).len() > 1) {
-                targets.push(Target::Last(color));
+        for &class in classes.by_weight.iter().take(MAX_COLORS) {
+            targets.push(Target::First(class));
+            if classes.ops(class).iter().any(|op| classes.factors(op.1).len() > 1) {
+                targets.push(Target::Last(class));
             }
         }
         targets.extend([Target::Whole, Target::Home]);
         let option_of = vec![NONE; draft.graph.ops.len()].into();
         let (ways, at_home) = Default::default();
-        Self { colors, ranks: ranks(draft), groups, wholes, targets, ways, at_home, option_of }
+        Self { classes, ranks: ranks(draft), groups, wholes, targets, ways, at_home, option_of }
     }
 }
 
 /// The order in which axes cut a dimension together: as most values have it that propagation cuts so.
 fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
-    let n = draft.space.grid().len();
+    let n = draft.cache.grid().len();
     let mut votes = vec![0i64; n * n];
     for value in &draft.graph.values {
-        for dim in &draft.space.distribution(value.home).dims {
+        for dim in &draft.cache.distribution(value.propagated).dims {
             for (i, major) in dim.iter().enumerate() {
                 for minor in &dim[i + 1..] {
                     votes[major.axis as usize * n + minor.axis as usize] += 1;
@@ -141,14 +141,14 @@ fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
     }
     let before =
         |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
-    let others = |a: usize| draft.space.grid().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
+    let others = |a: usize| draft.cache.grid().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
     (0..n).map(|a| others(a).filter(|&b| before(b, a)).count()).collect()
 }
 
 /// An op that a move could change.
 struct Change {
     op: OpId,
-    way: Way,
+    way: StrategyId,
     places: Rc<Places>,
     question: Question,
 }
@@ -185,7 +185,7 @@ impl Move<'_, '_, '_> {
         let (graph, group, target) = (self.draft.graph, self.group, self.target);
         let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
         match target {
-            Target::First(color) | Target::Last(color) => asked.extend_from_slice(self.moves.colors.ops(color)),
+            Target::First(class) | Target::Last(class) => asked.extend_from_slice(self.moves.classes.ops(class)),
             Target::Whole => asked.extend(graph.ops.keys().map(|op| (op, NO_FACTORS))),
             Target::Home => asked.extend_from_slice(&self.all_at_home()),
         }
@@ -197,14 +197,14 @@ impl Move<'_, '_, '_> {
             let way = match self.moves.ways.get(&(model, now, group, factors, last)) {
                 Some(&known) => known,
                 None => {
-                    let found = self.way(model, now, factors, last);
+                    let found = self.strategy_id(model, now, factors, last);
                     self.moves.ways.insert((model, now, group, factors, last), found);
                     found
                 }
             };
             let Some(way) = way.filter(|&w| w != now) else { continue };
             let draft = &mut *self.draft;
-            let places = draft.placer.places(draft.models, draft.space, model, way);
+            let places = draft.placer.places(draft.models, draft.cache, model, way);
             options.push(Change { op, way, places, question: cut.question() });
         }
         options
@@ -219,7 +219,7 @@ impl Move<'_, '_, '_> {
         for op in self.draft.graph.ops.keys() {
             let factors = self.at_home(op);
             if !factors.is_empty() {
-                found.push((op, self.moves.colors.factor_set(factors)));
+                found.push((op, self.moves.classes.factor_set(factors)));
             }
         }
         let found: Rc<[(OpId, FactorSet)]> = found.into();
@@ -230,7 +230,7 @@ impl Move<'_, '_, '_> {
     /// The factors of op `op` that axes cut where propagation puts its results and operands.
     fn at_home(&self, op: OpId) -> BitSet {
         let axes = &self.moves.groups[self.group];
-        let (graph, space) = (self.draft.graph, &self.draft.space);
+        let (graph, cache) = (self.draft.graph, &self.draft.cache);
         let node = &graph.ops[op];
         let Some(model) = node.model else { return BitSet::default() };
         let rule = &self.draft.models.get(model).rule;
@@ -238,28 +238,31 @@ impl Move<'_, '_, '_> {
         let mut found = BitSet::default();
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
-            let home = space.distribution(graph.values[value].home);
-            let cut =
-                home.dims.iter().zip(rule).filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
+            let propagated = cache.distribution(graph.values[value].propagated);
+            let cut = propagated
+                .dims
+                .iter()
+                .zip(rule)
+                .filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
             cut.filter_map(|d| d.1.first()).for_each(|&f| found.insert(f as usize));
         }
         found
     }
 
     /// How an op is computed that is now computed as `now` when axes cut one of `factors` instead.
-    fn way(&mut self, model: Model, now: Way, factors: FactorSet, last: bool) -> Option<Way> {
+    fn strategy_id(&mut self, model: Model, now: StrategyId, factors: FactorSet, last: bool) -> Option<StrategyId> {
         let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
         let whole = without(self.draft.placer.strategy(now), axes);
         let meaning = self.draft.models.get(model);
         let cut = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.cutting(&s, axis, f, &rank));
-        let factors = self.moves.colors.factors(factors);
+        let factors = self.moves.classes.factors(factors);
         let mut each = factors.iter();
         let found = match (factors.is_empty(), last) {
             (true, _) => Some(whole.clone()),
             (_, false) => each.find_map(cut),
             (_, true) => each.rev().find_map(cut),
         };
-        found.map(|s| self.draft.placer.way(&s))
+        found.map(|s| self.draft.placer.strategy_id(&s))
     }
 
     /// What the answers cost: work of each op, moves of each value.
@@ -295,9 +298,9 @@ impl Move<'_, '_, '_> {
                     _ => anyway.push(now),
                 }
             }
-            let space = &mut *draft.space;
+            let cache = &mut *draft.cache;
             let mut seconds = |from: Dist, to: Dist| {
-                if space.is_free(v.anywhere, to) { 0.0 } else { space.seconds(v.ty, from, to) * v.weight }
+                if cache.is_free(v.rematerializable, to) { 0.0 } else { cache.seconds(v.ty, from, to) * v.weight }
             };
             if let Some(maker) = maker {
                 let sums = made.map(|from| anyway.iter().map(|&to| seconds(from, to)).sum::<f64>());
@@ -370,7 +373,7 @@ impl Move<'_, '_, '_> {
         let ops: Vec<OpId> = part.iter().map(|o| o.op).collect();
         let values = self.draft.graph.values_of(ops.iter().copied());
         let before = self.draft.cost(&ops, &values);
-        let old: Vec<Way> = ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
+        let old: Vec<StrategyId> = ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
         part.iter().for_each(|o| self.draft.try_out(o.op, o.way));
         let after = self.draft.cost(&ops, &values);
         ops.iter().zip(&old).for_each(|(&op, &way)| self.draft.try_out(op, way));

@@ -7,21 +7,21 @@ use dialect::sharding::axis::size_of;
 use dialect::sharding::{Axes, Distribution, FactorKind};
 use rustc_hash::FxHashMap;
 
-use super::homes::Homes;
+use super::propagated::Propagated;
 use crate::plan::model::strategy::even_part;
 
-/// Splits what can be split under `block` along the axes that cut it at home.
-pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
+/// Splits what can be split under `block` along the axes that cut it at propagated.
+pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(block) {
         let found: FxHashMap<Op, (usize, Axes)> =
-            program.block_ops(block).iter().filter_map(|&op| Some((op, cut(program, homes, op)?))).collect();
+            program.block_ops(block).iter().filter_map(|&op| Some((op, cut(program, propagated, op)?))).collect();
         if found.is_empty() {
             continue;
         }
         let mut ops = Vec::new();
         for op in program.block_ops(block).to_vec() {
-            match found.get(&op).and_then(|(dim, axes)| split_op(program, homes, op, *dim, axes, &mut ops)) {
+            match found.get(&op).and_then(|(dim, axes)| split_op(program, propagated, op, *dim, axes, &mut ops)) {
                 Some(results) => renamed.extend(program.results(op).zip(results)),
                 None => ops.push(op),
             }
@@ -31,8 +31,8 @@ pub(crate) fn split(program: &mut Program, homes: &mut Homes, block: Block) {
     program.rename(&renamed);
 }
 
-/// The one dimension that `op` reduces and that is cut at home, if nothing combines its parts.
-fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Axes)> {
+/// The one dimension that `op` reduces and that is cut at propagated, if nothing combines its parts.
+fn cut(program: &Program, propagated: &Propagated, op: Op) -> Option<(usize, Axes)> {
     let view = program.view(op);
     if view.def().control(view).is_some() || view.def().reduction(view).is_some() {
         return None;
@@ -41,16 +41,17 @@ fn cut(program: &Program, homes: &Homes, op: Op) -> Option<(usize, Axes)> {
     let reduced =
         |d: &usize| rule.operands[0][*d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);
     let operand = *view.operands().first()?;
-    let home = even_part(&homes.get(program, operand), program.tensor_type(operand)?);
-    let mut cut =
-        (0..home.dims.len()).filter(|d| !home.dims[*d].is_empty() && d < &rule.operands[0].len()).filter(reduced);
+    let propagated = even_part(&propagated.get(program, operand), program.tensor_type(operand)?);
+    let mut cut = (0..propagated.dims.len())
+        .filter(|d| !propagated.dims[*d].is_empty() && d < &rule.operands[0].len())
+        .filter(reduced);
     let dim = cut.next()?;
-    cut.next().is_none().then(|| (dim, home.dims[dim].clone()))
+    cut.next().is_none().then(|| (dim, propagated.dims[dim].clone()))
 }
 
 fn split_op(
     program: &mut Program,
-    homes: &mut Homes,
+    propagated: &mut Propagated,
     op: Op,
     dim: usize,
     axes: &Axes,
@@ -58,20 +59,20 @@ fn split_op(
 ) -> Option<Vec<Value>> {
     let (def, loc) = (program.op(op).def, program.op(op).loc);
     let operands = program.op(op).operands.clone();
-    let places: Vec<Distribution> = program.results(op).map(|v| homes.get(program, v)).collect();
-    let pieces = def.in_pieces(op, dim, size_of(axes), &mut Builder::new(program, ops, loc))?;
+    let places: Vec<Distribution> = program.results(op).map(|v| propagated.get(program, v)).collect();
+    let pieces = def.in_two_steps(op, dim, size_of(axes), &mut Builder::new(program, ops, loc))?;
     for (&piece, &operand) in pieces.operands.iter().zip(&operands) {
-        let mut dims = homes.get(program, operand).dims;
+        let mut dims = propagated.get(program, operand).dims;
         dims[dim] = axes.clone();
         dims.insert(dim + 1, Axes::new());
-        homes.set(piece, Distribution::of_dims(dims));
+        propagated.set(piece, Distribution::of_dims(dims));
     }
     for (&partial, place) in pieces.partial.iter().zip(&places) {
         let mut dims = place.dims.clone();
         dims.iter_mut().for_each(|d| d.retain(|p| !axes.iter().any(|a| a.conflicts_with(*p))));
         dims.insert(pieces.at, axes.clone());
-        homes.set(partial, Distribution::of_dims(dims));
+        propagated.set(partial, Distribution::of_dims(dims));
     }
-    pieces.results.iter().zip(places).for_each(|(&v, place)| homes.set(v, place));
+    pieces.results.iter().zip(places).for_each(|(&v, place)| propagated.set(v, place));
     Some(pieces.results)
 }

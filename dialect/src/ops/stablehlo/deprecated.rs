@@ -6,7 +6,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Index, Kernel};
 use crate::literal::Literal;
-use crate::op::{Constancy, Inferred, OpDef, Problem, Spread};
+use crate::op::{Constancy, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, int, ints, is_static, one, operand_count, require, show, tensor,
 };
@@ -80,8 +80,8 @@ impl OpDef for Broadcast {
         Ok(vec![Literal::from_bytes(operands[0].element, &shape, operands[0].dense_bytes().repeat(copies))])
     }
 
-    fn spread(&self, _: OpRef<'_>) -> Spread {
-        Spread::BackwardFirst
+    fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
+        OpPriority::BackwardFirst
     }
 
     fn constancy(&self, _: OpRef<'_>) -> Constancy {

@@ -1,6 +1,6 @@
-//! Where propagation and the user put each value: its *home*.
+//! Where propagation and the user put each value: its *propagated*.
 //!
-//! Shardings are read once into distributions over one grid. A home is fixed where the user said so (arguments and
+//! Shardings are read once into distributions over one grid. A propagated is fixed where the user said so (arguments and
 //! results of `@main`, constraints, manual regions). Of other values axes that leave a device nothing to do are dropped;
 //! those that don't divide may be dropped too, since moving shards with padding may cost more than it saves.
 
@@ -14,8 +14,8 @@ use dialect::ops::{func, sdy};
 use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, ShardingTable, TensorSharding};
 use rustc_hash::FxHashMap;
 
-/// The homes of all values under `@main`.
-pub(crate) struct Homes {
+/// The propagated of all values under `@main`.
+pub(crate) struct Propagated {
     shardings: ShardingTable,
     /// What each sharding says in words of the mesh, by its id.
     meanings: Vec<Option<Distribution>>,
@@ -29,12 +29,12 @@ pub(crate) struct Homes {
     uneven: Cell<bool>,
 }
 
-impl Homes {
-    /// The home of a value; replicated when nobody said anything.
+impl Propagated {
+    /// The propagated of a value; replicated when nobody said anything.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
-        if let Some(home) = self.moved.get(&value) {
-            return self.between(home, ty);
+        if let Some(propagated) = self.moved.get(&value) {
+            return self.between(propagated, ty);
         }
         let found = self.shardings.id(value).and_then(|id| self.meanings[id.index()].as_ref());
         match found.filter(|d| d.rank() == ty.rank()) {
@@ -44,7 +44,7 @@ impl Homes {
         }
     }
 
-    /// The home of a value that nobody fixed.
+    /// The propagated of a value that nobody fixed.
     fn between(&self, found: &Distribution, ty: &TensorType) -> Distribution {
         if found.is_even(&ty.shape) {
             return found.clone();
@@ -64,8 +64,8 @@ impl Homes {
     }
 
     /// Says where a value lies.
-    pub(crate) fn set(&mut self, value: Value, home: Distribution) {
-        self.moved.insert(value, home);
+    pub(crate) fn set(&mut self, value: Value, propagated: Distribution) {
+        self.moved.insert(value, propagated);
     }
 
     /// Reads all shardings under `block`, the body of `main`.
@@ -79,7 +79,7 @@ impl Homes {
         let shardings = ShardingTable::of(program);
         let meanings = shardings.iter().map(|s| distribution(program, grid, s)).collect();
         let fixed = vec![false; program.value_count()];
-        let mut homes = Self {
+        let mut propagated = Self {
             shardings,
             meanings,
             fixed,
@@ -88,18 +88,18 @@ impl Homes {
             uneven: Cell::new(false),
         };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
-            if homes.shardings.get(arg).is_some_and(|s| is_on_one_device(program, s)) {
+            if propagated.shardings.get(arg).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
             }
-            homes.fix(program, arg, diagnostics);
+            propagated.fix(program, arg, diagnostics);
         }
         for i in 0..func::signature(program, main).results.len() {
             if func::result_sharding(program, main, i).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.op(main).span, &format!("result {i}")));
             }
         }
-        program.walk(block, &mut |op| homes.read_op(program, op, diagnostics));
-        homes
+        program.walk(block, &mut |op| propagated.read_op(program, op, diagnostics));
+        propagated
     }
 
     fn read_op(&mut self, program: &Program, op: Op, diagnostics: &mut Diagnostics) {

@@ -1,7 +1,7 @@
-//! Colors: classes of dimensions that ops keep together.
+//! DimensionClasses: classes of dimensions that ops keep together.
 //!
-//! Dimensions of two values have one color when an op's sharding rule maps both to one factor: the batch of a network
-//! is one color, its features, heads and vocabulary are others. Cutting an axis along a color cuts the whole program
+//! Dimensions of two values have one class when an op's sharding rule maps both to one factor: the batch of a network
+//! is one class, its features, heads and vocabulary are others. Cutting an axis along a class cuts the whole program
 //! without moving anything but what is summed.
 
 use dialect::define_id;
@@ -14,17 +14,17 @@ use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
 use crate::plan::program::graph::{Graph, OpId, ValueId};
-use crate::plan::reshard::space::Space;
+use crate::plan::reshard::cache::ReshardCache;
 
 /// A class of dimensions.
-pub(super) type Color = u32;
+pub(super) type DimensionClass = u32;
 
-/// The colors of a graph.
-pub(super) struct Colors {
-    /// All colors, those along which most work is done first.
-    pub(super) by_weight: Vec<Color>,
+/// The classes of a graph.
+pub(super) struct DimensionClasses {
+    /// All classes, those along which most work is done first.
+    pub(super) by_weight: Vec<DimensionClass>,
     /// The ops that have each, and which factors of their rules.
-    ops: FxHashMap<Color, Vec<(OpId, FactorSet)>>,
+    ops: FxHashMap<DimensionClass, Vec<(OpId, FactorSet)>>,
     sets: Interner<FactorSet, BitSet>,
 }
 
@@ -36,16 +36,16 @@ define_id! {
 /// No factor.
 pub(super) const NO_FACTORS: FactorSet = FactorSet::new(0);
 
-impl Colors {
+impl DimensionClasses {
     /// Joins dimensions through all ops.
-    pub(super) fn of(graph: &Graph, models: &Models, space: &Space<'_>, rates: Rates) -> Self {
+    pub(super) fn of(graph: &Graph, models: &Models, cache: &ReshardCache<'_>, rates: Rates) -> Self {
         let mut first: TiVec<ValueId, u32> = TiVec::with_capacity(graph.values.len());
         let mut dims = 0u32;
         for value in &graph.values {
             first.push(dims);
-            dims += space.tensor_type(value.ty).rank() as u32;
+            dims += cache.tensor_type(value.ty).rank() as u32;
         }
-        let mut classes = Classes { parents: (0..dims).collect() };
+        let mut sets = DisjointSets { parents: (0..dims).collect() };
         let mut members: Vec<SmallVec<[Option<u32>; 6]>> = Vec::with_capacity(graph.ops.len());
         for (op, node) in graph.ops.iter_enumerated() {
             let Some(model) = node.model else {
@@ -57,42 +57,42 @@ impl Colors {
             each_dim(graph, model, op, &mut |factor, value, dim| {
                 let dim = first[value] + dim as u32;
                 match member[factor] {
-                    Some(other) => classes.join(other, dim),
+                    Some(other) => sets.join(other, dim),
                     None => member[factor] = Some(dim),
                 }
             });
             members.push(member);
         }
-        let mut weights: FxHashMap<Color, f64> = FxHashMap::default();
-        let mut ops: FxHashMap<Color, Vec<(OpId, BitSet)>> = FxHashMap::default();
+        let mut weights: FxHashMap<DimensionClass, f64> = FxHashMap::default();
+        let mut ops: FxHashMap<DimensionClass, Vec<(OpId, BitSet)>> = FxHashMap::default();
         for ((node, member), op) in graph.ops.iter().zip(&mut members).zip(graph.ops.keys()) {
-            let bytes = node.results.iter().flatten().map(|&v| space.tensor_type(graph.values[v].ty).bytes());
+            let bytes = node.results.iter().flatten().map(|&v| cache.tensor_type(graph.values[v].ty).bytes());
             let bytes: usize = bytes.map(|b| b.unwrap_or(0)).sum();
             let seconds = (node.seconds + bytes as f64 / rates.memory) * node.weight;
             for dim in member.iter_mut().flatten() {
-                *dim = classes.root(*dim);
+                *dim = sets.root(*dim);
                 *weights.entry(*dim).or_default() += seconds;
             }
             for (f, dim) in member.iter().enumerate() {
-                let Some(color) = *dim else { continue };
-                let list = ops.entry(color).or_default();
+                let Some(class) = *dim else { continue };
+                let list = ops.entry(class).or_default();
                 match list.last_mut() {
                     Some((last, factors)) if *last == op => factors.insert(f),
                     _ => list.push((op, BitSet::of(f))),
                 }
             }
         }
-        let mut by_weight: Vec<(Color, f64)> = weights.into_iter().collect();
+        let mut by_weight: Vec<(DimensionClass, f64)> = weights.into_iter().collect();
         by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let by_weight = by_weight.into_iter().map(|c| c.0).collect();
         let mut sets = Interner::default();
         assert_eq!(sets.intern(BitSet::default()), NO_FACTORS);
-        let mut colors = Self { by_weight, ops: FxHashMap::default(), sets };
-        for (color, list) in ops {
-            let list = list.into_iter().map(|(op, factors)| (op, colors.factor_set(factors))).collect();
-            colors.ops.insert(color, list);
+        let mut classes = Self { by_weight, ops: FxHashMap::default(), sets };
+        for (class, list) in ops {
+            let list = list.into_iter().map(|(op, factors)| (op, classes.factor_set(factors))).collect();
+            classes.ops.insert(class, list);
         }
-        colors
+        classes
     }
 
     /// The id of a set of factors.
@@ -105,9 +105,9 @@ impl Colors {
         &self.sets[set]
     }
 
-    /// The ops that have the color, and which factors of their rules have it.
-    pub(super) fn ops(&self, color: Color) -> &[(OpId, FactorSet)] {
-        self.ops.get(&color).map_or(&[], |list| list)
+    /// The ops that have the class, and which factors of their rules have it.
+    pub(super) fn ops(&self, class: DimensionClass) -> &[(OpId, FactorSet)] {
+        self.ops.get(&class).map_or(&[], |list| list)
     }
 }
 
@@ -128,11 +128,11 @@ fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize
 }
 
 /// Disjoint sets with their smallest members as names.
-struct Classes {
+struct DisjointSets {
     parents: Vec<u32>,
 }
 
-impl Classes {
+impl DisjointSets {
     fn root(&mut self, mut at: u32) -> u32 {
         while self.parents[at as usize] != at {
             let above = self.parents[self.parents[at as usize] as usize];

@@ -14,18 +14,18 @@ use super::{Resharder, Sequence};
 use crate::plan::model::cost::CollectiveCost;
 
 define_id!(
-    /// A distribution of one [`Space`].
+    /// A distribution of one [`ReshardCache`].
     pub Dist, "at"
 );
 
 define_id!(
-    /// A tensor type of one [`Space`].
+    /// A tensor type of one [`ReshardCache`].
     pub Type, "type"
 );
 
 /// Whether a value can be made at a distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Anywhere {
+pub enum Rematerializable {
     /// It is computed where its op puts it.
     #[default]
     No,
@@ -56,15 +56,15 @@ pub struct Copies {
 }
 
 /// Interned distributions and types, with the tables of prices.
-pub struct Space<'a> {
+pub struct ReshardCache<'a> {
     resharder: Resharder<'a>,
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
-    copies: FxHashMap<(Type, Dist, Anywhere, SmallVec<[Dist; 4]>), Rc<Copies>>,
+    copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
 }
 
-impl<'a> Space<'a> {
+impl<'a> ReshardCache<'a> {
     /// Over one grid, under one cost model.
     pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self::over(Resharder::new(grid, cost))
@@ -80,7 +80,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// A space of its own for a region that is manual along `axes`.
+    /// A cache of its own for a region that is manual along `axes`.
     pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
         Self::over(self.resharder.without_axes(axes))
     }
@@ -152,13 +152,13 @@ impl<'a> Space<'a> {
         self.resharder.startup(kind, axes)
     }
 
-    /// Whether a value that is made like `anywhere` says costs nothing at `to`.
-    pub fn is_free(&self, anywhere: Anywhere, to: Dist) -> bool {
+    /// Whether a value that is made like `rematerializable` says costs nothing at `to`.
+    pub fn is_free(&self, rematerializable: Rematerializable, to: Dist) -> bool {
         let to = self.distribution(to);
-        match anywhere {
-            Anywhere::No => false,
-            Anywhere::Whole => to.unreduced.is_empty(),
-            Anywhere::Zero => to.kind == ReductionKind::Sum,
+        match rematerializable {
+            Rematerializable::No => false,
+            Rematerializable::Whole => to.unreduced.is_empty(),
+            Rematerializable::Zero => to.kind == ReductionKind::Sum,
         }
     }
 
@@ -192,16 +192,16 @@ impl<'a> Space<'a> {
 
     /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest; of several orders in
     /// which they can be made the cheapest.
-    pub fn copies(&mut self, ty: Type, anywhere: Anywhere, made: Dist, needs: &[Dist]) -> Rc<Copies> {
+    pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
         let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        let key = (ty, made, anywhere, distinct);
+        let key = (ty, made, rematerializable, distinct);
         if let Some(known) = self.copies.get(&key) {
             return known.clone();
         }
         let mut start = Copies { list: [Copy { at: made, from: None }].into_iter().collect(), ..Copies::default() };
-        let (free, wanted): (Vec<Dist>, Vec<Dist>) = key.3.iter().partition(|&&n| self.is_free(anywhere, n));
+        let (free, wanted): (Vec<Dist>, Vec<Dist>) = key.3.iter().partition(|&&n| self.is_free(rematerializable, n));
         start.list.extend(free.into_iter().map(|at| Copy { at, from: None }));
         let found = self.in_best_order(ty, start, &wanted);
         let found = Rc::new(found);
