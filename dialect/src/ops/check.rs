@@ -1,5 +1,5 @@
-//! The `check` dialect of StableHLO's test-suite: ops that compare a value with what it should be and stop the run
-//! when it isn't. Source: StableHLO's reference documentation, "Testing"; defaults as in its `CheckOps`.
+//! The `check` dialect of StableHLO's test suite: ops that compare a value with the expected one and stop the run when
+//! they differ. Source: StableHLO's reference documentation, "Testing"; defaults as in its `CheckOps`.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{Attr, AttrData, ElementType, OpRef, TypeData};
@@ -18,9 +18,9 @@ pub static OPS: &[&dyn OpDef] = &[&ExpectEq, &ExpectEqConst, &ExpectAlmostEq, &E
 pub(crate) enum Tolerance {
     /// Equal; NaN equals NaN.
     Exact,
-    /// At most this, absolutely; NaN and infinities equal themselves.
+    /// An absolute difference of at most this; NaN and infinities equal themselves.
     Absolute(f64),
-    /// The distance in units in the last place lies within these.
+    /// The distance in units in the last place is within these bounds.
     Ulps {
         /// Smallest allowed distance.
         min: i64,
@@ -31,7 +31,7 @@ pub(crate) enum Tolerance {
 
 const TOLERANCE: &str = "tolerance";
 
-/// What `expect_almost_eq` allows without saying.
+/// The default tolerance of `expect_almost_eq`.
 pub(crate) const ALMOST: f64 = 1e-4;
 
 /// Compares element by element; the error names the first that differs.
@@ -94,7 +94,7 @@ fn close_float(a: f64, b: f64, element: ElementType, tolerance: Tolerance) -> bo
     }
 }
 
-/// The position of a finite float among those of its type; both zeros are 0.
+/// The rank of a finite float among the values of its type; both zeros are 0.
 fn ordinal(value: f64, element: ElementType) -> i128 {
     let mut bytes = Vec::new();
     Scalar::Float(value).encode(element, &mut bytes);
@@ -236,7 +236,7 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp, constant: bool, words: &[&str]) 
     p.check_operands(op, &types)
 }
 
-/// A number without its type; one that is given is passed.
+/// A number without its type; a type that follows is skipped.
 fn parse_number(p: &mut Parser<'_>, float: bool) -> Parse<Attr> {
     let element = if float { ElementType::F64 } else { ElementType::UI64 };
     let ty = p.program.intern_type(TypeData::Scalar(element));
@@ -268,7 +268,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>, constant: bool, words: &[&str]) -> 
     }
     for word in words.iter().filter(|w| op.attr(w).is_some()) {
         p.text(&format!(", {word} = "));
-        // The op's own form leaves the type out.
+        // The op's own form leaves out the type.
         let text = op.attr_id(word).map(|a| op.program.attr_text(a)).unwrap_or_default();
         p.text(text.split(" : ").next().unwrap_or_default());
     }

@@ -1,5 +1,5 @@
 //! Every op, by dialect and family. An op is a unit struct with one `impl OpDef` and one line in its dialect's `OPS`; a
-//! new op touches its family's file alone.
+//! new op touches only its family's file.
 
 pub mod build;
 pub mod check;
@@ -19,7 +19,7 @@ use crate::op::OpDef;
 /// The ops of each dialect.
 static DIALECTS: [&[&dyn OpDef]; 6] = [func::OPS, stablehlo::OPS, chlo::OPS, sdy::OPS, check::OPS, interpreter::OPS];
 
-/// All known ops. Order is that of the dialects and has no meaning.
+/// All known ops. They are in the order of the dialects, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();
 
 const fn count() -> usize {

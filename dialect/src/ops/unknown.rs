@@ -1,4 +1,4 @@
-//! Ops nobody registered: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is obeyed.
+//! Unregistered ops: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is followed.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef};
@@ -7,10 +7,10 @@ use crate::op::{Inferred, OpDef};
 use crate::ops::sdy;
 use crate::sharding::ShardingRule;
 
-/// The definition of every op without one.
+/// The definition of every op that has none of its own.
 pub struct Unknown;
 
-/// The definition of every op without one.
+/// The definition of every op that has none of its own.
 pub static UNKNOWN: Unknown = Unknown;
 
 impl OpDef for Unknown {

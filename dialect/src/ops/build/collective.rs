@@ -1,5 +1,6 @@
-//! Typed builders for collectives of the per-device program. Groups are partitions; every collective gets a channel, so
-//! that they talk to each other, and does the same in every replica. Wrong operands are a pass's bug and panic.
+//! Typed builders for collectives of the per-device program. Groups are of partitions; every collective gets a channel,
+//! so that partitions communicate, and does the same in every replica. Wrong operands are a bug of the calling pass and
+//! panic.
 
 use super::pointwise;
 use crate::collective::MeshAttr;
@@ -14,10 +15,10 @@ use crate::ops::stablehlo::control::Return;
 use crate::scalar::ScalarOp;
 use crate::sharding::AxisRef;
 
-/// Groups of the devices that differ in `axes` of `mesh` alone, in the order of those.
+/// Groups of devices that differ only along `axes` of `mesh`, in the order of those axes.
 #[derive(Clone, Copy, Debug)]
 pub struct Along<'a> {
-    /// The mesh, as attributes name it.
+    /// The mesh the attributes refer to.
     pub mesh: MeshAttr,
     /// Its axes, major first.
     pub axes: &'a [AxisRef],
@@ -53,7 +54,7 @@ pub fn reduce_scatter(
     global(b, &ReduceScatter, x, groups, channel, &[("scatter_dimension", dim)], &[computation])
 }
 
-/// `stablehlo.all_to_all`: cuts along `split`, concatenates along `concat`. Ids are partitions.
+/// `stablehlo.all_to_all`: splits along `split`, concatenates along `concat`. Ids are partitions.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,
@@ -74,8 +75,8 @@ pub fn all_to_all(
     b.inferred(&AllToAll, &[x], &attrs, &[])[0]
 }
 
-/// `stablehlo.collective_permute` that brings every shard of a value from where `from` (all dimensions' axes in order) has it
-/// to where `to` does.
+/// `stablehlo.collective_permute` that moves every shard from the device that holds it under `from` (all dimensions'
+/// axes in order) to the device that holds it under `to`.
 pub fn collective_permute(
     b: &mut Builder<'_>,
     x: Value,
@@ -98,7 +99,7 @@ pub fn partition_id(b: &mut Builder<'_>) -> Value {
     b.inferred(&PartitionId, &[], &[], &[])[0]
 }
 
-/// Ops whose groups are flat ids, `replica * partitions + partition`.
+/// Builds an op whose groups hold flat device ids, `replica * partitions + partition`.
 fn global(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
@@ -120,7 +121,7 @@ fn handle(b: &mut Builder<'_>, channel: i64) -> Attr {
     b.program.attr_struct("stablehlo.channel_handle", &[], &[("handle", channel), ("type", 1)])
 }
 
-/// `(x, y) { return op(x, y) }` over scalars of the operand's elements.
+/// `(x, y) { return op(x, y) }` over scalars of the operand's element type.
 fn computation(b: &mut Builder<'_>, op: ScalarOp, x: Value) -> Region {
     let element = b.tensor(x).element;
     let ty = b.program.tensor(&[], element);

@@ -1,5 +1,5 @@
 //! Typed builders for pointwise ops, constants and iota: `build::add(b, x, y)`. Types follow from the operands; wrong
-//! operands are a pass's bug and panic. Scalars are rank-0 tensors and are not broadcast by themselves, see
+//! operands are a bug of the calling pass and panic. Scalars are rank-0 tensors and are not broadcast implicitly, see
 //! [`shape::splat`].
 
 pub mod collective;
@@ -51,7 +51,7 @@ fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value]) -> Valu
     b.inferred(def, operands, &[], &[])[0]
 }
 
-/// The op of one scalar operation on operands and result of one element type.
+/// The op that computes one scalar operation, with operands and result of one element type.
 pub fn pointwise(b: &mut Builder<'_>, op: ScalarOp, operands: &[Value]) -> Value {
     match (op, operands) {
         (ScalarOp::Compare(c), &[x, y]) => compare(b, c, x, y),
@@ -86,7 +86,7 @@ pub fn not(b: &mut Builder<'_>, x: Value) -> Value {
     pointwise(b, ScalarOp::Not, &[x])
 }
 
-/// `stablehlo.compare` without a type of comparison: the operands' own.
+/// `stablehlo.compare` with the default comparison type of the operands' elements.
 pub fn compare(b: &mut Builder<'_>, direction: Comparison, x: Value, y: Value) -> Value {
     let direction = b.program.attr_enum("comparison_direction", direction.text());
     b.inferred(&COMPARE, &[x, y], &[("comparison_direction", direction)], &[])[0]
@@ -102,7 +102,7 @@ pub fn clamp(b: &mut Builder<'_>, min: Value, x: Value, max: Value) -> Value {
     one(b, &CLAMP, &[min, x, max])
 }
 
-/// `stablehlo.convert`; `x` itself when it has these elements already.
+/// `stablehlo.convert`; `x` itself when it has this element type already.
 pub fn convert(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     if b.tensor(x).element == element {
         return x;
@@ -121,8 +121,8 @@ pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     b.program.result(op, 0)
 }
 
-/// The ops that compute a body's first result on whole tensors of `shape`; `None` when the body reads loop positions
-/// or accumulators.
+/// The ops that compute a body's first result on tensors of `shape`; `None` when the body reads loop positions or
+/// accumulators.
 pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64]) -> Option<Value> {
     let mut values: Vec<Value> = Vec::with_capacity(body.insts.len());
     let get = |arg: Arg, values: &[Value]| match arg {

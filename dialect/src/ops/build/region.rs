@@ -8,7 +8,7 @@ use crate::ops::stablehlo::reduction::Reduce;
 use crate::ops::stablehlo::sort::Sort;
 use crate::scalar::{Scalar, ScalarOp};
 
-/// `value` combined by `op` along `dims`, beginning with `init`, of rank 0.
+/// `value` combined by `op` along `dims`, starting from the rank-0 `init`.
 pub fn reduce(b: &mut Builder<'_>, value: Value, init: Value, dims: &[i64], op: ScalarOp) -> Value {
     let ty = b.program.value_type(init);
     let region = b.region(&[ty, ty], |b, args| {
@@ -26,7 +26,7 @@ pub fn sum(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
     reduce(b, value, zero, dims, ScalarOp::Add)
 }
 
-/// `values` sorted together along `dim`, largest of the first first; equal ones stay in order. Floats are in total order.
+/// `values` sorted together along `dim`, by the first of them in descending order; stable. Floats are in total order.
 pub fn sort_down(b: &mut Builder<'_>, values: &[Value], dim: i64) -> Vec<Value> {
     let types: Vec<Ty> = values
         .iter()

@@ -1,5 +1,5 @@
-//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its distribution. Each gives an op that
-//! stands nowhere yet.
+//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its sharding. Each gives an op that
+//! isn't in a block yet.
 
 use crate::ir::{Attr, AttrData, Loc, Name, Op, Program, Value};
 use crate::op::OpDef;
@@ -15,20 +15,20 @@ pub fn mesh(program: &mut Program, name: &str, mesh: Mesh) -> Op {
     program.new_op(&MESH, MESH.name(), &[], &[], &attrs, &[], Loc::UNKNOWN)
 }
 
-/// `sdy.sharding_constraint`: `value`, which lies as `sharding`. At the location of the value.
+/// `sdy.sharding_constraint`: `value`, which is sharded as `sharding`. At the location of the value.
 pub fn constraint(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
     let loc = program.value_loc(value);
     annotation(program, &ShardingConstraint, value, sharding, SHARDING, Vec::new(), loc)
 }
 
-/// `sdy.reshard`: `value`, moved to `sharding`. At the location of the value.
+/// `sdy.reshard`: `value`, resharded to `sharding`. At the location of the value.
 pub fn reshard(program: &mut Program, value: Value, sharding: TensorSharding) -> Op {
     let loc = program.value_loc(value);
     annotation(program, &ReshardOp, value, sharding, SHARDING, Vec::new(), loc)
 }
 
-/// The collective over the whole of `value` that says `change`, after which it lies as `out`; a reshard where nothing
-/// changes.
+/// The Shardy collective on the global `value` that performs `change`, after which it is sharded as `out`; a reshard
+/// where nothing changes.
 pub fn collective(program: &mut Program, value: Value, change: &Reshard, out: TensorSharding, loc: Loc) -> Op {
     match sdy::written(program, change) {
         Some((def, attrs)) => annotation(program, def, value, out, OUT_SHARDING, attrs, loc),

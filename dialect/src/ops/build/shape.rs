@@ -1,4 +1,4 @@
-//! Typed builders for the ops that move, cut, join and contract tensors. Each appends one op and gives its result;
+//! Typed builders for the ops that move, slice, join and contract tensors. Each appends one op and gives its result;
 //! each panics when the op would be invalid, since then the pass that builds it is wrong.
 
 use crate::ir::build::Builder;
@@ -14,7 +14,7 @@ fn one(b: &mut Builder<'_>, def: &'static dyn OpDef, operands: &[Value], attrs: 
     b.inferred(def, operands, attrs, &[])[0]
 }
 
-/// An op whose result type operands and attributes don't decide.
+/// An op whose result type doesn't follow from operands and attributes.
 fn typed(
     b: &mut Builder<'_>,
     def: &'static dyn OpDef,
@@ -37,7 +37,7 @@ pub fn slice(b: &mut Builder<'_>, value: Value, start: &[i64], limit: &[i64], st
     one(b, &Slice, &[value], &[("start_indices", start), ("limit_indices", limit), ("strides", stride)])
 }
 
-/// `limit - start` positions of dimension `dim`, everything of the others.
+/// Positions `start..limit` of dimension `dim`, all positions of the others.
 pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limit: i64) -> Value {
     let mut limits = b.tensor(value).shape.to_vec();
     let (mut starts, strides) = (vec![0; limits.len()], vec![1; limits.len()]);
@@ -45,20 +45,20 @@ pub fn slice_dim(b: &mut Builder<'_>, value: Value, dim: usize, start: i64, limi
     slice(b, value, &starts, &limits, &strides)
 }
 
-/// A box of `sizes` from rank-0 integer `starts`, one a dimension, clamped into `value`.
+/// A box of `sizes` from rank-0 integer `starts`, one per dimension, clamped into `value`.
 pub fn dynamic_slice(b: &mut Builder<'_>, value: Value, starts: &[Value], sizes: &[i64]) -> Value {
     let sizes = b.program.attr_i64s(sizes);
     let operands: Vec<Value> = [value].into_iter().chain(starts.iter().copied()).collect();
     one(b, &DynamicSlice, &operands, &[("slice_sizes", sizes)])
 }
 
-/// `value` with `update` put over it at rank-0 integer `starts`, clamped into it.
+/// `value` with `update` written over it at rank-0 integer `starts`, clamped so that it fits.
 pub fn dynamic_update_slice(b: &mut Builder<'_>, value: Value, update: Value, starts: &[Value]) -> Value {
     let operands: Vec<Value> = [value, update].into_iter().chain(starts.iter().copied()).collect();
     one(b, &DynamicUpdateSlice, &operands, &[])
 }
 
-/// The same elements in `shape`; `value` itself when it has it already.
+/// The same elements in `shape`; `value` itself when it has this shape already.
 pub fn reshape(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
     let ty = b.tensor(value);
     if ty.shape[..] == *shape {
@@ -74,7 +74,7 @@ pub fn transpose(b: &mut Builder<'_>, value: Value, permutation: &[i64]) -> Valu
     one(b, &Transpose, &[value], &[("permutation", permutation)])
 }
 
-/// The elements along `dims` in opposite order.
+/// `value` with the elements along `dims` in reverse order.
 pub fn reverse(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
     let dims = b.program.attr_i64s(dims);
     one(b, &Reverse, &[value], &[("dimensions", dims)])
@@ -87,12 +87,12 @@ pub fn broadcast_in_dim(b: &mut Builder<'_>, value: Value, shape: &[i64], dims: 
     typed(b, &BroadcastInDim, &[value], shape, element, &[("broadcast_dimensions", dims)])
 }
 
-/// A rank-0 value in every element of `shape`; itself when `shape` is rank 0.
+/// A rank-0 value in every element of `shape`; the value itself when `shape` is rank 0.
 pub fn splat(b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
     if shape.is_empty() { value } else { broadcast_in_dim(b, value, shape, &[]) }
 }
 
-/// `values` one behind the other along `dim`; a single one stays itself.
+/// `values` one after the other along `dim`; a single one is returned as it is.
 pub fn concatenate(b: &mut Builder<'_>, values: &[Value], dim: usize) -> Value {
     if let [only] = values {
         return *only;
@@ -108,8 +108,8 @@ pub fn pad(b: &mut Builder<'_>, value: Value, padding: Value, low: &[i64], high:
     one(b, &Pad, &[value, padding], &attrs)
 }
 
-/// The product of `lhs` and `rhs` over pairs of batching and contracting dimensions, with results of `element`.
-/// `attrs` may carry `precision_config` and `algorithm`.
+/// The product of `lhs` and `rhs` over pairs of batching and contracting dimensions, with result elements of type
+/// `element`. `attrs` may carry `precision_config` and `algorithm`.
 pub fn dot_general(
     b: &mut Builder<'_>,
     (lhs, rhs): (Value, Value),

@@ -1,5 +1,5 @@
-//! CHLO's pointwise ops over operands of different shapes: a dimension of size 1 is repeated, and one that is missing in
-//! front is added. What is computed is what the op of one shape computes.
+//! CHLO's pointwise ops over operands of different shapes: a dimension of size 1 is repeated, and missing leading
+//! dimensions are added. The computation is that of the op on equal shapes.
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
@@ -21,10 +21,10 @@ use crate::ops::support::constraint::{
 };
 use crate::text::Syntax;
 
-/// One of these ops: a row.
+/// One broadcasting op: a row of the table.
 pub struct Broadcasting {
     name: &'static str,
-    /// The op of one shape.
+    /// The op on equal shapes.
     inner: &'static Pointwise,
     examples: &'static [&'static str],
 }

@@ -1,4 +1,4 @@
-//! CHLO's constants: one of its own, and one of an operand's shape.
+//! CHLO's constants: `chlo.constant`, and `chlo.constant_like` in the shape of an operand.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -11,7 +11,7 @@ use crate::ops::support::constraint::{Checked, declared, is_static, one, operand
 use crate::scalar::Scalar;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
-/// A tensor constant of another dialect: as `stablehlo.constant`.
+/// A tensor constant of another dialect: works as `stablehlo.constant`.
 pub struct OtherConstant {
     name: &'static str,
     examples: &'static [&'static str],
@@ -19,10 +19,10 @@ pub struct OtherConstant {
 /// `chlo.constant`
 pub static CHLO_CONSTANT: OtherConstant =
     OtherConstant { name: "chlo.constant", examples: &["() %r = chlo.constant dense<[1, 2]> : tensor<2xi32>"] };
-/// `arith.constant`, which MLIR's own passes make.
+/// `arith.constant`, which MLIR's own passes create.
 pub static ARITH_CONSTANT: OtherConstant =
     OtherConstant { name: "arith.constant", examples: &["() %r = arith.constant dense<[1, 2]> : tensor<2xi32>"] };
-/// `chlo.constant_like`: one value everywhere, in the operand's shape.
+/// `chlo.constant_like`: one value for every element, in the operand's shape.
 pub struct ConstantLike;
 
 /// `dense<1.0> : tensor<2xf32>`
@@ -123,7 +123,7 @@ impl OpDef for ConstantLike {
         let (Ok((value, element)), Some(ty), true) = (Self::value(op), op.result_tensor(0), is_static(op)) else {
             return Kernel::None;
         };
-        // The elements read don't matter, but that there is one each does.
+        // The elements' values don't matter, but reading each ties the result's shape to the operand's.
         let read = op.operand_tensor(0).map_or(element, |t| t.element);
         let mut body = Body { inputs: vec![read], ..Body::default() };
         body.results = vec![body.push(Inst::Const(value, element))];

@@ -1,5 +1,5 @@
 //! The pointwise ops of CHLO that JAX emits, each as a formula of StableHLO's scalar operations: the import pass
-//! writes them out, everything else reads the formula too. Types narrower than f32 are computed in f32.
+//! expands them into StableHLO ops, everything else reads the formula. Types narrower than f32 are computed in f32.
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 

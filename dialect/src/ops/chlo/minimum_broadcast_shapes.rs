@@ -1,4 +1,4 @@
-//! `chlo.minimum_broadcast_shapes`: shapes of fewest dimensions that broadcast as the given ones do.
+//! `chlo.minimum_broadcast_shapes`: the lowest-rank shapes that broadcast as the given ones do.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -37,8 +37,8 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The reduced form of each shape. Dimensions stand under each other from the last; those where the same shapes have
-/// size 1 (or no dimension at all) broadcast alike and become one, those where all have go.
+/// The reduced form of each shape. Dimensions are aligned from the last; neighbors where the same shapes have size 1
+/// (or no dimension at all) broadcast alike and are merged, those where all shapes do are dropped.
 fn minimum(shapes: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let size = |shape: &Vec<i64>, dim: usize| (dim + shape.len()).checked_sub(rank).map_or(1, |d| shape[d]);
@@ -58,7 +58,7 @@ fn minimum(shapes: &[Vec<i64>]) -> Vec<Vec<i64>> {
         }
         last = expands;
     }
-    // Leading ones broadcast without being there.
+    // Leading dimensions of size 1 aren't needed to broadcast.
     merged.into_iter().map(|s| s.into_iter().skip_while(|&n| n == 1).collect()).collect()
 }
 
@@ -77,7 +77,7 @@ impl MinimumBroadcastShapes {
         Ok(())
     }
 
-    /// Whether the results' types hold as many sizes as there are.
+    /// Whether the result types have as many elements as the shapes have dimensions.
     fn fits(op: OpRef<'_>, shapes: &[Vec<i64>]) -> bool {
         let declared = |i| op.result_tensor(i).and_then(|t| t.shape.first().copied());
         shapes.iter().enumerate().all(|(i, s)| declared(i).is_none_or(|n| n < 0 || n == s.len() as i64))
@@ -115,7 +115,7 @@ impl OpDef for MinimumBroadcastShapes {
         }
     }
 
-    /// Of constant shapes, constants.
+    /// Constant shapes give constants.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let shapes: Option<Vec<Vec<i64>>> =

@@ -1,7 +1,8 @@
-//! `chlo.ragged_dot`: a matrix product in which one dimension of the left operand falls into groups of given sizes.
+//! `chlo.ragged_dot`: a matrix product in which one dimension of the left operand is divided into groups of given
+//! sizes.
 //!
-//! Where that dimension is free, each group's rows meet a matrix of their own; where it is contracted, each group gives
-//! a result of its own; where it is a batch, nothing changes. Source:
+//! Where that dimension is free, each group's rows are multiplied by a matrix of their own; where it is contracted,
+//! each group gives a result of its own; where it is a batch dimension, it is an ordinary product. Source:
 //! <https://openxla.org/stablehlo/generated/chlo#chloragged_dot_chloraggeddotop>.
 
 use crate::eval::{Context, EvalResult};
@@ -21,7 +22,7 @@ pub struct RaggedDot;
 
 const NUMBERS: &str = "ragged_dot_dimension_numbers";
 
-/// What the ragged dimension is to the product.
+/// The role of the ragged dimension in the product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ragged {
     Free,
@@ -29,21 +30,21 @@ enum Ragged {
     Batch,
 }
 
-/// Which dimensions play which part.
+/// The role of each dimension.
 struct Dims {
     lhs_batch: Vec<usize>,
     rhs_batch: Vec<usize>,
     lhs_contract: Vec<usize>,
     rhs_contract: Vec<usize>,
     lhs_free: Vec<usize>,
-    /// Without the groups'.
+    /// Without the group dimension.
     rhs_free: Vec<usize>,
-    /// The left dimension that falls into groups.
+    /// The left dimension that is divided into groups.
     ragged: usize,
     kind: Ragged,
     /// The right dimension that counts groups, where the ragged one is free.
     group: Option<usize>,
-    /// The left dimensions that group sizes of more than one dimension differ along.
+    /// The left dimensions along which group sizes differ, where group sizes have rank above one.
     prefix: Vec<usize>,
 }
 
@@ -138,7 +139,7 @@ impl Dims {
     }
 }
 
-/// The group of position `at` of the left operand; `None` behind the last.
+/// The group of position `at` of the left operand; `None` past the last group.
 fn group_of(dims: &Dims, sizes: &Literal, at: &[i64]) -> Option<i64> {
     let groups = *sizes.shape.last()?;
     let mut place: Shape =
@@ -174,7 +175,7 @@ impl OpDef for RaggedDot {
         if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
-    /// As of a product, but the ragged dimension, and what counts groups, stay whole.
+    /// As for a product, but the ragged dimension and the one that counts groups must be replicated.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dims = Dims::of(op).ok().filter(|_| is_static(op))?;
         let (lhs, rhs, sizes) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.operand_tensor(2)?);
@@ -230,7 +231,7 @@ impl OpDef for RaggedDot {
                     match (dims.group, group) {
                         (Some(d), Some(g)) => right[d] = g,
                         (None, Some(g)) if Some(g) == own => {}
-                        // Behind the last group, or of another one.
+                        // Past the last group, or in another one.
                         _ => continue,
                     }
                 }
@@ -254,7 +255,7 @@ impl OpDef for RaggedDot {
         Some(ReductionKind::Sum)
     }
 
-    /// Every left row meets one group.
+    /// Every left row is multiplied by one group's matrix only.
     fn flops(&self, op: OpRef<'_>) -> f64 {
         let (Ok(dims), Some(lhs), Some(rhs)) = (Dims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
             return 0.0;

@@ -1,5 +1,5 @@
 //! `chlo.scan`: a computation applied to slice after slice along a dimension, with values carried from one to the next.
-//! The import pass writes it as a loop. Source: <https://openxla.org/stablehlo/generated/chlo>.
+//! The import pass expands it to a loop. Source: <https://openxla.org/stablehlo/generated/chlo>.
 
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::build::Builder;
@@ -75,7 +75,7 @@ fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// How many operands are scanned, and how many results are outputs; the rest of each is carried.
+/// How many operands are scanned, and how many results are outputs; the remaining ones of each are carried.
 fn segments(op: OpRef<'_>) -> Option<(usize, usize)> {
     let split = |name: &str, count: usize| {
         let sizes = op.ints(name)?;
@@ -88,12 +88,12 @@ fn segments(op: OpRef<'_>) -> Option<(usize, usize)> {
     (carries == same).then_some((inputs, outputs))
 }
 
-/// A checked scan.
+/// The parameters of a scan that passed its checks.
 struct Form {
     inputs: usize,
     outputs: usize,
     dim: usize,
-    /// Slices along it.
+    /// The number of slices along it.
     size: i64,
     reverse: bool,
 }
@@ -223,7 +223,7 @@ impl OpDef for Scan {
         Ok(results)
     }
 
-    /// A loop over a counter, the outputs so far and what is carried.
+    /// A loop over a counter, the outputs so far and the carried values.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let form = Self::check(view).ok().filter(|_| is_static(view))?;

@@ -104,7 +104,7 @@ impl OpDef for TopK {
         ])
     }
 
-    /// A sort with the positions, cut off.
+    /// A sort of values and positions together, cut off after the first k.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let k = Self::check(view).ok().filter(|_| is_static(view))?;
@@ -124,7 +124,7 @@ impl OpDef for TopK {
     }
 }
 
-/// The total order of two elements.
+/// Compares two elements in total order.
 fn total(a: Scalar, b: Scalar) -> Ordering {
     match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => a.cmp(&b),

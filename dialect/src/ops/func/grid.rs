@@ -1,4 +1,4 @@
-//! On how many devices a module runs: `mhlo.num_replicas` and `mhlo.num_partitions`, else its meshes.
+//! On how many devices a module runs: from `mhlo.num_replicas` and `mhlo.num_partitions`, otherwise from its meshes.
 
 use crate::ir::{AttrData, ElementType, Program, TypeData};
 use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
@@ -14,7 +14,7 @@ pub fn num_partitions(program: &Program) -> i64 {
     count(program, NUM_PARTITIONS).or_else(|| mesh_devices(program)).unwrap_or(1)
 }
 
-/// Replicas and partitions as far as attributes or meshes say; `None` for a module that leaves it open.
+/// The numbers of replicas and partitions, from the module's attributes or meshes; `None` when neither gives them.
 pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
     let (replicas, partitions) = (count(program, NUM_REPLICAS), count(program, NUM_PARTITIONS));
     if replicas.is_none() && partitions.is_none() {
@@ -23,7 +23,7 @@ pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
     Some((replicas.unwrap_or(1), partitions.or_else(|| mesh_devices(program)).unwrap_or(1)))
 }
 
-/// Declares both numbers, as `i32`.
+/// Sets both attributes, as `i32`.
 pub fn set_grid(program: &mut Program, replicas: i64, partitions: i64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
     for (name, value) in [(NUM_REPLICAS, replicas), (NUM_PARTITIONS, partitions)] {
@@ -36,7 +36,7 @@ fn count(program: &Program, name: &str) -> Option<i64> {
     program.attr(program.module, name).and_then(|a| program.attr_data(a).as_int()).filter(|&n| n >= 1)
 }
 
-/// Devices of the largest mesh; a mesh of one device alone doesn't count.
+/// The number of devices of the largest mesh; single-device meshes don't count.
 fn mesh_devices(program: &Program) -> Option<i64> {
     sdy::meshes(program).map(|mesh| mesh.2).filter(|m| !m.axes.is_empty()).map(|m| m.devices()).max()
 }

@@ -1,8 +1,8 @@
 //! `builtin.module` and the `func` dialect: functions, their returns, calls.
 //!
-//! Stored as MLIR stores them: a module and a function are ops with one region; a function's name, type, visibility
-//! and the dictionaries of its arguments and results are attributes. `signature` reads and changes those, `grid`
-//! says on how many devices the module runs. Source: MLIR's builtin and func dialects.
+//! Stored as MLIR stores them: a module and a function are ops with one region; a function's name, type, visibility and
+//! the dictionaries of its arguments and results are attributes. `signature` reads and changes those, `grid` reads on
+//! how many devices the module runs. Source: MLIR's builtin and func dialects.
 
 mod grid;
 mod signature;
@@ -154,7 +154,7 @@ impl OpDef for Call {
         Syntax::Custom(&text::CALL)
     }
 
-    /// The declared types; that they are the callee's is for the module's verifier, which knows all symbols.
+    /// The declared types; the module's verifier, which knows all symbols, checks them against the callee's.
     fn infer(&self, op: OpRef<'_>) -> Inferred {
         if callee(op).is_none() {
             return Err(Problem::new("a call needs the name of a function").note("write `call @name(…)`").into());
@@ -193,7 +193,7 @@ impl OpDef for Call {
         Some(Control::Call)
     }
 
-    /// The callee may check or print.
+    /// The callee may have side effects, such as a check or a print.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0
     }

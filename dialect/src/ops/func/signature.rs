@@ -1,6 +1,6 @@
-//! What a function's attributes say: name, types, and the dictionaries of arguments and results.
+//! A function's attributes: name, types, and the dictionaries of arguments and results.
 //!
-//! `arg_attrs` and `res_attrs` are arrays of one dictionary an argument or result, left out when all are empty.
+//! `arg_attrs` and `res_attrs` are arrays of one dictionary per argument or result, left out when all are empty.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ pub const ARG_ATTRS: &str = "arg_attrs";
 pub const RES_ATTRS: &str = "res_attrs";
 /// The attribute with the function's type.
 pub const FUNCTION_TYPE: &str = "function_type";
-/// The name of the sharding in those dictionaries, and of an op's own.
+/// The name of the sharding attribute in those dictionaries and on ops.
 pub const SHARDING: &str = "sdy.sharding";
 
 /// The types of a function.
@@ -42,7 +42,7 @@ pub fn function(program: &Program, name: &str) -> Option<Op> {
     functions(program).find(|&op| symbol(program, op) == Some(name))
 }
 
-/// All functions by name; the first of several with one name. For passes that look up many.
+/// All functions by name; of several with the same name, the first. For passes that look up many.
 pub fn functions_by_name(program: &Program) -> FxHashMap<&str, Op> {
     let mut by_name = FxHashMap::default();
     for op in functions(program) {
@@ -69,7 +69,7 @@ pub fn signature(program: &Program, function: Op) -> Signature<'_> {
     Signature { inputs: &[], results: &[] }
 }
 
-/// Declares the types of a function. Its block's arguments and its return are the caller's to change.
+/// Sets the types of a function. The caller must change its block's arguments and its return accordingly.
 pub fn set_signature(program: &mut Program, function: Op, inputs: &[Ty], results: &[Ty]) {
     let ty = program.intern_type(TypeData::Function(inputs.to_vec(), results.to_vec()));
     let attr = program.intern_attr(AttrData::Type(ty));
@@ -121,7 +121,7 @@ pub fn arg_attr(program: &Program, function: Op, i: usize, name: &str) -> Option
     entry(program, function, ARG_ATTRS, i, name)
 }
 
-/// Whether the caller gives argument `i` away, so that its memory may be written.
+/// Whether the caller donates argument `i`, so that its memory may be overwritten.
 pub fn is_donated(program: &Program, function: Op, i: usize) -> bool {
     ["jax.buffer_donor", "tf.aliasing_output"].iter().any(|name| arg_attr(program, function, i, name).is_some())
 }

@@ -33,7 +33,7 @@ fn print_module(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// `@name` if it stands here, as `sym_name`.
+/// Parses an optional `@name` as `sym_name`.
 fn parse_name(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     if p.token().kind == Tok::At {
         let name = p.symbol()?;
@@ -101,7 +101,7 @@ fn parse_func(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     Ok(())
 }
 
-/// `{a = 1}` if it stands here, sorted by name.
+/// Parses an optional `{a = 1}`, sorted by name.
 fn parse_dict(p: &mut Parser<'_>) -> Parse<Vec<(Name, Attr)>> {
     let mut entries = if p.at("{") { p.dict_entries()? } else { Vec::new() };
     entries.sort_by(|a, b| p.program.name_text(a.0).cmp(p.program.name_text(b.0)));
@@ -121,7 +121,7 @@ fn print_func(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     let (Some(region), Some(name)) = (op.region(0), name_of(op)) else { return false };
     let body = op.block(0);
     let signature = signature(op.program, op.op);
-    // A signature and arguments that disagree have only the generic form.
+    // When signature and block arguments disagree, only the generic form can be printed.
     if body.is_some_and(|b| op.type_ids(op.program.block_args(b)) != signature.inputs) {
         return false;
     }
@@ -179,7 +179,7 @@ fn print_results(p: &mut Printer<'_>, op: OpRef<'_>, results: &[Ty]) {
     p.text(")");
 }
 
-/// The dictionary of argument or result `i`, if it holds anything.
+/// The dictionary of argument or result `i`, unless it is empty.
 fn dict_of<'a>(op: OpRef<'a>, list: &str, i: usize) -> Option<&'a [(Name, Attr)]> {
     let AttrData::Array(items) = op.attr(list)? else { return None };
     match op.program.attr_data(*items.get(i)?) {

@@ -1,6 +1,6 @@
-//! Shardy's collectives: they say on which axes data moves, over the whole tensor, whose value stays as it is.
+//! Shardy's collectives: they state along which axes data moves, on global tensors, whose values don't change.
 //!
-//! One table row each: the op's name, where its axes stand, whether it reduces. Source: Shardy's dialect
+//! One table row each: the op's name, how its axes are written, whether it reduces. Source: Shardy's dialect
 //! documentation, `sdy.all_gather` and the following.
 
 use crate::eval::{Context, EvalResult};
@@ -32,7 +32,7 @@ pub struct ShardyCollective {
     /// The attribute that holds its axes.
     pub(super) axes: &'static str,
     pub(super) form: AxesForm,
-    /// Whether it combines values or makes parts that will be, and so may say how.
+    /// Whether it combines partial results or makes values partial, and so may state the reduction operation.
     pub(super) reduces: bool,
     examples: &'static [&'static str],
 }
@@ -77,7 +77,7 @@ pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.all_reduce {"x"} %1 out_sharding=<…> : T`: combines unreduced parts along axes.
+/// `sdy.all_reduce {"x"} %1 out_sharding=<…> : T`: combines partial results along axes.
 pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
     name: "sdy.all_reduce",
     axes: "reduction_axes",
@@ -87,7 +87,7 @@ pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.all_reduce max {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}]> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then cuts along the same.
+/// `sdy.reduce_scatter [{"x"}, {}] %1 out_sharding=<…> : T`: combines along axes, then shards along the same.
 pub static REDUCE_SCATTER: ShardyCollective = ShardyCollective {
     name: "sdy.reduce_scatter",
     axes: "reduce_scatter_axes",
@@ -108,8 +108,8 @@ pub static REPLICATED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.replicated_to_unreduced {\"x\"} %a out_sharding=<mesh<[\"x\"=2]>, [{}, {}], unreduced={\"x\"}> : tensor<8x8xf32>",
     ],
 };
-/// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: fills each device's piece up with zeros
-/// (or the same).
+/// `sdy.sharded_to_unreduced [{"x"}, {}] %1 out_sharding=<…> : T`: pads each device's shard to the full size with zeros
+/// (or the same values as above).
 pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     name: "sdy.sharded_to_unreduced",
     axes: "axes",
@@ -131,15 +131,15 @@ const ALL: [&ShardyCollective; 8] = [
     &SHARDED_TO_UNREDUCED,
 ];
 
-/// The row of the op called `name`.
+/// The table row of the op called `name`.
 pub(super) fn row(name: &str) -> Option<&'static ShardyCollective> {
     ALL.into_iter().find(|row| row.name == name)
 }
 
-/// How an op combines parts: 1 and 2 mean maximum and minimum, nothing means a sum.
+/// How an op combines partial results: 1 and 2 mean maximum and minimum; without it, a sum.
 pub(super) const REDUCTION_OP: &str = "reduction_op";
 
-/// The row that says `change`, and the attributes in which it does; `None` for no change.
+/// The row that expresses `change`, and the attributes that do; `None` for no change.
 pub(crate) fn written(
     program: &mut Program,
     change: &Reshard,
@@ -172,7 +172,7 @@ pub(crate) fn written(
     Some((row, attrs))
 }
 
-/// What an op of this table says; `None` when it lacks its axes.
+/// The reshard that an op of this table states; `None` when its axes are missing.
 fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
     let row = row(op.name())?;
     let kind = match op.int(REDUCTION_OP) {
@@ -226,7 +226,7 @@ impl OpDef for ShardyCollective {
         Kernel::Control
     }
 
-    /// Shardings were decided before it came to be.
+    /// None: these ops are inserted after shardings are decided.
     fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
         None
     }

@@ -1,10 +1,10 @@
-//! Regions that stand for devices: `sdy.manual_computation`, whose body is one device's program along its manual
-//! axes, and `sdy.named_computation`, a call written in place.
+//! Regions of Shardy's: `sdy.manual_computation`, whose body is one device's program along its manual axes, and
+//! `sdy.named_computation`, an inlined call.
 //!
-//! A manual computation of a whole program is evaluated on the devices of its mesh, all in lockstep: operands are cut
-//! as `in_shardings` say, results put together as `out_shardings` say. Along axes that are not manual the body speaks
-//! of whole tensors, and all devices along them compute the same. So an unpartitioned program can be the judge of
-//! its partitioned self.
+//! A manual computation in an unpartitioned program is evaluated on the devices of its mesh, all in lockstep: operands
+//! are sharded as `in_shardings` say, results assembled as `out_shardings` say. Along axes that are not manual the body
+//! works on global tensors, and all devices along them compute the same. So a partitioned program can be checked
+//! against the unpartitioned one it came from.
 
 use smallvec::smallvec;
 
@@ -22,13 +22,13 @@ use crate::text::Syntax;
 /// A manual computation's attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct ManualComputation<'a> {
-    /// How each operand is cut.
+    /// The sharding of each operand.
     pub in_shardings: &'a [TensorSharding],
-    /// How each result is put together.
+    /// The sharding of each result.
     pub out_shardings: &'a [TensorSharding],
     /// The axes along which the body is one device's program.
     pub manual_axes: &'a [Name],
-    /// The mesh of the shardings, or, without any, the first that has the manual axes.
+    /// The mesh of the shardings; if they name none, the first mesh that has the manual axes.
     pub mesh: Option<&'a Mesh>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> ManualComputation<'a> {
         Some(Self { in_shardings, out_shardings, manual_axes, mesh })
     }
 
-    /// How a value cut by `sharding` outside lies inside, along the axes that are not manual.
+    /// The sharding inside the body of a value sharded by `sharding` outside: along the axes that are not manual.
     pub fn inside(&self, sharding: &TensorSharding) -> TensorSharding {
         let mut inside = sharding.clone();
         inside.dims.iter_mut().for_each(|d| d.axes.retain(|a| !self.is_manual(a.name)));
@@ -69,7 +69,7 @@ impl<'a> ManualComputation<'a> {
         axes.iter().copied().filter(|a| self.is_manual(a.name)).collect()
     }
 
-    /// The shape the body sees of a value of `shape`; `None` where a dimension doesn't divide.
+    /// The shape inside the body of a value of `shape`; `None` where a dimension doesn't divide.
     pub fn local_shape(&self, shape: &[i64], sharding: &TensorSharding) -> Option<Shape> {
         let mut local = Shape::from_slice(shape);
         for (d, size) in local.iter_mut().enumerate().filter(|s| *s.1 >= 0) {
@@ -82,7 +82,7 @@ impl<'a> ManualComputation<'a> {
         Some(local)
     }
 
-    /// The shape around the body of a value it sees as `local`.
+    /// The shape outside the body of a value whose shape inside is `local`.
     pub fn global_shape(&self, local: &[i64], sharding: &TensorSharding) -> Shape {
         let size = |(d, &size): (usize, &i64)| {
             if size < 0 { size } else { size.saturating_mul(self.pieces(sharding, d)) }
@@ -90,13 +90,13 @@ impl<'a> ManualComputation<'a> {
         local.iter().enumerate().map(size).collect()
     }
 
-    /// Into how many pieces the manual axes cut dimension `d`.
+    /// Into how many shards the manual axes divide dimension `d`.
     fn pieces(&self, sharding: &TensorSharding, d: usize) -> i64 {
         let Some((mesh, dim)) = self.mesh.zip(sharding.dims.get(d)) else { return 1 };
         crate::sharding::axes_size(&self.manual_part(&dim.axes), mesh).max(1)
     }
 
-    /// How a value of type `ty` lies on the devices along the manual axes alone.
+    /// The layout of a value of type `ty` on the devices, along the manual axes alone.
     fn layout(&self, ty: &TensorType, sharding: &TensorSharding, mesh: &Mesh) -> Layout {
         let mut manual = sharding.clone();
         for dim in &mut manual.dims {
@@ -106,7 +106,7 @@ impl<'a> ManualComputation<'a> {
         Layout::new(ty, Some(&manual), mesh)
     }
 
-    /// How an operand lies on the devices; an error where a manual axis doesn't divide.
+    /// The layout of an operand on the devices; an error where the manual axes don't divide it.
     fn operand_layout(&self, i: usize, whole: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
         let sharding = self.in_shardings.get(i).ok_or_else(|| EvalError::new("an operand without sharding"))?;
         if self.local_shape(&whole.shape, sharding).is_none() {
@@ -115,7 +115,7 @@ impl<'a> ManualComputation<'a> {
         Ok(self.layout(&whole.ty(), sharding, mesh))
     }
 
-    /// How a result lies on the devices, from the type of a piece.
+    /// The layout of a result on the devices, from the type of a shard.
     fn result_layout(&self, i: usize, piece: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
         let sharding = self.out_shardings.get(i).ok_or_else(|| EvalError::new("a result without sharding"))?;
         let ty = TensorType::new(&self.global_shape(&piece.shape, sharding), piece.element);
@@ -157,7 +157,7 @@ impl OpDef for Manual {
         }
         for (i, (ty, &arg)) in op.operand_types().zip(op.region_args(0)).enumerate() {
             let TypeData::Tensor(ty) = ty else { continue };
-            // A dimension that doesn't divide, or a rank that doesn't fit, is the sharding's fault.
+            // A dimension that doesn't divide, or a wrong rank, is reported as the sharding's error.
             let Some(local) = manual.local_shape(&ty.shape, &manual.in_shardings[i]) else { continue };
             let mut expected = ty.clone();
             expected.shape = local;
@@ -173,7 +173,7 @@ impl OpDef for Manual {
         }
         let declared: Vec<Option<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
         let types = op.region_results(0).iter().zip(manual.out_shardings).enumerate().map(|(i, (&value, sharding))| {
-            // What doesn't divide is the sharding's fault, here as well.
+            // Here as well, a dimension that doesn't divide is reported as the sharding's error.
             if let Some(&Some(whole)) = declared.get(i)
                 && manual.local_shape(&whole.shape, sharding).is_none()
             {
@@ -222,7 +222,7 @@ impl OpDef for Manual {
         if partitions != 1 {
             return Err(EvalError::new(format!("the mesh has {devices} devices, but {partitions} partitions run")));
         }
-        // Along the other axes all devices compute the same; the first stand for all.
+        // Devices that differ only along the other axes compute the same, so the first group stands for all.
         let first = groups.first().map(Vec::as_slice).unwrap_or_default();
         whole(op, &manual, mesh, first, operands, mask, cx)
     }
@@ -247,7 +247,7 @@ impl OpDef for Manual {
     }
 }
 
-/// The devices that differ in manual axes only, group by group; an error for device ids that are no permutation.
+/// The devices that differ only along manual axes, group by group; an error for device ids that are no permutation.
 fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<Vec<usize>>> {
     let n = mesh.devices();
     let mut seen = vec![false; n.clamp(0, MAX_DEVICES) as usize];
@@ -265,8 +265,8 @@ fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<
     Ok(groups(mesh, &axes).into_iter().map(|g| g.into_iter().map(|id| id as usize).collect()).collect())
 }
 
-/// All devices of the mesh run already: each cuts its own copy of the operands, and a result is put together from
-/// the devices of a group.
+/// All devices of the mesh run already: each takes its shard of its own copy of the operands, and a result is assembled
+/// from the devices of a group.
 fn lockstep(
     manual: &ManualComputation<'_>,
     mesh: &Mesh,
@@ -293,7 +293,7 @@ fn lockstep(
         let mut lanes: Lanes = vec![None; mask.len()];
         let Some(any) = result.iter().flatten().next() else { return Err(EvalError::new("a result has no value")) };
         let layout = manual.result_layout(i, any, mesh)?;
-        // Replicas lie one after another.
+        // Lanes are ordered replica by replica.
         for (first, group) in (0..mask.len()).step_by(devices).flat_map(|r| groups.iter().map(move |g| (r, g))) {
             let held: Vec<(usize, &Literal)> =
                 group.iter().filter_map(|&device| Some((device, result[first + device].as_ref()?))).collect();
@@ -308,8 +308,9 @@ fn lockstep(
     Ok(out)
 }
 
-/// One lane a replica holds the whole program's values: in each of `mask` the body runs on devices of its own, on all
-/// if it cuts further, and what those of `group` hold is put together.
+/// There is one lane per replica, with the values of the whole program. For each replica in `mask` the body runs on a
+/// set of devices of its own (all of the mesh if the body may be manual along more axes, else only `group`), and
+/// results are assembled from the devices of `group`.
 fn whole(
     op: OpRef<'_>,
     manual: &ManualComputation<'_>,
@@ -359,7 +360,7 @@ fn cuts_further(op: OpRef<'_>) -> bool {
     inner.map(|inner| inner.def().control(inner)).any(|c| matches!(c, Some(Control::Manual | Control::Call)))
 }
 
-/// Arguments of region 0 flow from the operands, results from what it returns.
+/// Operands flow to the arguments of region 0, and the values it returns to the results.
 fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
     let edge = |owner: Value, source: Value| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] };
     let args = op.region_args(0).iter().zip(op.operands()).map(|(&arg, &operand)| edge(arg, operand));
@@ -369,7 +370,7 @@ fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
 
 /// `sdy.named_computation`
 pub struct Named;
-/// `sdy.named_computation<"foo">(%0) …`: ops under a name, as if they stood where the op stands.
+/// `sdy.named_computation<"foo">(%0) …`: ops under a name, as if they were inlined here.
 pub static NAMED_COMPUTATION: Named = Named;
 
 impl OpDef for Named {

@@ -58,7 +58,7 @@ pub fn mesh_named<'a>(program: &'a Program, name: &str) -> Option<&'a Mesh> {
     meshes(program).find(|mesh| mesh.1 == name).map(|mesh| mesh.2)
 }
 
-/// The mesh a sharding means.
+/// The mesh a sharding refers to.
 pub fn resolve<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
     match mesh {
         MeshRef::Symbol(name) => mesh_named(program, program.name_text(*name)),

@@ -1,7 +1,7 @@
 //! The ops of Shardy's dialect that annotate: meshes, constraints, reshards, barriers, groups, data-flow edges.
 //!
-//! On whole tensors they are identities: a sharding says where the pieces lie, not what they are. Collectives and
-//! regions have files of their own. Source: Shardy's dialect documentation.
+//! On global tensors they are identities: a sharding says where the shards are placed, not what they hold. Collectives
+//! and regions have files of their own. Source: Shardy's dialect documentation.
 
 mod collective;
 mod manual;
@@ -49,29 +49,29 @@ pub static OPS: &[&dyn OpDef] = &[
     &SHARDED_TO_UNREDUCED,
 ];
 
-/// The attribute of constraints, reshards and edges.
+/// The sharding attribute of constraints, reshards and edges.
 pub const SHARDING: &str = "sharding";
-/// The attribute of Shardy's collectives.
+/// The sharding attribute of Shardy's collectives.
 pub const OUT_SHARDING: &str = "out_sharding";
-/// The attribute of a manual or named computation that says how its operands lie.
+/// The attribute of a manual or named computation with the shardings of its operands.
 pub const IN_SHARDINGS: &str = "in_shardings";
-/// The attribute of a manual or named computation that says how its results lie.
+/// The attribute of a manual or named computation with the shardings of its results.
 pub const OUT_SHARDINGS: &str = "out_shardings";
 /// The attribute of a manual computation that names its axes.
 pub const MANUAL_AXES: &str = "manual_axes";
-/// The attribute of any op that holds its sharding rule, the user's or one that was kept.
+/// The attribute of any op that holds its sharding rule, the user's or one kept after propagation.
 pub const SHARDING_RULE: &str = "sdy.sharding_rule";
-/// The attribute of values that says where their axes came from.
+/// The attribute of values that records where their axes came from.
 pub const ORIGINS: &str = "sdy.sharding_origins";
-/// The attribute of a function that says what it was called before it was copied.
+/// The attribute of a function that keeps the name it had before it was copied.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
-/// Whether an attribute of any op belongs to this dialect: it speaks of shardings, not of what the op computes.
+/// Whether an op attribute belongs to this dialect: it concerns shardings, not what the op computes.
 pub fn is_attribute(name: &str) -> bool {
     name.starts_with("sdy.")
 }
 
-/// The sharding an op itself is there to state: of a constraint, a reshard, an edge or a collective of Shardy's.
+/// The sharding that an op exists to state: of a constraint, a reshard, an edge or a Shardy collective.
 pub fn stated_sharding<'a>(op: OpRef<'a>) -> Option<&'a TensorSharding> {
     op.attr(SHARDING).or_else(|| op.attr(OUT_SHARDING)).and_then(AttrData::as_sharding)
 }
@@ -84,7 +84,7 @@ pub fn result_shardings<'a>(op: OpRef<'a>) -> Option<&'a [TensorSharding]> {
     }
 }
 
-/// Which way a barrier lets shardings pass.
+/// In which directions a barrier lets shardings propagate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// Neither.
@@ -93,7 +93,7 @@ pub enum Direction {
     Forward,
     /// From result to operand.
     Backward,
-    /// Both; no barrier says so.
+    /// Both; no barrier is written with this.
     Both,
 }
 
@@ -118,7 +118,7 @@ pub fn group_id(op: OpRef<'_>) -> Option<i64> {
     }
 }
 
-/// The rule of ops whose result lies as their operand.
+/// The rule of ops whose result is sharded like their operand.
 fn identity_rule(op: OpRef<'_>) -> Option<ShardingRule> {
     let ty = op.operand_tensor(0)?;
     Some(ShardingRule::pointwise(&[ty.rank()], &vec![ty.rank(); op.result_count()], &ty.shape))
@@ -194,7 +194,7 @@ identity_op!(
     "(%a: tensor<8x8xf32>) %r = sdy.sharding_constraint %a <mesh<[\"x\"=2]>, [{\"x\"}, {?}]> : tensor<8x8xf32>"
 );
 identity_op!(
-    /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: moves its operand to another sharding. Nothing spreads through it.
+    /// `sdy.reshard %0 <@mesh, [{"x"}, {}]> : T`: changes its operand's sharding. Nothing spreads through it.
     ReshardOp,
     "sdy.reshard",
     Syntax::Custom(&text::CONSTRAINT),
@@ -204,7 +204,7 @@ identity_op!(
     "(%a: tensor<8x8xf32>) %r = sdy.reshard %a <mesh<[\"x\"=2]>, [{\"x\"}, {}]> : tensor<8x8xf32>"
 );
 identity_op!(
-    /// `sdy.propagation_barrier %a allowed_direction=BACKWARD : T`: shardings pass one way only.
+    /// `sdy.propagation_barrier %a allowed_direction=BACKWARD : T`: shardings propagate in one direction only.
     PropagationBarrier,
     "sdy.propagation_barrier",
     Syntax::Custom(&text::BARRIER),
@@ -214,7 +214,7 @@ identity_op!(
     "(%a: tensor<8xf32>) %r = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>"
 );
 identity_op!(
-    /// `sdy.data_flow_edge %a sharding=<@mesh, [{"x", ?}]> : T`: stands for all values its operand flows to.
+    /// `sdy.data_flow_edge %a sharding=<@mesh, [{"x", ?}]> : T`: stands for all values that its operand flows to.
     DataFlowEdge,
     "sdy.data_flow_edge",
     Syntax::Custom(&text::EDGE),
@@ -234,7 +234,7 @@ identity_op!(
     "(%a: tensor<4xi64>) %r = sdy.func_data_flow_edge %a : tensor<4xi64>"
 );
 
-/// `sdy.sharding_group %a group_id=21 : T`: all members of a group lie alike.
+/// `sdy.sharding_group %a group_id=21 : T`: all members of a group have the same sharding.
 pub struct ShardingGroup;
 
 impl OpDef for ShardingGroup {
@@ -278,10 +278,10 @@ impl OpDef for ShardingGroup {
     }
 }
 
-/// `sdy.constant dense<…> : T`: a constant that is copied for every use, so that uses may lie differently.
+/// `sdy.constant dense<…> : T`: a constant that is copied for every use, so that uses may be sharded differently.
 pub struct Constant;
 
-/// All it computes is what `stablehlo.constant` computes.
+/// It computes the same as `stablehlo.constant`.
 impl OpDef for Constant {
     fn name(&self) -> &'static str {
         "sdy.constant"

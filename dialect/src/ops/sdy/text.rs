@@ -31,13 +31,13 @@ fn set(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str, data: AttrData) {
     op.set(&mut p.program, name, attr);
 }
 
-/// Attributes and the one type of operand and result.
+/// Parses the attributes, then the type shared by operand and result.
 fn parse_rest(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.attr_dict(op)?;
     p.types(op, TypeForm::SameOrFunctional)
 }
 
-/// Whether the op has one operand and results of its type; else only the generic form says what it is.
+/// Whether the op has one operand and `results` results of its type; otherwise only the generic form fits.
 fn plain(op: OpRef<'_>, results: usize) -> bool {
     let types = op.type_ids(op.operands());
     types.len() == 1 && op.result_type_ids() == vec![types[0]; results]
@@ -202,7 +202,7 @@ fn print_collective(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
         return false;
     }
     p.text(" ");
-    // The sum goes without saying.
+    // A sum is the default and not printed.
     match op.int(REDUCTION_OP) {
         Some(1) => p.text("max "),
         Some(2) => p.text("min "),

@@ -1,4 +1,4 @@
-//! What the region of a reduction does, seen as a scalar computation: of reduce, scatter, reduce_window,
+//! What the region of a reduction does, read as a scalar computation; for reduce, scatter, reduce_window,
 //! select_and_scatter and the reducing collectives.
 //!
 //! Such a region takes N accumulators, then N elements, and gives N accumulators.
@@ -15,13 +15,13 @@ use crate::op::Problem;
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ReductionKind;
 
-/// Sums of at most this many terms are rounded after every step, in f32 at least, as XLA's are: StableHLO's test-suite
-/// wants them to three units in the last place. Longer ones would drift, so they are kept in f64 and rounded once;
-/// up to here any order stays within 8 eps of the sum of absolute values.
+/// Sums of at most this many terms are rounded after every step, in f32 at least, as XLA's are: StableHLO's test suite
+/// requires them to three units in the last place. Longer ones would drift, so they are kept in f64 and rounded once;
+/// up to this length any order stays within 8 eps of the sum of absolute values.
 pub(crate) const SHORT_SUM: usize = 16;
 
 /// The region `region` of `op` as a body of `n` inputs and `n` accumulators; `None` when it isn't scalar. Inputs have
-/// the types `elements`, converted where the region computes in another.
+/// the types `elements`, converted where the region computes in another type.
 pub fn combining_body(op: OpRef<'_>, region: usize, elements: &[ElementType]) -> Option<Body> {
     let n = elements.len();
     let args: Vec<Arg> = (0..n).map(Arg::Accumulator).chain((0..n).map(Arg::Input)).collect();
@@ -56,8 +56,8 @@ fn convert_inputs(body: Body, elements: &[ElementType]) -> Body {
     out
 }
 
-/// The one commutative operation by which region `region` combines each of `n` accumulators with its element; `None`
-/// when it does anything else, or different things to different ones.
+/// The commutative operation by which region `region` combines each of `n` accumulators with its element; `None` when
+/// it does anything else, or combines them differently.
 pub fn combiner(op: OpRef<'_>, region: usize, n: usize) -> Option<ScalarOp> {
     let program = op.program;
     let block = op.block(region)?;
@@ -82,7 +82,7 @@ pub fn combiner(op: OpRef<'_>, region: usize, n: usize) -> Option<ScalarOp> {
     found
 }
 
-/// How partial results of a reduction by `op` over elements of type `element` combine, where shardings can say it.
+/// How partial results of a reduction by `op` over elements of type `element` combine, where shardings can express it.
 pub fn reduction_kind(op: ScalarOp, element: ElementType) -> Option<ReductionKind> {
     match (op, element.class()) {
         (ScalarOp::Add, _) => Some(ReductionKind::Sum),
@@ -100,11 +100,11 @@ pub(crate) fn region_reduction(op: OpRef<'_>, region: usize, n: usize) -> Option
     kinds.all(|k| k == Some(first)).then_some(first)
 }
 
-/// A reduction's region while the oracle runs it: scalar bodies directly, all others through the evaluator.
+/// A reduction's region for the evaluator: scalar bodies run directly, all others through the evaluation context.
 pub(crate) enum Combine {
     /// A scalar computation.
     Body(Body),
-    /// A region with ops that aren't.
+    /// A region with ops that aren't scalar computations.
     Region(crate::ir::Region),
 }
 
@@ -188,7 +188,7 @@ fn terminator_types(op: OpRef<'_>, block: Block) -> Option<Vec<ElementType>> {
     end.operands().iter().map(|&v| program.tensor_type(v).filter(|t| t.rank() == 0).map(|t| t.element)).collect()
 }
 
-/// Whether every value of `from` is one of `to`, of the same kind: the specification's `is_promotable`.
+/// Whether every value of `from` is also one of `to`, of the same kind: the specification's `is_promotable`.
 pub(crate) fn promotable(program: &Program, from: ElementType, to: ElementType) -> bool {
     if from == to {
         return true;

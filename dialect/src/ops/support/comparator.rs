@@ -1,5 +1,5 @@
-//! A region that says how two elements compare: of sort and select_and_scatter. Its arguments come in pairs, a left
-//! and a right element of each tensor.
+//! A region that compares two elements, of sort and select_and_scatter. Its arguments come in pairs, a left and a right
+//! element of each tensor.
 
 use crate::eval::{Context, EvalError, EvalResult, region_on_lane};
 use crate::ir::{ElementType, OpRef, Region};
@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 
 use super::constraint::{Checked, require};
 
-/// The region while the oracle runs it: scalar bodies directly, all others through the evaluator.
+/// The region for the evaluator: scalar bodies run directly, all others through the evaluation context.
 pub(crate) struct Comparator {
     types: Vec<ElementType>,
     body: Option<Body>,
@@ -27,7 +27,7 @@ impl Comparator {
         Ok(Self { types: types.to_vec(), body, region })
     }
 
-    /// Whether it holds for these pairs of left and right elements, one a tensor.
+    /// Whether the comparison holds for these pairs of left and right elements, one pair per tensor.
     pub(crate) fn holds(&self, pairs: &[(Scalar, Scalar)], cx: &mut dyn Context) -> EvalResult<bool> {
         let result = match &self.body {
             Some(body) => {

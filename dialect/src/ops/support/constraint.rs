@@ -1,4 +1,5 @@
-//! Constraints many ops share, as the specification words them, and reading operands and attributes under them.
+//! Constraints many ops share, in the specification's words, and functions that read operands and attributes under
+//! them.
 //!
 //! Every function returns the first violated constraint as a [`Problem`] that ends with the specification's label.
 //! Sizes are compared only between static types: an op with a dynamic dimension anywhere keeps its declared types.
@@ -38,7 +39,7 @@ pub fn int(op: OpRef<'_>, name: &str) -> Checked<i64> {
     op.int(name).ok_or_else(|| Problem::new(format!("expected an integer attribute '{name}'")))
 }
 
-/// `ok`, or what is wrong.
+/// Gives `problem` unless `ok`.
 pub fn require(ok: bool, problem: impl FnOnce() -> Problem) -> Checked<()> {
     if ok { Ok(()) } else { Err(problem()) }
 }
@@ -52,7 +53,7 @@ pub fn dims(values: &[i64], rank: usize, what: &str, label: &str) -> Checked<Vec
         .map_err(|v| Problem::new(format!("expected {what} in 0..{rank}, found {v} ({label})")))
 }
 
-/// No dimension twice.
+/// No dimension occurs twice.
 pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -62,14 +63,14 @@ pub fn unique(values: &[usize], what: &str, label: &str) -> Checked<()> {
     }
 }
 
-/// As many values as `n`.
+/// There are exactly `n` values.
 pub fn length(values: &[i64], n: usize, what: &str, label: &str) -> Checked<()> {
     require(values.len() == n, || {
         Problem::new(format!("expected {n} values of {what}, found {} ({label})", values.len()))
     })
 }
 
-/// Operand `i` has element type of operand `j`.
+/// Operand `i` has the element type of operand `j`.
 pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<()> {
     let (a, b) = (tensor(op, i)?, tensor(op, j)?);
     require(a.element == b.element, || {
@@ -78,7 +79,7 @@ pub fn same_element(op: OpRef<'_>, i: usize, j: usize, label: &str) -> Checked<(
     })
 }
 
-/// An operand that holds one element of any type.
+/// Operand `i`, which must hold one element, of any type.
 pub fn scalar<'a>(op: OpRef<'a>, i: usize, label: &str) -> Checked<&'a TensorType> {
     let ty = tensor(op, i)?;
     require(ty.rank() == 0, || {
@@ -92,7 +93,7 @@ pub fn is_static(op: OpRef<'_>) -> bool {
     op.operand_types().chain(op.result_types()).all(|t| t.tensor().is_none_or(TensorType::is_static))
 }
 
-/// The declared result types, of an op whose sizes aren't all known.
+/// The declared result types, for ops whose sizes aren't all known.
 pub fn declared(op: OpRef<'_>) -> Inferred {
     if op.result_count() == 0 {
         return Err(Problem::new("the result types of dynamic shapes must be given").into());
@@ -100,7 +101,7 @@ pub fn declared(op: OpRef<'_>) -> Inferred {
     Ok(op.result_types().cloned().collect())
 }
 
-/// The declared result types, where they don't contradict the inferred ones, whose sizes aren't all known.
+/// The declared result types if they agree with the inferred ones, whose sizes aren't all known.
 pub fn agreeing(op: OpRef<'_>, inferred: &[TensorType], label: &str) -> Inferred {
     for (i, want) in inferred.iter().enumerate() {
         let Some(found) = op.result_tensor(i) else { continue };
@@ -138,7 +139,7 @@ pub fn show(op: OpRef<'_>, ty: &TensorType) -> String {
     text
 }
 
-/// The literal of `shape` whose every element stands at a row-major position of another literal.
+/// The literal of `shape` whose every element is copied from a row-major position of a literal.
 pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64]) -> (&'a Literal, usize)) -> Literal {
     let mut bytes = Vec::new();
     for index in Indices::of(shape) {
@@ -148,7 +149,7 @@ pub fn rearrange<'a>(source: &Literal, shape: &[i64], mut from: impl FnMut(&[i64
     Literal::from_bytes(source.element, shape, bytes)
 }
 
-/// The value of every element of operand `i`, if a constant or the broadcast of one makes it.
+/// The value of every element of operand `i`, if it is a constant or the broadcast of one.
 pub fn splat_operand(op: OpRef<'_>, i: usize) -> Option<Scalar> {
     if let Some(literal) = op.constant_operand(i) {
         return literal.splat_value();

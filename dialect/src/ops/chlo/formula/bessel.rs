@@ -1,13 +1,13 @@
-//! The exponentially scaled modified Bessel function of order 1, `e^-|x| I1(x)`: Chebyshev series of it over x up to
-//! |x| = 8, and of it times the root of x beyond. The coefficients are those of the function at 64 Chebyshev nodes,
-//! computed with 40 digits.
+//! The exponentially scaled modified Bessel function of order 1, `e^-|x| I1(x)`: a Chebyshev series of it divided by x
+//! up to |x| = 8, beyond that one of it times the square root of x. The coefficients come from the function at 64
+//! Chebyshev nodes, computed with 40 digits.
 
 use super::Formula;
 use crate::kernel::Arg;
 use crate::scalar::Comparison::{Eq, Le};
 use crate::scalar::ScalarOp::{Abs, Sqrt};
 
-/// Over `x / 4 - 1`.
+/// In `x / 4 - 1`.
 const SMALL: [f64; 28] = [
     0.126_293_593_221_816_82,
     -0.176_416_518_357_834_06,
@@ -39,7 +39,7 @@ const SMALL: [f64; 28] = [
     -2.111_421_214_358_166e-17,
 ];
 
-/// Over `16 / x - 1`.
+/// In `16 / x - 1`.
 const LARGE: [f64; 25] = [
     0.389_288_117_509_140_05,
     -0.009_761_097_491_361_469,

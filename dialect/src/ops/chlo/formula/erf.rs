@@ -157,7 +157,7 @@ impl Formula {
             self.mul(inverse, chosen)
         };
         let product = self.mul(bell, factor);
-        // Where e^(-x²) is 0 the quotient of polynomials may be of infinities.
+        // Where e^(-x²) is 0, the quotient of polynomials may be infinity over infinity.
         let limit = if self.is_double() { 27.5 } else { 10.1 };
         let (limit, zero) = (self.c(limit), self.c(0.0));
         self.choose(Ge, x, limit, zero, product)

@@ -1,4 +1,4 @@
-//! The inverse error function as a formula: polynomials in `w = -log(1 - x²)`, in its root where w is large.
+//! The inverse error function as a formula: polynomials in `w = -log(1 - x²)`, or in its square root where w is large.
 //! Source: M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2012).
 
 use super::Formula;
@@ -100,7 +100,7 @@ const FAR_DOUBLE: [f64; 17] = [
 ];
 
 impl Formula {
-    /// The x with `erf x` being the operand.
+    /// The x for which `erf x` is the operand.
     pub(crate) fn erf_inv(&mut self, x: Arg) -> Arg {
         let (one, infinity) = (self.c(1.0), self.c(f64::INFINITY));
         let square = self.mul(x, x);

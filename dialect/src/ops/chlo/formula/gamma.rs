@@ -19,15 +19,15 @@ const LANCZOS: [f64; 8] = [
     1.505_632_735_149_311_6e-7,
 ];
 
-/// What both functions start from.
+/// What both functions share.
 struct Lanczos {
-    /// The argument less 1, of the reflected half where x < 1/2.
+    /// The argument less 1; where x < 1/2, that of the reflected argument.
     z: Arg,
     /// z + g + 1/2
     t: Arg,
     /// The logarithm of t.
     log_t: Arg,
-    /// Lanczos' sum, and its derivative's negative.
+    /// Lanczos' sum, and the negative of its derivative.
     sum: Arg,
     slope: Arg,
 }
@@ -47,7 +47,7 @@ impl Formula {
             slope = self.add(slope, steeper);
         }
         let t = self.add(shift, z);
-        // log(g + 1/2) + log1p(z / (g + 1/2)) loses less than log t.
+        // log(g + 1/2) + log1p(z / (g + 1/2)) loses less precision than log t.
         let ratio = self.div(z, shift);
         let (log_shift, rest) = (self.c((G + 0.5).ln()), self.op(Log1p, &[ratio]));
         let log_t = self.add(log_shift, rest);
@@ -58,14 +58,14 @@ impl Formula {
     pub(crate) fn lgamma(&mut self, x: Arg) -> Arg {
         let (half, one, pi) = (self.c(0.5), self.c(1.0), self.c(std::f64::consts::PI));
         let Lanczos { z, t, log_t, sum, .. } = self.lanczos(x);
-        // (z + 1/2) log t - t + log sum, as one product so that a large difference isn't one of infinities.
+        // (z + 1/2) log t - t + log sum, factored as one product to avoid infinity minus infinity.
         let (above, ratio) = (self.add(z, half), self.div(t, log_t));
         let difference = self.sub(above, ratio);
         let product = self.mul(difference, log_t);
         let (log_root, log_sum) = (self.c((2.0 * std::f64::consts::PI).sqrt().ln()), self.op(Log, &[sum]));
         let rest = self.add(log_root, log_sum);
         let value = self.add(product, rest);
-        // log pi - log |sin pi x| - value: the sine of the distance to the nearest integer.
+        // log pi - log |sin pi x| - value, with the sine taken of the distance to the nearest integer.
         let magnitude = self.op(Abs, &[x]);
         let whole = self.op(Floor, &[magnitude]);
         let fraction = self.sub(magnitude, whole);
@@ -77,7 +77,7 @@ impl Formula {
         let log_pi = self.c(std::f64::consts::PI.ln());
         let reflected = self.sub(log_pi, log_sine);
         let reflected = self.sub(reflected, value);
-        // At the poles the sine is 0, and its logarithm's infinity wins.
+        // At the poles the sine is 0; the infinity of its logarithm is the result.
         let pole = self.op(Neg, &[log_sine]);
         let (zero, infinity) = (self.c(0.0), self.c(f64::INFINITY));
         let reflected = self.choose(Eq, sine, zero, pole, reflected);
@@ -93,7 +93,7 @@ impl Formula {
         let (falls, rest) = (self.div(slope, sum), self.div(g, t));
         let value = self.sub(log_t, falls);
         let value = self.sub(value, rest);
-        // value - pi / tan(pi x), of x less the nearest integer so that the product stays exact.
+        // value - pi / tan(pi x), with x less the nearest integer so that the product stays exact.
         let shifted = self.add(x, half);
         let nearest = self.op(Floor, &[shifted]);
         let offset = self.sub(x, nearest);
@@ -102,7 +102,7 @@ impl Formula {
         let reflection = self.div(pi, tangent);
         let reflected = self.sub(value, reflection);
         let value_or = self.choose(Lt, x, half, reflected, value);
-        // There is no value at the poles.
+        // Undefined (NaN) at the poles.
         let whole = self.op(Floor, &[x]);
         let at_integer = self.choose(Eq, x, whole, nan, value_or);
         self.choose(Le, x, zero, at_integer, value_or)

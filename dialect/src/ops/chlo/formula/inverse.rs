@@ -136,7 +136,7 @@ impl Formula {
         self.op(Complex, &[re, im])
     }
 
-    /// The parts of `sqrt(1 - z)` and `sqrt(1 + z)`.
+    /// Real and imaginary parts of `sqrt(1 - z)` and `sqrt(1 + z)`.
     fn roots_around_one(&mut self, z: Parts) -> (Parts, Parts) {
         let one = self.c(1.0);
         let z = self.whole(z);
@@ -145,7 +145,7 @@ impl Formula {
         (self.parts(a), self.parts(b))
     }
 
-    /// CHLO's `(Re sqrt(1 - z²), |Im asin z|)`, of which it makes the four inverse functions.
+    /// CHLO's `(Re sqrt(1 - z²), |Im asin z|)`, from which it derives the four inverse functions.
     pub(crate) fn asin_acos_kernel(&mut self, x: Arg) -> Arg {
         let z = self.parts(x);
         let (leg, height) = self.leg_and_height(z);

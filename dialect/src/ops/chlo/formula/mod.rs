@@ -1,4 +1,4 @@
-//! Writing a scalar computation as a formula: a [`Body`] with one working type.
+//! Builds a scalar computation as a formula: a [`Body`] with one working type.
 
 mod bessel;
 mod erf;
@@ -11,14 +11,14 @@ use crate::ir::{ElementType, OpRef};
 use crate::kernel::{Arg, Body, Inst};
 use crate::scalar::{Comparison, Scalar, ScalarOp};
 
-/// A body being written.
+/// A body under construction.
 pub(crate) struct Formula {
     body: Body,
     /// The type it computes in.
     ty: ElementType,
 }
 
-/// The body of `f` over the op's operand: converted to the working type before, back after.
+/// The body that applies `f` to the op's operand, converted to the working type before and back after.
 pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
     of_operands(op, 1, &|m, args| f(m, args[0]))
 }
@@ -39,7 +39,7 @@ fn of_operands(op: OpRef<'_>, count: usize, f: &dyn Fn(&mut Formula, &[Arg]) -> 
     crate::ops::stablehlo::elementwise::known(&m.body).then_some(m.body)
 }
 
-/// The float after the first operand in the direction of the second: the next pattern of bits of the same sign.
+/// The next float after the first operand in the direction of the second: the adjacent bit pattern of the same sign.
 pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
     let ty = op.operand_tensor(0)?.element;
     let bits = match ty.bits() {
@@ -57,11 +57,11 @@ pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
     let (one, sign) = (whole(&mut m, 1), whole(&mut m, 1 << (ty.bits() - 1)));
     let pattern = m.typed(ScalarOp::Bitcast, &[x], bits);
     let (up, down) = (m.typed(ScalarOp::Add, &[pattern, one], bits), m.typed(ScalarOp::Sub, &[pattern, one], bits));
-    // Away from zero the pattern grows.
+    // Away from zero the bit pattern grows.
     let (rises, positive) = (is(&mut m, Comparison::Gt, y, x), is(&mut m, Comparison::Gt, x, zero));
     let toward = m.typed(ScalarOp::Xor, &[rises, positive], ElementType::I1);
     let moved = m.typed(ScalarOp::Select, &[toward, down, up], bits);
-    // From zero the smallest number with the other's sign.
+    // From zero, the smallest number with the sign of the second operand.
     let direction = m.typed(ScalarOp::Bitcast, &[y], bits);
     let direction = m.typed(ScalarOp::And, &[direction, sign], bits);
     let smallest = m.typed(ScalarOp::Or, &[direction, one], bits);
@@ -70,7 +70,7 @@ pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
     let moved = m.typed(ScalarOp::Bitcast, &[moved], ty);
     let there = is(&mut m, Comparison::Eq, x, y);
     let value = m.op(ScalarOp::Select, &[there, y, moved]);
-    // A NaN in either stays one.
+    // A NaN in either operand gives NaN.
     let (a, b) = (is(&mut m, Comparison::Ne, x, x), is(&mut m, Comparison::Ne, y, y));
     let either = m.typed(ScalarOp::Or, &[a, b], ElementType::I1);
     let nan = m.c(f64::NAN);
@@ -88,7 +88,7 @@ impl Formula {
         self.body.push(Inst::Op { op, args: args.iter().copied().collect(), ty })
     }
 
-    /// `f` computing with the real type of the parts of a complex working type.
+    /// Runs `f` with the real type of a complex working type's parts as the working type.
     pub(crate) fn in_parts<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let ty = self.ty;
         self.ty = crate::complex::part(ty);
@@ -102,7 +102,7 @@ impl Formula {
         self.typed(op, args, self.ty)
     }
 
-    /// An operation that gives the real part's type of a complex working type.
+    /// An operation that gives a real value where the working type is complex.
     pub(crate) fn part(&mut self, op: ScalarOp, x: Arg) -> Arg {
         self.typed(op, &[x], crate::complex::part(self.ty))
     }
@@ -151,10 +151,10 @@ impl Formula {
         self.typed(ScalarOp::Compare(Comparison::Eq), &[x, value], ElementType::I1)
     }
 
-    /// `value`, at least 0, with the sign of `x`, which is 0 where `value` is.
+    /// `value`, which is at least 0, with the sign of `x`; `x` is 0 where `value` is.
     pub(crate) fn signed_like(&mut self, value: Arg, x: Arg) -> Arg {
         let sign = self.op(ScalarOp::Sign, &[x]);
-        // sign(0) is 0 with its own sign, and 0 times an infinity can't occur: sinh and asinh of 0 are 0.
+        // sign(0) keeps the sign of zero, and 0 times an infinity can't occur: sinh and asinh of 0 are 0.
         self.mul(value, sign)
     }
 
@@ -167,7 +167,7 @@ impl Formula {
         self.mul(half, both)
     }
 
-    /// `e^x / 2` and `e^-x / 2`, as powers of the shifted x so that neither overflows too early.
+    /// `e^x / 2` and `e^-x / 2`, as exponentials of shifted arguments so that neither overflows too early.
     pub(crate) fn half_exponentials(&mut self, x: Arg) -> (Arg, Arg) {
         let log2 = self.c(std::f64::consts::LN_2);
         let minus = self.op(ScalarOp::Neg, &[x]);
@@ -175,7 +175,7 @@ impl Formula {
         (self.op(ScalarOp::Exp, &[a]), self.op(ScalarOp::Exp, &[b]))
     }
 
-    /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle of hypotenuse 1.
+    /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle with leg x and hypotenuse 1.
     pub(crate) fn other_leg(&mut self, x: Arg) -> Arg {
         let one = self.c(1.0);
         let (a, b) = (self.sub(one, x), self.add(one, x));
@@ -183,7 +183,7 @@ impl Formula {
         self.op(ScalarOp::Sqrt, &[product])
     }
 
-    /// The polynomial of these coefficients, the highest power's first.
+    /// The polynomial with these coefficients, highest power first.
     pub(crate) fn polynomial(&mut self, x: Arg, coefficients: &[f64]) -> Arg {
         let mut value = self.c(coefficients.first().copied().unwrap_or(0.0));
         for &coefficient in coefficients.iter().skip(1) {

@@ -1,12 +1,12 @@
-//! Hurwitz' zeta function by Euler's and Maclaurin's summation: the first terms of the sum, the integral of the rest, and
-//! corrections by Bernoulli numbers. Polygamma is its value at a whole number, scaled.
+//! The Hurwitz zeta function by Euler–Maclaurin summation: the first terms of the sum, the integral of the rest, and
+//! corrections by Bernoulli numbers. Polygamma is its value at an integer, scaled.
 
 use super::Formula;
 use crate::kernel::Arg;
 use crate::scalar::Comparison::{Eq, Le, Lt};
 use crate::scalar::ScalarOp::{Exp, Floor, Neg, Pow};
 
-/// Terms added one by one.
+/// Terms summed one by one.
 const TERMS: usize = 10;
 /// `B(2j) / (2j)!` for j = 1, 2, …
 const CORRECTIONS: [f64; 12] = [
@@ -58,10 +58,10 @@ impl Formula {
             let growth = self.div(growth, square);
             factor = self.mul(factor, growth);
         }
-        // Where the terms vanish nothing must be added that isn't finite.
+        // Where the terms vanish, nothing that isn't finite may be added.
         let total = self.choose(Eq, term, zero, sum, total);
         let (nan, infinity) = (self.c(f64::NAN), self.c(f64::INFINITY));
-        // At and below 0 there are poles, and powers of negative numbers for whole x alone.
+        // At and below 0 there are poles, and powers of negative numbers exist for integer x only.
         let (whole_q, whole_x) = (self.op(Floor, &[q]), self.op(Floor, &[x]));
         let half_x = self.mul(half, x);
         let half_whole = self.op(Floor, &[half_x]);
