@@ -22,7 +22,7 @@ pub struct Iota;
 /// `stablehlo.iota`
 pub static IOTA: Iota = Iota;
 
-/// `dense<…> : T`, the value's type being the result's.
+/// `dense<…> : T`; the type of the value is that of the result.
 static CONSTANT_SYNTAX: CustomSyntax = CustomSyntax {
     parse: |p, op| {
         if p.at_both("(", ")") {
@@ -68,7 +68,7 @@ impl OpDef for Constant {
         };
         let value = value.ok_or_else(|| Problem::new("expected an attribute 'value' of dense elements (I1)"))?;
         if let Some(declared) = op.result_tensor(0) {
-            // A quantized constant holds its storage type.
+            // A quantized constant is stored with its storage type.
             if declared.element.class() == ElementClass::Other && declared.shape == value.shape {
                 return one(declared.clone());
             }
@@ -119,7 +119,7 @@ impl OpDef for Constant {
 
     fn result_name(&self, op: OpRef<'_>) -> Option<&'static str> {
         let class = op.result_tensor(0).map(|t| t.element.class())?;
-        // Truth values have names of their own only as attributes, not as tensors.
+        // Booleans get the names `true` and `false` only as attributes, not as tensors.
         Some(match class {
             ElementClass::Bool | ElementClass::Signed | ElementClass::Unsigned => "c",
             _ => "cst",
@@ -138,8 +138,8 @@ impl OpDef for Constant {
     }
 }
 
-/// The device's piece of a constant: the whole one, filled up to a multiple of the piece, sliced at the device's
-/// position.
+/// The device's shard of a constant: the whole constant, padded to a multiple of the shard's sizes, sliced at the
+/// device's position.
 fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
     let filled: Shape = literal
         .shape
@@ -164,7 +164,7 @@ fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Va
     build::shape::dynamic_slice(&mut cx.build, whole, &starts, shape)
 }
 
-/// A nest without inputs over all of `shape`.
+/// A nest without inputs over `shape`.
 fn over(shape: &[i64], body: Body) -> Nest {
     Nest { loops: shape.iter().copied().collect(), parallel: shape.len(), body, ..Nest::default() }
 }
@@ -225,7 +225,7 @@ impl OpDef for Iota {
         let Ok((ty, dim)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
         let Some(offset) = cx.offset(0, dim) else { return cx.same_op() };
         let shape = cx.local_shape(0);
-        // Integers are counted in their own type, which wraps as the global iota does; others are converted once.
+        // Integers are counted in their own type, which wraps as the global iota does; other types are converted once.
         let count = match ty.element.class() {
             ElementClass::Signed | ElementClass::Unsigned => ty.element,
             _ if ty.shape[dim] <= i64::from(i32::MAX) => ElementType::I32,
@@ -271,7 +271,7 @@ mod tests {
     use crate::proofs::{example_block, example_program};
     use std::collections::HashMap;
 
-    /// The per-device values of the example's op, for a device whose piece of `shape` starts at `starts`.
+    /// The per-device values of the example's op, for a device whose shard has shape `shape` and starts at `starts`.
     fn local(text: &str, shape: &[i64], starts: &[Option<i64>]) -> Literal {
         let mut program = example_program(text);
         let op = program.block_ops(example_block(&program))[0];
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(ints(local(text, &[3, 2], &[None, None])), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ints(local(text, &[3, 1], &[None, Some(1)])), [2, 4, 6]);
         assert_eq!(ints(local(text, &[2, 2], &[Some(0), None])), [1, 2, 3, 4]);
-        // The last piece is filled up, not moved back.
+        // The last shard is padded, not moved back.
         assert_eq!(ints(local(text, &[2, 2], &[Some(2), None])), [5, 6, 0, 0]);
         let splat = "() %r = stablehlo.constant dense<7> : tensor<4x2xi32>";
         assert_eq!(ints(local(splat, &[2, 2], &[Some(2), None])), [7; 4]);

@@ -1,4 +1,4 @@
-//! Matrix products: dot_general and its older form dot. Both are read through [`DotDims`].
+//! Matrix products: dot_general and the deprecated dot. Both are read as [`DotDims`].
 //!
 //! The nest runs over batching, left free and right free dimensions, then over the contracted ones. Source: the
 //! StableHLO specification; sharding rules as Shardy registers them.
@@ -25,13 +25,13 @@ pub struct Dot;
 /// The attribute that holds the dimensions of a `dot_general`.
 const DIMS: &str = "dot_dimension_numbers";
 
-/// Which dimensions of the two operands of a product play which part. The result's dimensions are the batching ones,
-/// then the left free ones, then the right free ones.
+/// The role of each dimension of a product's two operands. The result's dimensions are the batching ones, then the left
+/// free ones, then the right free ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DotDims {
-    /// Left dimensions that run along with `rhs_batch`.
+    /// Left batching dimensions, paired with `rhs_batch`.
     pub lhs_batch: Vec<usize>,
-    /// Right dimensions that run along with `lhs_batch`.
+    /// Right batching dimensions, paired with `lhs_batch`.
     pub rhs_batch: Vec<usize>,
     /// Left dimensions that are multiplied and summed with `rhs_contract`.
     pub lhs_contract: Vec<usize>,
@@ -136,7 +136,7 @@ fn infer(op: OpRef<'_>, dims: Checked<DotDims>) -> Inferred {
     let dims = dims?;
     check_precision(op, "C11")?;
     let (lhs, rhs) = (tensor(op, 0)?, tensor(op, 1)?);
-    // (C13) is relaxed: operands may differ, and what is declared decides the result's element type.
+    // (C13) is relaxed: operands may differ, and the declared result decides the result's element type.
     let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
     let ty = TensorType::new(&dims.result_shape(&lhs.shape, &rhs.shape), element);
     if is_static(op) { one(ty) } else { agreeing(op, &[ty], "C12") }
@@ -148,7 +148,7 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
         Some(AttrData::Array(precision)) => &precision[..],
         _ => &[],
     };
-    // An empty list is how an absent one is printed now and then.
+    // An absent list is sometimes printed as an empty one.
     require(precision.len() <= 2, || {
         Problem::new(format!("expected at most 2 values of precision_config, found {} ({count})", precision.len()))
     })?;
@@ -205,7 +205,7 @@ fn sharding_rule(op: OpRef<'_>) -> Option<ShardingRule> {
 /// Sums of products: integers wrap; floats are summed in order, short sums in f32 or wider, long ones in f64.
 pub(crate) struct Products {
     element: ElementType,
-    /// What every step of a short sum is rounded to.
+    /// The type that every step of a short sum is rounded to.
     step: Option<ElementType>,
 }
 
@@ -221,7 +221,7 @@ impl Products {
         Self { element, step }
     }
 
-    /// `sum` plus the product of an element of each side, named by its position.
+    /// `sum` plus the product of one element of each side, given by its position.
     pub(crate) fn add(&self, sum: Scalar, lhs: (&Literal, usize), rhs: (&Literal, usize)) -> Scalar {
         let (a, b) = (lhs.0.get(lhs.1), rhs.0.get(rhs.1));
         let Some(step) = self.step else { return multiply_add(sum, a, b, self.element) };
@@ -237,7 +237,7 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let shape = dims.result_shape(&lhs.shape, &rhs.shape);
     let contracted: Shape = dims.lhs_contract.iter().map(|&d| lhs.shape[d]).collect();
     let (lhs_loops, rhs_loops) = dims.loops();
-    // How far one step of each loop moves in an operand.
+    // How far one step of each loop moves within an operand.
     let steps = |literal: &Literal, loops: &[usize]| {
         let mut steps = vec![0usize; shape.len() + contracted.len()];
         let mut stride = 1;
@@ -263,7 +263,7 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
 /// `sum + a * b` without rounding floats; `sum` has the class of `element`.
 fn multiply_add(sum: Scalar, a: Scalar, b: Scalar, element: ElementType) -> Scalar {
     match sum {
-        // Booleans form a ring of "or" and "and".
+        // For booleans, "or" is the sum and "and" the product.
         Scalar::Int(s) if element.class() == ElementClass::Bool => {
             Scalar::Int(s | i128::from(a.is_true() && b.is_true()))
         }

@@ -1,4 +1,4 @@
-//! Older ops that newer ones cover, still found in programs: broadcast and torch_index_select.
+//! Deprecated ops that newer ones cover, still found in programs: broadcast and torch_index_select.
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
 use super::shape::copy_nest;
@@ -12,9 +12,9 @@ use crate::ops::support::constraint::{
 };
 use crate::text::{Piece, Syntax, TypeForm};
 
-/// `broadcast`: new dimensions in front.
+/// `broadcast`: adds leading dimensions.
 pub struct Broadcast;
-/// `torch_index_select`: slices of one dimension by number, perhaps with leading batches.
+/// `torch_index_select`: slices of one dimension selected by index, optionally with leading batch dimensions.
 pub struct TorchIndexSelect;
 
 impl Broadcast {
@@ -64,7 +64,7 @@ impl OpDef for Broadcast {
         }
     }
 
-    /// The sizes in front are the device's.
+    /// The added sizes become the device's local ones.
     fn localize(&self, cx: &mut crate::localize::Localize<'_>) {
         let rank = cx.operand_shape(0).len();
         let shape = cx.local_shape(0);
@@ -119,7 +119,8 @@ impl TorchIndexSelect {
         Ok((dim, batches))
     }
 
-    /// The operand's dimensions before `dim`, the index's behind the batches, the operand's after `dim`.
+    /// The operand's dimensions before `dim`, the index's dimensions after the batches, the operand's dimensions after
+    /// `dim`.
     fn shape(operand: &[i64], index: &[i64], dim: usize, batches: usize) -> Shape {
         operand[..dim].iter().chain(&index[batches..]).chain(&operand[dim + 1..]).copied().collect()
     }

@@ -1,5 +1,5 @@
 //! Ops whose result's shape is an operand, and those that read or set a size. Where the operand is a constant the
-//! import pass writes the op with static shapes instead; one row each. Source: the StableHLO specification.
+//! import pass replaces the op by one with static shapes. One table row each. Source: the StableHLO specification.
 
 use super::joining::Padding;
 use super::slicing::SliceRanges;
@@ -17,7 +17,7 @@ use crate::ops::support::constraint::{
 use crate::scalar::{Scalar, ScalarOp};
 use crate::text::{Piece, Syntax, TypeForm};
 
-/// One of these ops.
+/// One dynamic op.
 pub struct Dynamic {
     name: &'static str,
     operands: usize,
@@ -235,7 +235,7 @@ pub static DYNAMIC_PAD: Dynamic = Dynamic {
     ],
 };
 
-/// `real_dynamic_slice`: from a start below a limit, by strides, all of them operands.
+/// `real_dynamic_slice`: a slice whose start, limit and strides are operands.
 pub static REAL_DYNAMIC_SLICE: Dynamic = Dynamic {
     name: "stablehlo.real_dynamic_slice",
     operands: 4,
@@ -290,7 +290,7 @@ pub static GET_DIMENSION_SIZE: Dynamic = Dynamic {
     ],
 };
 
-/// `set_dimension_size`: the first elements along a dimension, as many as the operand says.
+/// `set_dimension_size`: keeps the first elements along a dimension, as many as the operand gives.
 pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     name: "stablehlo.set_dimension_size",
     operands: 2,
@@ -330,12 +330,12 @@ pub static SET_DIMENSION_SIZE: Dynamic = Dynamic {
     ],
 };
 
-/// What operand `i` holds, if a constant makes it.
+/// The elements of operand `i`, if it is a constant.
 fn known(op: OpRef<'_>, i: usize) -> Option<Vec<i64>> {
     op.constant_operand(i).and_then(Literal::to_ints)
 }
 
-/// The result has the sizes of operand `i`, where both are known.
+/// The result's sizes equal the elements of operand `i`, where both are known.
 fn sizes_of_result(op: OpRef<'_>, i: usize, label: &str) -> Checked<()> {
     let Some(sizes) = known(op, i) else { return Ok(()) };
     result_is(op, &sizes, label)

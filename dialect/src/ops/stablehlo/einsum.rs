@@ -1,4 +1,5 @@
-//! Sums of products by letters: `einsum` and `unary_einsum`. A nest with a loop for every letter, the result's first.
+//! Sums of products in index notation: `einsum` and `unary_einsum`. A nest with one loop per letter, the result's
+//! first.
 //! Source: <https://openxla.org/stablehlo/spec#deprecated-operations>.
 
 use crate::eval::{Context, EvalError, EvalResult};
@@ -144,7 +145,7 @@ fn kernel(op: OpRef<'_>, operands: usize) -> Kernel {
     }
 }
 
-/// Step by step, as the nest says.
+/// Evaluates the nest step by step.
 fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let types: Vec<TensorType> = operands.iter().map(Literal::ty).collect();
     if types.is_empty() {
@@ -153,8 +154,8 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     Ok(nest(op, operands.len(), &types)?.eval(operands))
 }
 
-/// `value` of `letters` without the letters `keep` refuses, which are summed in type `wide`; gives it with its letters.
-/// `None` for diagonals.
+/// `value`, with dimensions `letters`, summed in type `wide` over the letters that `keep` rejects; gives it with its
+/// remaining letters. `None` for diagonals.
 fn summed(
     b: &mut Builder<'_>,
     value: Value,
@@ -175,7 +176,7 @@ fn summed(
     Some((value, letters.iter().copied().filter(|&c| keep(c)).collect()))
 }
 
-/// `value` of `letters` with its dimensions in the order of `wanted`.
+/// `value`, with dimensions `letters`, transposed to the order of `wanted`.
 fn ordered(b: &mut Builder<'_>, value: Value, letters: &[char], wanted: &[char]) -> Option<Value> {
     if letters == wanted {
         return Some(value);
@@ -206,7 +207,7 @@ impl OpDef for Einsum {
         evaluate(op, operands)
     }
 
-    /// A product, with sums of what only one side has before.
+    /// A product; letters that only one side has are summed first.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (inputs, wanted) = letters(view, 2).ok().filter(|_| is_static(view))?;
@@ -234,7 +235,7 @@ impl OpDef for Einsum {
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x2x6xf32>, %b: tensor<6x4xf32>) %r = stablehlo.einsum %a, %b, config = \"bij,jb->bi\" : (tensor<4x2x6xf32>, tensor<6x4xf32>) -> tensor<4x2xf32>",
-            // A sum on one side, and another order.
+            // A sum on one side, and another order of dimensions.
             "(%a: tensor<4x2x6xi8>, %b: tensor<6x3xi8>) %r = stablehlo.einsum %a, %b, config = \"aij,jk->kia\" : (tensor<4x2x6xi8>, tensor<6x3xi8>) -> tensor<3x2x4xi32>",
             "(%a: tensor<4x2x6xf32>, %b: tensor<3x6xf32>) %r = stablehlo.einsum %a, %b, config = \"aij,kj->ai\" : (tensor<4x2x6xf32>, tensor<3x6xf32>) -> tensor<4x2xf32>",
         ]
@@ -266,7 +267,7 @@ impl OpDef for UnaryEinsum {
         evaluate(op, operands)
     }
 
-    /// A sum and a transposition.
+    /// A sum and a transpose.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (inputs, wanted) = letters(view, 1).ok().filter(|_| is_static(view))?;

@@ -1,4 +1,4 @@
-//! Ops that make a larger tensor around smaller ones: concatenate, pad.
+//! Ops that build a larger tensor from smaller ones: concatenate, pad.
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
@@ -60,7 +60,7 @@ impl Concatenate {
         Ok(result)
     }
 
-    /// The op that makes `value`, if it is a slice, by what it slices.
+    /// What `value` is a slice of, if a slice op produces it.
     fn sliced(op: OpRef<'_>, value: Value) -> Option<Value> {
         match op.program.value_source(value) {
             ValueSource::Result(maker, _) if op.program.op_name(maker) == Slice.name() => {
@@ -70,8 +70,8 @@ impl Concatenate {
         }
     }
 
-    /// TwoSteps of tensors put together in another order need a permutation of what devices hold, anything else the
-    /// whole dimension.
+    /// Slices joined in another order need a permutation of shards among devices; anything else needs the joined
+    /// dimension replicated.
     fn kind(op: OpRef<'_>) -> FactorKind {
         let sliced: Vec<Option<Value>> = op.operands().iter().map(|&v| Self::sliced(op, v)).collect();
         let mut sources = op.operands().iter().zip(&sliced).map(|(&v, &s)| s.unwrap_or(v));
@@ -134,7 +134,7 @@ impl OpDef for Concatenate {
             // Every operand is empty in this dimension; nothing is ever read.
             inputs.push(Input::at(0, 0..result.rank()));
         }
-        // The last input unless the position lies before the end of an earlier one.
+        // The last input, unless the position is before the end of an earlier one.
         let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
         let mut value = Arg::Input(inputs.len() - 1);
         if inputs.len() > 1 {
@@ -204,7 +204,7 @@ impl OpDef for Concatenate {
     }
 }
 
-/// What `pad` does to each dimension: added before, after, and between elements; negative before and after removes.
+/// What `pad` adds to each dimension: before, after, and between elements; negative before and after removes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Padding {
     /// Before the first element.
@@ -230,7 +230,7 @@ impl Padding {
         Self { low: low?, high: high?, interior: interior? }.checked()
     }
 
-    /// This padding, if nothing negative stands between elements.
+    /// This padding, if interior padding isn't negative.
     pub(crate) fn checked(self) -> Checked<Self> {
         match self.interior.iter().find(|&&i| !(0..i64::MAX).contains(&i)) {
             Some(i) => Err(Problem::new(format!("expected interior_padding not to be negative, found {i} (C3)"))),
@@ -353,13 +353,13 @@ impl OpDef for Pad {
         })
     }
 
-    /// Elements that are shifted come from other pieces, though the size may stay.
+    /// Shifted elements come from other shards, even where the size stays the same.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let padding = Padding::check(op).ok()?;
         padding_rule(op, |d| padding.low[d] == 0 && padding.high[d] == 0)
     }
 
-    /// Shardy's looks at sizes alone.
+    /// Shardy's rule looks at sizes alone.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         padding_rule(op, |_| true)
     }
@@ -376,7 +376,7 @@ impl OpDef for Pad {
         ]
     }
 }
-/// Dimensions of one size pass through where `stays` holds, others are permuted.
+/// Dimensions whose size doesn't change pass through where `stays` holds, others are permuted.
 fn padding_rule(op: OpRef<'_>, stays: impl Fn(usize) -> bool) -> Option<ShardingRule> {
     let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
     let mut rule = ShardingRule::of_op(op);

@@ -26,7 +26,7 @@ pub mod window;
 
 use crate::op::OpDef;
 
-/// The ops of this dialect. Order is that of the families and has no meaning.
+/// The ops of this dialect. They are in the order of the families, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &[
     // control
     &control::While,

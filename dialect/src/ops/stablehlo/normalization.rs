@@ -1,5 +1,5 @@
-//! Batch normalization: of inference, of training, and its gradients. The latter two are sums over everything but the
-//! features, which the import pass writes out, so that they are cut like any other sums.
+//! Batch normalization: for inference, for training, and its gradients. The latter two are sums over everything but the
+//! features, which the import pass expands, so that they are sharded like any other sums.
 //!
 //! Source: the StableHLO specification, which defines them by formulas; sharding rules as Shardy registers them.
 
@@ -24,8 +24,8 @@ pub struct BatchNormTraining;
 /// `batch_norm_grad`: <https://openxla.org/stablehlo/spec#batch_norm_grad>
 pub struct BatchNormGrad;
 
-/// The dimension of the features and the number added to variances. Operand 0 and those of `whole` have all
-/// dimensions, the others that of the features.
+/// The feature dimension and the number added to variances. Operand 0 and those of `whole` have all dimensions, the
+/// others only that of the features.
 fn check(op: OpRef<'_>, count: usize, whole: &[usize]) -> Checked<(usize, f64)> {
     operand_count(op, count)?;
     let operand = tensor(op, 0)?;
@@ -63,7 +63,7 @@ fn others(rank: usize, feature: usize) -> Vec<i64> {
     (0..rank as i64).filter(|&d| d != feature as i64).collect()
 }
 
-/// One type like the first operand's and `n` of the features'.
+/// One type like the first operand's and `n` types of one value per feature.
 fn types(op: OpRef<'_>, feature: usize, n: usize) -> Inferred {
     if !is_static(op) {
         return declared(op);
@@ -73,14 +73,14 @@ fn types(op: OpRef<'_>, feature: usize, n: usize) -> Inferred {
     Ok([TypeData::Tensor(operand.clone())].into_iter().chain(std::iter::repeat_n(per_feature, n)).collect())
 }
 
-/// Values by feature and by element, in f64, while the oracle computes.
+/// Reads operands per feature and per element, in f64, for the evaluator.
 struct Numbers<'a> {
     operands: &'a [Literal],
     feature: usize,
 }
 
 impl Numbers<'_> {
-    /// Calls `f` with the row-major number and the feature of every element.
+    /// Calls `f` with the row-major position and the feature of every element.
     fn each(&self, mut f: impl FnMut(usize, usize)) {
         for (number, at) in Indices::of(&self.operands[0].shape).enumerate() {
             f(number, at[self.feature] as usize);
@@ -102,7 +102,7 @@ impl Numbers<'_> {
         sums
     }
 
-    /// Elements of one feature.
+    /// Number of elements per feature.
     fn count(&self) -> f64 {
         self.operands[0].len() as f64 / self.features().max(1) as f64
     }
@@ -174,7 +174,7 @@ impl OpDef for BatchNormInference {
     }
 }
 
-/// Only features move together: sums need the rest whole, until the import pass has written them out.
+/// Only features pass through: sums need the other dimensions replicated until the import pass has expanded them.
 fn rule(op: OpRef<'_>, feature: usize, whole: &[usize]) -> Option<ShardingRule> {
     let shape = &op.operand_tensor(0)?.shape;
     let mut rule = ShardingRule::of_op(op);
@@ -192,7 +192,7 @@ fn rule(op: OpRef<'_>, feature: usize, whole: &[usize]) -> Option<ShardingRule> 
     Some(rule)
 }
 
-/// What the formulas are built from: everything in one type, f32 at least.
+/// Builds the formulas, with everything in one type, f32 at least.
 struct Formula<'a, 'b> {
     b: &'a mut Builder<'b>,
     shape: Vec<i64>,
@@ -349,7 +349,7 @@ impl OpDef for BatchNormGrad {
         let products = m.sum(products);
         let grad_scale = m.op(ScalarOp::Div, &[products, deviation]);
         let count = m.count();
-        // One factor for each feature, before anything is broadcast.
+        // One factor per feature, computed before anything is broadcast.
         let per_square = m.op(ScalarOp::Div, &[products, square]);
         let factor = m.op(ScalarOp::Div, &[scale, deviation]);
         let factor = m.op(ScalarOp::Div, &[factor, count]);

@@ -1,8 +1,8 @@
 //! `reshape`: the same elements in the same order under another shape.
 //!
-//! Operand and result are cut into groups of neighboring dimensions of equal products. A group of one dimension each
-//! is a plain loop; only inside larger groups does the nest need divisions, and only there does the sharding rule need
-//! several factors a dimension. Source: the StableHLO specification; factors as Shardy finds them.
+//! Operand and result are divided into groups of neighboring dimensions with equal products. A group of one dimension
+//! each is a plain loop; only larger groups need divisions in the nest and several factors per dimension in the
+//! sharding rule. Source: the StableHLO specification; factors as Shardy finds them.
 
 use super::shape::copy_nest;
 use crate::eval::{Context, EvalResult};
@@ -47,15 +47,15 @@ fn elements(shape: &[i64]) -> Option<i64> {
     shape.iter().try_fold(1i64, |n, &d| n.checked_mul(d))
 }
 
-/// Groups of neighboring operand and result dimensions of equal products, as small as possible: ranges of dimensions.
-/// Both shapes have the same number of elements, not 0.
+/// Groups of neighboring operand and result dimensions with equal products, as small as possible, as ranges of
+/// dimensions. Both shapes have the same number of elements, not 0.
 pub(crate) fn groups(from: &[i64], to: &[i64]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut groups = Vec::new();
     let (mut f, mut t) = (0, 0);
     while f < from.len() || t < to.len() {
         let start = (f, t);
         let (mut a, mut b) = (1i64, 1i64);
-        // Sizes of 1 alone on one side make groups without the other.
+        // A dimension of size 1 on one side can be a group without dimensions of the other side.
         if f < from.len() {
             a *= from[f];
             f += 1;
@@ -80,11 +80,11 @@ pub(crate) fn groups(from: &[i64], to: &[i64]) -> Vec<(std::ops::Range<usize>, s
     groups
 }
 
-/// One side of a reshape while its factors are found.
+/// One side of a reshape while its factors are being found.
 struct Side<'a> {
     shape: &'a [i64],
     dim: usize,
-    /// What of `dim` has no factor yet.
+    /// The part of `dim`'s size that has no factor yet.
     left: i64,
     /// Product of the factors so far.
     done: i64,
@@ -118,7 +118,7 @@ impl<'a> Side<'a> {
     }
 
     /// The next factor of the side that is behind `other`: one that closes the gap if there is one, else one that
-    /// leaves what both have in common for later.
+    /// leaves the common divisor for later.
     fn catch_up(&self, other: &Side<'_>, common: i64) -> i64 {
         if other.done % self.done == 0 && self.left % (other.done / self.done) == 0 {
             other.done / self.done
@@ -172,7 +172,7 @@ impl OpDef for Reshape {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
-        // Without elements there is nothing to share.
+        // Without elements there is nothing to shard.
         if !is_static(op) || elements(&operand.shape)? == 0 || elements(&operand.shape) != elements(&result.shape) {
             return None;
         }
@@ -196,7 +196,7 @@ impl OpDef for Reshape {
                 from.take(common);
                 to.take(common);
             } else if from.done == to.done {
-                // Nothing in common: both go their own way until their products meet again.
+                // No common divisor: each side goes on by itself until their products meet again.
                 rule.add(from.left, FactorKind::PassThrough, &[f], &[]);
                 rule.add(to.left, FactorKind::PassThrough, &[], &[t]);
                 from.take(from.left);

@@ -1,4 +1,4 @@
-//! Ops that move elements without looking at them, one result dimension from one operand dimension: broadcast_in_dim,
+//! Ops that move elements without changing them, each result dimension from one operand dimension: broadcast_in_dim,
 //! transpose, reverse. Reshape has a file of its own, [`reshape`](super::reshape).
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
@@ -41,7 +41,7 @@ impl BroadcastInDim {
     fn check(op: OpRef<'_>) -> Checked<TensorType> {
         operand_count(op, 1)?;
         let (operand, result) = (tensor(op, 0)?, result(op, 0)?);
-        // The scales of quantized elements may move with a dimension; the verifier compares them.
+        // The scales of quantized elements may move with a dimension; the verifier compares those.
         let base = |ty: &TensorType| crate::ir::Quantized::of(op.program, ty.element).map(|q| (q.storage, q.expressed));
         let same = operand.element == result.element || base(operand).is_some() && base(operand) == base(result);
         require(same, || Problem::new(format!("expected the operand's element type in {} (C1)", show(op, result))))?;
@@ -103,7 +103,7 @@ impl OpDef for BroadcastInDim {
         for (to, &size) in result.shape.iter().enumerate() {
             let from = dims.iter().position(|&d| d == to).filter(|&d| d < operand.rank());
             match from {
-                // Expanded in place: one element becomes many, which don't move with it.
+                // Expanded in place: one element becomes many, so their dimension isn't tied to the operand's.
                 Some(d) if operand.shape[d] == 1 && size != 1 => {
                     rule.add(1, FactorKind::PassThrough, &[(0, d)], &[]);
                     rule.add(size, FactorKind::PassThrough, &[], &[(0, to)]);
@@ -305,7 +305,7 @@ impl OpDef for Reverse {
         })])
     }
 
-    /// TwoSteps swap places whole, so that conservative propagation minds nothing.
+    /// Devices only swap whole shards, so conservative propagation needs no change.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }

@@ -66,7 +66,7 @@ impl OpDef for Sort {
         if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
-    /// Slices are sorted whole; where there is but one, shardings don't spread along it.
+    /// The sorted dimension must be replicated; where there is only one slice, shardings don't spread along it.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = Self::dim(op)?;
         let shape = &op.operand_tensor(0)?.shape;
@@ -82,7 +82,7 @@ impl OpDef for Sort {
         Some(rule)
     }
 
-    /// A stable merge sort, also where the order of equal elements is left open: every order is one of those allowed.
+    /// A stable merge sort, also where the order of equal elements is unspecified: any order is allowed then.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let dim = Self::check(op)?;
         let shape = operands[0].shape.clone();
@@ -124,7 +124,7 @@ impl OpDef for Sort {
               %p = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
               stablehlo.return %p : tensor<i1>
             }) : (tensor<4x6xf32>) -> tensor<4x6xf32>",
-            // By the first, downwards; the second follows.
+            // By the first, descending; the second follows.
             "(%a: tensor<6x4xi32>, %b: tensor<6x4xbf16>) %r:2 = \"stablehlo.sort\"(%a, %b) <{dimension = -2 : i64, is_stable = true}> ({
             ^bb0(%x: tensor<i32>, %y: tensor<i32>, %v: tensor<bf16>, %w: tensor<bf16>):
               %p = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -134,7 +134,7 @@ impl OpDef for Sort {
     }
 }
 
-/// The stable order of `0..n` under `less`, which need not be an order at all: it is asked, and nothing goes wrong.
+/// The stable order of `0..n` under `less`. A `less` that isn't an order gives some permutation, without failing.
 fn merge_sort(n: usize, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     let mut width = 1;

@@ -1,5 +1,5 @@
-//! Texts that are no list of pieces: slice and dot_general. Each pair of functions must agree, and with MLIR's own forms
-//! of these ops.
+//! Text forms that aren't a list of pieces: slice and dot_general. The two functions of each pair must agree with each
+//! other and with MLIR's own forms of these ops.
 
 use crate::ir::{AttrData, ElementType, OpRef};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
@@ -50,7 +50,7 @@ fn print_slice(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The values of an attribute in the form the short text gives it.
+/// The values of an attribute that has the form the short text can express.
 pub(super) fn i64_array<'a>(op: OpRef<'a>, name: &str) -> Option<&'a [i64]> {
     match op.attr(name)? {
         AttrData::DenseArray(ElementType::I64, values) => Some(values),

@@ -1,7 +1,7 @@
-//! Tokens, which order side effects, and the ops that take and give them: transfers between devices and with the host.
+//! Tokens, which order side effects, and the ops that use them: transfers between devices and with the host.
 //!
-//! In the evaluator a token is an empty value. What is sent waits until it is received; a device that receives before
-//! anybody has sent is an error, since nothing runs in between. Source: the StableHLO specification.
+//! In the evaluator a token is an empty value. Values that are sent wait until they are received; receiving before
+//! anything was sent is an error, since no other device runs in between. Source: the StableHLO specification.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::text::{Piece, Syntax, TypeForm};
 
 /// `after_all`: <https://openxla.org/stablehlo/spec#after_all>
 pub struct AfterAll;
-/// `create_token`, an `after_all` of nothing: <https://openxla.org/stablehlo/spec#deprecated-operations>
+/// `create_token`, an `after_all` without operands: <https://openxla.org/stablehlo/spec#deprecated-operations>
 pub struct CreateToken;
 /// `send`: <https://openxla.org/stablehlo/spec#send>
 pub struct Send;
@@ -62,12 +62,12 @@ fn only_tokens(op: OpRef<'_>) -> Checked<()> {
 
 const PAIRS: &str = "source_target_pairs";
 
-/// The pairs of devices of a transfer, perhaps none.
+/// The source and target device pairs of a transfer, perhaps none.
 fn pairs(op: OpRef<'_>) -> Vec<(i64, i64)> {
     op.ints(PAIRS).unwrap_or_default().chunks_exact(2).map(|p| (p[0], p[1])).collect()
 }
 
-/// Checks the channel and the pairs of a send or recv; `host` is the channel's type for transfers with the host.
+/// Checks the channel and the pairs of a send or recv; `host` is the channel type for transfers with the host.
 fn check_channel(op: OpRef<'_>, host: i64) -> Checked<()> {
     let kind = op.field("channel_handle", "type").and_then(AttrData::as_int);
     let kind = kind.ok_or_else(|| Problem::new("expected an attribute 'channel_handle' (I2)"))?;
@@ -89,12 +89,12 @@ fn check_channel(op: OpRef<'_>, host: i64) -> Checked<()> {
     Ok(())
 }
 
-/// Where a transfer's values wait: by channel and, between devices, the target.
+/// The key under which a transfer's values wait: channel and, between devices, target.
 fn address(op: OpRef<'_>, target: Option<i64>) -> ChannelKey {
     ChannelKey::Channel(op.field("channel_handle", "handle").and_then(AttrData::as_int).unwrap_or(0), target)
 }
 
-/// `layout`: a list of dimensions for each result but the token.
+/// `layout`: a list of dimensions for each result except the token.
 fn check_layouts(op: OpRef<'_>) -> Checked<()> {
     let Some(AttrData::Array(layouts)) = op.attr("layout") else { return Ok(()) };
     let (want, found) = (op.result_count() - 1, layouts.len());
@@ -205,7 +205,7 @@ impl OpDef for Recv {
         } else if pairs(op).iter().any(|p| p.1 == lane) {
             cx.collect(address(op, Some(lane)))?
         } else {
-            // Who is nobody's target gets zeros.
+            // A device that is no pair's target gets zeros.
             let zero = |t: &crate::ir::TensorType| Literal::splat(t.element, &t.shape, Scalar::zero(t.element));
             op.result_types().filter_map(|t| t.tensor().map(zero)).collect()
         };
@@ -263,7 +263,7 @@ impl OpDef for Outfeed {
         Ok(vec![TypeData::Token])
     }
 
-    /// What is given to the host is nobody's here.
+    /// The evaluator has no host to receive the values.
     fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Ok(vec![token()])
     }

@@ -1,5 +1,5 @@
-//! Tuples: several values as one. As a value of the evaluator a tuple is its components' bytes, one after the other;
-//! the import pass takes elements from where they were put in.
+//! Tuples: several values as one. In the evaluator a tuple's value is its components' bytes, concatenated; the import
+//! pass replaces a tuple's elements by the values it was built from.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
@@ -75,7 +75,7 @@ fn print_element(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// Bytes of a value of type `ty`; `None` where they depend on the run.
+/// Bytes of a value of type `ty`; `None` where they are only known at run time.
 fn bytes(program: &Program, ty: Ty) -> Option<usize> {
     match program.type_data(ty) {
         TypeData::Tensor(t) => t.bytes(),
@@ -125,7 +125,7 @@ impl OpDef for Tuple {
 }
 
 impl GetTupleElement {
-    /// The components' types and the number of the one taken.
+    /// The components' types and the index of the one taken.
     fn check<'a>(op: OpRef<'a>) -> Checked<(&'a [Ty], usize)> {
         operand_count(op, 1)?;
         let Some(TypeData::Tuple(parts)) = op.operand_types().next() else {
@@ -168,7 +168,7 @@ impl OpDef for GetTupleElement {
         }])
     }
 
-    /// What was put into the tuple, where that is in sight.
+    /// The value the tuple was built from, where the op that built it is known.
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let view = b.program.view(op);
         let (_, index) = Self::check(view).ok()?;

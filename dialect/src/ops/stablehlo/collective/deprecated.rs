@@ -1,4 +1,4 @@
-//! Collectives with one receiver, and the older form of a sum: collective_reduce and cross-replica-sum.
+//! collective_reduce, whose result goes to one device of each group, and the deprecated cross-replica-sum.
 
 use super::reduction::{combined, computation, computation_type};
 use super::{GROUPS, collective, groups, in_groups, pointwise_rule, running_groups, tensors};
@@ -11,7 +11,7 @@ use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{ReductionKind, ShardingRule};
 
-/// `stablehlo.collective_reduce`: a group's tensors combined, on its first device or that of its root; zeros elsewhere.
+/// `stablehlo.collective_reduce`: a group's tensors combined, on its first device or the given root; zeros elsewhere.
 /// <https://openxla.org/stablehlo/spec#collective_reduce>
 pub struct CollectiveReduce;
 /// `stablehlo.cross-replica-sum`: an all_reduce over replicas that adds.
@@ -99,7 +99,7 @@ impl OpDef for CollectiveReduce {
         ]
     }
 
-    /// It talks to other devices, whoever reads what it gives.
+    /// It communicates with other devices, whether its results are used or not.
     fn side_effect(&self, _: OpRef<'_>) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Where am I: the device's own position in the grid of replicas and partitions.
+//! `partition_id` and `replica_id`: the device's own position among partitions and replicas.
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, TensorType};

@@ -1,4 +1,4 @@
-//! Collectives that only move: all_to_all, collective_permute, collective_broadcast.
+//! Collectives that only move data: all_to_all, collective_permute, collective_broadcast.
 
 use super::{
     GROUPS, collective, dimension, evaluated_dim, groups, in_groups, mesh_axes, pointwise_rule, replicated_dims_rule,
@@ -14,7 +14,7 @@ use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::scalar::Scalar;
 use crate::sharding::ShardingRule;
 
-/// `stablehlo.all_to_all`: every device cuts its tensor and sends each member of its group one piece.
+/// `stablehlo.all_to_all`: every device splits its tensor and sends one part to each member of its group.
 /// <https://openxla.org/stablehlo/spec#all_to_all>
 pub struct AllToAll;
 
@@ -123,7 +123,7 @@ impl OpDef for AllToAll {
 
 const PAIRS: &str = "source_target_pairs";
 
-/// `stablehlo.collective_permute`: each source sends its tensor to its target; who gets none gets zeros.
+/// `stablehlo.collective_permute`: each source sends its tensor to its target; devices that receive none get zeros.
 /// <https://openxla.org/stablehlo/spec#collective_permute>
 pub struct CollectivePermute;
 
@@ -191,7 +191,7 @@ impl OpDef for CollectivePermute {
     }
 }
 
-/// `stablehlo.collective_broadcast`: a group's first device gives its tensor to all; who is in no group gets zeros.
+/// `stablehlo.collective_broadcast`: a group's first device sends its tensor to all; devices in no group get zeros.
 /// <https://openxla.org/stablehlo/spec#collective_broadcast>
 pub struct CollectiveBroadcast;
 
@@ -274,7 +274,7 @@ impl OpDef for CollectiveBroadcast {
              replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<2x3xf32>) -> tensor<2x3xf32>"]
     }
 
-    /// Roots chosen at run time are no plain broadcast from the first device.
+    /// With roots chosen at run time it is no plain broadcast from the first device.
     fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
         if op.flag("has_dynamic_root") {
             return None;

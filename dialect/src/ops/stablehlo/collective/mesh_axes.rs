@@ -4,7 +4,7 @@ use crate::collective::as_lists;
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, Name, Op, Ty, Value};
 
-/// The op with its groups, if axes of a mesh give them, written as rows; its results.
+/// Rewrites an op whose groups are given by axes of a mesh, with the groups as rows; gives its results.
 pub(super) fn in_rows(op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
     let rows = as_lists(build.program, build.program.attr(op, super::GROUPS)?)?;
     let ty = build.program.intern_type(rows.ty());

@@ -1,7 +1,7 @@
-//! StableHLO's collectives: ops in which devices exchange pieces of tensors.
+//! StableHLO's collectives: ops in which devices exchange data.
 //!
-//! All devices of a group must run the op; evaluation is in lockstep and an error where a branch or loop has split
-//! a group. Source: the StableHLO specification, "Collective ops", whose constraint labels stand in the messages.
+//! All devices of a group must run the op; evaluation is in lockstep, and a group split by a branch or loop is an
+//! error. Source: the StableHLO specification, "Collective ops", whose constraint labels are in the messages.
 
 mod deprecated;
 mod device;
@@ -26,7 +26,7 @@ use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::sharding::{FactorKind, ShardingRule};
 
-/// `stablehlo.all_gather`: every device of a group gets all the group's tensors, side by side along one dimension.
+/// `stablehlo.all_gather`: every device of a group gets all the group's tensors, concatenated along one dimension.
 /// <https://openxla.org/stablehlo/spec#all_gather>
 pub struct AllGather;
 
@@ -61,7 +61,7 @@ impl OpDef for AllGather {
         Kernel::External(External::Collective)
     }
 
-    /// Only the other dimensions move together.
+    /// The gathered dimension must be replicated; the others pass through.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
@@ -112,8 +112,8 @@ fn check_channel(op: OpRef<'_>, label: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// How many times larger dimension `dim` of result `i` is than the operand's (or the other way round, `shrinks`): the
-/// devices of a group. Where neither groups nor module say how many they are, the declared types do.
+/// The number of devices in a group: how many times larger dimension `dim` of result `i` is than the operand's (or
+/// smaller, with `shrinks`). Where neither groups nor module decide it, the declared types do.
 fn group_size(op: OpRef<'_>, groups: Option<&Groups>, i: usize, dim: usize, shrinks: bool) -> i64 {
     if let Some(size) = groups.and_then(|g| groups::known_size(op, g)) {
         return size;
@@ -139,7 +139,7 @@ fn running_groups(op: OpRef<'_>, mask: &Mask, cx: &dyn Context) -> EvalResult<Ve
     groups::running(&groups, mask, rule.is_some_and(|rule| rule.cover))
 }
 
-/// The collective an op is over the groups it has.
+/// The collective that an op performs over its groups.
 fn collective(
     op: OpRef<'_>,
     kind: CollectiveKind,
@@ -190,7 +190,7 @@ fn evaluated_dim(op: OpRef<'_>, name: &str) -> EvalResult<usize> {
     op.int(name).and_then(|d| usize::try_from(d).ok()).ok_or_else(|| EvalError::new(format!("{name} is missing")))
 }
 
-/// Every result from the operand of its number: `f` gets a group's tensors in order and gives what each member gets.
+/// Computes result `i` from operand `i`: `f` gets a group's tensors in order and gives what each member gets.
 fn in_groups(
     op: OpRef<'_>,
     operands: &[Lanes],
@@ -211,12 +211,12 @@ fn in_groups(
     Ok(results)
 }
 
-/// Everything moves together, operand by operand; pointwise when all have one shape.
+/// All dimensions pass through, operand by operand; pointwise when all operands have the same shape.
 fn pointwise_rule(op: OpRef<'_>) -> ShardingRule {
     replicated_dims_rule(op, &[])
 }
 
-/// Dimensions move together save those of `whole`, which operands and results need whole.
+/// All dimensions pass through except those of `whole`, which operands and results need replicated.
 fn replicated_dims_rule(op: OpRef<'_>, whole: &[usize]) -> ShardingRule {
     let operands: Vec<&TensorType> = (0..op.operands().len()).filter_map(|i| op.operand_tensor(i)).collect();
     let results: Vec<&TensorType> = (0..op.result_count()).filter_map(|i| op.result_tensor(i)).collect();
@@ -224,7 +224,7 @@ fn replicated_dims_rule(op: OpRef<'_>, whole: &[usize]) -> ShardingRule {
     let mut rule = ShardingRule::new(&ranks(&operands), &ranks(&results));
     let pairs = operands.len().min(results.len());
     let same = operands.windows(2).all(|w| w[0].shape == w[1].shape);
-    // Tensors of one shape share factors; others only with the result of their number.
+    // Tensors of the same shape share factors; otherwise operand `i` shares them only with result `i`.
     let sets: Vec<Vec<usize>> = if same { vec![(0..pairs).collect()] } else { (0..pairs).map(|i| vec![i]).collect() };
     for set in sets.iter().filter(|s| !s.is_empty()) {
         let at = |dim: usize| set.iter().map(|&i| (i, dim)).collect::<Vec<_>>();

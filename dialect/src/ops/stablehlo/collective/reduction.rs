@@ -1,7 +1,7 @@
-//! Collectives that combine: all_reduce and reduce_scatter.
+//! Collectives that combine values: all_reduce and reduce_scatter.
 //!
-//! Elements combine in the order of the group, as the op's region says; a region of scalar arithmetic is evaluated as
-//! a kernel body, any other through the context.
+//! Elements combine in the order of the group, by the op's region; a region of scalar arithmetic is evaluated as a
+//! kernel body, any other through the context.
 
 use super::{
     GROUPS, check_channel, collective, dimension, evaluated_dim, group_size, groups, in_groups, mesh_axes,
@@ -92,7 +92,7 @@ impl OpDef for AllReduce {
     }
 }
 
-/// `stablehlo.reduce_scatter`: the group's tensors are combined and every device keeps one piece.
+/// `stablehlo.reduce_scatter`: the group's tensors are combined and every device keeps one shard of the result.
 /// <https://openxla.org/stablehlo/spec#reduce_scatter>
 pub struct ReduceScatter;
 
@@ -231,13 +231,13 @@ pub(super) fn computation_type(
     Some(scalar.element)
 }
 
-/// The first device of the group each call of [`in_groups`]' closure is for.
+/// The first device of the group that each call of [`in_groups`]' closure is for.
 fn leaders(groups: &[Vec<usize>], operands: usize) -> impl Iterator<Item = usize> + use<> {
     let firsts: Vec<usize> = groups.iter().map(|g| g.first().copied().unwrap_or(0)).collect();
     (0..operands).flat_map(move |_| firsts.clone())
 }
 
-/// The members' tensors combined from first to last.
+/// The members' tensors, combined from first to last.
 pub(super) fn combined(
     op: OpRef<'_>,
     body: Option<&Body>,

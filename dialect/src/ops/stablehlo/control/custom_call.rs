@@ -1,7 +1,7 @@
-//! `stablehlo.custom_call`: calls by name of what the specification doesn't know.
+//! `stablehlo.custom_call`: calls by name of operations outside the specification.
 //!
-//! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test-suite, which
-//! compare two tensors and stop the run. Others are kept and can't be evaluated.
+//! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test suite, which
+//! compare two tensors and stop the run if they differ. Others are kept but can't be evaluated.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef, TensorType};
@@ -27,12 +27,12 @@ const IDENTITIES: &[&str] = &[
     "xla.sdy.FuncResultSharding",
 ];
 
-/// Tolerance of `check.expect_almost_eq` as a call: wider than that of the op of the same name.
+/// Tolerance of `check.expect_almost_eq` as a custom call: wider than that of the op of the same name.
 const ALMOST: f64 = 1e-3;
-/// ULPs that `check.expect_close` as a call allows.
+/// The difference in ULPs that `check.expect_close` allows as a custom call.
 const CLOSE: i64 = 3;
 
-/// Targets whose dimensions all move together, as Shardy lists them.
+/// Targets whose dimensions all pass through, as Shardy lists them.
 const POINTWISE: &[&str] = &[
     "annotate_device_placement",
     "Cholesky",
@@ -96,7 +96,7 @@ impl OpDef for CustomCall {
         if is_identity(op) { Kernel::Control } else { Kernel::None }
     }
 
-    /// The user's own rule, else what Shardy knows of the target.
+    /// The user's own rule, else the one Shardy has for the target.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         if let Some(AttrData::ShardingRule(rule)) = op.attr(crate::ops::sdy::SHARDING_RULE) {
             return Some((**rule).clone());
@@ -107,7 +107,7 @@ impl OpDef for CustomCall {
         known_rule(target(op), &operands, &results)
     }
 
-    /// Shardy lets dimensions through that these targets need whole.
+    /// Shardy propagates along dimensions that these targets need replicated.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = self.sharding_rule(op)?;
         if rule.custom {
@@ -117,7 +117,7 @@ impl OpDef for CustomCall {
         match target(op) {
             "Eigh" => {
                 rule.factors.iter_mut().for_each(|f| f.kind = FactorKind::PassThrough);
-                // Eigenvalues are cut as the vectors are counted.
+                // Eigenvalues are sharded like the eigenvectors' last dimension, which counts them.
                 *rule.results.get_mut(1)?.last_mut()? = last.into_iter().collect();
             }
             "mhlo.topk" | "ApproxTopK" | "PartialReduce" => {
@@ -192,13 +192,13 @@ fn known_rule(target: &str, operands: &[TensorType], results: &[TensorType]) -> 
         (0..list.len()).filter(|&i| dim < list[i].rank()).map(|i| (i, dim)).collect()
     };
     if POINTWISE.contains(&target) {
-        // Splits and combinations change no shape.
+        // Splitting and combining don't change the shape.
         for dim in 0..rank {
             rule.add(first.shape[dim], FactorKind::PassThrough, &all(operands, dim), &all(results, dim));
         }
         return Some(rule);
     }
-    // The decompositions work on the last two dimensions; the rest are batches.
+    // The decompositions work on the last two dimensions; the others are batch dimensions.
     let batches = rank.checked_sub(2);
     match target {
         "Eigh" | "Qr" | "QrDecompositionBlock" | "ProductOfElementaryHouseholderReflectors" => {

@@ -1,15 +1,15 @@
-//! What a custom call says of layouts, of results that share memory with operands, and of its interface. Source: the StableHLO
-//! specification, `custom_call`, and the constraints of its implementation.
+//! A custom call's attributes for layouts, for results that share memory with operands, and for its interface version.
+//! Source: the StableHLO specification, `custom_call`, and the constraints of its implementation.
 
 use crate::ir::{AttrData, OpRef, Ty, TypeData};
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, require};
 
-/// Checks all of it.
+/// Checks all of these attributes.
 pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     layouts(op)?;
     aliases(op)?;
-    // Typed calls take a dictionary, all before them a text.
+    // Typed calls take a dictionary, all earlier versions a string.
     let typed = op.int("api_version") == Some(4);
     let fits = match op.attr("backend_config") {
         Some(AttrData::Dict(_)) => typed,
@@ -22,7 +22,7 @@ pub(super) fn check(op: OpRef<'_>) -> Checked<()> {
     })
 }
 
-/// One layout a value for operands and results, or none for either: the dimensions from minor to major.
+/// One layout per value for operands and results, or none for either: the dimensions from minor to major.
 fn layouts(op: OpRef<'_>) -> Checked<()> {
     let list = |name| match op.attr(name) {
         Some(AttrData::Array(items)) => Some(items),
@@ -34,7 +34,7 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
         _ => return Err(Problem::new("expected both operand_layouts and result_layouts, or neither")),
     };
     let result_types = match op.result_type_ids()[..] {
-        // The parts of one tuple count as results.
+        // The elements of a single tuple count as results.
         [only] => match op.program.type_data(only) {
             TypeData::Tuple(items) => items.clone(),
             _ => vec![only],
@@ -66,7 +66,7 @@ fn layouts(op: OpRef<'_>) -> Checked<()> {
     Ok(())
 }
 
-/// Parts of results that share memory with parts of operands: both exist and have one type.
+/// Results, or tuple elements of them, that share memory with operands: both must exist and have the same type.
 fn aliases(op: OpRef<'_>) -> Checked<()> {
     let Some(AttrData::Array(items)) = op.attr("output_operand_aliases") else { return Ok(()) };
     for &item in items {
@@ -98,7 +98,7 @@ fn aliases(op: OpRef<'_>) -> Checked<()> {
     Ok(())
 }
 
-/// The part of a tuple that the indices lead to.
+/// The tuple element that the indices lead to.
 fn part(op: OpRef<'_>, mut ty: Ty, path: &[i64]) -> Option<Ty> {
     for &index in path {
         let TypeData::Tuple(items) = op.program.type_data(ty) else { return None };

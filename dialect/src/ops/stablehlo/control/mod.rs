@@ -1,7 +1,7 @@
 //! StableHLO's control flow: loops, branches, barriers, and the return that ends their regions.
 //!
-//! Devices may disagree about a condition: each runs its own branch or number of trips, in lockstep under a mask; a
-//! collective that then misses some of its devices is an error. Source: the StableHLO specification, "Control flow".
+//! Devices may disagree about a condition: each runs its own branch or number of iterations, in lockstep under a mask;
+//! a collective that then lacks some of its devices is an error. Source: the StableHLO specification, "Control flow".
 
 mod composite;
 mod custom_call;
@@ -21,7 +21,7 @@ use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
 use crate::scalar::Scalar;
 use crate::text::{Piece, Syntax, TypeForm};
 
-/// `stablehlo.while`: runs its body as long as its condition gives true.
+/// `stablehlo.while`: runs its body as long as its condition is true.
 /// <https://openxla.org/stablehlo/spec#while>
 pub struct While;
 
@@ -143,7 +143,7 @@ impl OpDef for While {
     }
 }
 
-/// `stablehlo.case`: runs the branch its index names. <https://openxla.org/stablehlo/spec#case>
+/// `stablehlo.case`: runs the branch that its index selects. <https://openxla.org/stablehlo/spec#case>
 pub struct Case;
 
 impl OpDef for Case {
@@ -245,7 +245,7 @@ impl OpDef for If {
     }
 }
 
-/// `stablehlo.optimization_barrier`: its operands, all of them before anything that reads a result.
+/// `stablehlo.optimization_barrier`: its operands, all computed before anything that reads a result.
 /// <https://openxla.org/stablehlo/spec#optimization_barrier>
 pub struct OptimizationBarrier;
 
@@ -288,7 +288,7 @@ impl OpDef for OptimizationBarrier {
     }
 }
 
-/// `stablehlo.return`: ends a region; its operands are what the region gives.
+/// `stablehlo.return`: ends a region; its operands are the region's results.
 pub struct Return;
 
 impl OpDef for Return {
@@ -317,7 +317,7 @@ impl OpDef for Return {
     }
 }
 
-/// Region `i`, or an error for an op that lacks it.
+/// Region `i`, or an error for an op without it.
 pub(crate) fn region(op: OpRef<'_>, i: usize) -> EvalResult<crate::ir::Region> {
     op.region(i).ok_or_else(|| EvalError::new(format!("region {i} is missing")))
 }
@@ -327,7 +327,7 @@ pub(crate) fn masked(lanes: &Lanes, mask: &Mask) -> Lanes {
     lanes.iter().zip(mask).map(|(value, &runs)| if runs { value.clone() } else { None }).collect()
 }
 
-/// Whether anything inside must stay although nobody reads its results.
+/// Whether an op inside must be kept although its results aren't used.
 pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
     let regions = &op.program.op(op.op).regions;
     let blocks = regions.iter().flat_map(|&r| op.program.region_blocks(r));
@@ -335,7 +335,7 @@ pub(crate) fn regions_have_effects(op: OpRef<'_>) -> bool {
     ops.any(|inner| !inner.def().terminator() && inner.def().side_effect(inner))
 }
 
-/// The only element of the first value on `lane`.
+/// The single element of the first value on `lane`.
 fn scalar_of(values: &[Lanes], lane: usize) -> EvalResult<Scalar> {
     match values.first().and_then(|v| v.get(lane)) {
         Some(Some(literal)) if literal.len() == 1 => Ok(literal.get(0)),

@@ -1,6 +1,6 @@
-//! Pointwise ops: each result element is computed from the elements at the same place. One row each; the scalar
-//! computation ([`Body`]) says it all: kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are
-//! derived from it. Source: the StableHLO and CHLO specifications.
+//! Pointwise ops: each result element is computed from the operand elements at the same position. One table row each;
+//! kernel, evaluation, sharding rule and, for `chlo`, the StableHLO form are derived from the scalar computation
+//! ([`Body`]). Source: the StableHLO and CHLO specifications.
 
 mod bitcast;
 mod map;
@@ -26,7 +26,7 @@ use crate::scalar::ScalarOp;
 use crate::sharding::ShardingRule;
 use crate::text::{Piece, Syntax, TypeForm};
 
-/// Element types by class, as bits.
+/// Classes of element types, as a bit set.
 #[derive(Clone, Copy)]
 pub struct Classes(u8);
 
@@ -36,13 +36,13 @@ impl Classes {
     const UNSIGNED: u8 = 4;
     const FLOAT: u8 = 8;
     const COMPLEX: u8 = 16;
-    /// All.
+    /// All classes.
     pub const ANY: Classes = Classes(31);
     /// All but booleans.
     pub const NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT | Self::COMPLEX);
     /// Integers and floats.
     pub const REAL_NUMBER: Classes = Classes(Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
-    /// What can be negative.
+    /// Numbers that can be negative.
     pub const SIGNED_NUMBER: Classes = Classes(Self::SIGNED | Self::FLOAT | Self::COMPLEX);
     /// Integers.
     pub const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
@@ -55,7 +55,7 @@ impl Classes {
     /// Complex numbers.
     pub const COMPLEX_NUMBER: Classes = Classes(Self::COMPLEX);
 
-    /// Whether `element` is one of them. Types nobody knows (quantized) always are.
+    /// Whether `element` is in one of them. Types without a class (quantized) always are.
     pub fn has(self, element: ElementType) -> bool {
         let bit = match element.class() {
             ElementClass::Bool => Self::BOOL,
@@ -89,18 +89,18 @@ impl Classes {
     }
 }
 
-/// How the types of operands and results belong together.
+/// How the types of operands and results are related.
 #[derive(Clone, Copy)]
 pub enum Typing {
-    /// All of one type, whose elements are of these classes.
+    /// All of the same type, with elements of these classes.
     Same(Classes),
-    /// The result is i1.
+    /// Operands of the same type, with elements of these classes; the result is i1.
     Bool(Classes),
-    /// The result is real: a complex operand's part.
+    /// The result is real: one part of a complex operand.
     Part(Classes),
-    /// Two reals make a complex number.
+    /// Two real operands make a complex result.
     Complex,
-    /// Otherwise.
+    /// Any other relation.
     Own(fn(OpRef<'_>) -> Checked<TensorType>),
 }
 
@@ -109,25 +109,25 @@ pub enum Typing {
 pub enum Compute {
     /// One operation of all operands.
     Scalar(ScalarOp),
-    /// What this says; `None` when it has no loop nest of one element each.
+    /// A body built per instance; `None` when it has no loop nest of one element each.
     Own(fn(OpRef<'_>) -> Option<Body>),
 }
 
-/// A pointwise op: one row.
+/// A pointwise op: one table row.
 pub struct Pointwise {
     /// Its full name.
     pub name: &'static str,
-    /// How many operands it takes.
+    /// Number of operands.
     pub arity: usize,
-    /// The shape of its text.
+    /// The syntax of its text.
     pub syntax: Syntax,
-    /// How types belong together.
+    /// How the types are related.
     pub typing: Typing,
-    /// What it computes of the elements of one place.
+    /// What it computes from the elements at one position.
     pub compute: Compute,
-    /// Whether [`OpDef::expand`] writes it in StableHLO.
+    /// Whether [`OpDef::expand`] rewrites it to StableHLO.
     pub expands: bool,
-    /// Small instances for the generic proofs.
+    /// Small instances for the tests that run over all ops.
     pub examples: &'static [&'static str],
 }
 
@@ -163,7 +163,7 @@ impl Pointwise {
             element(op, i, accepts, if i == 0 { "I1" } else { "I2" })?;
             ty = merge(op, i, ty, "C1")?;
             let operand = tensor(op, i)?;
-            // Quantized operands may be of different types.
+            // Quantized operands may have different types.
             let quantized = [operand, first].iter().any(|t| t.element.class() == ElementClass::Other);
             require(quantized || operand.element == first.element, || {
                 let (want, found) = (show(op, first), show(op, operand));
@@ -192,7 +192,7 @@ impl Pointwise {
     }
 }
 
-/// Whether every type in the body is one the arithmetic knows.
+/// Whether all types in the body are supported by the arithmetic.
 pub(crate) fn known(body: &Body) -> bool {
     let known = |ty: ElementType| ty.class() != ElementClass::Other;
     body.inputs.iter().all(|&ty| known(ty)) && body.insts.iter().all(|inst| known(inst.ty()))
@@ -207,7 +207,7 @@ pub(crate) fn element(op: OpRef<'_>, i: usize, accepts: Classes, label: &str) ->
     })
 }
 
-/// `ty` with the dynamic sizes that operand `i`, of the same shape, knows.
+/// `ty` with its dynamic sizes filled in from operand `i`, which has the same shape.
 pub(crate) fn merge(op: OpRef<'_>, i: usize, mut ty: TensorType, label: &str) -> Checked<TensorType> {
     let other = tensor(op, i)?;
     require(compatible(&ty.shape, &other.shape), || {
@@ -227,7 +227,7 @@ pub(crate) fn compatible(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || a < 0 || b < 0)
 }
 
-/// `ty`, or the declared result type where that says the same, dynamic sizes and unknown elements aside.
+/// `ty`, or the declared result type where it agrees, apart from dynamic sizes and unclassified elements.
 pub(crate) fn declared(op: OpRef<'_>, ty: TensorType, label: &str) -> Checked<TensorType> {
     let Some(declared) = op.result_tensor(0) else { return Ok(ty) };
     let quantized = [declared.element, ty.element].iter().any(|e| e.class() == ElementClass::Other);

@@ -1,12 +1,12 @@
-//! Changes between real numbers and quantized ones. They are read, checked and printed; nobody computes with quantized
-//! elements here.
+//! Conversions between real and quantized numbers. They are read, checked and printed; computing with quantized
+//! elements isn't supported.
 
 use super::{Classes, Compute, PLAIN, Pointwise, Typing, element, merge};
 use crate::ir::{ElementClass, OpRef, TensorType};
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, require, result, show, tensor};
 
-/// The declared result, of the operand's shape.
+/// The declared result type, with the operand's shape.
 fn declared(op: OpRef<'_>, label: &str) -> Checked<TensorType> {
     let (operand, ty) = (tensor(op, 0)?, result(op, 0)?);
     let fits = super::compatible(&operand.shape, &ty.shape);

@@ -1,4 +1,5 @@
-//! The pointwise ops with attributes, or operands of several types: clamp, compare, convert, reduce_precision, select.
+//! The pointwise ops with attributes or with operands of several types: clamp, compare, convert, reduce_precision,
+//! select.
 
 use super::{Classes, Compute, PLAIN, Pointwise, Typing, declared, element, known, merge};
 use crate::ir::{AttrData, ElementClass, ElementType, OpRef, TypeData};
@@ -98,7 +99,7 @@ pub static COMPARE: Pointwise = Pointwise {
     ],
 };
 
-/// The comparison a `comparison_direction` names.
+/// The comparison that `comparison_direction` names.
 fn direction(op: OpRef<'_>) -> Option<Comparison> {
     Some(match op.enum_value("comparison_direction")? {
         "EQ" => Comparison::Eq,

@@ -1,13 +1,13 @@
-//! The rows: every pointwise op of StableHLO that is one scalar operation of its operands.
+//! The table rows: every pointwise op of StableHLO that is one scalar operation of its operands.
 
 use super::{Classes, Compute, FUNCTIONAL, PLAIN, Pointwise, Typing};
 use crate::scalar::ScalarOp;
 use crate::text::{Piece, Syntax, TypeForm};
 
-/// `%re, %im : T` with the result's type.
+/// `%re, %im : T`, where T is the type of the result.
 const COMPLEX_FORM: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Complex)]);
 
-/// An example of one element type, or of one to another.
+/// An example with one element type, or with different ones for operand and result.
 macro_rules! example {
     ($name:literal, 1, $e:literal) => {
         concat!("(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, ">")
@@ -39,7 +39,7 @@ macro_rules! rows {
             };
         )*
 
-        /// The op that computes `scalar` of operands and result of one type.
+        /// The op that computes `scalar`, with operands and result of one type.
         pub fn of_scalar(scalar: ScalarOp) -> Option<&'static Pointwise> {
             match scalar {
                 $(ScalarOp::$op => Some(&$id),)*

@@ -1,4 +1,4 @@
-//! `gather`: slices of a tensor at starts given by another. Starts are clamped so that slices lie inside.
+//! `gather`: slices of a tensor at starts given by another tensor. Starts are clamped so that slices are in bounds.
 
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
@@ -20,7 +20,7 @@ pub struct Gather;
 /// `dynamic_gather`, with the sizes of slices as an operand: <https://openxla.org/stablehlo/spec#dynamic_gather>
 pub struct DynamicGather;
 
-/// What a `gather` reads. Operand 0 is sliced, operand 1 holds the indices.
+/// The slices a `gather` reads. Operand 0 is sliced, operand 1 holds the indices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GatherDims {
     /// How operand, indices and result relate.
@@ -60,7 +60,7 @@ impl GatherDims {
         Self { dims, sizes: ints(op, "slice_sizes")? }.within(operand)
     }
 
-    /// These slices, if they fit into an operand of this type.
+    /// These slices, if they fit within an operand of this type.
     fn within(self, operand: &TensorType) -> Checked<Self> {
         let Self { dims, sizes } = &self;
         length(sizes, operand.rank(), "slice_sizes", "C20")?;
@@ -82,7 +82,7 @@ impl GatherDims {
         Ok(self)
     }
 
-    /// What they take of `operand`.
+    /// The slices of `operand`.
     fn evaluate(&self, operand: &Literal, indices: &Literal) -> Literal {
         let shape = self.dims.slices_shape(&indices.shape, &self.sizes);
         rearrange(operand, &shape, |at| {
@@ -167,16 +167,16 @@ impl OpDef for Gather {
 
     fn examples(&self) -> &'static [&'static str] {
         &[
-            // Rows by number, as an embedding does.
+            // Rows by index, as an embedding does.
             "(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>",
-            // Batching dimensions, two components, a window in front.
+            // Batching dimensions, two index components, a leading window dimension.
             "(%a: tensor<2x6x4x3xi32>, %i: tensor<5x2x2xi64>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [2], start_index_map = [3, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 4, 2>}> : (tensor<2x6x4x3xi32>, tensor<5x2x2xi64>) -> tensor<4x5x2x2xi32>",
             // A window of one position that keeps its dimension.
             "(%a: tensor<6x4xf32>, %i: tensor<3x1xui32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<3x1xui32>) -> tensor<3x1x4xf32>",
         ]
     }
 
-    /// A device that lacks a slice contributes zeros.
+    /// A device that doesn't hold a slice contributes zeros.
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }

@@ -1,7 +1,7 @@
 //! The per-device forms of gather and scatter.
 //!
-//! Where a dimension that indices point into is cut, indices become relative to the device's part. A gather masks the
-//! slices that start elsewhere, so that the parts of all devices add up; a scatter drops what falls outside anyway.
+//! Where a dimension that indices point into is sharded, indices become relative to the device's shard. A gather masks
+//! the slices that start elsewhere, so that its results are partial sums; a scatter drops what is out of bounds anyway.
 
 use super::{GatherDims, ScatterDims, SliceDims};
 use crate::ir::build::Builder;
@@ -10,7 +10,7 @@ use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
 
-/// `values`, one rank-0 value a component, over indices of `shape`.
+/// `values`, one rank-0 value per index component, broadcast to indices of `shape`.
 fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Value {
     if let [only] = values {
         return build::shape::splat(b, *only, shape);
@@ -20,8 +20,8 @@ fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Va
     build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
-/// `indices` minus the first position of the device's part where `offsets` says one; as `i64`. `last` clamps them
-/// into the whole before.
+/// `indices` as `i64`, minus the first position of the device's shard where `offsets` has one. With `last`, they are
+/// first clamped into the global dimension.
 fn relative(
     b: &mut Builder<'_>,
     dims: &SliceDims,
@@ -66,7 +66,7 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
     cx.same_op_on(&[cx.operands[0], indices], &[("slice_sizes", sizes)]);
     let (gathered, b) = (cx.results[0], &mut cx.build);
 
-    // Which slices start in this part, over the batch dimensions.
+    // Which slices start in this shard, over the batch dimensions.
     let table = b.tensor(indices).shape.to_vec();
     let batch: Vec<i64> = (0..dims.batch.len()).map(|k| table[dims.indices_dim(k)]).collect();
     let mut here: Option<Value> = None;

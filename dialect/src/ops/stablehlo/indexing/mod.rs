@@ -1,8 +1,8 @@
-//! Ops that read and write slices at positions given by a tensor of indices: gather and scatter.
+//! Ops that read or write slices at positions given by a tensor of indices: gather and scatter.
 //!
-//! Both relate three tensors: the operand, the indices, and the slices (gather's result, scatter's updates). Which
-//! dimension of one is which of another is said once, in [`SliceDims`]. Source: the StableHLO specification; sharding
-//! rules as Shardy registers them.
+//! Both relate three tensors: the operand, the indices, and the slices (gather's result, scatter's updates). How their
+//! dimensions correspond is defined once, in [`SliceDims`]. Source: the StableHLO specification; sharding rules as
+//! Shardy registers them.
 
 mod gather;
 mod local;
@@ -18,25 +18,25 @@ use crate::ops::support::constraint::{Checked, dims, others, require, tensor, un
 use crate::scalar::Scalar;
 use crate::sharding::FactorKind;
 
-/// How operand, indices and slices relate.
+/// How the dimensions of operand, indices and slices correspond.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SliceDims {
     /// Dimensions of the slices tensor that run inside one slice, ascending: `offset_dims`, `update_window_dims`.
     pub window: Vec<usize>,
     /// The other dimensions of the slices tensor, ascending: they run over the indices.
     pub batch: Vec<usize>,
-    /// The dimension of the operand that each of `window` runs along, ascending.
+    /// The operand dimension that each of `window` runs along, ascending.
     pub operand_window: Vec<usize>,
-    /// Operand dimensions of which a slice has one position: `collapsed_slice_dims`, `inserted_window_dims`.
+    /// Operand dimensions of which a slice takes a single position: `collapsed_slice_dims`, `inserted_window_dims`.
     pub collapsed: Vec<usize>,
-    /// Operand dimensions that run along with `indices_batching`.
+    /// Operand batching dimensions, paired with `indices_batching`.
     pub operand_batching: Vec<usize>,
-    /// Dimensions of the indices that run along with `operand_batching`.
+    /// Batching dimensions of the indices, paired with `operand_batching`.
     pub indices_batching: Vec<usize>,
-    /// The operand dimension each component of an index gives the start of.
+    /// For each component of an index, the operand dimension whose start it gives.
     pub index_map: Vec<usize>,
-    /// The dimension of the indices that runs over an index's components; their rank when an index has one component
-    /// and no dimension.
+    /// The dimension of the indices that runs over an index's components; the rank of the indices when an index has one
+    /// component and no dimension for it.
     pub index_vector_dim: usize,
 }
 
@@ -57,7 +57,8 @@ struct Words {
 }
 
 impl SliceDims {
-    /// Reads and checks the dimensions over operand `indices` of `op`, the sliced tensor being of `operand`'s type.
+    /// Reads and checks the dimensions; `indices` is the number of `op`'s operand with the indices, `operand` the type
+    /// of the sliced tensor.
     fn check(op: OpRef<'_>, operand: &TensorType, indices: usize, words: &Words) -> Checked<Self> {
         let indices = tensor(op, indices)?;
         require(matches!(op.attr(words.attr), Some(AttrData::Struct(..))), || {
@@ -150,17 +151,17 @@ impl SliceDims {
         })
     }
 
-    /// The dimension of the indices that batch dimension number `k` runs over.
+    /// The dimension of the indices that the `k`-th batch dimension runs over.
     pub fn indices_dim(&self, k: usize) -> usize {
         if k < self.index_vector_dim { k } else { k + 1 }
     }
 
-    /// The number of the batch dimension that runs over dimension `d` of the indices.
+    /// Which batch dimension, by number, runs over dimension `d` of the indices.
     pub fn batch_number(&self, d: usize) -> usize {
         if d < self.index_vector_dim { d } else { d - 1 }
     }
 
-    /// The shape of the slices tensor for indices of `indices` and slices of `sizes`, one an operand dimension.
+    /// The shape of the slices tensor for indices of shape `indices` and slices of `sizes`, one per operand dimension.
     pub fn slices_shape(&self, indices: &[i64], sizes: &[i64]) -> Shape {
         let mut shape: Shape = smallvec::smallvec![0; self.batch.len() + self.window.len()];
         for (k, &d) in self.batch.iter().enumerate() {
@@ -172,8 +173,8 @@ impl SliceDims {
         shape
     }
 
-    /// For the element at `at` of the slices tensor: the position inside its slice plus that of its batch, in every
-    /// operand dimension; and the start its index says, not clamped, 0 where it says none.
+    /// For the element at `at` of the slices tensor, in every operand dimension: the position inside its slice plus
+    /// that of its batch; and the start given by its index, not clamped, 0 where the index gives none.
     fn locate(&self, at: &[i64], rank: usize, indices: &Literal) -> (Shape, Vec<i128>) {
         let mut offset: Shape = smallvec::smallvec![0; rank];
         for (&d, &to) in self.window.iter().zip(&self.operand_window) {
@@ -199,7 +200,7 @@ impl SliceDims {
     }
 }
 
-/// One factor of a gather or scatter: the dimension it is in the operand, the indices and the slices.
+/// One factor of a gather or scatter: its dimension in the operand, the indices and the slices.
 struct SliceFactor {
     operand: Option<usize>,
     indices: Option<usize>,
@@ -209,8 +210,8 @@ struct SliceFactor {
     blocked: bool,
 }
 
-/// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` says
-/// how the parts combine when only indices and updates are cut; `None` for a gather.
+/// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` gives
+/// the kind of factor, and so how results combine, where only indices and updates are sharded; `None` for a gather.
 fn factors(
     dims: &SliceDims,
     operand: &[i64],
@@ -233,7 +234,7 @@ fn factors(
             if whole == size {
                 add(Some(from), None, Some(d), whole, PassThrough);
             } else if scatter.is_some() || size == 1 {
-                // Of a dimension a gather takes one position of, each device can contribute what it has.
+                // Where a gather takes one position of a dimension, each device can contribute the slices it holds.
                 let kind = if scatter.is_some() { NeedReplication } else { Reduction };
                 add(Some(from), None, None, whole, kind);
                 add(None, None, Some(d), size, NeedReplication);

@@ -1,5 +1,5 @@
-//! `scatter`: combines slices into a tensor at starts given by another. What falls outside is dropped, element by
-//! element.
+//! `scatter`: combines slices into a tensor at starts given by another tensor. Elements out of bounds are dropped one
+//! by one.
 
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
@@ -16,12 +16,12 @@ use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 /// `scatter`: <https://openxla.org/stablehlo/spec#scatter>
 pub struct Scatter;
 
-/// What a `scatter` writes. Its operands are the inputs, the indices, then as many updates as inputs.
+/// What a `scatter` writes. Its operands are the inputs, the indices, then one update per input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScatterDims {
     /// How inputs, indices and updates relate.
     pub dims: SliceDims,
-    /// Number of inputs; the operand of that number holds the indices.
+    /// Number of inputs; also the number of the operand that holds the indices.
     pub inputs: usize,
 }
 
@@ -126,12 +126,12 @@ impl OpDef for Scatter {
         if is_static(op) { Kernel::External(External::Scatter) } else { Kernel::None }
     }
 
-    /// A window as large as its dimension may still begin elsewhere than at 0, where indices say where it begins.
+    /// A window as large as its dimension need not start at 0 where indices give its start.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, |dims, d| !dims.index_map.contains(&d))
     }
 
-    /// Shardy's looks at sizes alone.
+    /// Shardy's rule looks at sizes alone.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, |_, _| true)
     }
@@ -140,7 +140,7 @@ impl OpDef for Scatter {
         super::local::scatter(cx);
     }
 
-    /// Updates are applied in order; where many may add up in one place, sums of floats are kept in f64.
+    /// Updates are applied in order; where many may be added at one position, sums of floats are kept in f64.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let ScatterDims { dims, inputs: n } = ScatterDims::check(op)?;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
@@ -201,7 +201,7 @@ impl OpDef for Scatter {
     }
 }
 
-/// The rule; whole windows pass through where `stays` holds for the dimension they fill.
+/// The rule; windows that fill a dimension pass through where `stays` holds for it.
 fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<ShardingRule> {
     let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
     let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);

@@ -1,4 +1,4 @@
-//! `cholesky`: a Hermitian positive-definite matrix as a triangular one times its adjoint.
+//! `cholesky`: factors a Hermitian positive-definite matrix into a triangular one times its adjoint.
 
 use super::{apply, conjugate, read, subtract_product, wide};
 use crate::eval::{Context, EvalResult};
@@ -79,14 +79,14 @@ impl OpDef for Cholesky {
         let mut values = vec![zero; a.len()];
         for start in (0..a.len()).step_by((n * n).max(1)) {
             let mut l = vec![zero; n * n];
-            // The triangle that is read, as the lower one.
+            // Reads the triangle that is used, as if it were the lower one.
             let get = |i: usize, j: usize| {
                 if lower { read(a, start + i * n + j) } else { conjugate(read(a, start + j * n + i)) }
             };
             for j in 0..n {
                 let square = (0..j).fold(get(j, j), |s, k| subtract_product(s, l[j * n + k], conjugate(l[j * n + k])));
                 let pivot = real(square).sqrt();
-                // No square root of what isn't positive.
+                // A pivot that isn't positive has no real square root.
                 let pivot = if pivot > 0.0 { pivot } else { f64::NAN };
                 l[j * n + j] = like(zero, pivot);
                 for i in j + 1..n {

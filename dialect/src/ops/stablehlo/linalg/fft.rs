@@ -18,9 +18,9 @@ pub struct Fft;
 enum Kind {
     Forward,
     Inverse,
-    /// Real to half of the complex result.
+    /// Real values to the first half of the complex result.
     Real,
-    /// The inverse of that.
+    /// The inverse of `Real`.
     InverseReal,
 }
 
@@ -70,7 +70,7 @@ impl Fft {
     }
 }
 
-/// What is kept of `n` values of the transform of real ones.
+/// How many of `n` values are kept of the transform of real values.
 fn half(n: i64) -> i64 {
     if n == 0 { 0 } else { n / 2 + 1 }
 }
@@ -136,7 +136,7 @@ impl OpDef for Fft {
         Some(rule)
     }
 
-    /// Along the last dimension first, the inverses last; in f64.
+    /// Transforms along the last dimension first, the inverse kinds along it last; computed in f64.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         let (kind, lengths) = Self::check(op)?;
         let operand = &operands[0];
@@ -184,8 +184,8 @@ impl OpDef for Fft {
     }
 }
 
-/// `f` of every line along dimension `d` of a tensor of shape `from`; gives one of shape `to`, the beginnings of the
-/// lines `f` gives.
+/// Applies `f` to every line along dimension `d` of a tensor of shape `from`; gives a tensor of shape `to`, which keeps
+/// the beginning of each line `f` returns.
 fn along(
     values: &[Complex],
     from: &[i64],
@@ -208,13 +208,13 @@ fn along(
     result
 }
 
-/// The whole of `n` values of which a transform of real ones keeps `half`.
+/// All `n` values of the transform of real values, of which `half` is kept.
 fn mirrored(half: &[Complex], n: usize) -> Vec<Complex> {
     let at = |i: usize| half.get(i).copied().unwrap_or_default();
     (0..n).map(|i| if 2 * i <= n { at(i) } else { (at(n - i).0, -at(n - i).1) }).collect()
 }
 
-/// The sums over `x[k] e^(∓2πi jk/n)`, those of the inverse divided by n. Halves while the length is even.
+/// The sums over `x[k] e^(∓2πi jk/n)`, the inverse's divided by n. Splits in two while the length is even.
 fn transform(x: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = x.len();
     let mut result = sums(x, inverse);

@@ -1,5 +1,5 @@
-//! Linear algebra on the last dimensions of tensors: fft, cholesky, triangular_solve. The dimensions before are
-//! batches. Computed in f64 or complex of f64 and rounded once. Source: the StableHLO specification; sharding rules as
+//! Linear algebra on the last dimensions of tensors: fft, cholesky, triangular_solve. The leading dimensions are batch
+//! dimensions. Computed in f64 or complex f64 and rounded once. Source: the StableHLO specification; sharding rules as
 //! Shardy registers them.
 
 mod cholesky;
@@ -14,7 +14,7 @@ use crate::ir::ElementType;
 use crate::literal::Literal;
 use crate::scalar::{Scalar, ScalarOp};
 
-/// The type that elements of type `element` are computed in.
+/// The type in which elements of type `element` are computed.
 fn wide(element: ElementType) -> ElementType {
     if element.is_complex() { ElementType::C128 } else { ElementType::F64 }
 }

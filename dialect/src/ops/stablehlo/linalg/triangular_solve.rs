@@ -1,4 +1,4 @@
-//! `triangular_solve`: systems of linear equations whose matrix is a triangle.
+//! `triangular_solve`: systems of linear equations with a triangular matrix.
 
 use super::{apply, conjugate, read, subtract_product, wide};
 use crate::eval::{Context, EvalResult};
@@ -23,7 +23,7 @@ struct Form {
     left: bool,
     /// Which triangle of `a` is read.
     lower: bool,
-    /// The diagonal counts as 1.
+    /// Whether the diagonal is taken as 1.
     unit: bool,
     /// `op` transposes.
     transposed: bool,
@@ -90,9 +90,9 @@ impl OpDef for TriangularSolve {
             rule.add_all(a[d], FactorKind::PassThrough, d);
         }
         let whole = FactorKind::NeedReplication;
-        // The dimension of b and of the result that the matrix acts along, and the other.
+        // The dimension of b and of the result that the matrix acts along, and the other one.
         let (along, free) = if form.left { (rows, columns) } else { (columns, rows) };
-        // The matrix's dimension that is summed over.
+        // The matrix dimension that is summed over.
         let summed = if form.left != form.transposed { columns } else { rows };
         let kept = rows + columns - summed;
         if form.left {
@@ -124,7 +124,7 @@ impl OpDef for TriangularSolve {
                 let value = read(a, batch * n * n + at);
                 if form.conjugated { conjugate(value) } else { value }
             };
-            // `x m = b` is the same with everything transposed.
+            // `x m = b` is the transpose of `m^T x^T = b^T`.
             let matrix = |i: usize, j: usize| if form.left { entry(i, j) } else { entry(j, i) };
             let forward = (form.lower != form.transposed) == form.left;
             for line in 0..free {

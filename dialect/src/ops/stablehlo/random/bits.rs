@@ -1,5 +1,5 @@
 //! The counter-based generators of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", and the order in which
-//! XLA lays their words into a tensor.
+//! XLA stores their words in a tensor.
 
 use crate::ir::ElementType;
 use crate::literal::Indices;
@@ -46,7 +46,7 @@ fn whole(words: [u32; 2]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Threefry's bits for a tensor of this shape, 64 or fewer each, and the counter after.
+/// Threefry's bits for a tensor of this shape, at most 64 per element, and the counter afterwards.
 pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape: &[i64]) -> (Vec<u64>, u64) {
     let count = |shape: &[i64]| shape.iter().map(|&d| d.max(0) as u64).product::<u64>();
     let n = count(shape);
@@ -54,7 +54,7 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
         let bits = (0..n).map(|i| whole(threefry(counter.wrapping_add(i), key))).collect();
         return (bits, counter.wrapping_add(n));
     }
-    // A counter's two words lie side by side along the first even dimension, else along the largest.
+    // A counter's two words are adjacent along the first even dimension, else along the largest.
     let Some(split) = split_dim(shape) else {
         return (vec![threefry(counter, key)[0].into()], counter.wrapping_add(1));
     };
@@ -70,13 +70,13 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
     (bits.collect(), counter.wrapping_add(count(&half)))
 }
 
-/// The dimension along which Threefry's two words lie; `None` for a scalar.
+/// The dimension along which Threefry's two words are placed; `None` for a scalar.
 pub(super) fn split_dim(shape: &[i64]) -> Option<usize> {
     let even = shape.iter().position(|d| d % 2 == 0);
     even.or_else(|| (0..shape.len()).rev().max_by_key(|&d| shape[d]))
 }
 
-/// Philox's bits for `n` elements, 64 or fewer each, and the counter after.
+/// Philox's bits for `n` elements, at most 64 each, and the counter afterwards.
 pub(super) fn philox_bits(key: u64, counter: u128, element: ElementType, n: u64) -> (Vec<u64>, u128) {
     let per_block = if element.bits() == 64 { 2 } else { 4 };
     let blocks = n.div_ceil(per_block);
@@ -96,7 +96,7 @@ pub(super) fn philox_bits(key: u64, counter: u128, element: ElementType, n: u64)
 mod tests {
     use super::*;
 
-    /// The vectors the generators' authors publish.
+    /// The test vectors that the generators' authors publish.
     #[test]
     fn known_answers() {
         assert_eq!(threefry(0, 0), [0x6b20_0159, 0x99ba_4efe]);

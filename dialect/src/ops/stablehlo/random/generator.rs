@@ -78,7 +78,7 @@ impl OpDef for RngBitGenerator {
         if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
-    /// The state stays whole; its shardings say nothing about the numbers'.
+    /// The state is replicated; its shardings don't constrain those of the random numbers.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = ShardingRule::of_op(op);
         let state = rule.add(op.operand_tensor(0)?.shape[0], FactorKind::NeedReplication, &[(0, 0)], &[(0, 0)]);
@@ -89,8 +89,8 @@ impl OpDef for RngBitGenerator {
         Some(rule)
     }
 
-    /// A device makes the numbers of its place. Where its part is made from counters that follow each other it starts
-    /// at the right one; else it makes all numbers and keeps its own.
+    /// A device generates its own shard. Where the shard comes from consecutive counters it starts at the right
+    /// counter; otherwise it generates all numbers and slices out its own.
     fn localize(&self, cx: &mut Localize<'_>) {
         let Some(global) = cx.global_result(1).cloned() else { return cx.same_op() };
         let view = cx.build.program.view(cx.op);
@@ -102,7 +102,7 @@ impl OpDef for RngBitGenerator {
             return cx.same_op();
         }
         let count = |shape: &[i64]| shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
-        // Elements made of one counter, where the part is one run of them.
+        // Elements per counter; `None` where a shard isn't a run of consecutive counters.
         let pack = match (algorithm, global.element.bits()) {
             (Algorithm::ThreeFry, 64) => Some(1),
             (Algorithm::ThreeFry, _) => (split_dim(&global.shape) == Some(0) && local[0] % 2 == 0).then_some(2),
@@ -122,7 +122,7 @@ impl OpDef for RngBitGenerator {
             let skipped = advance(b, skipped);
             let start = build::add(b, state, skipped);
             cx.same_op_on(&[start], &[]);
-            // The state after is that of all numbers.
+            // The state afterwards is that of generating all numbers.
             let b = &mut cx.build;
             let all = build::index(b, (count(&global.shape) as u64).div_ceil(pack as u64) as i64);
             let all = advance(b, all);
@@ -135,7 +135,7 @@ impl OpDef for RngBitGenerator {
         cx.same_op();
         cx.result_types = types;
         let b = &mut cx.build;
-        // Starts must not be clamped where the last part reaches past the end.
+        // Starts must not be clamped where the last shard reaches past the end.
         let zeros = vec![0; local.len()];
         let past: Vec<i64> = local.iter().map(|&n| (n - 1).max(0)).collect();
         let zero = build::scalar(b, global.element, Scalar::zero(global.element));
@@ -160,7 +160,7 @@ impl OpDef for RngBitGenerator {
                 bits
             }
             (Algorithm::Philox, [key, counter @ ..]) => {
-                // In a state of two words the key is the counter's upper half too, which no carry reaches.
+                // In a state of two words the key is also the counter's upper half, which no carry reaches.
                 let high = counter.get(1).copied().unwrap_or(*key);
                 let whole = u128::from(counter.first().copied().unwrap_or(0)) | u128::from(high) << 64;
                 let n = output.elements().unwrap_or(0) as u64;

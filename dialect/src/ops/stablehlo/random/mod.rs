@@ -1,4 +1,4 @@
-//! Random numbers: rng_bit_generator, whose numbers are those of XLA, and the old rng.
+//! Random numbers: rng_bit_generator, whose numbers match XLA's, and the older rng.
 
 mod bits;
 mod generator;

@@ -1,5 +1,5 @@
-//! `rng`: random numbers of a distribution. Which ones is left to the implementation; here they are a function of the
-//! bounds and the shape, so that every device and every run has the same.
+//! `rng`: random numbers from a distribution. The specification leaves their values to the implementation; here they
+//! are a function of the bounds and the shape, so that every device and every run gets the same.
 
 use super::bits::philox_bits;
 use crate::eval::{Context, EvalResult};
@@ -98,7 +98,7 @@ impl OpDef for Rng {
         let values = bits.chunks_exact(2).map(|pair| match (a, b) {
             (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a + i128::from(pair[0]) % (b - a).max(1)),
             _ if normal => {
-                // Box and Muller's.
+                // The Box–Muller transform.
                 let radius = (-2.0 * (1.0 - unit(pair[0])).ln()).sqrt();
                 Scalar::Float(a.as_f64() + b.as_f64() * radius * (2.0 * std::f64::consts::PI * unit(pair[1])).cos())
             }

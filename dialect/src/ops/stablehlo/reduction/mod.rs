@@ -28,7 +28,7 @@ pub struct Reduce;
 /// Which dimensions a `reduce` keeps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReduceDims {
-    /// Number of inputs; as many initial values follow them.
+    /// Number of inputs; equally many initial values follow them.
     pub inputs: usize,
     /// The dimensions combined, ascending.
     pub reduced: Vec<usize>,
@@ -178,7 +178,7 @@ impl OpDef for Reduce {
         region_reduction(op, 0, op.operands().len() / 2)
     }
 
-    /// Initial values count in both steps: they must not change each other.
+    /// Both steps combine the initial values, so combining those with themselves must not change them.
     fn in_two_steps(&self, op: Op, dim: usize, pieces: i64, b: &mut Builder<'_>) -> Option<TwoSteps> {
         let view = b.program.view(op);
         let dims = ReduceDims::of(view)?;
@@ -235,7 +235,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     Some(Nest { loops: trips.collect(), parallel: dims.kept.len(), inputs, init, body })
 }
 
-/// The same computation with the accumulators as further inputs.
+/// The same computation with the accumulators as additional inputs.
 pub(crate) fn without_accumulators(mut body: crate::kernel::Body) -> crate::kernel::Body {
     use crate::kernel::{Arg, Inst};
     let n = body.inputs.len();

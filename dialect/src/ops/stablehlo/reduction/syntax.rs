@@ -1,4 +1,4 @@
-//! The two texts of `reduce`: a short one for bodies of one op, and one with the region behind the types.
+//! The two text forms of `reduce`: a short one for bodies of one op, and one with the region after the types.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use crate::ops::stablehlo::syntax::i64_array;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
 /// `(%x init: %c) applies stablehlo.add across dimensions = [1] : (T, U) -> V`, or without `applies …` and with
-/// `reducer(%a: U, %b: U) {…}` behind.
+/// `reducer(%a: U, %b: U) {…}` at the end.
 pub(crate) static REDUCE: CustomSyntax = CustomSyntax { parse: parse_reduce, print: print_reduce };
 
 fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
@@ -61,7 +61,7 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     Ok(())
 }
 
-/// `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: a pair for each input, of accumulator and element. The block has all
+/// `reducer(%a: T, %x: T) (%b: U, %y: U) {…}`: one pair of accumulator and element per input. The block has all
 /// accumulators first.
 fn parse_reducer<'s>(p: &mut Parser<'s>, op: &mut ParsedOp) -> Parse<()> {
     fn arg<'s>(p: &mut Parser<'s>) -> Parse<(&'s str, Span, Ty, Loc)> {
@@ -129,7 +129,7 @@ fn print_reduce(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
     true
 }
 
-/// The name of the op a reduction's body is, where `applies` says it all: one commutative op of the two arguments in
+/// The name of the op in a reduction's body, where `applies` can express it: one commutative op on the two arguments in
 /// order, of the input's element type, without attributes.
 fn short_body(op: OpRef<'_>) -> Option<&str> {
     let program = op.program;

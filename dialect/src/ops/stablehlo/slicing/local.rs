@@ -1,7 +1,7 @@
-//! The per-device form of `dynamic_update_slice` where the dimensions it replaces a part of are cut.
+//! The per-device form of `dynamic_update_slice` where dimensions that it updates in part are sharded.
 //!
-//! Every device has the whole update and puts down what of it falls into its own part. Starts are clamped against
-//! the global sizes first, since that is what the program says.
+//! Every device has the whole update and writes what falls into its own shard. Starts are clamped against the global
+//! sizes first, as the program requires.
 
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Shape, Value};
@@ -9,8 +9,8 @@ use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
 
-/// One cut dimension: the position of the update's first element in the device's part, as rank-0 `i64`. It may lie
-/// before or behind the part.
+/// A sharded dimension: the position of the update's first element relative to the device's shard, as rank-0 `i64`. It
+/// may be before or past the shard.
 struct Cut {
     dim: usize,
     at: Value,
@@ -47,14 +47,14 @@ pub(super) fn update(cx: &mut Localize<'_>) {
     cx.results = vec![result];
 }
 
-/// Whether `at` lies in `0..size`: rank-0 `i1`.
+/// Whether `at` is in `0..size`: rank-0 `i1`.
 fn inside(b: &mut Builder<'_>, at: Value, size: i64) -> Value {
     let (zero, end) = (build::index(b, 0), build::index(b, size));
     let (low, high) = (build::compare(b, Comparison::Ge, at, zero), build::compare(b, Comparison::Lt, at, end));
     build::and(b, low, high)
 }
 
-/// A single position along every cut dimension lies in the part or it doesn't.
+/// The update has one position along every sharded dimension, which is in the shard or not.
 fn update_one(
     b: &mut Builder<'_>,
     value: Value,
@@ -71,8 +71,8 @@ fn update_one(
     build::shape::dynamic_update_slice(b, value, new, starts)
 }
 
-/// Parts of the update may lie here. It is padded by a part's size on both sides, so that a window of that size
-/// shows what belongs to this device, and a mask tells padding from update.
+/// Part of the update may be in the shard. The update is padded by the shard's size on both sides, so that a window of
+/// that size shows what belongs to this device; a mask tells padding from update.
 fn update_many(
     b: &mut Builder<'_>,
     value: Value,

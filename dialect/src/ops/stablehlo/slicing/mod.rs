@@ -1,6 +1,6 @@
 //! Ops that read or replace a box of a tensor: slice, dynamic_slice, dynamic_update_slice.
 //!
-//! Dynamic starts are clamped so that the box lies inside. Source: the StableHLO specification; sharding rules as
+//! Dynamic starts are clamped so that the box is in bounds. Source: the StableHLO specification; sharding rules as
 //! Shardy registers them.
 
 mod local;
@@ -54,7 +54,7 @@ impl SliceRanges {
         Self { start: start?, limit: limit?, stride: stride? }.within(shape)
     }
 
-    /// These ranges, one for each dimension of `shape`, if they lie inside it.
+    /// These ranges, one for each dimension of `shape`, if they are in bounds.
     pub(crate) fn within(self, shape: &[i64]) -> Checked<Self> {
         for list in [&self.start, &self.limit, &self.stride] {
             length(list, shape.len(), "start, limit and stride", "C2")?;
@@ -71,7 +71,7 @@ impl SliceRanges {
         Ok(self)
     }
 
-    /// What they take of `operand`.
+    /// The selected elements of `operand`.
     pub(crate) fn evaluate(&self, operand: &Literal) -> Literal {
         let shape: Shape = (0..self.start.len()).map(|d| self.size(d)).collect();
         rearrange(operand, &shape, |at| {
@@ -171,7 +171,7 @@ fn check_starts(op: OpRef<'_>, first: usize, rank: usize, labels: (&str, &str)) 
     Ok(())
 }
 
-/// Start indices as evaluated, clamped so that a box of `sizes` lies inside `shape`.
+/// Evaluated start indices, clamped so that a box of `sizes` is within `shape`.
 fn clamped_starts(starts: &[Literal], shape: &[i64], sizes: &[i64]) -> Shape {
     let start = |d: usize| match starts[d].splat_value() {
         Some(Scalar::Int(v)) => v.clamp(0, i128::from((shape[d] - sizes[d]).max(0))) as i64,
@@ -180,7 +180,7 @@ fn clamped_starts(starts: &[Literal], shape: &[i64], sizes: &[i64]) -> Shape {
     (0..shape.len().min(sizes.len())).map(start).collect()
 }
 
-/// Start index of dimension `d`, given by operand `operand`: clamped so that `size` of `whole` positions follow.
+/// Start index of dimension `d`, from operand `operand`: clamped so that `size` positions fit into `whole`.
 fn start_index(operand: usize, whole: i64, size: i64) -> Index {
     if whole == size {
         return Index::Const(0);
@@ -366,7 +366,7 @@ impl OpDef for DynamicUpdateSlice {
             if size == n {
                 rule.add_all(size, FactorKind::PassThrough, d);
             } else {
-                // Every device replaces what falls into its part, for which it needs the whole update.
+                // Every device replaces what falls into its shard, for which it needs the whole update.
                 rule.add(size, FactorKind::PassThrough, &[(0, d)], &[(0, d)]);
                 let kind = if constant { FactorKind::PassThrough } else { FactorKind::NeedReplication };
                 rule.add(n, kind, &[(1, d)], &[]);

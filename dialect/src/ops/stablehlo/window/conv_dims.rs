@@ -1,14 +1,14 @@
-//! What the dimensions of a convolution's operands and result are for.
+//! The roles of the dimensions of a convolution's operands and result.
 
 use super::{DynamicConv, WindowDim, Words, counts, windows};
 use crate::ir::{AttrData, ConvDims, OpRef, Shape, TensorType};
 use crate::op::{OpDef, Problem};
 use crate::ops::support::constraint::{Checked, require, tensor};
 
-/// A convolution, read off its attributes and checked. `S` spatial dimensions follow each other in the lists.
+/// A convolution's parameters, read from its attributes and checked. The lists have one entry per spatial dimension.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConvolutionDims {
-    /// Which dimension is what.
+    /// The batch dimensions.
     pub batch: Places,
     /// The feature dimensions: the input's, the kernel's input features, the kernel's output features, the result's.
     pub feature: [usize; 4],
@@ -41,12 +41,12 @@ const WORDS: Words = Words {
 };
 
 impl ConvolutionDims {
-    /// Checks all that doesn't concern element types. Sizes that aren't known fit everything.
+    /// Checks everything but element types. Unknown sizes are compatible with any size.
     pub(crate) fn check(op: OpRef<'_>) -> Checked<Self> {
         Self::over(op, tensor(op, 0)?, tensor(op, 1)?)
     }
 
-    /// The same for operands of these types, instead of the declared ones.
+    /// The same for operands of these types instead of the declared ones.
     pub(crate) fn over(op: OpRef<'_>, lhs: &TensorType, rhs: &TensorType) -> Checked<Self> {
         let rank = lhs.rank();
         require(rank == rhs.rank() && rank >= 2, || {
@@ -126,7 +126,7 @@ impl ConvolutionDims {
         divides(1, rhs.shape[kernel_out], self.feature_groups, "the number of output features", "C16")
     }
 
-    /// The result's shape for operands of these shapes (C25); negative where it isn't known.
+    /// The result's shape for operands of these shapes (C25); negative sizes where unknown.
     pub(crate) fn result_shape(&self, lhs: &[i64], rhs: &[i64]) -> Checked<Shape> {
         let mut shape = Shape::from_elem(0, lhs.len());
         let batch = lhs[self.batch.input];

@@ -10,7 +10,7 @@ use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 pub(super) static CONVOLUTION: CustomSyntax = CustomSyntax { parse, print };
 
 const DIMS: &str = "dimension_numbers";
-/// The words of `window` and the attributes they stand for.
+/// The keywords of `window` and the attributes they stand for.
 const WINDOW: [(&str, &str); 5] = [
     ("stride", "window_strides"),
     ("pad", "padding"),

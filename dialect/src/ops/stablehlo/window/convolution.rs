@@ -26,7 +26,7 @@ impl ConvolutionDims {
     }
 }
 
-/// Which element of the input meets which of the kernel: everything a convolution adds up for one result.
+/// Pairs of an input element and a kernel element: everything a convolution sums for one result element.
 fn sum(dims: &ConvolutionDims, lhs: &Literal, rhs: &Literal, at: &[i64], products: &Products, zero: Scalar) -> Scalar {
     let [input_feature, kernel_in, kernel_out, output_feature] = dims.feature;
     let feature = at[output_feature];
@@ -83,7 +83,7 @@ fn infer(op: OpRef<'_>, dims: &ConvolutionDims) -> Inferred {
     require(fits, || {
         Problem::new(format!("expected a result of type {}, found {} (C25)", show(op, &inferred), show(op, given)))
     })?;
-    // (C27) is relaxed: sums may be kept in a wider type than the operands'.
+    // (C27) is relaxed: sums may be kept in a wider type than that of the operands.
     if is_static(op) { one(inferred) } else { declared(op) }
 }
 
@@ -99,7 +99,7 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     loops.extend(dims.windows.iter().map(|w| w.size));
     loops.push(rhs.shape[kernel_in]);
     let (feature, channel) = (Index::Loop(output_feature), Index::Loop(rank + spatial));
-    // The group an output feature belongs to, times `by`.
+    // The group that an output feature belongs to, times `by`.
     let group = |groups: i64, by: i64| match groups {
         1 => Index::Const(0),
         _ => feature.clone().floor_div((rhs.shape[kernel_out] / groups).max(1)).times(by),
@@ -140,21 +140,21 @@ fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
         rule.add(dims.batch_groups, through, &[(0, dims.batch.input), (1, kernel_out)], &[(0, output_feature)]);
     }
     let batch = result.shape[dims.batch.output];
-    // Groups of one element each are all there is of their dimension.
+    // With one batch per group, the groups alone make up the input's batch dimension.
     let inputs: &[_] = if dims.batch_groups > 1 && batch == 1 { &[] } else { &[(0, dims.batch.input)] };
     rule.add(batch, through, inputs, &[(0, dims.batch.output)]);
     for (i, window) in dims.windows.iter().enumerate().filter(|_| spatial) {
         let [input, kernel, output] = [0, 1, 2].map(|t| dims.spatial[t][i]);
         let mut rest = lhs.shape[input];
         let count = result.shape[output];
-        // An input dimension follows the number of windows or the windows' size; the larger comes first.
+        // An input dimension follows the number of windows or the window size, the larger first.
         for counting in [count >= window.size, count < window.size] {
             let size = rest.min(if counting { count } else { window.size });
             if size > 1 {
                 match counting {
                     true => rule.add(size, FactorKind::Permutation, &[(0, input)], &[(0, output)]),
-                    // Shardy calls it a reduction. A device would still need its neighbors' elements, so that
-                    // partial sums over what it has are not what the op computes.
+                    // Shardy calls it a reduction. A device would still need its neighbors' elements, so partial sums
+                    // over its own elements are not what the op computes.
                     false => rule.add(size, FactorKind::NeedReplication, &[(0, input), (1, kernel)], &[]),
                 };
                 rest /= size;
@@ -200,7 +200,7 @@ impl OpDef for Convolution {
         rule(op, false).filter(|_| is_static(op))
     }
 
-    /// A device has the groups it has features or batches of.
+    /// The number of groups on a device follows from its local features or batches.
     fn localize(&self, cx: &mut Localize<'_>) {
         let Some(dims) = ConvolutionDims::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
         let (lhs, rhs, result) = (cx.operand_shape(0), cx.operand_shape(1), cx.local_shape(0));

@@ -1,6 +1,6 @@
 //! Ops that slide a window over a tensor: convolution, reduce_window, select_and_scatter.
 //!
-//! What a window does along one dimension is said once, in [`WindowDim`]: how many windows there are, and which
+//! What a window does along one dimension is defined once, in [`WindowDim`]: how many windows there are, and which
 //! element each of its positions reads. Kernels, evaluation and checks follow from it. Source: the StableHLO
 //! specification; sharding rules as Shardy registers them.
 
@@ -20,22 +20,22 @@ use crate::kernel::{Guard, Index};
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, length, require};
 
-/// A window along one dimension of the tensor under it.
+/// A window along one dimension of the tensor it slides over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowDim {
-    /// Its positions.
+    /// Number of positions in the window.
     pub size: i64,
-    /// How far apart windows begin.
+    /// Distance between the starts of neighboring windows.
     pub stride: i64,
     /// Positions added before the tensor; negative ones are cut off.
     pub low: i64,
     /// Positions added after the tensor; negative ones are cut off.
     pub high: i64,
-    /// How far apart the tensor's elements lie.
+    /// Distance between neighboring elements of the tensor.
     pub base_dilation: i64,
-    /// How far apart the window's positions lie.
+    /// Distance between neighboring positions of the window.
     pub window_dilation: i64,
-    /// Whether the window's positions count backwards.
+    /// Whether the window's positions are read in reverse order.
     pub reversed: bool,
 }
 
@@ -55,17 +55,17 @@ impl WindowDim {
         i64::try_from(count).ok()
     }
 
-    /// Whether window `i` is element `i`.
+    /// Whether window `i` reads just element `i`.
     pub fn is_plain(&self) -> bool {
         (self.size, self.stride, self.low, self.high, self.base_dilation) == (1, 1, 0, 0, 1)
     }
 
-    /// Whether every position of every window is an element.
+    /// Whether every position of every window reads an element, never padding.
     fn is_full(&self) -> bool {
         self.low <= 0 && self.high <= 0 && self.base_dilation == 1
     }
 
-    /// The element that position `inside` of window `window` reads among `input`; `None` in the padding.
+    /// The element of `input` that position `inside` of window `window` reads; `None` in the padding.
     pub fn element(&self, window: i64, inside: i64, input: i64) -> Option<i64> {
         let inside = if self.reversed { self.size - 1 - inside } else { inside };
         let at = window * self.stride + inside * self.window_dilation - self.low;
@@ -73,7 +73,7 @@ impl WindowDim {
         (at.rem_euclid(self.base_dilation) == 0 && (0..input).contains(&element)).then_some(element)
     }
 
-    /// The same as an index over loops; adds the conditions under which there is an element.
+    /// The same as an index over loops; adds the conditions under which an element is read.
     pub fn read(&self, window: Index, inside: Index, input: i64, guards: &mut Vec<Guard>) -> Index {
         let inside = match self.reversed {
             true => inside.times(-1).plus(Index::Const(self.size - 1)),
@@ -91,9 +91,9 @@ impl WindowDim {
     }
 }
 
-/// Where an op keeps what its windows do, and the specification's labels for it. An empty name: it can't say that.
+/// The attribute names of an op's windows, and the specification's labels. An empty name: the op lacks that attribute.
 pub(crate) struct Words {
-    /// Name, label of the number of values, label of their being positive.
+    /// Name, label for the number of values, label for positive values.
     pub strides: (&'static str, &'static str, &'static str),
     /// The same.
     pub base_dilations: (&'static str, &'static str, &'static str),
@@ -103,11 +103,11 @@ pub(crate) struct Words {
     pub reversal: (&'static str, &'static str),
     /// The label of `padding`.
     pub padding: &'static str,
-    /// Whether values past the last dimension are ignored: JAX gives dynamic_conv more than it has.
+    /// Whether values past the last dimension are ignored: JAX gives dynamic_conv too many.
     pub loose: bool,
 }
 
-/// The windows of these sizes that `op`'s attributes describe; what is left out is 1, without padding.
+/// The windows of these sizes that `op`'s attributes describe; attributes left out default to 1, padding to none.
 pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Vec<WindowDim>> {
     let rank = sizes.len();
     let list = |(name, count, positive): (&str, &str, &str)| -> Checked<Vec<i64>> {
@@ -140,7 +140,7 @@ pub(crate) fn windows(op: OpRef<'_>, sizes: &[i64], words: &Words) -> Checked<Ve
     Ok((0..rank).map(dim).collect())
 }
 
-/// `padding`: before and after each of `rank` dimensions.
+/// `padding`: the amounts before and after each of `rank` dimensions.
 fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
     let Some(values) = op.ints("padding") else { return Ok(vec![0; 2 * rank]) };
     let shape = op.dense("padding").map(|l| l.shape.to_vec());
@@ -151,7 +151,7 @@ fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
     Ok(values)
 }
 
-/// How many windows fit along each dimension of `shape`; sizes that aren't known stay so.
+/// How many windows fit along each dimension of `shape`; unknown sizes stay unknown.
 pub(crate) fn counts(windows: &[WindowDim], shape: &[i64], label: &str) -> Checked<Vec<i64>> {
     let count = |(w, &size): (&WindowDim, &i64)| {
         let too_far = || Problem::new(format!("the windows reach farther than 64-bit positions ({label})"));

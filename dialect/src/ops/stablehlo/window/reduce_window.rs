@@ -1,5 +1,5 @@
-//! `reduce_window`: combines the elements under every position of a window. The nest runs over the windows, then over
-//! the positions inside.
+//! `reduce_window`: combines the elements under each window. The nest runs over the windows, then over the positions
+//! inside.
 
 use super::{WindowDim, Words, counts, windows};
 use crate::eval::{Context, EvalResult};
@@ -81,7 +81,8 @@ impl OpDef for ReduceWindow {
         nest(op).map_or(Kernel::None, Kernel::Nest)
     }
 
-    /// Windows move with the elements under them; where they overlap or are padded, neighbors must be asked.
+    /// Windows are sharded like the elements they read; where they overlap or are padded, they need neighbors'
+    /// elements.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (windows, n) = Self::check(op).ok().filter(|_| is_static(op))?;
         let mut rule = ShardingRule::of_op(op);
@@ -136,7 +137,7 @@ impl OpDef for ReduceWindow {
               %s = stablehlo.add %x, %y : tensor<f32>
               stablehlo.return %s : tensor<f32>
             }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x4xf32>",
-            // Both dilations, an initial value that counts, parts cut off.
+            // Both dilations, an initial value that isn't neutral, negative padding.
             "(%a: tensor<4x6xi32>) %c = stablehlo.constant dense<2> : tensor<i32> %r = \"stablehlo.reduce_window\"(%a, %c) <{base_dilations = array<i64: 2, 1>, padding = dense<[[1, 1], [-1, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 3, 1>, window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 1, 2>}> ({
             ^bb0(%x: tensor<i32>, %y: tensor<i32>):
               %s = stablehlo.multiply %x, %y : tensor<i32>
@@ -148,7 +149,7 @@ impl OpDef for ReduceWindow {
               %s = stablehlo.maximum %x, %y : tensor<i32>
               stablehlo.return %s : tensor<i32>
             }) : (tensor<4x2xi32>, tensor<i32>) -> tensor<4x2xi32>",
-            // The largest element and its number.
+            // The largest element and its index.
             "(%a: tensor<2x6xf32>, %b: tensor<2x6xi32>) %c = stablehlo.constant dense<-8.0> : tensor<f32> %d = stablehlo.constant dense<-1> : tensor<i32> %r:2 = \"stablehlo.reduce_window\"(%a, %b, %c, %d) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
             ^bb0(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
               %p = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -1,5 +1,5 @@
-//! `select_and_scatter`: every window picks one element, and a value is combined into its place: how max-pooling is
-//! differentiated.
+//! `select_and_scatter`: each window selects one element, and a value is combined into the result at its position: the
+//! gradient of max-pooling.
 
 use super::{WindowDim, Words, counts, windows};
 use crate::eval::{Context, EvalError, EvalResult};
@@ -99,7 +99,7 @@ impl OpDef for SelectAndScatter {
                     selected = Some((position, value));
                 }
             }
-            // A window over nothing but padding selects nothing.
+            // A window with only padding selects nothing.
             let Some((position, _)) = selected else { continue };
             let value = promote(source.get(number), source.element, element);
             let combined = scatter.apply(&[values[position]], &[value], &[element], cx)?;
