@@ -1,10 +1,10 @@
-//! plan: chooses where every value lies, so that each op is computed from what a device holds and as little as
+//! plan: chooses how every value is sharded, so that each op is computed from what a device holds and as little data as
 //! possible is moved.
 //!
 //! Assumes what `propagate` leaves: calls inlined, a sharding for every value that has one. Leaves a program in which
-//! the operands and results of every op agree under its sharding rule, every change of distribution is a collective
-//! of the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all speak of one mesh.
-//! What the user fixed stays: arguments and results of `@main`, constraints, operands and results of manual regions.
+//! the operands and results of every op agree under its sharding rule, every change of distribution is a collective of
+//! the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all shardings refer to one mesh.
+//! What the user fixed is kept: arguments and results of `@main`, constraints, operands and results of manual regions.
 
 pub mod model;
 mod program;
@@ -34,41 +34,41 @@ use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
 
-/// How far the plan looks.
+/// How much of the program the plan considers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Search {
-    /// Every op for itself.
+    /// Each op on its own.
     Greedy,
     /// The whole program.
     #[default]
     Full,
 }
 
-/// What the plan is asked for.
+/// Options of the plan.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PlanOptions {
-    /// How far it looks.
+    /// How much of the program it considers at once.
     pub search: Search,
-    /// What runs it.
+    /// The machine that runs the program.
     pub target: Target,
-    /// Bytes a device may hold at once; without it the target's memory, or what the greedy plan needs if that is more.
+    /// Bytes a device may hold at once; by default the target's memory, or what the greedy plan needs if that is more.
     pub memory: Option<u64>,
 }
 
-/// What the plan costs under its model, once through the program: loops count as often as they are thought to run.
+/// What the plan costs under its model for one run of the program; loops count as often as they are expected to run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PlanReport {
-    /// Seconds of communication and work of the greedy plan.
+    /// Seconds of communication and computation of the greedy plan.
     pub greedy_seconds: f64,
-    /// Bytes a device moves in it.
+    /// Bytes a device moves in the greedy plan.
     pub greedy_bytes: f64,
-    /// Seconds of communication and work of the plan chosen.
+    /// Seconds of communication and computation of the chosen plan.
     pub seconds: f64,
-    /// Bytes a device moves in it.
+    /// Bytes a device moves in the chosen plan.
     pub bytes: f64,
-    /// Bytes a device holds at most in the greedy plan, the largest of all blocks planned for themselves.
+    /// Most bytes a device holds at once in the greedy plan: the maximum over all blocks that are planned separately.
     pub greedy_peak: f64,
-    /// Bytes a device holds at most in the plan chosen.
+    /// Most bytes a device holds at once in the chosen plan.
     pub peak: f64,
 }
 
@@ -110,7 +110,7 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// The rewrites by which plans are searched, by name, and what they say.
+/// Names and descriptions of the rewrites that the search uses.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     egraph::rules()
 }
@@ -120,7 +120,7 @@ pub fn plan(program: &mut Program, options: &PlanOptions, diagnostics: &mut Diag
     plan_with(program, options, &[], diagnostics)
 }
 
-/// Plans `program`, by `rewrites` besides our own.
+/// Plans `program` with `rewrites` in addition to the built-in ones.
 pub fn plan_with(
     program: &mut Program,
     options: &PlanOptions,
@@ -174,7 +174,7 @@ pub fn plan_with(
     report
 }
 
-/// What all blocks share.
+/// What the planning of all blocks shares.
 struct Planner<'a> {
     propagated: &'a Propagated,
     models: Models,
@@ -216,7 +216,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The best plan found of one block with values at propagated where `propagated` says.
+    /// The best plan found for one block, starting from the shardings in `propagated`.
     fn search(
         &mut self,
         program: &Program,
@@ -256,7 +256,7 @@ impl Planner<'_> {
         Some(Found { graph, choice, greedy, greedy_peak, cost, peak })
     }
 
-    /// Plans the body of a partly manual region along the axes that are not manual.
+    /// Plans the body of a partly manual region over the axes that are not manual.
     fn inside(&mut self, program: &mut Program, cache: &ReshardCache<'_>, op: Op) {
         let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
         let axes = manual.manual_axes.to_vec();
@@ -282,7 +282,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether it keeps to `memory` where `other` doesn't, or is cheaper where both do.
+    /// Whether it fits into `memory` where `other` doesn't, or is cheaper where both do.
     fn is_better(&self, other: &Found, memory: Option<u64>) -> bool {
         let fits = |plan: &Found| memory.is_none_or(|bytes| plan.peak <= bytes as f64);
         match (fits(self), fits(other)) {
@@ -293,7 +293,7 @@ impl Found {
     }
 }
 
-/// Writes where arguments and results lie into the function.
+/// Writes the shardings of arguments and results into the function.
 fn state_signature(program: &mut Program, grid: &MeshAxes, main: Op, args: &[Distribution], wanted: &[Distribution]) {
     let Signature { inputs, results } = func::signature(program, main);
     let tensors = |program: &Program, types: &[Ty]| -> Vec<bool> {
@@ -310,7 +310,7 @@ fn state_signature(program: &mut Program, grid: &MeshAxes, main: Op, args: &[Dis
     }
 }
 
-/// Takes out the meshes that no sharding speaks of any more.
+/// Removes the meshes that no sharding refers to any more.
 fn keep_one_mesh(program: &mut Program, mesh: &MeshRef) {
     let MeshRef::Symbol(name) = mesh else { return };
     let kept = program.name_text(*name);

@@ -12,26 +12,26 @@ use super::strategy::Strategy;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
-/// Rates of the work between collectives besides arithmetic.
+/// Rates of what a device does between collectives, other than arithmetic.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Rates {
-    /// Bytes of memory a second.
+    /// Bytes of memory traffic per second.
     pub(crate) memory: f64,
 }
 
-/// Modelled cost of a plan; loops count as often as they are thought to run.
+/// Modeled cost of a plan; loops count as often as they are expected to run.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Cost {
     /// Seconds of communication.
     pub(crate) seconds: f64,
     /// Bytes a device moves.
     pub(crate) bytes: f64,
-    /// Seconds of arithmetic and of writing results.
+    /// Seconds of arithmetic and of writing results to memory.
     pub(crate) work: f64,
 }
 
 impl Cost {
-    /// Seconds of both.
+    /// Seconds of communication and work together.
     pub(crate) fn total(&self) -> f64 {
         self.seconds + self.work
     }
@@ -42,14 +42,14 @@ define_id!(
     pub(crate) StrategyId, "strategy"
 );
 
-/// One strategy for every op, and the places that follow; those of borders mean nothing.
+/// One strategy for every op, and the distributions that follow; the strategies of borders are meaningless.
 #[derive(Clone)]
 pub(crate) struct Choice {
     pub(crate) ways: TiVec<OpId, StrategyId>,
     pub(crate) places: TiVec<OpId, Rc<Places>>,
 }
 
-/// Strategies as small numbers, and the places that follow from each, found once.
+/// Interns strategies, and caches the distributions that follow from each.
 #[derive(Default)]
 pub(crate) struct Placer {
     ways: Interner<StrategyId, Strategy>,
@@ -57,17 +57,17 @@ pub(crate) struct Placer {
 }
 
 impl Placer {
-    /// The number of a strategy.
+    /// The id of a strategy.
     pub(crate) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
         self.ways.intern_ref(strategy)
     }
 
-    /// The strategy behind a number.
+    /// The strategy with an id.
     pub(crate) fn strategy(&self, way: StrategyId) -> &Strategy {
         &self.ways[way]
     }
 
-    /// Where the tensors of an op lie.
+    /// The distributions of an op's operands and results.
     pub(crate) fn places(
         &mut self,
         models: &Models,
@@ -93,7 +93,7 @@ impl Placer {
 }
 
 impl Graph {
-    /// Where value `value` is made.
+    /// The distribution in which value `value` is made.
     pub(crate) fn made(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> Dist {
         let v = &self.values[value];
         match (v.fixed, v.maker) {
@@ -103,7 +103,7 @@ impl Graph {
         }
     }
 
-    /// Where the readers of value `value` want it.
+    /// The distributions in which the readers of value `value` want it.
     pub(crate) fn needs(&self, places: &TiSlice<OpId, Rc<Places>>, value: ValueId) -> SmallVec<[Dist; 4]> {
         let uses = self.values[value].uses.iter();
         uses.filter_map(|&(op, i)| places[op].operands.get(i as usize).copied()).collect()
@@ -120,7 +120,8 @@ impl Graph {
         cache.copies(v.ty, v.rematerializable, self.made(places, value), &self.needs(places, value))
     }
 
-    /// Seconds of an op's arithmetic, of writing those of its results that are kept, and of hiding padding in operands.
+    /// Seconds of an op's arithmetic, of writing those of its results that are kept in memory, and of masking padding
+    /// in operands.
     pub(crate) fn work(&self, cache: &ReshardCache<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
         let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {

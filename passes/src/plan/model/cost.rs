@@ -1,4 +1,4 @@
-//! What collectives cost, as the plan asks for it.
+//! The cost of collectives, as an interface for the plan.
 
 use dialect::op::CollectiveKind;
 use dialect::sharding::AxisPart;
@@ -8,11 +8,12 @@ use crate::estimate::{CollectiveLoad, Flat};
 
 /// Seconds of collectives. Additive: a program's communication is the sum over its collectives.
 pub trait CollectiveCost {
-    /// Seconds of one collective over `axes`, from the bytes a device holds before and after it. `axes` are those
-    /// that form its groups; for a permute all that change place.
+    /// Seconds of one collective over `axes`, from the bytes a device holds before and after it. `axes` are those that
+    /// form its groups; for a permute, all axes that change position.
     fn seconds(&self, kind: CollectiveKind, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64;
 
-    /// A time that a device needs at least to receive `bytes`, however many collectives bring them; 0 is always true.
+    /// A lower bound on the seconds a device needs to receive `bytes`, however many collectives bring them; 0 is always
+    /// valid.
     fn floor(&self, bytes: f64) -> f64;
 }
 

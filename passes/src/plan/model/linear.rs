@@ -1,8 +1,8 @@
-//! Through which ops parts of a sum pass: read off the kernel.
+//! Which ops partial sums can pass through: read off the kernel.
 //!
 //! An op is linear in a set of operands when it maps sums of them to sums of its results, the other operands fixed:
-//! `a + b` in both together, `a * b` in each alone. Sums are never moved to a narrower type, so a conversion is linear
-//! only when it widens.
+//! `a + b` in both together, `a * b` in each alone. A sum is never computed in a narrower type than before, so a
+//! conversion counts as linear only when it widens.
 
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Arg, Body, External, Init, Inst, Kernel, Outside};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
 
-/// More sets than this are not followed.
+/// At most this many sets are tracked per scalar.
 const MAX_SETS: usize = 8;
 
 /// How a scalar inside a body depends on the operands.
@@ -21,7 +21,7 @@ struct Form {
     linear: Vec<BitSet>,
     /// Every operand it depends on.
     depends: BitSet,
-    /// It is zero: linear in whatever is added.
+    /// Whether it is zero: then it is linear in every set.
     zero: bool,
 }
 
@@ -38,7 +38,7 @@ impl Form {
         Form { linear: Vec::new(), depends, zero: false }
     }
 
-    /// Linear in `set` when it is so and does not depend on the rest of `set` besides.
+    /// Whether it is linear in exactly those operands of `set` that it depends on.
     fn within(&self, set: &BitSet) -> bool {
         self.zero || self.linear.contains(&(&self.depends & set))
     }
@@ -63,7 +63,7 @@ fn both(a: &Form, b: &Form) -> Form {
     Form { linear: sets, depends: &a.depends | &b.depends, zero: false }
 }
 
-/// The form of a product: linear in what one factor is linear in and the other does not depend on.
+/// The form of a product: linear in the sets in which one factor is linear and on which the other doesn't depend.
 fn times(a: &Form, b: &Form) -> Form {
     let mut sets = Vec::new();
     for (x, y) in [(a, b), (b, a)] {
@@ -95,7 +95,7 @@ pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<BitSet> {
             results(&nest.body, &forms, &accumulators, op)
         }
         Kernel::External(External::Scatter) if op.def().reduction(op) == Some(Default::default()) => {
-            // What is added to, and what is added.
+            // The target that is added to, and the updates that are added.
             let n = op.result_count();
             vec![(0..n).chain(n + 1..2 * n + 1).collect()]
         }
@@ -120,12 +120,12 @@ fn results(body: &Body, inputs: &[Form], accumulators: &[Form], op: OpRef<'_>) -
     }
     let results: Vec<&Form> = body.results.iter().map(|&r| form_of(r, inputs, accumulators, &insts)).collect();
     let Some(first) = results.first() else { return Vec::new() };
-    // A set's operands must be of a type that is summed, and every result linear in it.
+    // A set's operands must be of a type that can be summed, and every result must be linear in the set.
     let summed = |i: usize| {
         op.operand_tensor(i).is_some_and(|t| t.element.is_float() || t.element.is_integer() || t.element.is_complex())
     };
     let fits = |set: &&BitSet| set.iter().all(summed) && results.iter().all(|r| r.within(set));
-    // An accumulator that grows by more than a sum is no sum.
+    // A result that is a bare input or accumulator is not a sum over the reduction.
     let grows = accumulators.is_empty() || body.results.iter().all(|&r| matches!(r, Arg::Inst(_)));
     if !grows {
         return Vec::new();
@@ -162,7 +162,7 @@ fn apply(op: ScalarOp, args: &[&Form], types: &[ElementType], ty: ElementType) -
     }
 }
 
-/// Whether every sum of the narrow type is as exact in the wide one.
+/// Whether a sum of values of the narrow type is at least as exact in the wide type.
 fn widens(from: ElementType, to: ElementType) -> bool {
     let float = |t: ElementType| match t {
         ElementType::F64 => Some((11, 52)),

@@ -1,4 +1,4 @@
-//! The prices of a target, as the plan asks for them.
+//! The cost of collectives on a target, as the plan needs it.
 
 use std::cell::RefCell;
 
@@ -10,16 +10,16 @@ use dialect::op::CollectiveKind;
 use super::cost::CollectiveCost;
 use crate::estimate::{Flat, Group, Machine, Target};
 
-/// Collectives on a machine; groups are laid out once for every set of axes.
+/// Costs of collectives on a machine; the groups of each set of axes are computed once.
 pub struct MachineCost<'a> {
     machine: &'a Machine,
-    /// Set when the machine has no topology: then less needs to be found out.
+    /// Set when the machine has no topology: then costs have a simple formula.
     flat: Option<Flat>,
     groups: RefCell<FxHashMap<Axes, Group>>,
 }
 
 impl<'a> MachineCost<'a> {
-    /// For a machine whose mesh has the axes of the grid the plan works on.
+    /// For a machine whose mesh has the mesh axes the plan works on.
     pub fn new(machine: &'a Machine) -> Self {
         let flat = match machine.target() {
             Target::Flat(flat) => Some(flat),
@@ -41,7 +41,7 @@ impl CollectiveCost for MachineCost<'_> {
     }
 
     fn floor(&self, bytes: f64) -> f64 {
-        // On a torus several links may bring them at once; nothing simple is always true.
+        // On a torus several links may bring them at once, so no simple lower bound always holds.
         self.flat.map_or(0.0, |flat| flat.floor(bytes))
     }
 }
@@ -59,7 +59,7 @@ mod tests {
         let flat = machine("flat");
         let seconds = MachineCost::new(&flat).seconds(CollectiveKind::AllGather, 9.0, 72.0, &[x, y]);
         assert_eq!(seconds, 1e-6 + 63.0 * (1.0 / 90e9));
-        // A line of 4 chips in three steps; 64 MiB arrive by one link of 45 GB/s at the ends.
+        // A line of 4 chips in three steps; at the ends, 64 MiB arrive by one link of 45 GB/s.
         let v5e = machine("v5e:4x2");
         let cost = MachineCost::new(&v5e);
         let gather = cost.seconds(CollectiveKind::AllGather, (1 << 24) as f64, (1 << 26) as f64, &[x]);

@@ -1,4 +1,4 @@
-//! What the plan asks of an op's meaning, found once for ops that mean the same.
+//! What the plan needs to know about an op, computed once for all ops of equal semantics.
 
 use std::rc::Rc;
 
@@ -22,20 +22,20 @@ define_id!(
     pub(crate) Model, "model"
 );
 
-/// What a device does for an op besides moving values.
+/// What a device does for an op other than moving values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Work {
-    /// Floating-point operations of the whole op; 0 for all but products of matrices.
+    /// Floating-point operations of the whole op over all devices; 0 for all but matrix products.
     pub(crate) flops: f64,
     /// Whether each element of the result is computed from single elements.
     pub(crate) pointwise: bool,
-    /// Whether compilers compute what it reads as they read it.
+    /// Whether compilers fuse the producers of its operands into it.
     pub(crate) fuses: bool,
-    /// Whether some element of each operand may not be read.
+    /// Whether it may leave elements of some operand unread.
     pub(crate) reads_part: bool,
 }
 
-/// What decides about a model: name, attributes, types, and the same of everything inside.
+/// What determines a model: name, attributes and types of the op and of everything inside it.
 type Key = (Vec<(Name, Vec<(Name, Attr)>, Vec<u32>)>, Vec<Ty>);
 
 /// Models of a program's ops.
@@ -46,7 +46,7 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// The model of an op and its work; `None` for ops that shardings don't cross.
+    /// The model of an op and its work; `None` for ops whose operands and results must be replicated.
     pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
         let key = key(program, op);
         if let Some(&known) = self.known.get(&key) {
@@ -131,7 +131,7 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
     Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, masked })
 }
 
-/// Factors whose dimensions aren't all of one size: shards of them would round up at different places.
+/// Factors whose dimensions aren't all of one size: uneven shards of them would end at different positions.
 fn rigid(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[u32; 2]> {
     let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
     let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));
@@ -147,7 +147,7 @@ fn rigid(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[u32; 2]> {
     found
 }
 
-/// Reduction factors along which padding is read, with the operands it is read in.
+/// Reduction factors along which padding is read, with the operands it is read from.
 fn masked(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[(u32, u32); 2]> {
     let mut found = SmallVec::new();
     for (i, tensor) in rule.operands.iter().enumerate() {
@@ -163,8 +163,8 @@ fn masked(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[(u32, u32); 2]> {
     found
 }
 
-/// Keeps whole what a device could not compute its piece of: propagation spreads axes along factors that only operands
-/// have, or only results, where a reshape's sizes share no more than a divisor.
+/// Replicates factors of which a device could not compute its shard alone: propagation spreads axes along factors that
+/// only operands have, or only results, where a reshape's sizes share no more than a divisor.
 fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
     let has = |tensor: &TensorFactors, f: usize| tensor.iter().flatten().any(|&g| g as usize == f);
     for f in 0..rule.factors.len() {
@@ -188,7 +188,7 @@ fn is_read_along(tensor: &TensorFactors, f: usize, kernel: &Kernel) -> bool {
     dims.any(|d| nest.inputs.iter().flat_map(|i| &i.index).any(|i| i.depends_on(d)))
 }
 
-/// Where an op without operands can be computed just for the pieces wanted there: constants and iota.
+/// Whether an op without operands can be recomputed for just the shards wanted by a reader: constants and iota.
 pub(crate) fn rematerializable(op: OpRef<'_>) -> Rematerializable {
     let def = op.def();
     if !op.operands().is_empty() || op.result_count() != 1 || def.side_effect(op) {

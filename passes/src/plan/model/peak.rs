@@ -1,14 +1,14 @@
-//! Peak memory of a plan: what a device holds at once, ops in program order.
+//! Peak memory of a plan: the most a device holds at once, with ops in program order.
 //!
-//! A value is held from where it is made to its last reader, each of its copies as long; what an argument brought is
-//! held throughout. Loops hold what they read from outside until they end, since the op of the loop reads it last.
+//! A value is held from where it is made to its last reader, and so is each of its copies; arguments are held
+//! throughout. A loop keeps what it reads from outside until it ends, since the loop op itself is the last reader.
 
 use super::choice::Choice;
 use crate::plan::program::graph::Graph;
 use crate::plan::reshard::cache::ReshardCache;
 
 impl Graph {
-    /// Bytes a device holds at most under a plan.
+    /// Most bytes a device holds at once under a plan.
     pub(crate) fn peak(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> f64 {
         let mut change = vec![0.0; self.ops.len() + 2];
         for (index, value) in self.values.iter_enumerated() {

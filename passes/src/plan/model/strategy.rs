@@ -1,5 +1,5 @@
-//! How one op can be computed in pieces: axes for each factor of its sharding rule, and the distributions of operands
-//! and results that follow.
+//! How one op can be computed in shards: the mesh axes that shard each factor of its sharding rule, and the
+//! distributions of operands and results that follow.
 
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
@@ -10,45 +10,46 @@ use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
 
-/// What the plan asks of an op's meaning.
+/// What the plan needs to know about an op.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OpModel {
-    /// Which dimensions move together.
+    /// Which dimensions are sharded together.
     pub rule: ShardingRule,
-    /// How results combine that were cut along reduction factors; `None` when they can't be.
+    /// How partial results combine when reduction factors are sharded; `None` when they can't be combined.
     pub reduction: Option<ReductionKind>,
-    /// Operands that are added to what a reduction gives (its initial values, a scatter's target): they must count once.
+    /// Operands that are added to the reduced value (its initial values, a scatter's target): they must be counted only
+    /// once.
     pub accumulated: SmallVec<[usize; 2]>,
-    /// Sets of operands in which the op is linear: parts of a sum pass through it.
+    /// Sets of operands in which the op is linear: partial sums pass through it.
     pub linear: Vec<BitSet>,
-    /// Factors that only axes which divide them may shard.
+    /// Factors that may only be sharded by axes whose size divides them.
     pub rigid: SmallVec<[u32; 2]>,
-    /// Factors along which operands are read to the end of a shard, and those operands: there padding must be hidden.
+    /// Factors along which operands are read to the end of a shard, and those operands: there padding must be masked.
     pub masked: SmallVec<[(u32, u32); 2]>,
 }
 
-/// Axes for each factor, and axes along which parts pass through.
+/// Axes for each factor, and axes along which partial sums pass through.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strategy {
-    /// Major first; empty for a factor that stays whole.
+    /// Major first; empty for a factor that isn't sharded.
     pub factors: Vec<Axes>,
-    /// Axes along which the operands of `set` are sums' parts, and so the results.
+    /// Axes along which the operands in `set` are partial sums, and so the results.
     pub through: Axes,
-    /// One of the model's linear sets; empty when nothing passes through.
+    /// One of the model's linear sets; empty when no partial sums pass through.
     pub set: BitSet,
 }
 
-/// Where operands and results lie under a strategy.
+/// The distributions of operands and results under a strategy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assignment {
-    /// What each operand must be.
+    /// The distribution that each operand must have.
     pub operands: Vec<Distribution>,
-    /// What each result is then.
+    /// The distribution that each result then has.
     pub results: Vec<Distribution>,
 }
 
 impl OpModel {
-    /// Whether the factor may be cut.
+    /// Whether the factor may be sharded.
     pub fn divisible(&self, factor: usize) -> bool {
         match self.rule.factors[factor].kind {
             FactorKind::PassThrough => true,
@@ -57,13 +58,13 @@ impl OpModel {
         }
     }
 
-    /// Everything whole.
+    /// Everything replicated.
     pub fn whole(&self) -> Strategy {
         Strategy { factors: vec![Axes::new(); self.rule.factors.len()], ..Strategy::default() }
     }
 
     /// The strategy that keeps as much as it can of the distributions given, earlier ones first. Each comes with the
-    /// tensor it is for, operands counted before results.
+    /// index of its tensor, operands counted before results.
     pub fn keeping<'a>(&self, order: impl IntoIterator<Item = (usize, &'a Distribution)>) -> Strategy {
         let mut strategy = self.whole();
         for (tensor, distribution) in order {
@@ -72,7 +73,7 @@ impl OpModel {
                     extend(&mut strategy.factors, factor, &parts);
                 }
             }
-            // Axes of an extreme come about where it is taken.
+            // A result unreduced along axes by a maximum or minimum comes from a reduction factor sharded along them.
             if tensor >= self.rule.operands.len()
                 && distribution.kind != ReductionKind::Sum
                 && self.reduction == Some(distribution.kind)
@@ -90,8 +91,8 @@ impl OpModel {
         strategy
     }
 
-    /// The strategy nearest to `strategy` that cuts tensor `tensor` (operands counted before results) as `at` does: other
-    /// factors give up axes that are needed there. `None` when no strategy does.
+    /// The strategy nearest to `strategy` that shards tensor `tensor` (operands counted before results) as `at` does:
+    /// other factors give up axes that are needed there. `None` when no strategy does.
     pub fn adopting(&self, strategy: &Strategy, tensor: usize, at: &Distribution) -> Option<Strategy> {
         let factors = self.tensor(tensor);
         let mut next = strategy.clone();
@@ -117,8 +118,8 @@ impl OpModel {
         (factors.iter().map(place).eq(at.dims.iter().cloned())).then_some(next)
     }
 
-    /// `strategy`, which must not use `axis`, with `axis` cutting factor `factor` besides; axes of one factor stand in the
-    /// order of `rank`, parts of one axis in their own. `None` when the factor can't be cut so.
+    /// `strategy`, which must not use `axis`, with `axis` also sharding factor `factor`; the axes of one factor are
+    /// ordered by `rank`, the parts of one axis by position. `None` when the factor can't be sharded this way.
     pub fn cutting(
         &self,
         strategy: &Strategy,
@@ -178,7 +179,7 @@ impl OpModel {
                 }
                 out.push((factor as usize, taken));
                 if rest > 1 {
-                    // Minor factors can't be cut below one that is not cut to the end.
+                    // Minor factors can't be sharded below one that isn't sharded down to single elements.
                     break;
                 }
             }
@@ -186,8 +187,8 @@ impl OpModel {
         out
     }
 
-    /// Takes axes off factors that no dimension could hold: below a factor that is not cut to the end, or by axes that
-    /// don't divide one of several factors, or one that must divide.
+    /// Removes from factors the axes that no dimension could be sharded by: axes below a factor that isn't sharded down
+    /// to single elements, and axes that don't divide one of several factors of a dimension or a rigid factor.
     pub fn legalize(&self, strategy: &mut Strategy) {
         for &f in &self.rigid {
             let axes = &mut strategy.factors[f as usize];
@@ -214,14 +215,14 @@ impl OpModel {
         }
     }
 
-    /// Axes that cut reduction factors.
+    /// Axes that shard reduction factors.
     pub fn reduced(&self, strategy: &Strategy) -> Axes {
         let factors = self.rule.factors.iter().zip(&strategy.factors);
         let cut = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
         set_of(cut.flat_map(|(_, axes)| axes.iter().copied()))
     }
 
-    /// Where operands and results lie.
+    /// The distributions of operands and results.
     pub fn assignment(&self, strategy: &Strategy) -> Assignment {
         let place = |dims: &TensorFactors| {
             let axes = |factors: &SmallVec<[u32; 1]>| {
@@ -233,7 +234,7 @@ impl OpModel {
         let kind = self.reduction.unwrap_or_default();
         let mut operands: Vec<Distribution> = self.rule.operands.iter().map(place).collect();
         for &i in &self.accumulated {
-            // Extremes count any number of times.
+            // A maximum or minimum doesn't change when an operand counts more than once.
             if kind == ReductionKind::Sum {
                 operands[i] = std::mem::take(&mut operands[i]).with_unreduced(&unreduced, kind);
             }
@@ -250,13 +251,13 @@ impl OpModel {
         Assignment { operands, results }
     }
 
-    /// Number of devices that share the work: fewer than there are where some of them compute padding.
+    /// Number of devices that share the work: less than the number of devices where some of them compute padding.
     pub fn ways(&self, strategy: &Strategy) -> f64 {
         let factors = self.rule.factors.iter().zip(&strategy.factors).filter(|f| !f.1.is_empty());
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
 
-    /// The operands in which padding must be hidden from a reduction.
+    /// The operands in which padding must be masked for a reduction.
     pub fn masked<'a>(&'a self, strategy: &'a Strategy) -> impl Iterator<Item = usize> + 'a {
         let shows = |f: u32| {
             let axes = &strategy.factors[f as usize];
@@ -266,17 +267,17 @@ impl OpModel {
     }
 }
 
-/// Whether a dimension of `size` is better divided by `axes` than by `before`, of which they are more: where the axes
-/// don't divide it some devices may have nothing to do.
+/// Whether a dimension of `size` is better divided by `axes` than by `before`, some of them: where the axes don't
+/// divide the size, some devices may have nothing to do.
 fn helps(size: i64, before: &[AxisPart], axes: &[AxisPart]) -> bool {
     let dim = |axes: &[AxisPart]| ShardDim::new(size, size_of(axes));
     dim(axes).is_even() || dim(axes).size() < dim(before).size()
 }
 
-/// Gives `factor` the axes of `parts` that continue what it has and that no other factor uses.
+/// Adds to `factor` the axes of `parts` that continue those it has and that no other factor uses.
 fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     let fine = |parts: &[AxisPart], at: &[AxisPart]| -> Option<Axes> {
-        // What `parts` has beyond the prefix `at`.
+        // What remains of `parts` after the prefix `at`.
         let mut rest: Axes = parts.iter().copied().collect();
         for &have in at {
             let first = rest.first().copied()?;
@@ -299,7 +300,7 @@ fn extend(factors: &mut [Axes], factor: usize, parts: &[AxisPart]) {
     }
 }
 
-/// The distribution with each dimension's axes cut short where they don't divide it.
+/// The distribution with each dimension's list of axes cut off where they don't divide it.
 pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut even = distribution.clone();
     for (axes, &n) in even.dims.iter_mut().zip(&ty.shape) {
@@ -320,7 +321,7 @@ pub fn even_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     even
 }
 
-/// The distribution without axes that leave a device no less of a dimension.
+/// The distribution without axes that don't make a device's shard of a dimension smaller.
 pub fn useful_part(distribution: &Distribution, ty: &TensorType) -> Distribution {
     let mut useful = distribution.clone();
     for (axes, &n) in useful.dims.iter_mut().zip(&ty.shape) {
@@ -373,7 +374,7 @@ mod tests {
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 1)]);
         let model = OpModel { rule, ..OpModel::default() };
         let split = model.keeping([(0, &dist(&g, "x y"))]);
-        // Axis x and half of y make up the 4; the other half of y cuts the 8.
+        // Axis x and half of y make up the 4; the other half of y shards the 8.
         assert_eq!(model.assignment(&split).results, [dist(&g, "x y:1:2|y:2:2")]);
         assert_eq!(model.assignment(&split).operands, [dist(&g, "x y")]);
         let minor = model.keeping([(1, &dist(&g, "|y"))]);
@@ -438,7 +439,7 @@ mod tests {
         model.rigid.push(0);
         assert_eq!(model.cutting(&model.whole(), g.whole(1), 0, &rank), None);
         assert!(model.cutting(&model.whole(), g.whole(0), 0, &rank).is_some());
-        // Four devices for three rows leave one idle, the other four have nothing to add.
+        // Four devices for three rows leave one idle; the other four have nothing to add.
         model.rule.factors[0] = dialect::sharding::Factor { size: 3, ..model.rule.factors[0] };
         model.rigid.clear();
         let four = model.cutting(&model.whole(), g.whole(1), 0, &rank).unwrap();

@@ -1,8 +1,8 @@
 //! Writes a plan into the program: ops over agreeing distributions, and a collective of the sdy dialect wherever a
 //! distribution changes.
 //!
-//! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside, and so is what
-//! a loop passes on unchanged.
+//! Blocks are walked in order. A value read in a loop or branch but made outside is redistributed outside, and so is a
+//! value that a loop passes through unchanged.
 
 use std::rc::Rc;
 
@@ -17,13 +17,14 @@ use rustc_hash::FxHashMap;
 use super::graph::{self, Graph, OpId, Places};
 use crate::plan::reshard::cache::{Copies, ReshardCache};
 
-/// A value and its copies, as far as they are built.
+/// A value and those of its copies that have been built.
 struct Built {
     copies: Rc<Copies>,
     values: Vec<Option<Value>>,
-    /// The open block it is made in, or where its copies are.
+    /// The depth of the open block in which it is made, and where its copies are built.
     depth: usize,
-    /// Of what a loop passes on unchanged, what it begins with: copies are made from it before the loop.
+    /// For a loop argument that is passed through unchanged, its initial value: copies are made from it before the
+    /// loop.
     before: Option<Value>,
 }
 
@@ -57,7 +58,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.block_after(block, &FxHashMap::default());
     }
 
-    /// Writes the plan into `block`, whose arguments are what `before` says as long as it runs.
+    /// Writes the plan into `block`; `before` gives the initial values of arguments that never change in it.
     fn block_after(&mut self, block: Block, before: &FxHashMap<Value, Value>) {
         self.open.push(Vec::new());
         for arg in self.program.block_args(block).to_vec() {
@@ -74,7 +75,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.program.set_block_ops(block, ops);
     }
 
-    /// `value` is here as `built`.
+    /// In its original distribution, `value` is now `built`.
     fn define(&mut self, value: Value, built: Value) {
         let Some(&at) = self.graph.value_at.get(&value) else { return };
         let copies = self.graph.copies(self.cache, self.places, at);
@@ -85,7 +86,7 @@ impl<'a, 's> Emit<'a, 's> {
 
     fn op(&mut self, op: Op) {
         let Some(&at) = self.graph.op_at.get(&op) else {
-            // Sharding groups and what else has neither operands to move nor results.
+            // Sharding groups and other ops with neither operands to move nor results.
             return;
         };
         let view = self.program.view(op);
@@ -109,7 +110,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.operands(op, at);
         let results: Vec<Value> = self.program.results(op).collect();
         if alias {
-            // A constraint is its operand elsewhere.
+            // A constraint's result is its operand in another distribution.
             if let (Some(&operand), Some(&result)) = (self.program.op(op).operands.first(), results.first()) {
                 self.define(result, operand);
             }
@@ -118,7 +119,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.finish(op, at);
     }
 
-    /// A loop, whose operands are needed before what is inside.
+    /// A loop: its operands must be redistributed before its regions are.
     fn whole_loop(&mut self, op: Op, at: OpId) {
         self.operands(op, at);
         let (view, initial) = (self.program.view(op), self.program.op(op).operands.to_vec());
@@ -136,7 +137,7 @@ impl<'a, 's> Emit<'a, 's> {
         self.finish(op, at);
     }
 
-    /// Writes `op` and where its results lie.
+    /// Writes `op` with the shardings of its results.
     fn finish(&mut self, op: Op, at: OpId) {
         self.push(op);
         let results: Vec<Value> = self.program.results(op).collect();
@@ -158,7 +159,7 @@ impl<'a, 's> Emit<'a, 's> {
         }
     }
 
-    /// States a manual region in words of the grid and plans what is not manual in it.
+    /// Rewrites the shardings of a manual region over the plan's mesh, and plans the axes that are not manual in it.
     fn manual(&mut self, op: Op, at: OpId) {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
@@ -180,7 +181,7 @@ impl<'a, 's> Emit<'a, 's> {
         }
     }
 
-    /// Gives `op` its operands where it wants them.
+    /// Replaces the operands of `op` by copies in the distributions it wants.
     fn operands(&mut self, op: Op, at: OpId) {
         let user = self.program.op_name(op).to_owned();
         for i in 0..self.program.op(op).operands.len() {
@@ -193,7 +194,7 @@ impl<'a, 's> Emit<'a, 's> {
         }
     }
 
-    /// Builds a copy and those it is made from.
+    /// Builds a copy, and first the copies it is made from.
     fn build(&mut self, value: Value, at: usize, user: &str) -> Value {
         let Some(built) = self.built.get(&value) else { return value };
         if let Some(done) = built.values[at] {
@@ -217,7 +218,7 @@ impl<'a, 's> Emit<'a, 's> {
         done
     }
 
-    /// The op that makes `value` of nothing, once more for other pieces.
+    /// Clones the op without operands that makes `value`, to make it in another distribution.
     fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
         let copy = self.program.clone_op(op, &mut Default::default());
@@ -264,12 +265,12 @@ impl<'a, 's> Emit<'a, 's> {
     }
 }
 
-/// The closed sharding of a distribution as an attribute.
+/// The closed sharding of a distribution, as an attribute.
 pub(crate) fn sharding_attr(program: &mut Program, grid: &MeshAxes, at: &Distribution) -> Attr {
     program.intern_attr(AttrData::Sharding(grid.sharding(at)))
 }
 
-/// A name for a value that its author knows: JAX's, else that in the source text, else its op's.
+/// A name for a value that the program's author recognizes: JAX's, else that in the source text, else its op's.
 fn printable(program: &Program, value: Value) -> String {
     fn name(program: &Program, loc: Loc, depth: usize) -> Option<String> {
         match program.loc_data(loc) {

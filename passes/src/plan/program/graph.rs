@@ -1,8 +1,8 @@
-//! The program as the search sees it: ops with their models, values with their makers and readers.
+//! The program as the search sees it: ops with their models, values with the ops that make and read them.
 //!
-//! Arguments, returns, constraints and ops with regions are *borders*: their operands and results lie where they are
-//! said to. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
-//! is moved where it is made, so readers inside a loop share copies made outside it.
+//! Arguments, returns, constraints and ops with regions are *borders*: the distributions of their operands and results
+//! are fixed. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
+//! is redistributed where it is made, so readers inside a loop share copies made outside it.
 
 use dialect::codes;
 use dialect::define_id;
@@ -32,20 +32,20 @@ define_id!(
 
 /// One op.
 pub(crate) struct Node {
-    /// What it is.
+    /// Its definition.
     pub(crate) def: &'static dyn OpDef,
     /// `None` for borders.
     pub(crate) model: Option<Model>,
-    /// Where a border's operands and results lie.
+    /// The fixed distributions of a border's operands and results.
     pub(crate) fixed: Option<Places>,
-    /// Positions among the graph's values; `None` for what is no tensor.
+    /// Ids of the graph's values; `None` for operands that aren't tensors.
     pub(crate) operands: SmallVec<[Option<ValueId>; 3]>,
     pub(crate) results: SmallVec<[Option<ValueId>; 1]>,
     /// Seconds one device would need for the arithmetic of the whole op.
     pub(crate) seconds: f64,
     /// How often it runs.
     pub(crate) weight: f64,
-    /// What else it does; `None` for borders.
+    /// What a device does for it other than moving values; `None` for borders.
     work: Option<Work>,
 }
 
@@ -56,31 +56,31 @@ impl Node {
     }
 }
 
-/// Where the operands and results of an op lie, and what a device does then.
+/// The distributions of an op's operands and results, and what a device then does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     pub(crate) operands: SmallVec<[Dist; 3]>,
     pub(crate) results: SmallVec<[Dist; 1]>,
-    /// Number of devices that share the work; nothing for borders.
+    /// Number of devices that share the work; meaningless for borders.
     pub(crate) ways: f64,
-    /// Operands in which padding must be hidden from a reduction.
+    /// Operands in which padding must be masked for a reduction.
     pub(crate) masked: SmallVec<[usize; 2]>,
 }
 
 /// One value.
 pub(crate) struct Made {
     pub(crate) ty: Type,
-    /// The op that makes it and which result it is; `None` for arguments.
+    /// The op that makes it and the index of the result; `None` for arguments.
     pub(crate) maker: Option<(OpId, u32)>,
-    /// Where an argument lies.
+    /// The distribution of an argument.
     pub(crate) fixed: Option<Dist>,
-    /// Ops that read it, and as which operand, in program order.
+    /// Ops that read it, each with the index of the operand, in program order.
     pub(crate) uses: Vec<(OpId, u32)>,
-    /// Where propagation put it.
+    /// The distribution in which propagation put it.
     pub(crate) propagated: Dist,
     pub(crate) rematerializable: Rematerializable,
     pub(crate) weight: f64,
-    /// Whether it is kept in memory: compilers compute elements as they are read where that saves anything.
+    /// Whether it is written to memory: compilers fuse it into its readers where that saves anything.
     pub(crate) written: bool,
 }
 
@@ -116,7 +116,8 @@ pub(crate) struct Reader<'a, 's> {
 }
 
 impl Reader<'_, '_> {
-    /// Reads `block`, whose arguments lie at `args` and whose terminator's operands are wanted at `wanted`.
+    /// Reads `block`, whose arguments have the distributions `args` and whose terminator wants its operands in
+    /// `wanted`.
     pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
         for (&arg, at) in self.program.block_args(block).iter().zip(args) {
             let dist = self.cache.dist(at);
@@ -133,7 +134,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The graph read, once everything is.
+    /// The finished graph, once everything is read.
     pub(crate) fn finish(mut self) -> Graph {
         for value in self.graph.values.keys() {
             self.graph.values[value].written = !self.is_fused(value);
@@ -141,7 +142,8 @@ impl Reader<'_, '_> {
         self.graph
     }
 
-    /// Whether the elements of a value are computed as they are read: one reader does so, or little is read for them.
+    /// Whether a value is fused into its readers: because it has a single reader, or its elements need little to be
+    /// read.
     fn is_fused(&self, value: ValueId) -> bool {
         let graph = &self.graph;
         let value = &graph.values[value];
@@ -275,8 +277,9 @@ impl Reader<'_, '_> {
         self.border(op, carried, carried);
     }
 
-    /// What a loop's `body` passes on unchanged is moved before the loop. That counts once, unless a part is read at a
-    /// time: to move all of it first would cost memory that the program is careful of.
+    /// A loop argument that `body` passes through unchanged is redistributed before the loop, so it counts once; but
+    /// not where only part of it is read at a time: moving all of it first would cost memory that the program is
+    /// careful to save.
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
@@ -312,13 +315,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The arguments of a loop's `body` that it gives back as they are.
+/// The arguments of a loop's `body` that it passes through unchanged.
 pub(crate) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = Value> {
     let next = program.terminator(body).map_or(&[][..], |op| &program.op(op).operands);
     program.block_args(body).iter().zip(next).filter(|(arg, next)| arg == next).map(|(&arg, _)| arg)
 }
 
-/// Where the operands and results of a manual computation lie.
+/// The distributions of the operands and results of a manual computation.
 pub(crate) fn manual_places(
     program: &Program,
     grid: &MeshAxes,
@@ -345,7 +348,7 @@ pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Dist
     Distribution::of_dims(dims).with_unreduced(&unreduced, d.kind)
 }
 
-/// Where the arguments of `@main` lie and where its results are wanted.
+/// The distributions of the arguments of `@main`, and those wanted for its results.
 pub(crate) fn signature(
     program: &Program,
     grid: &MeshAxes,

@@ -1,4 +1,4 @@
-//! What the plan reads off the program and what it writes into it.
+//! What the plan reads from the program and what it writes into it.
 
 pub(crate) mod emit;
 pub(crate) mod graph;

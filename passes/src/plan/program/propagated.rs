@@ -1,8 +1,9 @@
-//! Where propagation and the user put each value: its *propagated*.
+//! Where propagation and the user put each value: its *propagated distribution*.
 //!
-//! Shardings are read once into distributions over one grid. A propagated is fixed where the user said so (arguments and
-//! results of `@main`, constraints, manual regions). Of other values axes that leave a device nothing to do are dropped;
-//! those that don't divide may be dropped too, since moving shards with padding may cost more than it saves.
+//! Shardings are converted once into distributions over one set of mesh axes. A propagated distribution is fixed where
+//! the user stated it (arguments and results of `@main`, constraints, manual regions). From those of other values, axes
+//! that leave a device nothing to do are dropped; axes that don't divide may be dropped too, since moving shards with
+//! padding may cost more than it saves.
 
 use std::cell::Cell;
 
@@ -14,23 +15,23 @@ use dialect::ops::{func, sdy};
 use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, ShardingTable, TensorSharding};
 use rustc_hash::FxHashMap;
 
-/// The propagated of all values under `@main`.
+/// The propagated distributions of all values under `@main`.
 pub(crate) struct Propagated {
     shardings: ShardingTable,
-    /// What each sharding says in words of the mesh, by its id.
+    /// The distribution of each sharding over the plan's mesh axes, by its id.
     meanings: Vec<Option<Distribution>>,
-    /// Whether the user put a value where it is.
+    /// Whether the user fixed a value's distribution.
     fixed: Vec<bool>,
-    /// Values made since, and what was put elsewhere.
+    /// Distributions of values made since, and of values that were put elsewhere.
     moved: FxHashMap<Value, Distribution>,
-    /// Whether axes that don't divide are dropped where nobody fixed a value.
+    /// Whether axes that don't divide are dropped for values whose distribution isn't fixed.
     even: Cell<bool>,
-    /// Whether there were any.
+    /// Whether any such axes were seen.
     uneven: Cell<bool>,
 }
 
 impl Propagated {
-    /// The propagated of a value; replicated when nobody said anything.
+    /// The propagated distribution of a value; replicated when there is none.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
         if let Some(propagated) = self.moved.get(&value) {
@@ -44,7 +45,7 @@ impl Propagated {
         }
     }
 
-    /// The propagated of a value that nobody fixed.
+    /// The propagated distribution of a value that isn't fixed.
     fn between(&self, found: &Distribution, ty: &TensorType) -> Distribution {
         if found.is_even(&ty.shape) {
             return found.clone();
@@ -58,12 +59,12 @@ impl Propagated {
         self.even.set(even);
     }
 
-    /// Whether that makes a difference to some value that was asked for.
+    /// Whether that makes a difference to any value looked up so far.
     pub(crate) fn are_uneven(&self) -> bool {
         self.uneven.get()
     }
 
-    /// Says where a value lies.
+    /// Sets a value's propagated distribution.
     pub(crate) fn set(&mut self, value: Value, propagated: Distribution) {
         self.moved.insert(value, propagated);
     }
@@ -122,7 +123,7 @@ impl Propagated {
         }
     }
 
-    /// Takes the sharding of `value` as the user's word; an error where the mesh has no words for it.
+    /// Marks the distribution of `value` as fixed by the user; an error where the plan's mesh can't express it.
     fn fix(&mut self, program: &Program, value: Value, diagnostics: &mut Diagnostics) {
         self.fixed[value.index()] = true;
         if let Some(id) = self.shardings.id(value)
@@ -143,7 +144,7 @@ fn on_one_device(span: Span, what: &str) -> Diagnostic {
     d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
 }
 
-/// A distribution the user fixed; an error where the grid has no words for it.
+/// A distribution the user fixed; an error where the plan's mesh can't express it.
 pub(crate) fn fixed(
     program: &Program,
     grid: &MeshAxes,
@@ -168,13 +169,13 @@ fn no_words(program: &Program, value: Value) -> Diagnostic {
 fn distribution(program: &Program, grid: &MeshAxes, s: &TensorSharding) -> Option<Distribution> {
     let mesh = sdy::resolve(program, &s.mesh)?;
     if mesh.is_maximal() || s.all_axes().next().is_none() {
-        // One device's value may as well be everybody's.
+        // A value on one device may as well be replicated.
         return Some(Distribution::replicated(s.rank()));
     }
     grid.distribution(s, mesh)
 }
 
-/// The grid of the mesh most shardings under `@main` are over; of equals the first declared.
+/// The axes of the mesh that most shardings under `@main` use; of equally common ones, the first declared.
 pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> MeshAxes {
     let mut counts: Vec<(MeshRef, usize)> = Vec::new();
     let mut index: FxHashMap<MeshRef, usize> = FxHashMap::default();

@@ -1,5 +1,5 @@
-//! Reductions whose parts no collective combines (the place of a maximum) in two steps: each device reduces its piece, and
-//! what came of the pieces, which is small, is reduced again wherever that is best.
+//! Reductions whose partial results no collective combines (the index of a maximum), in two steps: each device reduces
+//! its shard, and the results, which are small, are reduced again wherever that is best.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, Program, Value};
@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 use super::propagated::Propagated;
 use crate::plan::model::strategy::even_part;
 
-/// Splits what can be split under `block` along the axes that cut it at propagated.
+/// Splits the reductions under `block` that can be split, along the axes that shard them in the propagated
+/// distributions.
 pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(block) {
@@ -31,7 +32,8 @@ pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: B
     program.rename(&renamed);
 }
 
-/// The one dimension that `op` reduces and that is cut at propagated, if nothing combines its parts.
+/// The only dimension that `op` reduces and that propagation shards, with its axes, if no collective combines the
+/// partial results.
 fn cut(program: &Program, propagated: &Propagated, op: Op) -> Option<(usize, Axes)> {
     let view = program.view(op);
     if view.def().control(view).is_some() || view.def().reduction(view).is_some() {

@@ -1,4 +1,4 @@
-//! Distributions and types as small numbers, and the prices of moving between them, each found once.
+//! Interned distributions and types, and the costs of moving between them, each computed once.
 
 use std::rc::Rc;
 
@@ -23,39 +23,39 @@ define_id!(
     pub Type, "type"
 );
 
-/// Whether a value can be made at a distribution without moving anything.
+/// Whether a value can be recomputed in another distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Rematerializable {
-    /// It is computed where its op puts it.
+    /// It is computed only in the distribution its op gives it.
     #[default]
     No,
-    /// At every distribution without unreduced axes: constants, iota.
+    /// In every distribution without unreduced axes: constants, iota.
     Whole,
-    /// At every one: all zero, it is a sum's every part.
+    /// Also in distributions with partial sums: all zero, so each partial sum is zero too.
     Zero,
 }
 
 /// One distribution in which a value exists.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Copy {
-    /// Where it lies.
+    /// Its distribution.
     pub at: Dist,
-    /// The copy it is made from and by what; `None` for a value as it is computed.
+    /// The index of the copy it is made from, and the step; `None` for a value as it is computed.
     pub from: Option<(usize, Reshard<AxisPart>)>,
 }
 
-/// All distributions in which one value is made, the first as its op leaves it.
+/// All distributions in which one value is made, first the one its op leaves it in.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Copies {
-    /// Each is made from one before it.
+    /// Each is made from an earlier one.
     pub list: SmallVec<[Copy; 2]>,
-    /// Modelled seconds of all steps.
+    /// Modeled seconds of all steps.
     pub seconds: f64,
     /// Bytes a device moves.
     pub bytes: f64,
 }
 
-/// Interned distributions and types, with the tables of prices.
+/// Interned distributions and types, with tables of costs.
 pub struct ReshardCache<'a> {
     resharder: Resharder<'a>,
     dists: Interner<Dist, Distribution>,
@@ -65,7 +65,7 @@ pub struct ReshardCache<'a> {
 }
 
 impl<'a> ReshardCache<'a> {
-    /// Over one grid, under one cost model.
+    /// Over the given mesh axes, under one cost model.
     pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self::over(Resharder::new(grid, cost))
     }
@@ -80,12 +80,12 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// A cache of its own for a region that is manual along `axes`.
+    /// A separate cache for a region that is manual along `axes`.
     pub fn without_axes(&self, axes: &[AxisPart]) -> Self {
         Self::over(self.resharder.without_axes(axes))
     }
 
-    /// The grid.
+    /// The mesh axes.
     pub fn grid(&self) -> &'a MeshAxes {
         self.resharder.grid()
     }
@@ -95,27 +95,27 @@ impl<'a> ReshardCache<'a> {
         self.resharder.manual_axes()
     }
 
-    /// The number of a distribution.
+    /// The id of a distribution.
     pub fn dist(&mut self, distribution: &Distribution) -> Dist {
         self.dists.intern_ref(distribution)
     }
 
-    /// The distribution behind a number.
+    /// The distribution with an id.
     pub fn distribution(&self, dist: Dist) -> &Distribution {
         &self.dists[dist]
     }
 
-    /// The number of a type.
+    /// The id of a type.
     pub fn ty(&mut self, ty: &TensorType) -> Type {
         self.types.intern_ref(ty)
     }
 
-    /// The type behind a number.
+    /// The type with an id.
     pub fn tensor_type(&self, ty: Type) -> &TensorType {
         &self.types[ty]
     }
 
-    /// Bytes of one device's piece.
+    /// Bytes of one device's shard.
     pub fn local_bytes(&self, ty: Type, dist: Dist) -> f64 {
         self.distribution(dist).local_bytes(self.tensor_type(ty))
     }
@@ -131,7 +131,7 @@ impl<'a> ReshardCache<'a> {
         found
     }
 
-    /// Seconds from `from` to `to`.
+    /// Seconds to get from `from` to `to`.
     pub fn seconds(&mut self, ty: Type, from: Dist, to: Dist) -> f64 {
         if from == to {
             return 0.0;
@@ -152,7 +152,7 @@ impl<'a> ReshardCache<'a> {
         self.resharder.startup(kind, axes)
     }
 
-    /// Whether a value that is made like `rematerializable` says costs nothing at `to`.
+    /// Whether a value of this rematerializability costs nothing at `to`.
     pub fn is_free(&self, rematerializable: Rematerializable, to: Dist) -> bool {
         let to = self.distribution(to);
         match rematerializable {
@@ -162,7 +162,7 @@ impl<'a> ReshardCache<'a> {
         }
     }
 
-    /// Seconds from the nearest of these copies to `to`, and which that is.
+    /// Seconds to `to` from the nearest of these copies, and that copy's index.
     fn nearest(&mut self, ty: Type, copies: &[Copy], to: Dist) -> (f64, usize) {
         let mut best = (f64::INFINITY, 0);
         for (i, copy) in copies.iter().enumerate() {
@@ -174,7 +174,7 @@ impl<'a> ReshardCache<'a> {
         best
     }
 
-    /// Adds the copy at `to`, with every step between, from the nearest one.
+    /// Adds the copy at `to`, and every step between, starting from the nearest copy.
     fn reach(&mut self, ty: Type, copies: &mut Copies, to: Dist) {
         let (_, mut at) = self.nearest(ty, &copies.list, to);
         if copies.list[at].at == to {
@@ -190,8 +190,8 @@ impl<'a> ReshardCache<'a> {
         copies.bytes += sequence.bytes;
     }
 
-    /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest; of several orders in
-    /// which they can be made the cheapest.
+    /// The copies of a value made at `made` that serve all of `needs`, each made from the nearest one, in the cheapest
+    /// order among those tried.
     pub fn copies(&mut self, ty: Type, rematerializable: Rematerializable, made: Dist, needs: &[Dist]) -> Rc<Copies> {
         let mut distinct: SmallVec<[Dist; 4]> = needs.iter().copied().filter(|&n| n != made).collect();
         distinct.sort_unstable();
@@ -211,7 +211,7 @@ impl<'a> ReshardCache<'a> {
 
     fn in_best_order(&mut self, ty: Type, start: Copies, wanted: &[Dist]) -> Copies {
         if wanted.len() > 3 {
-            // The nearest next.
+            // Greedily, the nearest first.
             let (mut copies, mut left) = (start, wanted.to_vec());
             while !left.is_empty() {
                 let seconds: Vec<f64> = left.iter().map(|&n| self.nearest(ty, &copies.list, n).0).collect();

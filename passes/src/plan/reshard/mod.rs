@@ -1,7 +1,7 @@
 //! Redistribution: the cheapest sequence of collectives from one distribution of a value to another.
 //!
-//! Common cases (slice, gather, reduce) are read off; the rest is searched (`search.rs`) below the cost of a sequence
-//! that always exists: reduce, gather what disagrees, slice.
+//! Common cases (slice, gather, reduce) are recognized directly; for the rest, `search.rs` looks for something cheaper
+//! than the sequence that always exists: reduce, gather what disagrees, slice.
 
 pub mod cache;
 mod search;
@@ -22,28 +22,28 @@ use super::model::cost::CollectiveCost;
 use search::{Edge, List, MAX_ATOMS, Problem, State};
 use step::{Step, cost_of};
 
-/// A sequence of steps with its modelled seconds and moved bytes.
+/// A sequence of steps with its modeled seconds and moved bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
-    /// In order; empty when nothing is to be done.
+    /// In order; empty when there is nothing to do.
     pub steps: Vec<Step>,
-    /// Modelled seconds.
+    /// Modeled seconds.
     pub seconds: f64,
-    /// Bytes a device moves, on rings.
+    /// Bytes a device moves, assuming ring algorithms.
     pub bytes: f64,
 }
 
-/// Redistributions over one grid under one cost model.
+/// Redistributions over the given mesh axes under one cost model.
 #[derive(Clone)]
 pub struct Resharder<'a> {
     grid: &'a MeshAxes,
     cost: &'a dyn CollectiveCost,
-    /// Axes that no step may use besides those of its ends.
+    /// Axes that no step may use except those that the two ends use.
     manual: Axes,
 }
 
 impl<'a> Resharder<'a> {
-    /// Over one grid, under one cost model.
+    /// Over the given mesh axes, under one cost model.
     pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
         Self { grid, cost, manual: Axes::new() }
     }
@@ -53,7 +53,7 @@ impl<'a> Resharder<'a> {
         Self { manual: set_of(self.manual.iter().chain(axes).copied()), ..self.clone() }
     }
 
-    /// The grid it is for.
+    /// The mesh axes it is for.
     pub fn grid(&self) -> &'a MeshAxes {
         self.grid
     }
@@ -91,7 +91,7 @@ impl<'a> Resharder<'a> {
             return Vec::new();
         }
         if from.kind != to.kind && !from.unreduced.is_empty() && !to.unreduced.is_empty() {
-            // A sum can't become a maximum without being a whole value in between.
+            // A partial sum can't become a partial maximum without being fully reduced in between.
             let between = to.reduced();
             let mut steps = self.solve(ty, from, &between);
             steps.extend(self.solve(ty, &between, to));
@@ -125,7 +125,7 @@ impl<'a> Resharder<'a> {
     }
 }
 
-/// Whether a sequence is as cheap as any: at most one collective, and no bytes gathered that are sliced away.
+/// Whether no sequence can be cheaper: at most one collective, and no bytes gathered only to be sliced away.
 fn direct(steps: &[Step]) -> bool {
     match steps {
         [] => true,
@@ -134,8 +134,8 @@ fn direct(steps: &[Step]) -> bool {
     }
 }
 
-/// The one collective that moves just what each device lacks: an axis from one dimension to another, or parts of a sum
-/// that are combined where they are wanted.
+/// The one collective that moves just what each device lacks: it moves an axis from one dimension to another, or
+/// combines partial results where they are wanted.
 fn one_step(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Step> {
     let mut leaving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
     let mut arriving: SmallVec<[(usize, AxisPart); 2]> = SmallVec::new();
@@ -207,13 +207,13 @@ pub(crate) fn plain(ty: &TensorType, from: &Distribution, to: &Distribution) -> 
     steps
 }
 
-/// Whether shards by `fine` lie inside those by its prefix, so that none shifts.
+/// Whether shards by `fine` are contained in shards by `prefix`, so that no element shifts.
 fn aligned(n: i64, prefix: &[AxisPart], fine: &[AxisPart]) -> bool {
     let dim = |parts: &[AxisPart]| ShardDim::new(n.max(0), size_of(parts));
     dim(fine).refines(dim(prefix))
 }
 
-/// `from` without the axes that `to` cuts at other places.
+/// `from` without the axes that `to` splits at other boundaries.
 fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
     let bad = |p: &AxisPart| !is_chain(boundaries(p.axis, from.axes().chain(to.axes())));
     let dims = from.dims.iter().map(|d| d.iter().copied().take_while(|p| !bad(p)).collect());
@@ -221,7 +221,7 @@ fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
     Distribution::of_dims(dims).with_unreduced(&unreduced, from.kind)
 }
 
-/// Whether both cut every axis at places that divide each other.
+/// Whether both split every axis at boundaries that divide each other.
 #[cfg(test)]
 pub(crate) fn agree(grid: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
     Atoms::of(grid, &[], from, to).is_some()
@@ -238,14 +238,14 @@ fn is_chain(at: SmallVec<[u32; 8]>) -> bool {
     at.windows(2).all(|w| w[1] % w[0] == 0)
 }
 
-/// The parts both distributions are made of.
+/// The axis parts both distributions are made of.
 struct Atoms {
     parts: Vec<AxisPart>,
     dims: SmallVec<[usize; 4]>,
 }
 
 impl Atoms {
-    /// `None` when the two cut an axis at places that don't divide each other.
+    /// `None` when the two split an axis at boundaries that don't divide each other.
     fn of(grid: &MeshAxes, manual: &[AxisPart], from: &Distribution, to: &Distribution) -> Option<Self> {
         let mut parts = Vec::new();
         for axis in grid.nontrivial().map(|a| a.axis) {
@@ -269,7 +269,7 @@ impl Atoms {
         Some(atoms)
     }
 
-    /// Adds axes that neither end uses: a reduction over pieces by them, gathered after, may be cheaper.
+    /// Adds axes that neither end uses: reducing into shards along them and gathering those afterwards may be cheaper.
     fn borrow(&mut self, grid: &MeshAxes, manual: &[AxisPart]) {
         for axis in grid.nontrivial().filter(|a| !manual.contains(a)) {
             if self.parts.len() < 8 && self.parts.iter().all(|p| p.axis != axis.axis) {
@@ -328,7 +328,7 @@ impl Atoms {
         d.with_unreduced(&unreduced, kind)
     }
 
-    /// The steps of a path; neighboring slices and gathers become one.
+    /// The steps of a path; neighboring slices and gathers are merged into one.
     fn steps(&self, path: &[(Edge, State)], from: &Distribution, to: &Distribution) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let mut before = self.state(from);
@@ -390,7 +390,7 @@ impl Atoms {
                 let from = before.dims.iter().position(|l| l.contains(&a)).unwrap_or(e);
                 let (from, to, part) = (self.dims[from], self.dims[e], self.parts[a as usize]);
                 match moves.last_mut() {
-                    // Only what was one suffix may move as one.
+                    // Only a contiguous suffix of a dimension's axes may move as one.
                     Some(m) if (m.from, m.to) == (from, to) && self.follows(before, m, a) => {
                         push_merged(&mut m.axes, part)
                     }
@@ -407,7 +407,7 @@ impl Atoms {
         moves
     }
 
-    /// Whether atom `a` came right after the last axis of `m` in the dimension both leave.
+    /// Whether atom `a` came right after the last axis of `m` in the dimension that both leave.
     fn follows(&self, before: &State, m: &Move<AxisPart>, a: u8) -> bool {
         let Some(last) = m.axes.last() else { return false };
         before.dims.iter().any(|l| {
@@ -421,7 +421,7 @@ impl Atoms {
     }
 }
 
-/// Splits parts whose sizes share a divisor, so that they can take each other's place: 2 and 4 become 2, 2 and 2.
+/// Splits parts whose sizes share a divisor, so that they can replace each other: 2 and 4 become 2, 2 and 2.
 fn split_to_fit(parts: &mut Vec<AxisPart>) {
     'again: while parts.len() < 8 {
         for i in 0..parts.len() {

@@ -1,9 +1,9 @@
-//! The search behind [`reshard`](crate::plan::reshard): cheapest sequence of collectives between two distributions.
+//! The search behind [`reshard`](crate::plan::reshard): the cheapest sequence of collectives between two distributions.
 //!
-//! Axes are cut into *atoms*, the coarsest parts of which both ends (and every arrangement worth visiting) are made. A
-//! state says which atoms cut each dimension and which are unreduced; edges are the collectives; Dijkstra's
-//! algorithm, guided by what a device must still receive, finds the cheapest path. The number of visited states is bounded, so the time is; the caller's sequence
-//! stands when the bound is met.
+//! Axes are split into *atoms*, the coarsest parts of which both ends (and every arrangement worth visiting) are made.
+//! A state says which atoms shard each dimension and which are unreduced; edges are the collectives; Dijkstra's
+//! algorithm, guided by a lower bound from what a device must still receive (A*), finds the cheapest path. The number
+//! of visited states is bounded, and with it the time; when the bound is met, the caller's own sequence is used.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,14 +16,14 @@ use smallvec::{SmallVec, smallvec};
 use super::step::exchanged;
 use crate::plan::model::cost::CollectiveCost;
 
-/// More atoms than this are not searched.
+/// With more atoms than this nothing is searched.
 pub(crate) const MAX_ATOMS: usize = 12;
-/// More states than this are not visited.
+/// At most this many states are visited.
 const MAX_STATES: usize = 400;
-/// Arrangements a permute is tried with.
+/// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
 
-/// Atoms of one dimension, major first: at most [`MAX_ATOMS`], in place, since states are copied all the time.
+/// Atoms of one dimension, major first: at most [`MAX_ATOMS`], stored inline, since states are copied all the time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct List {
     len: u8,
@@ -71,7 +71,7 @@ impl FromIterator<u8> for List {
     }
 }
 
-/// Which atoms cut each dimension, and the set of those that are unreduced.
+/// Which atoms shard each dimension, and the set of those that are unreduced.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(crate) struct State {
     pub(crate) dims: SmallVec<[List; 4]>,
@@ -87,19 +87,19 @@ impl Clone for State {
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Edge {
-    /// By what each device does alone.
+    /// Local: each device keeps a slice of what it holds.
     Slice,
-    /// So too.
+    /// Local too.
     ToUnreduced,
     Collective(CollectiveKind),
 }
 
-/// What is to be solved.
+/// The redistribution to solve.
 pub(crate) struct Problem<'a> {
     pub(crate) atoms: Vec<AxisPart>,
-    /// Sizes of the dimensions in play.
+    /// Sizes of the dimensions that are sharded at either end.
     pub(crate) shape: SmallVec<[i64; 4]>,
-    /// Bytes of one slice over all the dimensions that are not.
+    /// Bytes of one element of these dimensions, over all the other dimensions.
     pub(crate) rest_bytes: f64,
     /// Whether all axes together divide each of the dimensions.
     pub(crate) divides: bool,
@@ -110,7 +110,7 @@ pub(crate) struct Problem<'a> {
 
 #[derive(PartialEq)]
 struct Queued {
-    /// Of the whole way, at least.
+    /// Lower bound on the cost of a full path through the state.
     floor: f64,
     order: usize,
     state: usize,
@@ -120,7 +120,7 @@ impl Eq for Queued {}
 
 impl Ord for Queued {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The heap gives the largest: the cheapest, then the oldest.
+        // The heap gives the largest, which must be the cheapest, then the oldest.
         other.floor.total_cmp(&self.floor).then(other.order.cmp(&self.order))
     }
 }
@@ -139,7 +139,7 @@ struct Visit {
 }
 
 impl Problem<'_> {
-    /// The cheapest path not dearer than `bound`: the edges and the states they end in.
+    /// The cheapest path that costs at most `bound`: the edges and the states they end in.
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
         let mut states = vec![self.from.clone()];
@@ -207,7 +207,7 @@ impl Problem<'_> {
         state.dims.iter().enumerate().map(|(d, l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
     }
 
-    /// A time the rest of the way takes at least: a device must receive what of its target it does not hold.
+    /// Lower bound on the remaining time: a device must receive what it doesn't yet hold of its target shard.
     fn floor(&self, state: &State) -> f64 {
         if state.unreduced & !self.to.unreduced != 0 {
             return 0.0;
@@ -219,12 +219,12 @@ impl Problem<'_> {
         self.cost.floor(self.bytes(&self.to) - overlap)
     }
 
-    /// Whether `dim` may be divided so: evenly, or on the way from or to what the ends are.
+    /// Whether `dim` may be sharded by `list`: evenly, or by a prefix of what shards it at one of the ends.
     fn allowed(&self, dim: usize, list: &[u8]) -> bool {
         self.dim(dim, list).is_even() || self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list)
     }
 
-    /// Whether the shards of `fine` lie inside those of its prefix of length `keep`, at the places their numbers say.
+    /// Whether shards by `fine` are contained in those by its prefix of length `keep`, with none shifted by padding.
     fn aligned(&self, dim: usize, fine: &[u8], keep: usize) -> bool {
         keep == 0 || self.dim(dim, fine).refines(self.dim(dim, &fine[..keep]))
     }
@@ -249,7 +249,8 @@ impl Problem<'_> {
         self.cost.seconds(kind, operand, result, &axes)
     }
 
-    /// Bytes a device gives and has, where what is divided is padded first and what comes together is cut down after.
+    /// Bytes of a device's operand and result, where what is divided is padded first and what is gathered is trimmed
+    /// afterwards.
     fn padded_bytes(&self, from: &State, to: &State) -> (f64, f64) {
         let dims = from.dims.iter().zip(&to.dims).enumerate();
         dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (a, b))| {
@@ -341,7 +342,7 @@ impl Problem<'_> {
                 scatter(next, &[a]);
             }
         }
-        // All that the target wants next in its dimensions, at once.
+        // Everything the target wants next in its dimensions, at once.
         let mut next = state.clone();
         let mut moved = List::default();
         for d in 0..state.dims.len() {
@@ -415,8 +416,8 @@ impl Problem<'_> {
         }
     }
 
-    /// The largest exchange that brings atoms to their places at once: dimensions that agree with the target so far
-    /// get what it wants next, from the ends of others.
+    /// The largest all-to-all that moves atoms to their final positions at once: dimensions that agree with the target
+    /// so far get what it wants next, from the minor ends of other dimensions.
     fn joint(&self, state: &State) -> Option<(State, List)> {
         let receives: SmallVec<[bool; 4]> = (0..state.dims.len()).map(|d| self.wanted(state, d).is_some()).collect();
         let mut may_leave = u16::MAX;
@@ -434,7 +435,7 @@ impl Problem<'_> {
                     moved.push(a);
                 }
             }
-            // What moves must be the minor-most of its dimension.
+            // Only the minor-most atoms of a dimension may move.
             let mut again = false;
             for d in (0..state.dims.len()).filter(|&d| !receives[d]) {
                 let list = &state.dims[d];
@@ -451,7 +452,7 @@ impl Problem<'_> {
         }
     }
 
-    /// Arrangements with as many pieces in each dimension, as close to the target as can be.
+    /// Arrangements with as many shards in each dimension, as close to the target as possible.
     fn permutes(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         if state.dims.iter().all(|d| d.is_empty()) {
             return;
@@ -474,8 +475,8 @@ impl Problem<'_> {
         }
     }
 
-    /// Cuts `dim` of `next` into `left` times as many pieces by atoms of `pool`, and the dimensions after it into as many
-    /// as `state` does. What the target wants is tried first, then what stands there, so no two finds are the same.
+    /// Shards `dim` of `next` `left` more ways by atoms of `pool`, and each dimension after it as many ways as `state`
+    /// does. What the target wants is tried first, then what is there now; no arrangement is found twice.
     fn fill(&self, state: &State, next: &mut State, dim: usize, left: i64, pool: u16, found: &mut Vec<State>) {
         if left == 1 {
             match state.dims.get(dim + 1) {

@@ -1,4 +1,4 @@
-//! A lockstep simulation of redistribution steps, to prove sequences and rewrites: every device's piece of a value is
+//! A lockstep simulation of redistribution steps, to verify sequences and rewrites: every device's shard of a value is
 //! a small dense array of integers, so that every order of summation is exact.
 //!
 //! Each step only uses what the devices of its groups hold; a step that would need more fails.
@@ -41,7 +41,7 @@ fn other_digits(grid: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec<usiz
     key
 }
 
-/// First position and size of a device's piece in each dimension.
+/// Start and size of a device's shard in each dimension.
 pub(crate) fn tile(grid: &MeshAxes, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
     let local = at.local_shape(shape);
     (0..shape.len()).map(|d| (digits(grid, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
@@ -81,7 +81,7 @@ pub(crate) fn identity(kind: ReductionKind) -> i64 {
 }
 
 impl Pieces {
-    /// Cuts a value; along unreduced axes its elements are split into different parts that combine to it.
+    /// Shards a value; along unreduced axes its elements are split into different partial results that combine to it.
     pub(crate) fn cut(grid: &MeshAxes, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
         let n = size_of(&at.unreduced) as i64;
         let piece = |device: usize| {
@@ -104,9 +104,9 @@ impl Pieces {
         Self { shape: shape.to_vec(), at: at.clone(), pieces }
     }
 
-    /// Whether it is the value `value`: devices that hold the same piece agree, and parts combine to it.
+    /// Whether it represents `value`: devices that hold the same shard agree, and partial results combine to it.
     pub(crate) fn check(&self, grid: &MeshAxes, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
-        // Devices that differ only along unreduced axes hold parts of one piece.
+        // Devices that differ only along unreduced axes hold partial results of one shard.
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
         for device in 0..grid.devices() {
             groups.entry(other_digits(grid, device, &self.at.unreduced)).or_default().push(device);
@@ -129,7 +129,7 @@ impl Pieces {
         if seen.len() as i64 == all { Ok(()) } else { Err(format!("{} of {all} elements", seen.len())) }
     }
 
-    /// After one step.
+    /// The value after one step.
     pub(crate) fn step(&self, grid: &MeshAxes, step: &Step) -> Result<Self, String> {
         let axes: Axes = match &step.kind {
             Reshard::AllSlice(_) | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => Axes::new(),
@@ -159,7 +159,7 @@ impl Pieces {
                 _ => true,
             };
             if step.kind == Reshard::CollectivePermute {
-                // One whole piece from one device; nobody sends twice.
+                // One full shard from one device; no device sends twice.
                 let unreduced = digits(grid, device, &step.to.unreduced);
                 let same = |&d: &usize| tiles[d] == want && digits(grid, d, &self.at.unreduced) == unreduced;
                 let sender = group.iter().copied().filter(same).find(|d| !senders.contains(d));

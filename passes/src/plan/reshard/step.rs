@@ -1,4 +1,4 @@
-//! One step of a redistribution: a collective of the sdy dialect on whole values, or a free local change.
+//! One step of a redistribution: a collective of the sdy dialect on global values, or a free local change.
 
 use dialect::ir::TensorType;
 use dialect::sharding::axis::size_of;
@@ -12,12 +12,12 @@ use crate::plan::model::cost::CollectiveCost;
 pub struct Step {
     /// What it does.
     pub kind: Reshard<AxisPart>,
-    /// Where the value lies after it.
+    /// The value's distribution after it.
     pub to: Distribution,
 }
 
 impl Step {
-    /// Its modelled seconds and the bytes it moves on a ring.
+    /// Its modeled seconds and the bytes it moves on a ring.
     pub fn cost(&self, from: &Distribution, ty: &TensorType, cost: &dyn CollectiveCost) -> (f64, f64) {
         let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
         let axes = self.kind.group_axes(from, &self.to);
@@ -28,7 +28,7 @@ impl Step {
     }
 }
 
-/// Bytes a device gives to a collective and has from it.
+/// Bytes of a device's operand and result of a collective.
 fn exchanged_bytes(from: &Distribution, to: &Distribution, ty: &TensorType) -> (f64, f64) {
     let bytes = ty.element.bytes() as f64;
     ty.shape.iter().zip(from.dims.iter().zip(&to.dims)).fold((bytes, bytes), |(operand, result), (&n, (a, b))| {
@@ -38,8 +38,8 @@ fn exchanged_bytes(from: &Distribution, to: &Distribution, ty: &TensorType) -> (
     })
 }
 
-/// The sizes of a dimension that a device gives to a collective and has from it. Where the dimension doesn't divide, what
-/// is divided among devices is padded first, and what comes together from their shards is cut down afterwards.
+/// The sizes of a dimension in a device's operand and result of a collective. Where the dimension doesn't divide, what
+/// is divided among devices is padded first, and what is gathered from their shards is trimmed afterwards.
 pub(super) fn exchanged(before: ShardDim, after: ShardDim) -> (f64, f64) {
     let (more, fewer) = (after.shards / before.shards, before.shards / after.shards);
     (before.size().max(after.size() * more) as f64, after.size().max(before.size() * fewer) as f64)

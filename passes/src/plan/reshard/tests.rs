@@ -1,4 +1,4 @@
-//! Redistribution sequences end where they should, move data right, and cost what the best known ones do.
+//! Redistribution sequences end at their target, move the data correctly, and cost as much as the best known ones.
 
 use dialect::ir::{ElementType, Program, TensorType};
 use dialect::sharding::axis::merged;
@@ -16,7 +16,7 @@ pub(crate) fn grid(sizes: &[i64]) -> MeshAxes {
     MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
 }
 
-/// `x`, `y`, …, or `x:1:2` for a part; dimensions separated by `|`, unreduced axes after `;`.
+/// `x`, `y`, …, or `x:1:2` for part of an axis; dimensions separated by `|`, unreduced axes after `;`.
 pub(crate) fn dist(grid: &MeshAxes, text: &str) -> Distribution {
     let (dims, unreduced) = text.split_once(';').unwrap_or((text, ""));
     let parts = |text: &str| -> Axes {

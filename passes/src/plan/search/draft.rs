@@ -1,4 +1,4 @@
-//! A plan while it is changed: strategies that are cheaper together are exchanged together, and taken back together.
+//! A plan while it is being changed: strategies that are cheaper together are changed together, and undone together.
 
 use std::mem;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::ReshardCache;
 
-/// A plan, what prices it, and how it came about.
+/// A plan, what computes its cost, and the history of its changes.
 pub(crate) struct Draft<'a, 's> {
     pub(crate) graph: &'a Graph,
     pub(crate) cache: &'a mut ReshardCache<'s>,
@@ -16,7 +16,7 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) placer: &'a mut Placer,
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
-    /// What every change that was kept replaced, oldest first. Each made the plan cheaper, as a whole.
+    /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
     undo: Vec<Vec<(OpId, StrategyId, Rc<Places>)>>,
 }
 
@@ -33,19 +33,19 @@ impl<'a, 's> Draft<'a, 's> {
         Self { graph, cache, models, placer, rates, choice, undo: Vec::new() }
     }
 
-    /// Begins again with `choice`; the plan so far.
+    /// Starts over with `choice`; returns the plan so far.
     pub(crate) fn restart(&mut self, choice: Choice) -> Choice {
         self.undo.clear();
         mem::replace(&mut self.choice, choice)
     }
 
-    /// Computes these ops so from now on.
+    /// Switches these ops to these strategies and records the change.
     pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (OpId, StrategyId)>) {
         let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
         self.undo.push(replaced);
     }
 
-    /// The same for a look at the cost: the caller puts back what was.
+    /// Switches one op without recording it, to look at the cost: the caller restores the previous strategy.
     pub(crate) fn try_out(&mut self, op: OpId, way: StrategyId) {
         self.exchange(op, way);
     }
@@ -70,17 +70,17 @@ impl<'a, 's> Draft<'a, 's> {
         self.whole_cost().total()
     }
 
-    /// Bytes a device holds at most.
+    /// Most bytes a device holds at once.
     pub(crate) fn peak(&mut self) -> f64 {
         self.graph.peak(self.cache, &self.choice)
     }
 
-    /// Whether anything is done to value `value` after it is made.
+    /// Whether value `value` is redistributed after it is made.
     pub(crate) fn is_moved(&mut self, value: ValueId) -> bool {
         self.graph.copies(self.cache, &self.choice.places, value).seconds > 0.0
     }
 
-    /// Seconds of these ops and of all copies of these values.
+    /// Seconds of work of these ops and of all copies of these values.
     pub(crate) fn cost(&mut self, ops: &[OpId], values: &[ValueId]) -> f64 {
         let copies = values.iter().map(|&v| {
             let seconds = self.graph.copies(self.cache, &self.choice.places, v).seconds;
@@ -91,7 +91,7 @@ impl<'a, 's> Draft<'a, 's> {
         copies + work.sum::<f64>()
     }
 
-    /// Seconds of the work of op `op` computed so, as often as it runs; a border's are 0.
+    /// Seconds of work of op `op` under `places`, over all its runs; 0 for a border.
     pub(crate) fn work(&self, op: OpId, places: &Places) -> f64 {
         let node = &self.graph.ops[op];
         if node.model.is_none() {
@@ -100,8 +100,8 @@ impl<'a, 's> Draft<'a, 's> {
         self.graph.work(self.cache, self.rates, op, places) * node.weight
     }
 
-    /// Takes changes back, the last first, until the plan fits into `limit` bytes; where it never does, until it needs
-    /// no more than the plan it began with. Whether it fits.
+    /// Undoes changes, the last first, until the plan fits into `limit` bytes; if it never does, until it needs no more
+    /// than the plan it began with. Returns whether it fits.
     pub(crate) fn fit(&mut self, limit: f64) -> bool {
         let all = self.undo.len();
         let stay = self.take_back(limit);
@@ -113,13 +113,13 @@ impl<'a, 's> Draft<'a, 's> {
         peak <= limit
     }
 
-    /// Takes changes back until the plan fits, or all; how many stay.
+    /// Undoes changes until the plan fits, or all of them; returns how many remain.
     fn take_back(&mut self, limit: f64) -> usize {
         let all = self.undo.len();
         if self.peak() <= limit {
             return all;
         }
-        // Halving.
+        // Binary search for the most changes that fit.
         let (mut fits, mut too_many) = (0, all);
         let mut now = too_many;
         while fits + 1 < too_many {
@@ -135,7 +135,7 @@ impl<'a, 's> Draft<'a, 's> {
         fits
     }
 
-    /// Goes from the plan with the first `from` changes to that with the first `to`.
+    /// Goes from the plan with the first `from` changes to the one with the first `to`.
     fn go(&mut self, from: usize, to: usize) {
         let mut swap = |i: usize| {
             for (op, way, places) in &mut self.undo[i] {

@@ -1,7 +1,8 @@
-//! The greedy plan: every op, in program order, takes the strategy that is cheapest for itself.
+//! The greedy plan: every op, in program order, takes the strategy that is cheapest on its own.
 //!
-//! Candidates keep what one of the tensors has and as much of the others as fits; each is priced by the redistributions
-//! of operands and results it needs and the work it leaves to a device. Nothing looks beyond one op.
+//! Each candidate keeps the distribution of one of the tensors and as much of the others as fits; its cost is that of
+//! the redistributions of operands and results it needs and of the work it leaves to a device. Nothing beyond one op is
+//! considered.
 
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
-/// What decides about an op's choice: its model, the copies of its operands, where its results are wanted.
+/// What determines an op's choice: its model, the copies of its operands, where its results are wanted.
 type Situation = (Model, SmallVec<[(Option<Type>, SmallVec<[Dist; 2]>); 4]>);
 
 /// The greedy choice for a whole graph.
@@ -124,7 +125,7 @@ fn choose(
     best.map_or_else(|| placer.strategy_id(&meaning.whole()), |b| b.1)
 }
 
-/// Strategies that begin with what one tensor has, then take what fits of the others, the largest first.
+/// Strategies that start from the distribution of one tensor and add what fits of the others, the largest first.
 fn candidates(
     model: &OpModel,
     tensors: &[(Option<Type>, SmallVec<[Dist; 2]>)],

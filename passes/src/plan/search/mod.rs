@@ -1,4 +1,4 @@
-//! The searches over whole programs: a greedy plan, moves of whole classes of dimensions, rewrites around one value.
+//! The searches over whole programs: a greedy plan, moves of whole dimension classes, rewrites around one value.
 
 pub(crate) mod draft;
 pub(crate) mod egraph;

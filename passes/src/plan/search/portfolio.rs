@@ -1,7 +1,7 @@
-//! Which searches are run, and which of their plans is taken.
+//! Which searches are run, and which of their plans is used.
 //!
-//! Costs of collectives add up in every search, but small ones are sent together in the end: where start-ups are what
-//! costs, a plan that is searched less far may be the better one, and both are looked at.
+//! In every search the costs of collectives add up, but in the end small collectives are combined: where start-up costs
+//! dominate, a plan from a less thorough search may be better, so both plans are considered.
 
 use dialect::ir::ElementType;
 use dialect::op::CollectiveKind;
@@ -14,16 +14,18 @@ use super::{egraph, expand};
 use crate::plan::program::graph::ValueId;
 use crate::plan::reshard::cache::Dist;
 
-/// Start-ups matter when they are this part of all communication.
+/// Start-up costs matter when they are at least this fraction of all communication.
 const STARTUPS: f64 = 0.02;
-/// Sending a collective with others saves its start-up; they are joined when that is at least this part of its time.
+/// Combining a collective with others saves its start-up cost; it is done when that is at least this fraction of its
+/// time.
 const WORTH_JOINING: f64 = 0.1;
 
-/// Of plans whose costs differ by less than this part the one that moves less is taken: work is known less well.
+/// Of plans whose costs differ by less than this fraction, the one that moves less is used: costs of work are less
+/// certain.
 const AS_GOOD: f64 = 0.01;
 
-/// The best plan found whose peak memory is at most `limit` bytes, or if none is, that of the plan it begins with; never
-/// dearer.
+/// Replaces the plan by the best one found whose peak memory is at most `limit` bytes or, if there is none, that of the
+/// plan it begins with; never more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
     expand::expand(draft);
@@ -45,12 +47,12 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     }
 }
 
-/// Seconds of starting collectives.
+/// Seconds of start-up costs of collectives.
 #[derive(Clone, Copy, Default)]
 struct Startups {
-    /// Of each by itself.
+    /// Of each on its own.
     all: f64,
-    /// What is saved by starting those together that don't wait for each other.
+    /// What is saved by combining those that don't wait for each other.
     joined: f64,
 }
 
@@ -58,7 +60,8 @@ impl Startups {
     fn of(draft: &mut Draft<'_, '_>) -> Self {
         let (graph, cache, choice) = (draft.graph, &mut *draft.cache, &draft.choice);
         let mut found = Startups::default();
-        // How many collectives come before each copy of a value, and kinds with axes that are started at each such place.
+        // How many collectives come before each copy of a value, and the kinds and axes of those that start at each
+        // such depth.
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
         for (value, v) in graph.values.iter_enumerated() {

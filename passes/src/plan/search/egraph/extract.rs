@@ -1,24 +1,24 @@
-//! Extraction: the cheapest terms that make everything wanted, shared ones counted once.
+//! Extraction: the cheapest set of terms that makes everything wanted, with shared terms counted once.
 //!
-//! Every class keeps the best set of classes found to make it, with one node for each; sets of operands are united, so
-//! what they share is paid once. Sets only ever get cheaper; a node whose operands need its own class is left out, so
-//! no choice is circular. This is a heuristic: choosing shared terms jointly is NP-hard.
+//! Every e-class keeps the best set of e-classes found to make it, with one node for each; the sets of operands are
+//! merged, so what they share is paid once. Sets only ever get cheaper; a node whose operands need its own class is
+//! left out, so no choice is circular. This is a heuristic: choosing shared terms jointly is NP-hard.
 
 use egg::Id;
 use rustc_hash::FxHashMap;
 
 use super::term::{Term, Terms};
 
-/// Sweeps over all classes at most.
+/// Most sweeps over all classes.
 const MAX_SWEEPS: usize = 12;
 
-/// The node chosen for each class of a set, sorted by class, and what all cost.
+/// The node chosen for each class of a set, sorted by class, and the cost of all of them.
 struct Chosen {
     nodes: Vec<(u32, u32)>,
     price: f64,
 }
 
-/// The nodes that make class `root`, each priced by `price`; `None` when nothing makes it.
+/// The nodes that make class `root`, each with the cost that `price` gives; `None` when nothing makes it.
 pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, price: &mut dyn FnMut(&Term) -> f64) -> Option<Vec<Term>> {
     let classes: Vec<_> = terms.classes().collect();
     let index: FxHashMap<Id, u32> = classes.iter().enumerate().map(|(i, c)| (c.id, i as u32)).collect();
@@ -50,7 +50,7 @@ pub(super) fn extract(terms: &Terms<'_, '_>, root: Id, price: &mut dyn FnMut(&Te
     Some(chosen.nodes.iter().map(|&(c, n)| classes[c as usize].nodes[n as usize].clone()).collect())
 }
 
-/// The sets of `children` and node `node` of `class`; `None` where one has no set yet or needs `class`.
+/// The merged sets of `children`, with node `node` of `class`; `None` where a child has no set yet or needs `class`.
 fn united(best: &[Option<Chosen>], children: &[u32], class: u32, node: u32) -> Option<Vec<(u32, u32)>> {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for &child in children {
@@ -58,7 +58,7 @@ fn united(best: &[Option<Chosen>], children: &[u32], class: u32, node: u32) -> O
         if set.binary_search_by_key(&class, |n| n.0).is_ok() {
             return None;
         }
-        // Of two nodes for one class the first stays: what it needs is in the set it came with.
+        // Of two nodes for one class the first is kept: what it needs is in the set it came with.
         let mut merged = Vec::with_capacity(all.len() + set.len());
         let (mut a, mut b) = (all.iter().peekable(), set.iter().peekable());
         while let (Some(x), Some(y)) = (a.peek(), b.peek()) {

@@ -1,8 +1,8 @@
-//! The search by equality saturation: windows around whatever is moved are rewritten by the rules of [`rules`], and
-//! the cheapest equal program is taken where it makes the whole cheaper under the model.
+//! The search by equality saturation: windows around each value that is moved are rewritten by the rules of [`rules`],
+//! and the cheapest equal program is used where it makes the whole plan cheaper under the model.
 //!
-//! Seeded with the greedy plan and never worse: a window's answer counts only if the exact cost of all it touches goes
-//! down. All limits are counts, so the answer is the same everywhere.
+//! It starts from the greedy plan and never gets worse: a window's answer is used only if the exact cost of everything
+//! it affects goes down. All limits are counts, not times, so the answer is the same on every machine.
 
 mod extract;
 pub(crate) mod rewrite;
@@ -23,20 +23,20 @@ use rewrite::Rewrite;
 use term::{Facts, Tables};
 use window::{Window, WindowKey};
 
-/// A window is looked at again at most this often for every value that is moved at first.
+/// Most windows visited, per value that is moved in the initial plan.
 const VISITS_PER_VALUE: usize = 4;
-/// Sweeps over the ops of a window, each taking the best of the strategies the e-graph knows for it.
+/// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
 const SWEEPS: usize = 3;
 
-/// Strategies for the ops of windows that look alike; `None` where nothing better was found.
+/// Strategies for the ops of windows with equal keys; `None` where nothing better was found.
 type Answers = FxHashMap<WindowKey, Option<Vec<StrategyId>>>;
 
-/// Names of the rewrites and what they say.
+/// Names and descriptions of the rewrites.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     rules::ROWS.iter().map(|row| (row.name, row.doc))
 }
 
-/// Makes a plan cheaper, by `more` rewrites besides our own.
+/// Makes a plan cheaper, using the rewrites in `more` in addition to the built-in ones.
 pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite]) {
     let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
     let (tables, answers) = (Tables::default(), Answers::default());
@@ -56,7 +56,7 @@ impl Search<'_, '_, '_> {
         let mut queue: VecDeque<ValueId> = all.filter(|&v| self.draft.is_moved(v)).collect();
         let mut queued: FxHashSet<ValueId> = queue.iter().copied().collect();
         let mut visits = queue.len() * VISITS_PER_VALUE;
-        // Values in the middle of a window in which nothing better was found.
+        // Values inside a window that was searched without finding anything better.
         let mut settled: FxHashSet<ValueId> = FxHashSet::default();
         while let Some(value) = queue.pop_front() {
             if visits == 0 {
@@ -77,7 +77,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Whether a window became cheaper.
+    /// Replaces a window's strategies by cheaper ones; returns whether any were found.
     fn window(&mut self, window: &Window) -> bool {
         if window.ops.is_empty() {
             return false;
@@ -121,7 +121,7 @@ impl Search<'_, '_, '_> {
         window.ops.iter().zip(ways).for_each(|(&op, &way)| self.draft.try_out(op, way));
     }
 
-    /// Gives each op the best of its strategies while the others keep theirs; the seconds gained.
+    /// Gives each op the best of its strategies while the others keep theirs; returns the seconds gained.
     fn polish(&mut self, window: &Window, ways: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
         for _ in 0..SWEEPS {

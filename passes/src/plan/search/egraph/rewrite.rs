@@ -1,9 +1,9 @@
-//! Rewrites of plans, and how anybody writes one.
+//! Rewrites of plans, and the interface for writing more.
 //!
-//! A search knows classes of equal plans: each is one value in one distribution, and knows several ways to come about. A
-//! [`Rewrite`] looks at one way and gives further classes that are equal to the class it is of. What it builds can't be
-//! wrong by itself, since each class built is again one value in one distribution; what isn't the value in the
-//! distribution it should equal is passed over.
+//! The search works on classes of equal plans: each class is one value in one distribution, with several known ways to
+//! compute it. A [`Rewrite`] looks at one of these ways and gives other classes that are equal to its class. It can't
+//! build anything wrong, since each class it builds is again one value in one distribution; a class that isn't the same
+//! value in the same distribution as the one it should equal is ignored.
 
 use std::fmt;
 use std::rc::Rc;
@@ -18,23 +18,23 @@ use super::term::{Term, TermKind, Terms, add, computed, moved};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::OpId;
 
-/// A rewrite of plans: whatever it says is equal is tried, and taken where the exact cost goes down.
+/// A rewrite of plans: whatever it declares equal is tried, and used where the exact cost goes down.
 pub struct Rewrite {
     /// Its name.
     pub name: &'static str,
-    /// What it says: `all_slice(all_gather x) = x`.
+    /// The equation it stands for: `all_slice(all_gather x) = x`.
     pub doc: &'static str,
     how: How,
 }
 
-/// Terms as they are stored, or as [`Plans`] shows them.
+/// Whether a rewrite sees terms as they are stored, or as [`Plans`] shows them.
 enum How {
     Stored(fn(&mut Terms<'_, '_>, &Term) -> Equal),
     Shown(fn(&mut Plans<'_, '_, '_>, Class, &Made) -> Vec<Class>),
 }
 
 impl Rewrite {
-    /// A rewrite that gives the classes equal to one that is made so.
+    /// A rewrite whose function gives the classes equal to one that is made in a given way.
     pub const fn new(
         name: &'static str,
         doc: &'static str,
@@ -43,7 +43,7 @@ impl Rewrite {
         Self { name, doc, how: How::Shown(equal) }
     }
 
-    /// One of ours, over terms as they are stored.
+    /// A built-in rewrite, over terms as they are stored.
     pub(super) const fn row(
         name: &'static str,
         doc: &'static str,
@@ -52,7 +52,7 @@ impl Rewrite {
         Self { name, doc, how: How::Stored(equal) }
     }
 
-    /// Classes equal to `class`, of which `term` is one.
+    /// Classes equal to `class`, which contains `term`.
     pub(super) fn equal(&self, terms: &mut Terms<'_, '_>, class: Id, term: &Term) -> Equal {
         match self.how {
             How::Stored(equal) => equal(terms, term),
@@ -81,38 +81,38 @@ pub struct Class(Id);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PlannedOp(OpId);
 
-/// One way in which a class comes about.
+/// One way to make a class.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Made {
-    /// The value is there.
+    /// The value is given.
     Given,
     /// A step of a redistribution.
     Step {
-        /// Which.
+        /// Which step.
         kind: Reshard<AxisPart>,
-        /// Of what.
+        /// The class it starts from.
         from: Class,
     },
     /// A result of an op under a strategy.
     Op {
         /// The op.
         op: PlannedOp,
-        /// Which axes divide its factors.
+        /// Which axes shard its factors.
         strategy: Strategy,
-        /// Which of its results.
+        /// The index of the result.
         result: usize,
         /// Those of its operands that are tensors, in order.
         operands: Vec<Class>,
     },
 }
 
-/// The plans a search knows.
+/// The plans known to a search.
 pub struct Plans<'t, 'a, 's> {
     terms: &'t mut Terms<'a, 's>,
 }
 
 impl Plans<'_, '_, '_> {
-    /// The ways known in which a class comes about.
+    /// The known ways to make a class.
     pub fn made(&self, class: Class) -> Vec<Made> {
         self.terms[class.0].nodes.iter().filter_map(|term| self.shown(term)).collect()
     }
@@ -133,30 +133,31 @@ impl Plans<'_, '_, '_> {
         })
     }
 
-    /// How a class lies.
+    /// The distribution of a class.
     pub fn distribution(&self, class: Class) -> Option<&Distribution> {
         let (_, at) = self.terms[class.0].data?;
         Some(self.terms.analysis.cache.distribution(at))
     }
 
-    /// The type of the whole value of a class.
+    /// The global tensor type of a class's value.
     pub fn tensor(&self, class: Class) -> Option<&TensorType> {
         let (value, _) = self.terms[class.0].data?;
         Some(self.terms.analysis.cache.tensor_type(self.terms.analysis.ty(value)))
     }
 
-    /// What an op is.
+    /// The definition of an op.
     pub fn def(&self, op: PlannedOp) -> &'static dyn OpDef {
         self.terms.analysis.graph.ops[op.0].def
     }
 
-    /// Which dimensions of an op move together, what it reduces, in what it is linear; from here come strategies.
+    /// Which dimensions of an op are sharded together, what it reduces, in what it is linear; strategies are made from
+    /// this.
     pub fn model(&self, op: PlannedOp) -> Option<Rc<OpModel>> {
         self.terms.analysis.model(op.0).map(|(_, model)| model)
     }
 
-    /// `from` after one step; `None` where the step can't be taken there, leaves uneven shards, or doesn't say where it
-    /// ends.
+    /// `from` after one step; `None` where the step can't be applied, leaves uneven shards, or doesn't determine its
+    /// result's distribution.
     pub fn step(&mut self, from: Class, kind: &Reshard<AxisPart>) -> Option<Class> {
         let to = kind.apply(self.distribution(from)?).ok()?;
         if !to.is_even(&self.tensor(from)?.shape) {
@@ -172,7 +173,8 @@ impl Plans<'_, '_, '_> {
         Class(moved(self.terms, from.0, to))
     }
 
-    /// Result `result` of `op` under `strategy`, which its model gave; `operands` are moved to where it needs them.
+    /// Result `result` of `op` under `strategy`, which must come from its model; `operands` are moved to where it needs
+    /// them.
     pub fn computed(&mut self, op: PlannedOp, strategy: Strategy, result: usize, operands: &[Class]) -> Class {
         let operands: Vec<Id> = operands.iter().map(|c| c.0).collect();
         Class(computed(self.terms, op.0, strategy, result as u32, &operands))

@@ -1,5 +1,5 @@
-//! The rewrites, one row each. What a row gives is equal to the class it looks at; every row is proved by evaluating
-//! both sides on simulated devices (`rules_tests.rs`).
+//! The built-in rewrites, one row each. What a row gives is equal to the class it looks at; every row is tested by
+//! evaluating both sides on simulated devices (`rules_tests.rs`).
 
 use dialect::sharding::axis::{set_difference, set_of};
 use dialect::sharding::{Axes, AxisPart, FactorKind, ReductionKind, Reshard};
@@ -13,7 +13,7 @@ use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
 use crate::plan::reshard::cache::Dist;
 
-/// Classes equal to the one looked at.
+/// Classes equal to the given one.
 pub(super) type Equal = SmallVec<[Id; 4]>;
 
 /// All rewrites, in the order they are tried.
@@ -110,7 +110,7 @@ fn is_permute(kind: &Reshard<AxisPart>) -> bool {
 
 type Is = fn(&Reshard<AxisPart>) -> bool;
 
-/// The kind of a term that is a step, and what it moves.
+/// If a term is a step: its kind, the class it starts from and the distribution it ends in.
 fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPart>, Id, Dist)> {
     match term.head {
         TermKind::Step { kind, to } => Some((terms.analysis.step(kind), term.children[0], to)),
@@ -118,13 +118,13 @@ fn step<'t>(terms: &'t Terms<'_, '_>, term: &Term) -> Option<(&'t Reshard<AxisPa
     }
 }
 
-/// The classes from which a step of some kind leads to class `to`.
+/// The classes from which a step accepted by `is` leads to class `to`.
 fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
     let steps = terms[to].nodes.iter().filter_map(|n| step(terms, n)).filter(|s| is(s.0));
     steps.map(|s| terms.find(s.1)).collect()
 }
 
-/// The ops under strategies in a class.
+/// The ops under strategies in a class, each with its result's index and operands.
 fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
         TermKind::Op { op, way, result } => {
@@ -139,7 +139,7 @@ fn meaning(terms: &Terms<'_, '_>, class: Id) -> ValueAt {
     terms[class].data
 }
 
-/// An `outer` step of an `inner` one is one step that `becomes` says, or none.
+/// An `outer` step after an `inner` one is a single step accepted by `becomes`, or none.
 fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: Is) -> Equal {
     let mut found = Equal::new();
     let Some((_, between, to)) = step(terms, term).filter(|s| outer(s.0)) else { return found };
@@ -187,7 +187,7 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     found
 }
 
-/// Whether the parts of a sum along `through` may pass through op `op` in the operands of `set`.
+/// Whether partial sums along `through` may pass through the op in the operands of `set`.
 fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
     let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
     model.linear.contains(set) && !cut(strategy)
@@ -226,7 +226,8 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
     found
 }
 
-/// `all_reduce(f x)`: the reduction comes before, unless `f` widens: then the sum would be made in the narrower type.
+/// `all_reduce(f x)`: the reduction comes before, unless `f` widens: then the sum would be computed in the narrower
+/// type.
 fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
@@ -250,7 +251,7 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     found
 }
 
-/// Whether results are of the element type of the operands in `set`.
+/// Whether results have the element type of the operands in `set`.
 fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     let node = &terms.analysis.graph.ops[op];
     let element = |v: ValueId| terms.analysis.cache.tensor_type(terms.analysis.ty(v)).element;
@@ -258,13 +259,13 @@ fn keeps_type(terms: &Terms<'_, '_>, op: OpId, set: &BitSet) -> bool {
     operands.all(|e| node.results.iter().flatten().all(|&r| element(r) == e))
 }
 
-/// The positions of an op's operands that are tensors.
+/// The indices of an op's operands that are tensors.
 fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
     let operands = terms.analysis.graph.ops[op].operands.iter().enumerate();
     operands.filter(|(_, v)| v.is_some()).map(|(i, _)| i).collect()
 }
 
-/// `f(step x)`: f on x as it lies before the step, where that cuts or joins factors of the kind asked for.
+/// `f(step x)`: f on x as it was before the step, if the factors sharded further are of the kind `of` accepts.
 fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
     let mut found = Equal::new();
     let TermKind::Op { op, way, result } = term.head else { return found };
@@ -286,7 +287,7 @@ fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) ->
     found
 }
 
-/// `step(f x)`: f that gives its result where the step puts it.
+/// `step(f x)`: f that gives its result where the step moves it.
 fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is(s.0)) else { return found };

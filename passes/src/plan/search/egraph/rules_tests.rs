@@ -1,5 +1,6 @@
-//! Proofs of the rules: on random small programs over random distributions, every term a row adds is evaluated on
-//! simulated devices from whole values cut as its operands lie, and must give its value where its class says.
+//! Tests of the rules: on random small programs over random distributions, every term a row adds is evaluated on
+//! simulated devices from global values sharded like its operands, and must give its class's value in its class's
+//! distribution.
 
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
@@ -78,7 +79,7 @@ impl Random {
         self.0.usize(..n)
     }
 
-    /// Some axes of the grid on some dimensions, whole or halved.
+    /// Some of the mesh axes on some dimensions, whole or halved.
     fn distribution(&mut self, grid: &MeshAxes, rank: usize) -> Distribution {
         let mut dims = vec![Axes::new(); rank];
         for whole in grid.nontrivial() {
@@ -106,7 +107,7 @@ fn parsed(text: &str) -> Program {
     program
 }
 
-/// A program of [`PROGRAMS`], its values' shapes and elements.
+/// A program of [`PROGRAMS`], with its values' shapes and elements.
 struct Written {
     program: Program,
     ops: &'static [OpText],
@@ -168,7 +169,7 @@ fn line(op: &OpText, result: usize, types: &[(Vec<i64>, &str)]) -> String {
     )
 }
 
-/// The op over concrete operands, whatever their shapes.
+/// Evaluates the op on concrete operands, whatever their shapes.
 fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
     let named = |l: &Literal| (l.shape.to_vec(), l.element.text().expect("a plain type"));
     let types: Vec<(Vec<i64>, &str)> = operands.iter().map(named).collect();
@@ -188,7 +189,7 @@ fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
     nest.eval(operands).remove(0)
 }
 
-/// What a node gives, from whole values cut as its operands lie.
+/// What a node gives, from global values sharded like its operands.
 fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &Term) -> Result<Pieces, String> {
     let cut = |terms: &Terms<'_, '_>, id| {
         let (value, at) = terms[id].data.expect("a value");
@@ -231,16 +232,16 @@ fn term_op(term: &Term) -> OpId {
     }
 }
 
-/// What a row did.
+/// The outcome of testing a row.
 struct Proof {
     /// How often it found something.
     found: usize,
-    /// The values that terms it added reduce.
+    /// The values on which terms it added are reductions.
     reduced: Vec<ValueId>,
 }
 
-/// Applies `row` to the terms of one program under the strategies that `choose` gives its ops, its values moved about
-/// at random. Checks every term it adds.
+/// Applies `row` to the terms of one program under the strategies that `choose` gives its ops, with its values moved
+/// about at random. Checks every term it adds.
 fn prove(
     row: &Rewrite,
     written: &Written,
@@ -291,7 +292,7 @@ fn prove(
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();
     let window = Window { ops, values: values.clone() };
     window.seed(&mut terms, &choice);
-    // Values go elsewhere and on from there.
+    // Values are moved elsewhere and on from there.
     for value in values {
         let rank = written.types[value.index()].0.len();
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
@@ -336,7 +337,7 @@ fn prove(
     Proof { found, reduced }
 }
 
-/// A strategy that keeps what it can of random distributions; now and then parts of a sum pass through.
+/// A strategy that keeps what it can of random distributions; sometimes partial sums pass through.
 fn any_strategy(meaning: &OpModel, grid: &MeshAxes, random: &mut Random) -> Strategy {
     let tensors = meaning.rule.operands.iter().chain(&meaning.rule.results).map(|t| t.len()).collect::<Vec<_>>();
     let kept: Vec<Distribution> = tensors.iter().map(|&rank| random.distribution(grid, rank)).collect();
@@ -361,7 +362,7 @@ fn no_sum_moves_to_a_narrower_type() {
         let (dot, convert): (OpText, OpText) = ((DOT, &[0, 1], &[8, 8], "f32"), (CONVERT, &[2], &[8, 8], element));
         let ops: &'static [OpText] = Vec::leak(vec![dot, convert]);
         let written = Written::new(&[&[8, 8], &[8, 8]], ops, &[2, 2]);
-        // The dot is cut along what it contracts; what can pass through the conversion does.
+        // The dot is sharded along what it contracts; any partial sums that can pass through the conversion do.
         let mut choose = |meaning: &OpModel, grid: &MeshAxes, _: &mut Random| {
             let axis: Axes = [grid.whole(0)].into_iter().collect();
             let mut strategy = meaning.whole();
@@ -383,14 +384,14 @@ fn no_sum_moves_to_a_narrower_type() {
         }
         found
     };
-    // Value 2 is the dot, 3 its conversion. To f64 the sum may follow the conversion, and does not go back before it;
-    // to bf16 it stays before; a conversion that changes nothing lets it go both ways.
+    // Value 2 is the dot, 3 its conversion. To f64 the reduction may move after the conversion, but not back before it;
+    // to bf16 it stays before; a conversion that changes nothing lets it move both ways.
     assert!(!reduced("f64").contains(&ValueId::new(2)));
     assert!(!reduced("bf16").contains(&ValueId::new(3)));
     assert!(reduced("f32").contains(&ValueId::new(2)));
 }
 
-/// As somebody else would write it: what is gathered and sliced again was there, or is exchanged.
+/// A rewrite as an extension would write it: a gather followed by a slice gives the value before it, or one exchange.
 static ADDED: Rewrite =
     Rewrite::new("added", "all_slice(all_gather x) = what the cheapest steps give", |plans, at, made| {
         let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
@@ -402,7 +403,7 @@ static ADDED: Rewrite =
         gathered.collect::<Vec<_>>().into_iter().map(|before| plans.moved(before, &to)).collect()
     });
 
-/// Says that a value is its operand: of another value, so it is passed over.
+/// Claims that a value equals its operand, which is another value, so it must be ignored.
 static WRONG: Rewrite = Rewrite::new("wrong", "f(x) = x", |_, _, made| match made {
     Made::Op { operands, .. } => operands.clone(),
     _ => Vec::new(),

@@ -1,8 +1,8 @@
-//! The language of the e-graph: values as they lie, ops under a strategy, steps of redistributions.
+//! The language of the e-graph: values in a distribution, ops under a strategy, steps of redistributions.
 //!
 //! A class is a value in one distribution: two terms are equal when they give the same value in the same distribution.
-//! Terms of one value in one distribution are therefore joined as they are made; joining anything else is a mistake of
-//! a rule, and panics in tests.
+//! Terms of one value in one distribution are therefore joined as they are made; joining anything else is a bug in a
+//! rule, and panics in tests.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ define_id!(
 /// What a term does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum TermKind {
-    /// A value that is there already.
+    /// A value that is given.
     Given { value: ValueId, at: Dist },
     /// One result of an op of the graph under a strategy; its operands are those that are tensors.
     Op { op: OpId, way: StrategyId, result: u32 },
@@ -64,19 +64,19 @@ impl Language for Term {
     }
 }
 
-/// What a class is: a value of the graph and where it lies; `None` for everything that is wanted.
+/// What a class is: a value of the graph and its distribution; `None` for everything that is wanted.
 pub(super) type ValueAt = Option<(ValueId, Dist)>;
 
 /// The e-graph.
 pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 
-/// What terms speak of, in small numbers that hold for all windows of a graph.
+/// Interned parts of terms, shared by all windows of a graph.
 #[derive(Default)]
 pub(super) struct Tables {
     kinds: Interner<Kind, Reshard<AxisPart>>,
 }
 
-/// What rules read, and the tables of what terms speak of.
+/// What rules read, and the tables of the interned parts of terms.
 pub(super) struct Facts<'a, 's> {
     pub(super) graph: &'a Graph,
     pub(super) models: &'a Models,
@@ -88,7 +88,7 @@ pub(super) struct Facts<'a, 's> {
 }
 
 impl<'a, 's> Facts<'a, 's> {
-    /// About one graph.
+    /// Facts about one graph.
     pub(super) fn new(
         graph: &'a Graph,
         models: &'a Models,
@@ -99,23 +99,23 @@ impl<'a, 's> Facts<'a, 's> {
         Self { graph, models, cache, placer, tables, classes: FxHashMap::default() }
     }
 
-    /// The number of a kind of step.
+    /// The id of a kind of step.
     pub(super) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
         self.tables.kinds.intern_ref(kind)
     }
 
-    /// The kind of step behind a number.
+    /// The kind of step with an id.
     pub(super) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
         &self.tables.kinds[kind]
     }
 
-    /// The model of op `op`; only ops with one are in terms.
+    /// The model of op `op`; only ops that have one occur in terms.
     pub(super) fn model(&self, op: OpId) -> Option<(Model, Rc<OpModel>)> {
         let model = self.graph.ops[op].model?;
         Some((model, self.models.get(model).clone()))
     }
 
-    /// Where the tensors of op `op` lie.
+    /// The distributions of the operands and results of op `op`.
     pub(super) fn places(&mut self, op: OpId, way: StrategyId) -> Rc<Places> {
         let Some(model) = self.graph.ops[op].model else { return Rc::default() };
         self.placer.places(self.models, self.cache, model, way)

@@ -1,7 +1,8 @@
 //! Windows: a few neighboring ops around a value that is moved, as one e-graph.
 //!
-//! What enters a window lies where it is made and wherever readers outside have it already; what leaves is wanted
-//! where they want it. Windows that look the same (layers of a model) have the same answer, found once.
+//! What enters a window is given in the distribution it is made in and in those that readers outside need anyway; what
+//! leaves is wanted as readers outside want it. Windows with equal keys (layers of a model) have the same answer, found
+//! once.
 
 use egg::Id;
 use rustc_hash::FxHashMap;
@@ -14,13 +15,13 @@ use crate::plan::model::choice::{Choice, Rates, StrategyId};
 use crate::plan::program::graph::{Graph, OpId, ValueId};
 use crate::plan::reshard::cache::{Dist, Rematerializable};
 
-/// Ops of a window at most.
+/// Most ops in a window.
 const MAX_OPS: usize = 8;
-/// A value with more readers than this joins no ops into one window.
+/// A window is not extended through values with more readers than this.
 const MAX_READERS: usize = 6;
-/// Rounds of all rules.
+/// Most rounds of all rules.
 const ROUNDS: usize = 4;
-/// Nodes of an e-graph, about.
+/// Approximate limit on the nodes of an e-graph.
 const MAX_NODES: usize = 1500;
 
 /// Some ops of a graph, in program order.
@@ -30,7 +31,7 @@ pub(super) struct Window {
     pub(super) values: Vec<ValueId>,
 }
 
-/// What a window looks like; equal looks, equal answers.
+/// Everything that determines a window's answer: equal keys, equal answers.
 pub(super) type WindowKey = Vec<u64>;
 
 impl Window {
@@ -67,12 +68,12 @@ impl Window {
         graph.values[value].maker.is_some_and(|m| self.ops.contains(&m.0))
     }
 
-    /// Whether it makes a value, and all the value's readers are in it too.
+    /// Whether a value is made in the window, with all its readers in the window too.
     pub(super) fn is_inside(&self, graph: &Graph, value: ValueId) -> bool {
         self.makes(graph, value) && graph.values[value].uses.iter().all(|u| self.ops.contains(&u.0))
     }
 
-    /// Where readers outside want a value, sorted.
+    /// The distributions that readers outside want of a value, sorted.
     fn needed_outside(&self, graph: &Graph, choice: &Choice, value: ValueId) -> SmallVec<[Dist; 4]> {
         let uses = graph.values[value].uses.iter().filter(|u| !self.ops.contains(&u.0));
         let mut needs: SmallVec<[Dist; 4]> =
@@ -112,11 +113,11 @@ impl Window {
         look
     }
 
-    /// Builds the terms of the plan as it is. Gives the class of everything wanted.
+    /// Builds the terms of the current plan. Returns the class of everything wanted.
     pub(super) fn seed(&self, terms: &mut Terms<'_, '_>, choice: &Choice) -> Id {
         let graph = terms.analysis.graph;
         for &v in self.values.iter().filter(|&&v| !self.makes(graph, v)) {
-            // Copies that readers outside have anyway cost nothing here.
+            // Copies that readers outside need anyway cost nothing here.
             let value = &graph.values[v];
             let (made, needs) = (graph.made(&choice.places, v), self.needed_outside(graph, choice, v));
             let copies = terms.analysis.cache.copies(value.ty, value.rematerializable, made, &needs);
@@ -217,9 +218,9 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     }
 }
 
-/// Applies all rewrites to all terms until nothing new comes, or a limit is met.
+/// Applies all rewrites to all terms until nothing new is found, or a limit is reached.
 fn saturate(terms: &mut Terms<'_, '_>, rewrites: &[&'static Rewrite]) {
-    // Rewrites look at a term and the terms of its operands: what these were when they last did.
+    // Rewrites look at a term and the terms of its operands: how many there were when they last did.
     let mut seen: FxHashMap<Term, usize> = FxHashMap::default();
     for _ in 0..ROUNDS {
         let mut todo: Vec<(Id, Term)> = Vec::new();

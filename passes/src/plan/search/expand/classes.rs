@@ -1,8 +1,8 @@
-//! DimensionClasses: classes of dimensions that ops keep together.
+//! Dimension classes: sets of dimensions that ops keep together.
 //!
 //! Dimensions of two values have one class when an op's sharding rule maps both to one factor: the batch of a network
-//! is one class, its features, heads and vocabulary are others. Cutting an axis along a class cuts the whole program
-//! without moving anything but what is summed.
+//! is one class, its features, heads and vocabulary are others. Sharding a class along an axis shards the whole program
+//! without moving anything but partial sums.
 
 use dialect::define_id;
 use dialect::id::{Interner, TiVec};
@@ -19,11 +19,11 @@ use crate::plan::reshard::cache::ReshardCache;
 /// A class of dimensions.
 pub(super) type DimensionClass = u32;
 
-/// The classes of a graph.
+/// The dimension classes of a graph.
 pub(super) struct DimensionClasses {
-    /// All classes, those along which most work is done first.
+    /// All classes, those with the most work first.
     pub(super) by_weight: Vec<DimensionClass>,
-    /// The ops that have each, and which factors of their rules.
+    /// The ops with factors of each class, and these factors.
     ops: FxHashMap<DimensionClass, Vec<(OpId, FactorSet)>>,
     sets: Interner<FactorSet, BitSet>,
 }
@@ -37,7 +37,7 @@ define_id! {
 pub(super) const NO_FACTORS: FactorSet = FactorSet::new(0);
 
 impl DimensionClasses {
-    /// Joins dimensions through all ops.
+    /// Joins dimensions that share a factor in any op.
     pub(super) fn of(graph: &Graph, models: &Models, cache: &ReshardCache<'_>, rates: Rates) -> Self {
         let mut first: TiVec<ValueId, u32> = TiVec::with_capacity(graph.values.len());
         let mut dims = 0u32;
@@ -105,13 +105,13 @@ impl DimensionClasses {
         &self.sets[set]
     }
 
-    /// The ops that have the class, and which factors of their rules have it.
+    /// The ops with factors of the class, and these factors.
     pub(super) fn ops(&self, class: DimensionClass) -> &[(OpId, FactorSet)] {
         self.ops.get(&class).map_or(&[], |list| list)
     }
 }
 
-/// Calls `each` with every factor of an op that cuts a dimension first, the value and the dimension.
+/// Calls `each` with every factor of an op that is the major one of a dimension, the value and the dimension.
 fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize, ValueId, usize)) {
     let node = &graph.ops[op];
     for (value, factors) in
@@ -127,7 +127,7 @@ fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize
     }
 }
 
-/// Disjoint sets with their smallest members as names.
+/// Disjoint sets, each represented by its smallest member.
 struct DisjointSets {
     parents: Vec<u32>,
 }

@@ -1,15 +1,15 @@
-//! Minimum cuts: the cheapest yes or no for many questions at once, where each pair costs more when its answers differ.
+//! Minimum cuts: the cheapest yes or no for many questions at once, where a pair may cost more when its answers differ.
 //!
-//! Dinic's algorithm on residual graphs (E. A. Dinic, 1970); what answers cost is translated to capacities as in
-//! V. Kolmogorov and R. Zabih, "What energy functions can be minimized via graph cuts?", 2004.
+//! Dinic's algorithm on residual graphs (E. A. Dinic, 1970); the costs of answers become capacities as in V. Kolmogorov
+//! and R. Zabih, "What energy functions can be minimized via graph cuts?", 2004.
 
-/// More phases than this are not run; the answer is then no for all.
+/// After this many phases the search gives up, and every answer is no.
 const MAX_PHASES: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
 const YES: u32 = 0;
 const NO: u32 = 1;
 
-/// A question.
+/// A question to be answered yes or no.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Question(u32);
 
@@ -17,24 +17,24 @@ pub(super) struct Question(u32);
 #[derive(Clone, Copy)]
 struct Arc {
     to: u32,
-    /// Where its reverse stands.
+    /// The index of its reverse.
     back: u32,
     left: u64,
 }
 
-/// The edges as a residual graph: the arcs that leave a node stand side by side, those of later edges first, since
-/// walking them is what all the time goes into.
+/// The edges as a residual graph: the arcs that leave a node are adjacent, those of later edges first, since walking
+/// them takes nearly all the time.
 struct Residual {
     arcs: Vec<Arc>,
-    /// Where each node's arcs begin; one more for the end.
+    /// Index of each node's first arc; one more entry for the end.
     first: Vec<u32>,
 }
 
-/// Questions and what answers cost; costs are in seconds.
+/// Questions and the costs of their answers, in seconds.
 pub(super) struct Cut {
     /// From, to, capacity.
     edges: Vec<(u32, u32, u64)>,
-    /// How much more each yes costs than a no, picoseconds.
+    /// How much more each yes costs than a no, in picoseconds.
     more: Vec<i64>,
 }
 
@@ -54,15 +54,15 @@ impl Cut {
         }
     }
 
-    /// `seconds` more for a yes than for a no.
+    /// A yes costs `seconds` more than a no.
     pub(super) fn yes_costs(&mut self, q: Question, seconds: f64) {
         let capacity = picoseconds(seconds.abs()) as i64;
         let more = &mut self.more[q.0 as usize];
         *more = more.saturating_add(if seconds > 0.0 { capacity } else { -capacity });
     }
 
-    /// `table[a][b]` for answers `a` and `b` (0 is no, 1 is yes). Where differing answers are cheaper than equal ones
-    /// they are taken to cost more than they do.
+    /// Answers `a` and `b` (0 is no, 1 is yes) cost `table[a][b]` together. Where differing answers are cheaper than
+    /// equal ones, which a cut can't express, their cost is raised.
     pub(super) fn pair(&mut self, a: Question, b: Question, mut table: [[f64; 2]; 2]) {
         let missing = table[0][0] + table[1][1] - table[0][1] - table[1][0];
         if missing > 0.0 {
@@ -74,12 +74,12 @@ impl Cut {
         self.edge(b.0, a.0, picoseconds((-missing).max(0.0)));
     }
 
-    /// A yes for `a` makes one of `b`.
+    /// A yes for `a` forces a yes for `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
         self.edge(a.0, b.0, NEVER);
     }
 
-    /// The cheapest answers; of equally cheap ones those with fewest yeses.
+    /// The cheapest answers; of equally cheap ones those with the fewest yeses.
     pub(super) fn solve(mut self) -> Vec<bool> {
         let nodes = self.more.len();
         for q in 2..nodes as u32 {
@@ -123,8 +123,8 @@ impl Residual {
         Self { arcs, first }
     }
 
-    /// How far what matters is from yes, 0 for what wasn't reached; whether no can be reached. What is no nearer than no
-    /// lies on no shortest path and isn't looked at.
+    /// The distance of nodes from yes, 0 for those not reached; returns whether no can be reached. Nodes at least as
+    /// far away as no are on no shortest path and aren't visited.
     fn level(&self, levels: &mut [u32], queue: &mut Vec<u32>) -> bool {
         levels.fill(0);
         levels[YES as usize] = 1;
@@ -147,7 +147,7 @@ impl Residual {
         false
     }
 
-    /// Fills all shortest paths.
+    /// Saturates all shortest paths (a blocking flow).
     fn block(&mut self, levels: &[u32]) {
         let mut next = self.first.clone();
         let mut path: Vec<u32> = Vec::new();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn answers_are_the_cheapest() {
-        // All tables of small costs that favor equal answers, against trying everything.
+        // All tables of small costs that favor equal answers, compared with exhaustive search.
         let mut random = fastrand::Rng::with_seed(1);
         let mut draw = |n: u64| random.u64(..n);
         for _ in 0..500 {

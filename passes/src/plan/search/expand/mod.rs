@@ -1,9 +1,10 @@
-//! The search over whole programs: one mesh axis and one class of dimensions (a *class*) at a time.
+//! The search over whole programs: one mesh axis and one dimension class (a *class*) at a time.
 //!
-//! A move asks every op that has the class: keep the axis where it is, or cut along the class? All answer at once, by a
-//! minimum cut of what their answers cost together: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast
-//! approximate energy minimization via graph cuts", 2001. Two more moves take the axis from everything or put it back
-//! where propagation had it. What a move changes counts only where the exact cost goes down, part by part.
+//! A move asks every op with the class: keep the axis where it is, or shard the class along it? A minimum cut over the
+//! joint cost finds all answers at once: the expansion moves of Y. Boykov, O. Veksler and R. Zabih, "Fast approximate
+//! energy minimization via graph cuts", 2001. Two more moves remove the axis from everything or put it back where
+//! propagation had it. The changes of a move are split into independent groups, and a group is kept only if it lowers
+//! the exact cost.
 
 mod classes;
 mod cut;
@@ -26,13 +27,13 @@ use crate::plan::reshard::cache::Dist;
 use classes::{DimensionClass, DimensionClasses, FactorSet, NO_FACTORS};
 use cut::{Cut, Question};
 
-/// Times all moves are tried at most.
+/// Most rounds over all moves.
 const ROUNDS: usize = 4;
-/// Another round follows one that saved at least this part of all.
+/// Another round follows one that saved at least this fraction of the total cost.
 const WORTH: f64 = 1e-3;
 /// Axes of at least this size are also moved in halves.
 const MIN_SPLIT: u32 = 8;
-/// DimensionClasses tried on each axis, those along which most work is done.
+/// Dimension classes tried on each axis, those with the most work.
 const MAX_COLORS: usize = 16;
 
 /// Where a move puts an axis.
@@ -40,9 +41,9 @@ const MAX_COLORS: usize = 16;
 enum Target {
     /// Along the first factor of the class, results' dimensions first.
     First(DimensionClass),
-    /// Along the last one: of a product of two values of one class, what is summed.
+    /// Along the last factor: in a product of two values of one class, the contracted one.
     Last(DimensionClass),
-    /// Along nothing.
+    /// Along nothing: replicated.
     Whole,
     /// Where propagation put it.
     Home,
@@ -61,7 +62,7 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) {
                 *helped |= Move { draft, moves: &mut moves, group, target }.make();
             }
         }
-        // Where nothing went, nothing goes later.
+        // Targets that helped nowhere are not tried again.
         let mut helped = helped.into_iter();
         moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Home);
         let total = draft.total();
@@ -75,22 +76,23 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) {
 /// The moves that can be made on one graph.
 struct Moves {
     classes: DimensionClasses,
-    /// Where each axis stands among those of one dimension.
+    /// The position of each axis in the order of axes that shard one dimension.
     ranks: Vec<usize>,
-    /// Axes that are moved together: all of them, then each, the last one first; then halves of large ones.
+    /// Axes that are moved together: all of them; then each alone, the last one first; then halves of large ones.
     groups: Vec<Axes>,
-    /// How many of these groups are whole axes.
+    /// How many of these groups consist of whole axes.
     wholes: usize,
-    /// Where they may go.
+    /// Where the groups may be moved.
     targets: Vec<Target>,
     ways: FxHashMap<Asked, Option<StrategyId>>,
-    /// By group: the ops that have factors which the group's axes cut where propagation puts values, with these factors.
+    /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     at_home: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
-    /// For each op its position among the changes of the move that is tried, or `NONE`.
+    /// For each op its index among the changes of the current move, or `NONE`.
     option_of: TiVec<OpId, u32>,
 }
 
-/// What decides how an op would be computed after a move: axes, factors that may be cut, whether the last comes first.
+/// What determines an op's strategy after a move: the axes, the factors that may be sharded, whether the last comes
+/// first.
 type Asked = (Model, StrategyId, usize, FactorSet, bool);
 
 const NONE: u32 = u32::MAX;
@@ -126,7 +128,7 @@ impl Moves {
     }
 }
 
-/// The order in which axes cut a dimension together: as most values have it that propagation cuts so.
+/// The order of axes that shard one dimension: the most common order in the propagated distributions.
 fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
     let n = draft.cache.grid().len();
     let mut votes = vec![0i64; n * n];
@@ -162,7 +164,7 @@ struct Move<'d, 'a, 's> {
 }
 
 impl Move<'_, '_, '_> {
-    /// Changes what becomes cheaper; whether anything did.
+    /// Makes those changes that lower the cost; returns whether there were any.
     fn make(&mut self) -> bool {
         let mut cut = Cut::new();
         let options = self.options(&mut cut);
@@ -180,7 +182,7 @@ impl Move<'_, '_, '_> {
         changed
     }
 
-    /// The ops that would change, each with its question.
+    /// The ops that would change, each with its question for the minimum cut.
     fn options(&mut self, cut: &mut Cut) -> Vec<Change> {
         let (graph, group, target) = (self.draft.graph, self.group, self.target);
         let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
@@ -210,7 +212,7 @@ impl Move<'_, '_, '_> {
         options
     }
 
-    /// The ops that the axes cut where propagation puts values, each with the factors cut.
+    /// The ops with factors that the axes shard in the propagated distributions, and these factors.
     fn all_at_home(&mut self) -> Rc<[(OpId, FactorSet)]> {
         if let Some(known) = self.moves.at_home.get(&self.group) {
             return known.clone();
@@ -227,7 +229,7 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// The factors of op `op` that axes cut where propagation puts its results and operands.
+    /// The factors of op `op` that the axes shard in the propagated distributions of its results and operands.
     fn at_home(&self, op: OpId) -> BitSet {
         let axes = &self.moves.groups[self.group];
         let (graph, cache) = (self.draft.graph, &self.draft.cache);
@@ -249,7 +251,7 @@ impl Move<'_, '_, '_> {
         found
     }
 
-    /// How an op is computed that is now computed as `now` when axes cut one of `factors` instead.
+    /// The strategy that follows from `now` when the axes shard one of `factors` instead.
     fn strategy_id(&mut self, model: Model, now: StrategyId, factors: FactorSet, last: bool) -> Option<StrategyId> {
         let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
         let whole = without(self.draft.placer.strategy(now), axes);
@@ -265,7 +267,7 @@ impl Move<'_, '_, '_> {
         found.map(|s| self.draft.placer.strategy_id(&s))
     }
 
-    /// What the answers cost: work of each op, moves of each value.
+    /// Adds the costs of the answers: work of each op, redistributions of each value.
     fn price(&mut self, options: &[Change], values: &[ValueId], cut: &mut Cut) {
         let draft = &mut *self.draft;
         for (index, option) in options.iter().enumerate() {
@@ -282,7 +284,8 @@ impl Move<'_, '_, '_> {
             let made = draft.graph.made(&draft.choice.places, value);
             let made = [made, maker.map_or(made, |(o, i)| o.places.results[i])];
             let maker = maker.map(|m| m.0.question);
-            // Where readers want it that don't change; those that do, by where they want it now and then.
+            // Distributions that readers want which don't change; the readers that change, by what they want now and
+            // after the move.
             let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
             let mut groups: Vec<([Dist; 2], SmallVec<[Question; 4]>)> = Vec::new();
             for &(op, i) in &v.uses {
@@ -309,7 +312,7 @@ impl Move<'_, '_, '_> {
             for ([now, then], readers) in groups {
                 let mut to = |to: Dist| made.map(|from| if anyway.contains(&to) { 0.0 } else { seconds(from, to) });
                 let (now, then) = (to(now), to(then));
-                // Paid once if one reader at least wants it there.
+                // Paid once if at least one reader wants it there.
                 let (some, all) = match readers[..] {
                     [one] => (one, one),
                     _ => {
@@ -337,7 +340,7 @@ impl Move<'_, '_, '_> {
         options.iter().for_each(|o| self.moves.option_of[o.op] = NONE);
     }
 
-    /// Changes that share no value, each for itself.
+    /// Splits changes into groups that share no value.
     fn parts<'o>(&self, chosen: &[&'o Change]) -> Vec<Vec<&'o Change>> {
         let graph = self.draft.graph;
         let mut touching: FxHashMap<ValueId, SmallVec<[u32; 4]>> = FxHashMap::default();
@@ -368,7 +371,7 @@ impl Move<'_, '_, '_> {
         parts
     }
 
-    /// Makes these changes if they make the plan cheaper; whether they do.
+    /// Makes these changes if they make the plan cheaper; returns whether they do.
     fn take(&mut self, part: &[&Change]) -> bool {
         let ops: Vec<OpId> = part.iter().map(|o| o.op).collect();
         let values = self.draft.graph.values_of(ops.iter().copied());
@@ -385,7 +388,7 @@ impl Move<'_, '_, '_> {
     }
 }
 
-/// The same without these axes.
+/// The strategy without these axes.
 fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     let mut next = strategy.clone();
     for parts in &mut next.factors {
