@@ -1,5 +1,6 @@
-//! Is the partitioned program the program? Both run over the same inputs; where they differ, the first op that does is
-//! found by giving out the value of every op.
+//! Checks that partitioning preserved a program's meaning. The original and the partitioned program run over the same
+//! inputs; where their results differ, both run again with the value of every op as a result, to find the first op that
+//! differs.
 
 use dialect::ir::{AttrData, Op, Program, Ty, Value};
 use dialect::literal::Literal;
@@ -16,11 +17,11 @@ use crate::place::place;
 /// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// Every result of every replica.
+    /// How each result of each replica compares.
     pub results: Vec<CheckedResult>,
-    /// Where the first op stands whose value differs, when it is known.
+    /// Source location of the first op whose value differs, when it is known.
     pub first_op: Option<String>,
-    /// What is known of the first difference, in words.
+    /// A sentence about the first difference.
     #[serde(skip)]
     pub culprit: Option<String>,
 }
@@ -55,8 +56,8 @@ impl Check {
 }
 
 impl Compiler {
-    /// Compiles a program, runs it partitioned and as it stands over the same global inputs of each replica, and compares
-    /// every result.
+    /// Compiles a program, runs both the original and the partitioned program over the same global inputs of each
+    /// replica, and compares every result.
     pub fn check(
         &self,
         module: &Module,
@@ -94,7 +95,7 @@ impl Compiler {
         })
     }
 
-    /// Which op is the first that differs: its place, and a sentence.
+    /// The first op whose value differs: its source location, and a sentence about it.
     fn culprit(
         &self,
         planned: &Module,
@@ -137,7 +138,7 @@ impl Compiler {
     }
 }
 
-/// Each result against what it should be, replica by replica.
+/// Compares each result with the expected one, replica by replica.
 fn results(got: &[Vec<Literal>], want: &[Vec<Literal>]) -> Vec<CheckedResult> {
     let of = |(replica, (got, want)): (usize, (&Vec<Literal>, &Vec<Literal>))| {
         let one = |(index, (got, want))| {
@@ -150,7 +151,7 @@ fn results(got: &[Vec<Literal>], want: &[Vec<Literal>]) -> Vec<CheckedResult> {
     got.iter().zip(want).enumerate().flat_map(of).collect()
 }
 
-/// The program with the value of every op of `@main` as a further result, and those ops in order.
+/// The program with the value of every op of `@main` added to its results, and those ops in order.
 fn expose(planned: &Program) -> (Program, Vec<Op>) {
     let mut program = planned.clone();
     let mut ops = Vec::new();

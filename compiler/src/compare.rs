@@ -4,29 +4,30 @@ use dialect::ir::{ElementClass, ElementType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
-/// How far floats may be apart.
+/// How far apart floats may be and still count as equal.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tolerance {
-    /// Relative to the expected value; by the element type when not given.
+    /// Relative to the expected value; chosen by the element type when not given.
     pub relative: Option<f64>,
-    /// In absolute terms; as much as the largest expected value may differ when not given, since sums may cancel.
+    /// In absolute terms. When not given, as much as the largest expected value may differ, since the terms of a sum
+    /// may cancel.
     pub absolute: Option<f64>,
 }
 
 /// Where two tensors differ.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mismatch {
-    /// Elements that differ.
+    /// Number of elements that differ.
     pub count: usize,
-    /// Elements there are.
+    /// Number of elements in the tensor.
     pub total: usize,
-    /// The index of the first that differs.
+    /// The index of the first element that differs.
     pub first: Vec<i64>,
-    /// What is there.
+    /// The value found there.
     pub got: Scalar,
-    /// What should be there.
+    /// The value expected there.
     pub want: Scalar,
-    /// The largest difference; infinite when one of the two is no number.
+    /// The largest difference; infinite when only one of the two values is NaN.
     pub max_error: f64,
 }
 
@@ -40,7 +41,7 @@ impl Mismatch {
     }
 }
 
-/// Where `got` is not `want`; both have one type.
+/// Where `got` differs from `want`, which has the same type; `None` if they are equal within the tolerance.
 pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mismatch> {
     let element = want.element;
     let exact = !matches!(element.class(), ElementClass::Float | ElementClass::Complex);
@@ -58,7 +59,7 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mi
         let (g, w) = (got.get(i), want.get(i));
         let error = difference(g, w);
         let allowed = if exact || !size(w).is_finite() { 0.0 } else { absolute + relative * size(w) };
-        // Written so that no number at all is out of bounds too.
+        // Written so that NaN counts as out of bounds too.
         if error <= allowed {
             continue;
         }
@@ -77,14 +78,14 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mi
     found
 }
 
-/// What a few reordered sums leave of a type's precision.
+/// The relative error that a few reordered sums may cause in a type.
 fn default_relative(element: ElementType) -> f64 {
     match element {
         ElementType::F64 | ElementType::C128 => 1e-12,
         ElementType::F32 | ElementType::C64 => 1e-5,
         ElementType::F16 => 2e-3,
         ElementType::BF16 => 1.6e-2,
-        // Three bits of mantissa and fewer.
+        // Types with at most three bits of mantissa.
         _ => 0.25,
     }
 }
@@ -133,7 +134,7 @@ mod tests {
         let default = Tolerance::default();
         assert_eq!(check(&[1.0, 2.0], &[1.0, 2.000001], default), None);
         assert_eq!(check(&[1.0, 2.0, 5.0], &[1.0, 2.5, 4.0], default), Some((2, vec![1], 1.0)));
-        // Next to a large value a small one may be off by as much as the large one.
+        // Next to a large value, a small one may be off by the large one's tolerance.
         assert_eq!(check(&[1000.0, 0.005], &[1000.0, 0.0], default), None);
         let exact = Tolerance { relative: Some(0.0), absolute: Some(0.0) };
         assert_eq!(check(&[1000.0, 0.5], &[1000.0, 0.0], exact), Some((1, vec![1], 0.5)));

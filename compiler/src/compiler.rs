@@ -15,29 +15,30 @@ use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
 use crate::source::Source;
 
-/// The ops, passes, pipelines and targets that are known. Everything it does is a function from data to data: nothing is
-/// printed, and what is wrong with a program is in the [`Outcome`].
+/// The known ops, passes, pipelines and targets. All methods are functions from data to data: nothing is printed, and
+/// what is wrong with a program is in the [`Outcome`].
 ///
-/// Deep programs nest deeply: where programs of strangers are read, call it [on a deep stack](crate::on_deep_stack).
+/// Deeply nested programs need deep recursion: to compile untrusted programs, call it [on a deep
+/// stack](crate::on_deep_stack).
 #[derive(Clone)]
 pub struct Compiler {
     ops: dialect::op::Registry,
     passes: passes::Registry,
 }
 
-/// What decides about a compilation.
+/// The options of a compilation.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CompileOptions {
     /// Whether communication is chosen for the whole program or for each op alone.
     pub search: Search,
-    /// The name of the target to plan for; the flat model without one.
+    /// The name of the target to plan for; without one, the flat model.
     pub target: Option<String>,
-    /// At most this many bytes on each device.
+    /// A limit on the bytes of memory used on each device.
     pub memory: Option<u64>,
 }
 
 impl CompileOptions {
-    /// What the target is called.
+    /// The target's name; `flat` when none is given.
     pub fn target_name(&self) -> &str {
         self.target.as_deref().unwrap_or("flat")
     }
@@ -54,53 +55,53 @@ pub struct Times {
     pub verify: Duration,
 }
 
-/// Somebody who looks on while passes run.
+/// An observer of a pipeline's run.
 #[derive(Default)]
 pub struct Watch<'a> {
-    /// Sees the program after each pass.
+    /// Called with the program after each pass.
     pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
     /// How long everything took so far.
     pub times: Times,
 }
 
 impl Compiler {
-    /// Everything shardc knows.
+    /// A compiler with all ops, passes, pipelines and targets of shardc.
     pub fn standard() -> Self {
         Self { ops: dialect::op::Registry::standard(), passes: passes::Registry::standard() }
     }
 
-    /// With more ops; a later one replaces one of the same name.
+    /// Adds ops; a later one replaces one of the same name.
     pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
         self.ops = self.ops.with_ops(ops);
         self
     }
 
-    /// With more passes; a later one replaces one of the same name.
+    /// Adds passes; a later one replaces one of the same name.
     pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
         self.passes = self.passes.with_passes(passes);
         self
     }
 
-    /// With one more pipeline; a later one replaces one of the same name, also inside of others. Replacing `planned` or
-    /// `compile` changes what compiling does.
+    /// Adds a pipeline; a later one replaces one of the same name, also where other pipelines use it. Replacing
+    /// `planned` or `compile` changes what compiling does.
     pub fn with_pipeline(mut self, pipeline: Pipeline) -> Self {
         self.passes = self.passes.with_pipelines(&[pipeline]);
         self
     }
 
-    /// With one more target under a name of its own.
+    /// Adds a target under a name of its own.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
         self.passes = self.passes.with_target(name, target);
         self
     }
 
-    /// With more chips, whose slices are targets: `name:4x4`.
+    /// Adds chips, whose slices are targets: `name:4x4`.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
         self.passes = self.passes.with_chips(chips);
         self
     }
 
-    /// With more rewrites by which plans are searched.
+    /// Adds rewrites for the plan search.
     pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
         self.passes = self.passes.with_rewrites(rewrites);
         self
@@ -119,7 +120,7 @@ impl Compiler {
     /// The target of this name: one that was added, `flat`, or a slice such as `v5e:4x4`.
     ///
     /// # Errors
-    /// There is none; the error says which there are.
+    /// If there is no such target; the error lists those there are.
     pub fn target(&self, name: &str) -> Result<Target, TargetError> {
         self.passes.context().targets.parse(name)
     }
@@ -130,7 +131,7 @@ impl Compiler {
             .and_then(|module| self.run_steps(module, &[], &mut Watch::default()))
     }
 
-    /// Reads a program. The verifier sees it before the first pass that runs over it.
+    /// Reads a program without verifying it. The verifier runs before the first pass.
     pub fn parse_unverified(&self, source: Source, watch: &mut Watch<'_>) -> Outcome<Module> {
         let (start, mut found) = (Instant::now(), Plains::default());
         let program = dialect::parse_with(&source.text, &self.ops, &mut found);
@@ -148,7 +149,7 @@ impl Compiler {
         }
     }
 
-    /// Runs passes that [`passes::Registry::parse`] or [`Compiler::steps`] gave.
+    /// Runs the passes that [`passes::Registry::parse`] or [`Compiler::steps`] returned.
     pub fn run_steps(&self, mut module: Module, steps: &[Step], watch: &mut Watch<'_>) -> Outcome<Module> {
         let verified = module.verified;
         let (program, source) = module.parts();
@@ -168,7 +169,7 @@ impl Compiler {
     /// The passes of a pipeline, set up for a compilation.
     ///
     /// # Errors
-    /// There is no such pipeline or target.
+    /// If there is no such pipeline or target.
     pub fn steps(&self, pipeline: &str, options: &CompileOptions) -> Result<Vec<Step>, Plains> {
         let target = options.target_name();
         self.target(target).map_err(|e| one(Plain::error(codes::UNKNOWN_TARGET, Span::default(), e.to_string())))?;
@@ -186,7 +187,7 @@ impl Compiler {
         Ok(steps)
     }
 
-    /// Takes a program through a pipeline: `sharded`, `planned`, `compile`, `compile-manual`, or one of one's own.
+    /// Runs a program through a pipeline: `sharded`, `planned`, `compile`, `compile-manual`, or an added one.
     pub fn compile(&self, module: Module, pipeline: &str, options: &CompileOptions) -> Outcome<Module> {
         match self.steps(pipeline, options) {
             Ok(steps) => self.run_steps(module, &steps, &mut Watch::default()),
@@ -194,7 +195,7 @@ impl Compiler {
         }
     }
 
-    /// The program as text, which [`Compiler::parse`] reads again.
+    /// The program as text, which [`Compiler::parse`] can read back.
     pub fn print(&self, module: &Module, options: PrintOptions) -> String {
         dialect::print_with(module.program(), options)
     }

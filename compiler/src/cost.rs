@@ -1,4 +1,4 @@
-//! What a step costs on a target, as data. Serialized, it is what `shardc cost --json` prints.
+//! The modelled cost of a step on a target, as data. Serialized, it is what `shardc cost --json` prints.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
@@ -20,41 +20,41 @@ use crate::source::Source;
 pub struct Cost {
     /// The target's name.
     pub target: String,
-    /// Devices of the mesh; of one replica where there are several.
+    /// Number of devices in the mesh; where there are replicas, of one replica.
     pub devices: i64,
     /// Seconds of arithmetic and memory traffic.
     pub compute_s: f64,
     /// Seconds of collectives.
     pub communication_s: f64,
-    /// Seconds in which nothing is computed.
+    /// Seconds of communication that no compute overlaps.
     pub exposed_s: f64,
     /// Seconds from start to end.
     pub step_s: f64,
-    /// Bytes alive at once on one device, at most.
+    /// The most bytes alive at once on one device.
     pub peak_bytes: u64,
-    /// FLOPs of products and convolutions on one device.
+    /// FLOPs of matrix products and convolutions on one device.
     pub flops: f64,
-    /// Every collective, in the order of the program.
+    /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
     /// The mesh: its axes with their sizes.
     #[serde(skip)]
     pub mesh: Vec<(String, i64)>,
-    /// How many replicas run the program, each on devices of its own.
+    /// Number of replicas that run the program, each on devices of its own.
     #[serde(skip)]
     pub replicas: i64,
-    /// The share of the machine's arithmetic that the step uses.
+    /// The fraction of the machine's peak arithmetic throughput that the step uses.
     #[serde(skip)]
     pub utilization: f64,
-    /// Bytes one device reads and writes in its memory.
+    /// Bytes of memory traffic of one device.
     #[serde(skip)]
     pub memory_traffic: f64,
-    /// Bytes of memory of a device.
+    /// Memory capacity of a device, in bytes.
     #[serde(skip)]
     pub memory_bytes: u64,
-    /// Which device of the slice each position of the mesh is; `None` where the target has no topology.
+    /// For each position of the mesh, the device of the slice that it maps to; `None` where the target has no topology.
     #[serde(skip)]
     pub device_order: Option<Vec<u64>>,
-    /// What happens when; of a loop its first trip.
+    /// The timeline of ops; for a loop, of its first iteration.
     #[serde(skip)]
     pub timeline: Vec<TimelineEvent>,
 }
@@ -66,19 +66,19 @@ pub struct CollectiveCost {
     pub kind: &'static str,
     /// The mesh axes along which devices exchange: `x`, `y:(1)2`.
     pub axes: Vec<String>,
-    /// The dimension that changes its size, where one does.
+    /// The dimension whose size changes, if one does.
     pub dim: Option<usize>,
-    /// Bytes each device gives.
+    /// Bytes each device sends in.
     pub operand_bytes: u64,
-    /// Bytes each device gets.
+    /// Bytes each device receives as its result.
     pub result_bytes: u64,
-    /// Devices that take part together; 2 for a permute.
+    /// Number of devices in a group; 2 for a permute.
     pub group: usize,
     /// Seconds of one execution.
     pub time_s: f64,
-    /// Executions in a step.
+    /// Number of executions in a step.
     pub count: u64,
-    /// The line it comes from.
+    /// The source line it comes from.
     pub loc: Option<String>,
 }
 
@@ -87,13 +87,13 @@ pub struct CollectiveCost {
 pub struct TimelineEvent {
     /// The op's name.
     pub op: String,
-    /// Whether it is communication, which runs beside compute.
+    /// Whether it runs on the communication stream, beside compute.
     pub communicates: bool,
     /// Seconds from the start of the program.
     pub start_s: f64,
-    /// How long it takes.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// The line it comes from.
+    /// The source line it comes from.
     pub loc: Option<String>,
 }
 
@@ -117,9 +117,9 @@ impl Compiler {
 pub(crate) struct Priced {
     /// Its mesh; empty without one.
     mesh: Mesh,
-    /// Where it runs.
+    /// The machine it is priced for.
     pub(crate) machine: Machine,
-    /// What it costs there.
+    /// Its cost on that machine.
     pub(crate) estimate: Estimate,
 }
 

@@ -1,4 +1,4 @@
-//! What is said about a program, as data that needs no source text at hand: file, line, column, range.
+//! Diagnostics about a program, as data that can be used without the source text: file, line, column, range.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,23 +10,23 @@ pub use dialect::diagnostic::Severity;
 
 use crate::source::Source;
 
-/// One message with the places it is about. Serialized, it is an entry of `diagnostics` of `--json`.
+/// One message with the places it is about. Serialized, it is an entry of `diagnostics` in `--json` output.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Error, warning or remark.
     #[serde(serialize_with = "severity")]
     pub severity: Severity,
     /// The stable name of the kind of fault, which [`dialect::codes`] explains; empty for remarks.
     pub code: &'static str,
     /// What was expected and found.
     pub message: String,
-    /// Where; `None` where it is about no place of the text.
+    /// The primary place; `None` if the message isn't about a place in the text.
     #[serde(flatten)]
     pub place: Option<Place>,
-    /// What is said at each place; the first is the primary one.
+    /// Labels, each at its place; the first is the primary one.
     #[serde(skip)]
     pub labels: Vec<Label>,
-    /// How to mend it.
+    /// Suggestions for fixing it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -34,23 +34,23 @@ pub struct Diagnostic {
 /// A place in a text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Place {
-    /// The name the text was given.
+    /// The name of the text.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The bytes of the text.
+    /// The byte range in the text.
     #[serde(skip)]
     pub range: Range<usize>,
 }
 
-/// Something said at a place.
+/// A label at a place in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// The bytes of the text; `None` where it is about no place of it.
+    /// The byte range in the text; `None` if it isn't about a place in the text.
     pub range: Option<Range<usize>>,
-    /// What is said there; may be empty.
+    /// The label's text; may be empty.
     pub text: String,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn word(severity: Severity) -> &'static str {
 }
 
 impl Diagnostic {
-    /// What was found in `source`, with its place.
+    /// A diagnostic of the compiler, with its place in `source`.
     pub(crate) fn new(source: &Source, plain: &Plain) -> Self {
         let range = |span: Span| source.contains(span).then_some(span.start as usize..span.end as usize);
         let label = |(span, text): &(Span, String)| Label { range: range(*span), text: text.clone() };
@@ -98,17 +98,17 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// What a step of a compilation has to say.
+/// The diagnostics of a step of a compilation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics {
     /// In the order they were found.
     pub list: Vec<Diagnostic>,
-    /// How many more were found than are kept.
+    /// Number of diagnostics dropped because there were too many.
     pub dropped: usize,
 }
 
 impl Diagnostics {
-    /// What was found in `source`.
+    /// Diagnostics of the compiler, with their places in `source`.
     pub fn new(source: &Source, plain: &Plains) -> Self {
         Self { list: plain.iter().map(|d| Diagnostic::new(source, d)).collect(), dropped: plain.dropped() }
     }
@@ -123,14 +123,14 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// Adds those of a later step.
+    /// Appends the diagnostics of a later step.
     pub fn append(&mut self, later: Diagnostics) {
         self.list.extend(later.list);
         self.dropped += later.dropped;
     }
 }
 
-/// One after another, a line each and what belongs to it indented below.
+/// One diagnostic per line, each followed by its notes, indented.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.list.iter().try_for_each(|d| writeln!(f, "{d}"))?;
@@ -140,23 +140,23 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// What a step of a compilation gave, and everything it had to say.
+/// The result of a step of a compilation, and all its diagnostics.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Outcome<T> {
-    /// What it gave; `None` where there were errors.
+    /// The result; `None` if there were errors.
     pub value: Option<T>,
     /// Errors, warnings and remarks.
     pub diagnostics: Diagnostics,
 }
 
 impl<T> Outcome<T> {
-    /// What a step gave, with what it found in `source`.
+    /// The result of a step, with its diagnostics about `source`.
     pub(crate) fn new(source: &Source, value: Option<T>, found: &Plains) -> Self {
         Self { value, diagnostics: Diagnostics::new(source, found) }
     }
 
-    /// The same of a step that gives something or errors.
+    /// The same for a step that returns either a value or errors.
     pub(crate) fn of(source: &Source, result: Result<T, Plains>) -> Self {
         match result {
             Ok(value) => Self { value: Some(value), diagnostics: Diagnostics::default() },
@@ -164,12 +164,12 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// What it gave, or why it gave nothing; warnings beside a result are dropped.
+    /// The value, or the diagnostics if there is none; warnings that come with a value are dropped.
     pub fn into_result(self) -> Result<T, Diagnostics> {
         self.value.ok_or(self.diagnostics)
     }
 
-    /// The next step, with what both had to say.
+    /// Runs the next step on the value and collects the diagnostics of both.
     pub fn and_then<U>(self, next: impl FnOnce(T) -> Outcome<U>) -> Outcome<U> {
         let mut diagnostics = self.diagnostics;
         let value = self.value.and_then(|value| {
@@ -180,13 +180,13 @@ impl<T> Outcome<T> {
         Outcome { value, diagnostics }
     }
 
-    /// The same with another value.
+    /// Transforms the value.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         Outcome { value: self.value.map(change), diagnostics: self.diagnostics }
     }
 }
 
-/// A list of one.
+/// A list of one diagnostic.
 pub(crate) fn one(d: Plain) -> Plains {
     let mut all = Plains::default();
     all.push(d);

@@ -1,4 +1,4 @@
-//! Running programs: natively where this shardc can, or by the reference evaluator.
+//! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::module::Module;
 pub enum Backend {
     /// Machine code, one thread per device.
     Native,
-    /// The reference evaluator: slow and obvious.
+    /// The reference evaluator: slow, but simple enough to be obviously right.
     Reference,
 }
 
@@ -29,7 +29,7 @@ pub enum Backend {
 pub const HAS_NATIVE: bool = cfg!(feature = "jit");
 
 impl Default for Backend {
-    /// Machine code where this shardc can.
+    /// Machine code, if this build can.
     fn default() -> Self {
         if HAS_NATIVE { Backend::Native } else { Backend::Reference }
     }
@@ -40,40 +40,41 @@ impl Default for Backend {
 pub struct ExecuteOptions {
     /// What runs it.
     pub backend: Backend,
-    /// How often it is called; once for 0.
+    /// Number of calls; 0 means one.
     pub calls: usize,
-    /// The numbers of the devices; the first ones without any.
+    /// Device numbers; empty means 0, 1, and so on.
     pub devices: Vec<u32>,
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// The global results of the last call, of each replica.
+    /// The global results of the last call, for each replica.
     pub results: Vec<Vec<Literal>>,
-    /// Time to compile machine code; nothing for the reference evaluator.
+    /// Time spent compiling machine code; zero for the reference evaluator.
     pub compile: Duration,
-    /// Time of each call, without sharding inputs and putting results together.
+    /// Time of each call, excluding sharding the inputs and assembling the results.
     pub calls: Vec<Duration>,
-    /// Bytes one device's values take at most, where that is known.
+    /// The most bytes that one device's values take, where that is known.
     pub peak_bytes: Option<usize>,
 }
 
-/// What a program takes and gives, and on how many devices it runs.
+/// The argument and result types of a program, and how many devices it runs on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interface {
-    /// The global types of the arguments of `@main`.
+    /// The global types of `@main`'s arguments.
     pub arguments: Vec<TensorType>,
-    /// The global types of its results.
+    /// The global types of `@main`'s results.
     pub results: Vec<TensorType>,
-    /// How many replicas run it, each over arguments of its own.
+    /// Number of replicas, each with arguments of its own.
     pub replicas: usize,
-    /// How many devices run one replica.
+    /// Number of devices that run one replica.
     pub partitions: usize,
 }
 
 impl Interface {
-    /// Of a program at any stage; `None` without `@main`, and where it takes or gives what is no tensor.
+    /// The interface of a program at any stage; `None` if it has no `@main`, or if an argument or result isn't a
+    /// tensor.
     pub fn of(module: &Module) -> Option<Self> {
         let mut program = module.program().clone();
         let signature = Signature::of(&mut program)?;
@@ -85,8 +86,8 @@ impl Interface {
 }
 
 impl Compiler {
-    /// Runs a per-device program over the global inputs of each replica on simulated devices. Take
-    /// [`random_inputs`](crate::random_inputs) where any will do.
+    /// Runs a per-device program over the global inputs of each replica on simulated devices.
+    /// [`random_inputs`](crate::random_inputs) makes inputs where any will do.
     pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
         let program = module.program();
         let ran = check_inputs(module, inputs)
@@ -95,7 +96,7 @@ impl Compiler {
         Outcome::of(module.source(), ran)
     }
 
-    /// What a program of global values gives by the reference evaluator, for each replica's inputs.
+    /// Evaluates a program of global values with the reference evaluator, once for each replica's inputs.
     pub fn evaluate(&self, module: &Module, inputs: &[Vec<Literal>]) -> Outcome<Vec<Vec<Literal>>> {
         let program = module.program();
         let results =
@@ -103,13 +104,13 @@ impl Compiler {
         Outcome::of(module.source(), results)
     }
 
-    /// The kernels that native execution makes of a per-device program, as MLIR or as LLVM IR.
+    /// The kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
     pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
         Outcome::of(module.source(), kernels(module.program().clone(), llvm))
     }
 }
 
-/// Inputs are of as many replicas as there are, and of the types of `@main`'s arguments.
+/// Checks that there are inputs for every replica, and that they have the types of `@main`'s arguments.
 fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
     let fault = |message: String| Err(one(Diagnostic::error(codes::INPUT_TYPES, Span::default(), message)));
     let Some(interface) = Interface::of(module) else {
@@ -132,7 +133,7 @@ fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnost
     Ok(())
 }
 
-/// An error at the first value of `@main` whose elements nobody here computes with, such as quantized ones.
+/// An error at the first value of `@main` whose element type neither backend can compute with, such as a quantized one.
 pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
         return Ok(());
@@ -160,18 +161,18 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
     }))
 }
 
-/// On how many replicas and partitions a per-device program runs.
+/// The number of replicas and of partitions that a per-device program runs on.
 pub(crate) fn grid(program: &Program) -> (usize, usize) {
     (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
 }
 
-/// Bytes that prices say one device needs for its values.
+/// The memory that the cost model says one device needs for its values, in bytes.
 pub(crate) fn modelled_bytes(program: &Program) -> u64 {
     estimate(program, &Machine::flat(Flat::default())).peak_bytes as u64
 }
 
-/// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers; on the
-/// first ones without any.
+/// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers, or on
+/// the first ones if there are none.
 pub(crate) fn run(
     program: Program,
     inputs: &[Vec<Literal>],
@@ -187,7 +188,7 @@ pub(crate) fn run(
     }
 }
 
-/// A program of global values, on whole tensors; inputs and results of each replica.
+/// Evaluates a program of global values on full tensors, for each replica's inputs.
 pub(crate) fn run_global(program: &Program, inputs: &[Vec<Literal>]) -> Result<Vec<Vec<Literal>>, Diagnostics> {
     reference::evaluate_replicas(program, inputs).map_err(|e| evaluation_fault(e, &[]))
 }
@@ -201,7 +202,7 @@ fn by_reference(
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
     let (replicas, partitions) = grid(&program);
     let cut = |(i, side): (usize, _)| -> Lanes {
-        // Nothing may depend on what lies past the end of an argument's shard.
+        // Results must not depend on the padding past the end of an argument's shard.
         let layout = signature.layout(side).with_undefined_padding();
         let pieces = |values: &Vec<Literal>| -> Lanes {
             (0..partitions).map(|p| values.get(i).map(|value| layout.cut(value, p))).collect()
@@ -282,7 +283,7 @@ fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
     Err(no_native())
 }
 
-/// What went wrong, and on which device if there are several.
+/// An evaluation error, naming the device if there are several.
 fn evaluation_fault(error: EvalError, ids: &[u32]) -> Diagnostics {
     let (code, message) = match error.device.and_then(|d| ids.get(d)) {
         Some(id) if ids.len() > 1 => (codes::DEVICE_FAILED, format!("device {id} failed: {}", error.message)),

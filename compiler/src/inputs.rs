@@ -1,16 +1,16 @@
-//! Inputs that are made up from a seed.
+//! Pseudorandom inputs from a seed.
 
 use dialect::ir::{ElementClass, TensorType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
-/// Made-up tensors for each replica, which get different ones.
+/// Pseudorandom tensors for each replica; replicas get different ones.
 pub fn random_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
     (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32))).collect()
 }
 
-/// Made-up tensors, the same for the same seed on every machine: floats between -1 and 1 in steps of 1/64, integers from 0 to 9,
-/// so that sums of a few thousand of them are exact in f32.
+/// Pseudorandom tensors, the same for the same seed on every machine: floats between -1 and 1 in steps of 1/64,
+/// integers from 0 to 9, so that sums of a few thousand of them are exact in f32.
 fn made_up(types: &[TensorType], seed: u64) -> Vec<Literal> {
     let one = |(i, ty): (usize, &TensorType)| {
         let mut state = seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95);

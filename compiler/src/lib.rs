@@ -1,7 +1,8 @@
 //! `shardc`, the sharding compiler: as a library, and as a program.
 //!
-//! A [`Compiler`] knows ops, passes, pipelines and targets; an embedder adds its own. What it does are functions from data
-//! to data: nothing is printed, no process ends, and what is wrong with a program is in the [`Outcome`] as data.
+//! A [`Compiler`] knows ops, passes, pipelines and targets; an embedder can add its own. Its methods are functions from
+//! data to data: they neither print nor end the process, and what is wrong with a program is in the [`Outcome`] as
+//! data.
 //!
 //! ```
 //! use shardc::{CompileOptions, Compiler, ExecuteOptions, Backend, Interface, Source, random_inputs};
@@ -24,8 +25,8 @@
 //! # Ok::<(), shardc::Diagnostics>(())
 //! ```
 //!
-//! The program `shardc` is a client of this: [`run`] is all of it as a function of its arguments and streams, and
-//! [`run_with`] the same for a compiler with more ops, passes, pipelines or targets.
+//! The program `shardc` is a client of this library: [`run`] is the whole program as a function of its arguments and
+//! streams, and [`run_with`] is the same for a compiler with more ops, passes, pipelines or targets.
 
 mod check;
 mod cli;
@@ -56,7 +57,7 @@ pub use module::Module;
 pub use source::Source;
 pub use stack::{STACK_BYTES, on_deep_stack};
 
-// What registries, options and results are made of.
+// The types that registries, options and results are made of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;
 pub use dialect::text::PrintOptions;

@@ -1,4 +1,4 @@
-//! The `shardc` program: everything is in the library, so that tests run it in their own process.
+//! The `shardc` program. All of it is in the library, so that tests can run it inside their own process.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A program with the text it was read from, so that what is said about it can name lines.
+//! A program with the text it was read from, so that diagnostics can name lines.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::source::Source;
 pub struct Module {
     program: Program,
     source: Arc<Source>,
-    /// Whether the verifier has seen it as it is.
+    /// Whether the verifier has passed the program in its current form.
     pub(crate) verified: bool,
 }
 
@@ -31,7 +31,7 @@ impl Module {
         &self.program
     }
 
-    /// The program, to be changed: it is verified again before the next pass.
+    /// The program for modification: it is verified again before the next pass.
     pub fn program_mut(&mut self) -> &mut Program {
         self.verified = false;
         &mut self.program
@@ -47,7 +47,7 @@ impl Module {
         &self.source
     }
 
-    /// The parts, for a pass to change the program while its text is looked at.
+    /// Program and text, so that a pass can change the program while diagnostics look at its text.
     pub(crate) fn parts(&mut self) -> (&mut Program, &Source) {
         (&mut self.program, &self.source)
     }

@@ -1,5 +1,5 @@
-//! Where an op comes from and what a value is called, for people: the line and the name of their own program, JAX's if
-//! they were recorded.
+//! Source locations of ops and names of values, for people: the lines and names of their own program, from JAX if it
+//! recorded them.
 
 use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
@@ -9,10 +9,10 @@ use dialect::sharding::{AxisPart, Mesh};
 
 use crate::source::Source;
 
-/// `model.py:12:5`, else `model.mlir:4:10`. An op the compiler made stands where its first operand does.
+/// `model.py:12:5`, else `model.mlir:4:10`. An op made by the compiler gets the location of its first operand's op.
 pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String> {
     let mut data = program.op(op);
-    // Chains of made ops are short; an op can't come before itself.
+    // Chains of compiler-made ops are short; the bound guards against cycles.
     for _ in 0..64 {
         if let Some(place) = place_of(program, source, data.loc, data.span) {
             return Some(place);
@@ -28,7 +28,7 @@ pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String
     None
 }
 
-/// The line a location or a span names.
+/// The line that a location or a span names.
 pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span) -> Option<String> {
     if let Some(frame) = program.user_frame(loc) {
         return Some(format!("{}:{}:{}", frame.file, frame.line, frame.column));
@@ -39,7 +39,7 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
     })
 }
 
-/// What a value is called: as in the text, else by JAX, else by its op.
+/// A value's name: from the text, else from JAX, else from its op.
 pub(crate) fn value_name(program: &Program, value: Value) -> String {
     let jax = match program.loc_data(program.value_loc(value)) {
         LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
@@ -57,7 +57,7 @@ pub(crate) fn value_name(program: &Program, value: Value) -> String {
     }
 }
 
-/// What the source text calls a value.
+/// A value's name in the source text.
 pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
     let span = program.value_span(value);
     let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
@@ -66,14 +66,15 @@ pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
     name.starts_with('%').then(|| name.to_owned())
 }
 
-/// The axes of `mesh` along which the devices of `groups` differ, as a sharding names them: `"x"`, `"y":(1)2`. Of a permute,
-/// whose groups are pairs, every axis along which something moves. Groups along axes say theirs; others are looked at.
+/// The axes of `mesh` along which the devices of `groups` differ, written as in a sharding: `"x"`, `"y":(1)2`. For a
+/// permute, whose groups are pairs, every axis along which data moves. Groups given as axes name theirs; those given as
+/// lists are analyzed.
 pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, permute: bool) -> Vec<String> {
     if let Some(axes) = groups.axes() {
         return named(axes);
     }
     let positions = positions(mesh);
-    // Of several replicas, each has the mesh for itself.
+    // With several replicas, each has its own copy of the mesh.
     let at = |device: i64| positions.get(device.rem_euclid(mesh.devices().max(1)) as usize).copied().unwrap_or(0);
     let looked_at = if permute { groups.count() } else { groups.count().min(1) };
     let mut names = Vec::new();
@@ -100,7 +101,7 @@ pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, pe
         if permute || count == size {
             names.push(name.to_owned());
         } else {
-            // Every `step`-th coordinate: the part of the axis with `step` values to its right.
+            // Every `step`-th coordinate: the sub-axis that has `step` values to its right.
             let step = (seen[1] - seen[0]).max(1);
             names.push(format!("{name}:({}){count}", (size / (count * step)).max(1)));
         }
@@ -108,7 +109,7 @@ pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, pe
     names
 }
 
-/// The axes of groups in the order of their mesh, parts of one axis joined where they meet.
+/// The axes of groups in mesh order, with adjacent sub-axes of one axis joined.
 fn named(groups: &AxisGroups) -> Vec<String> {
     let (names, sizes): (Vec<&str>, Vec<i64>) = groups.mesh().names().zip(groups.mesh().sizes()).unzip();
     let name = |part: &AxisPart| {
@@ -118,7 +119,7 @@ fn named(groups: &AxisGroups) -> Vec<String> {
     set_of(groups.axes().iter().copied()).iter().map(name).collect()
 }
 
-/// The row-major position of each device.
+/// For each device, its row-major position in the mesh.
 fn positions(mesh: &Mesh) -> Vec<i64> {
     let n = mesh.devices().max(0) as usize;
     let mut positions = vec![0; n];

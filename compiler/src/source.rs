@@ -1,4 +1,4 @@
-//! A text to compile, with what diagnostics need to speak of it: its name and where its lines begin.
+//! A source text, with what diagnostics need: its name and where its lines begin.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use dialect::diagnostic::Span;
 /// A text with a name.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What to call it: the path as given, `<stdin>`.
+    /// How messages name it: the path as given, or `<stdin>`.
     pub name: String,
     /// The text.
     pub text: String,
-    /// The number of its first line in the file it is a part of, from 0.
+    /// The number of its first line in the file it is part of, from 0.
     pub first_line: usize,
     line_starts: Vec<usize>,
 }
 
 impl Source {
-    /// A whole text.
+    /// A text that is not part of another.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Self { name: name.into(), text, first_line: 0, line_starts }
     }
 
-    /// The pieces between lines that begin with `// -----`, each numbered as in the whole.
+    /// The pieces of text between lines that begin with `// -----`, with line numbers of the full text.
     pub(crate) fn split(&self) -> Vec<Source> {
         let mut pieces = Vec::new();
         let (mut start, mut first_line) = (0, 0);
@@ -41,7 +41,7 @@ impl Source {
         pieces
     }
 
-    /// Whether `span` points into the text. An empty span at the very start means that nothing is pointed at.
+    /// Whether `span` points into the text. An empty span at the very start means no place.
     pub(crate) fn contains(&self, span: Span) -> bool {
         span != Span::default() && span.start <= span.end && span.end as usize <= self.text.len()
     }

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers formatted for people.
 
 /// `4 KiB`, `1.5 MiB`
 pub(crate) fn bytes(value: f64) -> String {
@@ -36,7 +36,7 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{} {}", three_digits(value), units[unit])
 }
 
-/// Three significant digits, without zeros behind the point.
+/// Three significant digits, without trailing zeros after the decimal point.
 fn three_digits(value: f64) -> String {
     let decimals = match value {
         v if v >= 100.0 => 0,

@@ -1,4 +1,4 @@
-//! The program as a process: exit codes, pipes, and what goes to which stream.
+//! The program as a process: exit codes, pipes, and what is written to which stream.
 
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
@@ -14,7 +14,7 @@ fn shardc(args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that refuses its arguments reads nothing.
+    // A program that rejects its arguments reads nothing.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The arrays a program takes and gives, in archives. With replicas, each has its own.
+//! The arrays that a program takes and returns, in archives. Each replica has its own.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use runtime::npz;
 
 use super::session::Failure;
 
-/// The name of array `i` of a replica: `arg0`, and `arg0.replica1` behind the first.
+/// The name of array `i` of a replica: `arg0` for the first replica, `arg0.replica1` for the next.
 fn array_name(prefix: &str, i: usize, replica: usize) -> String {
     if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
 }
 
-/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive, for each replica: its own where there are some,
-/// else those of the first.
+/// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive, for each replica: its own arrays if there are
+/// any, else those of the first replica.
 pub(crate) fn read(
     program: &Program,
     path: &Path,
@@ -53,8 +53,8 @@ pub(crate) fn read(
     Err(Failure::Usage(format!("{}: {}\nit holds {has}", path.display(), faults.join("; "))))
 }
 
-/// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed. An
-/// integer that doesn't fit makes it none.
+/// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed.
+/// `None` if an integer doesn't fit.
 fn fit(array: &Literal, ty: &TensorType) -> Option<Literal> {
     if array.shape != ty.shape {
         return None;
@@ -68,7 +68,7 @@ fn fit(array: &Literal, ty: &TensorType) -> Option<Literal> {
     fits.then_some(narrowed)
 }
 
-/// Writes `prefix0`, `prefix1`, … of each replica to an archive.
+/// Writes `prefix0`, `prefix1`, … for each replica to an archive.
 pub(crate) fn write(path: &Path, prefix: &str, replicas: &[Vec<Literal>]) -> Result<(), Failure> {
     let of = |(r, literals): (usize, &Vec<Literal>)| -> Vec<(String, Literal)> {
         literals.iter().enumerate().map(|(i, l)| (array_name(prefix, i, r), l.clone())).collect()

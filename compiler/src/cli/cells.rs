@@ -1,32 +1,32 @@
-//! Which device holds which piece of a tensor: a sharding spelled out, for pictures.
+//! Which device holds which shard of a tensor: a sharding spelled out, for pictures.
 
 use dialect::sharding::{Mesh, ReductionKind, TensorSharding, digits, index};
 
 /// A sharding spelled out over the devices of its mesh.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Cells {
-    /// Global sizes.
+    /// Global sizes of the dimensions.
     pub shape: Vec<i64>,
-    /// Pieces along each dimension.
+    /// Number of shards along each dimension.
     pub pieces: Vec<i64>,
-    /// Size of a piece along each dimension, the last ones may hold less.
+    /// Size of a shard along each dimension; the last ones may hold less.
     pub piece: Vec<i64>,
-    /// For every piece, row-major, who holds it.
+    /// For every shard, in row-major order, who holds it.
     pub cells: Vec<Cell>,
-    /// How the parts of a group combine; `None` when every device holds whole elements.
+    /// How the partial results of a group combine; `None` if every device holds final elements.
     pub unreduced: Option<ReductionKind>,
 }
 
-/// Who holds one piece.
+/// Who holds one shard.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Cell {
-    /// Replicas of the piece. Each is the list of devices whose parts combine to it: one device alone, save where the
-    /// value is unreduced.
+    /// Replicas of the shard. Each is the list of devices whose values combine to it: a single device, unless the value
+    /// is unreduced.
     pub replicas: Vec<Vec<i64>>,
 }
 
 impl Cells {
-    /// Spells `sharding` of a tensor of `shape` out over `mesh`; the shape is static.
+    /// Spells out `sharding` of a tensor of static `shape` over `mesh`.
     pub(crate) fn new(shape: &[i64], sharding: &TensorSharding, mesh: &Mesh) -> Self {
         let pieces: Vec<i64> = (0..shape.len()).map(|d| sharding.shards(d, mesh)).collect();
         let piece = sharding.local_shape(shape, mesh).to_vec();
@@ -34,8 +34,8 @@ impl Cells {
         let devices = if mesh.is_maximal() { 1 } else { mesh.devices() };
         let cuts: Vec<_> = sharding.dims.iter().take(shape.len()).map(|d| digits(mesh, &d.axes)).collect();
         let parts = digits(mesh, &sharding.unreduced);
-        // (cell, position without its unreduced coordinates, position): neighbors with the first two alike are parts
-        // of one replica.
+        // (cell, position without its unreduced coordinates, position): neighbors that agree in the first two hold
+        // partial results of one replica.
         let mut holders: Vec<(i64, i64, i64)> = (0..devices)
             .map(|position| {
                 let cell = cuts.iter().zip(&pieces).fold(0, |at, (cut, n)| at * n + index(cut, position));
@@ -58,20 +58,20 @@ impl Cells {
         Self { shape: shape.to_vec(), pieces, piece, cells, unreduced }
     }
 
-    /// First and one past the last global position of piece `index` along `dim`; equal when it holds padding alone.
+    /// First and one past the last global position of shard `index` along `dim`; equal when it holds only padding.
     pub(crate) fn range(&self, dim: usize, index: i64) -> (i64, i64) {
         let start = (index * self.piece[dim]).min(self.shape[dim]);
         (start, (start + self.piece[dim]).min(self.shape[dim]))
     }
 
-    /// The cell at `index`, one number a dimension.
+    /// The cell at `index`, which has one number per dimension.
     pub(crate) fn cell(&self, index: &[i64]) -> &Cell {
         let at = index.iter().zip(&self.pieces).fold(0, |at, (&i, &n)| at * n + i);
         &self.cells[at as usize]
     }
 }
 
-/// Device numbers in short: `3`, `0-7`, `0,4`, `0,8..56`.
+/// Device numbers in short form: `3`, `0-7`, `0,4`, `0,8..56`.
 pub(crate) fn short_list(devices: &[i64]) -> String {
     let step = devices.get(1).map_or(0, |d| d - devices[0]);
     let even = devices.windows(2).all(|w| w[1] - w[0] == step);
@@ -90,7 +90,7 @@ mod tests {
     use dialect::ir::Program;
     use dialect::sharding::{AxisList, AxisRef, DimSharding, MeshRef, SubAxis};
 
-    /// `"x"=2, "y"=4`, and a sharding over it: per dimension names of axes, then the unreduced ones.
+    /// Cells over the mesh `"x"=2, "y"=4`, of a sharding given as names of axes per dimension, then the unreduced ones.
     fn cells(shape: &[i64], dims: &[&[&str]], unreduced: &[&str]) -> Vec<Vec<Vec<i64>>> {
         let mut p = Program::new();
         let (x, y) = (p.name("x"), p.name("y"));

@@ -12,10 +12,10 @@ use dialect::diagnostic::{Diagnostic as Plain, Span};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity, word};
 use crate::source::Source;
 
-/// What a comment wants.
+/// One expected diagnostic.
 struct Expectation {
     severity: Kind,
-    /// Line in the source, from 0; `None` for a diagnostic without place.
+    /// Line in the source, from 0; `None` for a diagnostic without a place.
     line: Option<usize>,
     text: String,
     span: Span,
@@ -27,7 +27,7 @@ enum Kind {
     Note,
 }
 
-/// Compares what was found with what the comments want; the result holds what is missing and what is too much.
+/// Compares the diagnostics with those that comments expect; the result lists missing and unexpected ones.
 pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
     let mut wrong = Diagnostics::default();
     let mut wanted = Vec::new();
@@ -139,7 +139,7 @@ fn kind_word(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The messages of what is wrong when an error `bad type` with the note `like this` is found at `at`.
+    /// The messages of the mismatches when an error `bad type` with the note `like this` is found at `at`.
     fn check(text: &str, at: usize) -> Vec<String> {
         let source = Source::new("a", text);
         let found = Plain::error(codes::OPERAND_TYPE, Span::new(at, at + 1), "bad type").note("like this");

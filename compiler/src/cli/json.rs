@@ -1,31 +1,31 @@
-//! What `--json` prints: one line, last on the output, that names its schema. What commands put into it are the types of
-//! the library, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
+//! What `--json` prints: one line at the end of the output, which names its schema. Its contents are the library's
+//! types, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Diagnostic;
 
-/// The number of the schema of every document. It grows when a field changes its meaning or goes away.
+/// The schema version of every document. It grows when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
-/// The last line.
+/// The last line of output.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// Its schema.
+    /// Its schema version.
     schema: u32,
-    /// What the command says.
+    /// The command's document.
     #[serde(flatten)]
     fields: Map<String, Value>,
-    /// Whether the exit code is 0; where it is not, or nothing else is said.
+    /// Whether the exit code is 0; present if it is not, or if there is no other content.
     #[serde(skip_serializing_if = "Option::is_none")]
     ok: Option<bool>,
-    /// What was diagnosed.
+    /// The diagnostics.
     #[serde(skip_serializing_if = "<[Diagnostic]>::is_empty")]
     diagnostics: &'a [Diagnostic],
 }
 
-/// The document of a command as a line.
+/// The document of a command as one line.
 pub(crate) fn line(document: Option<Value>, ok: bool, diagnostics: &[Diagnostic]) -> String {
     let fields = match document {
         Some(Value::Object(fields)) => fields,

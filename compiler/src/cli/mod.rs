@@ -1,4 +1,4 @@
-//! The command line: subcommands, and the way from arguments to an exit code.
+//! The command line: subcommands, and everything from arguments to an exit code.
 //!
 //! Exit codes: 0 ok, 1 diagnostics or a failed comparison, 2 usage, 101 a bug in shardc.
 
@@ -26,13 +26,13 @@ use self::session::{Failure, Io, Outcome, Session};
 use crate::compiler::Compiler;
 use crate::stack::on_deep_stack;
 
-/// Everything went well.
+/// Success.
 pub(crate) const OK: u8 = 0;
 /// The program has errors, or a comparison failed.
 pub(crate) const FAILED: u8 = 1;
-/// The command line can't be obeyed.
+/// The command line is invalid.
 pub(crate) const USAGE: u8 = 2;
-/// shardc itself is wrong.
+/// A bug in shardc.
 pub(crate) const BUG: u8 = 101;
 
 const EXAMPLES: &str = "\
@@ -94,19 +94,19 @@ impl Command {
     }
 }
 
-/// Runs `shardc` with `args` (without the program's name) and gives the exit code.
+/// Runs `shardc` with `args` (without the program's name) and returns the exit code.
 pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
     run_with(&Compiler::standard(), args, io)
 }
 
-/// The same by a compiler with ops, passes, pipelines and targets of one's own.
+/// The same with a compiler that has more ops, passes, pipelines or targets.
 pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
     let args: Vec<OsString> =
         std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into)).collect();
-    // The streams may live longer than the compiler; the run lives as long as both.
+    // The streams may outlive the compiler; this shortens their lifetimes to that of the run.
     let Io { stdin, out, err, out_color, err_color } = io;
     let mut session = Session::new(compiler, Io { stdin, out, err, out_color, err_color });
-    // A topic of help that is no command.
+    // A help topic that is not a command.
     if args.get(1).is_some_and(|a| a == "help") && args.get(2).is_some_and(|a| a == "codes") {
         let outcome = codes(&args[3..], &mut session);
         return session.finish(outcome);
@@ -126,7 +126,7 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
     session.finish(outcome)
 }
 
-/// `shardc help codes`: all codes of diagnostics, or what some of them say.
+/// `shardc help codes`: all diagnostic codes, or explanations of the named ones.
 fn codes(names: &[OsString], session: &mut Session<'_>) -> Outcome {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
@@ -162,7 +162,7 @@ pub fn main() -> ExitCode {
     std::panic::catch_unwind(|| on_deep_stack(work)).map_or(ExitCode::from(BUG), ExitCode::from)
 }
 
-/// Colors are for terminals, and not where `NO_COLOR` is set or the terminal is dumb.
+/// Colors are for terminals, unless `NO_COLOR` is set or the terminal is dumb.
 fn wants_color(terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")

@@ -1,8 +1,9 @@
-//! Shardings as pictures, drawn here for a terminal and in `svg.rs` for a browser: one box per piece of the tensor, with the devices that hold it.
+//! Shardings as pictures, drawn here for a terminal and in `svg.rs` for a browser: one box per shard of the tensor,
+//! with the devices that hold it.
 //!
-//! Two dimensions are drawn, those that are cut; the pieces along further cut dimensions become panels of their own.
-//! Devices of one box separated by spaces hold the same elements; joined by `+` (or `max`, `min`) they hold parts
-//! that are still to be combined.
+//! Two dimensions are drawn, by default sharded ones; shards along further sharded dimensions become panels of their
+//! own. Devices of one box separated by spaces hold the same elements; joined by `+` (or `max`, `min`) they hold
+//! partial results that are still to be combined.
 
 use std::fmt::Write;
 
@@ -16,13 +17,13 @@ use crate::cli::cells::{Cell, Cells, short_list};
 pub(crate) struct Style {
     /// Colors the boxes with terminal escapes.
     pub color: bool,
-    /// Columns of the terminal.
+    /// Width of the terminal, in columns.
     pub width: usize,
     /// At most this many rows of boxes.
     pub rows: usize,
     /// At most this many panels.
     pub panels: usize,
-    /// The dimensions drawn down and across; those that are cut by default.
+    /// The dimensions drawn down and across; by default those that are sharded.
     pub dims: Option<(usize, usize)>,
 }
 
@@ -32,7 +33,7 @@ impl Default for Style {
     }
 }
 
-/// A part of a picture, one below the other.
+/// Parts of a picture, stacked vertically.
 pub(crate) enum Part {
     /// A line in the first column.
     Title(String),
@@ -40,7 +41,7 @@ pub(crate) enum Part {
     Line(String),
     /// Boxes.
     Grid(Grid),
-    /// Room before the next title.
+    /// Space before the next title.
     Gap,
 }
 
@@ -48,7 +49,7 @@ pub(crate) enum Part {
 pub(crate) struct Grid {
     pub(crate) row_heads: Vec<String>,
     pub(crate) column_heads: Vec<String>,
-    /// Row-major; the number picks a color.
+    /// Row-major; the number selects a color.
     pub(crate) boxes: Vec<(String, usize)>,
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn text(parts: &[Part], style: &Style) -> String {
     out
 }
 
-/// The mesh: device numbers at their coordinates.
+/// Draws the mesh: device numbers at their coordinates.
 pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Part> {
     let axes: Vec<(&str, i64)> = mesh.axes.iter().map(|&(n, size)| (program.name_text(n), size)).collect();
     let (down, across) = match axes.as_slice() {
@@ -105,14 +106,14 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
     out
 }
 
-/// The tensor: who holds which piece.
+/// Draws the tensor: who holds which shard.
 pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
     let rank = cells.shape.len();
     let cut: Vec<usize> = (0..rank).filter(|&d| cells.pieces[d] > 1).collect();
     let (down, across) = match style.dims {
         Some((r, c)) => (Some(r), Some(c)),
         None => match cut.as_slice() {
-            // One cut dimension runs down when it is the outer of a matrix, as one would write it.
+            // A single sharded dimension runs down if it is the outer dimension of a matrix, as one would write it.
             [d] if rank >= 2 && *d + 1 < rank => (Some(*d), Some(*d + 1)),
             [d] if rank >= 2 => (Some(*d - 1), Some(*d)),
             [d] => (None, Some(*d)),
@@ -167,7 +168,7 @@ fn panel_grid(cells: &Cells, down: Option<usize>, across: Option<usize>, index: 
     Grid { row_heads: heads(down), column_heads: heads(across), boxes }
 }
 
-/// `0:32`; `padding` for a piece past the end.
+/// `0:32`; `padding` for a shard past the end.
 fn range(cells: &Cells, dim: usize, index: i64) -> String {
     let (start, end) = cells.range(dim, index);
     if start == end && cells.shape[dim] > 0 { "padding".to_owned() } else { format!("{start}:{end}") }
@@ -243,7 +244,7 @@ fn center(text: &str, width: usize) -> String {
     format!("{}{text}{}", " ".repeat(free / 2), " ".repeat(free - free / 2))
 }
 
-/// Backgrounds that black text reads well on, far apart in hue.
+/// Background colors that black text is readable on, far apart in hue.
 const COLORS: [u8; 16] = [117, 222, 150, 217, 183, 123, 229, 156, 211, 147, 80, 215, 114, 175, 153, 187];
 
 /// The color of box number `color` as `#rrggbb`.

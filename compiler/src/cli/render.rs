@@ -1,8 +1,8 @@
-//! Diagnostics as text: the only place that knows codespan-reporting.
+//! Diagnostics as text: the only module that uses codespan-reporting.
 //!
-//! Programs printed by JAX have lines of thousands of characters, so what is rendered is not the source but an
-//! excerpt of it: each line that is pointed at, cut to a window around the label. Line and column numbers stay those
-//! of the source; columns count characters.
+//! Programs printed by JAX have lines of thousands of characters, so it renders not the source but an excerpt of it:
+//! each labelled line, cut to a window around the label. Line and column numbers stay those of the source; columns
+//! count characters.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::source::Source;
 
 /// Lines longer than this many bytes are cut.
 const LINE: usize = 160;
-/// This much is kept before the first label of a cut line.
+/// Bytes kept before the first label of a cut line.
 const BEFORE: usize = 48;
 
 /// Renders `diagnostics` about `source`, with terminal colors if `color`.
@@ -57,32 +57,32 @@ fn one(out: &mut dyn WriteColor, source: &Source, diagnostic: &Diagnostic) {
         let style = if i == 0 { LabelStyle::Primary } else { LabelStyle::Secondary };
         shown = shown.with_label(Label::new(style, (), excerpt.place(source, span)).with_message(text));
     }
-    // A label that points nowhere still has something to say.
+    // Text of a label without a place is still shown.
     let lost = labels().filter(|l| l.0.is_none() && !l.1.is_empty()).map(|l| l.1.to_owned());
     shown = shown.with_notes(lost.chain(diagnostic.notes.iter().cloned()).collect());
     let config = Config { tab_width: 4, ..Config::default() };
     let styles = Styles::default();
     let mut writer = StylesWriter::new(out, &styles);
-    // Writing into memory can't fail, and every label was placed inside the excerpt.
+    // Writing to memory can't fail, and every label is inside the excerpt.
     let _ = term::emit_to_write_style(&mut writer, &config, &excerpt, &shown);
 }
 
-/// The labelled lines of a source and those between and around them, each cut to a window.
+/// The labelled lines of a source and the lines around them, each cut to a window.
 struct Excerpt {
     name: String,
     text: String,
-    /// By line index in the source: the line's place in `text`, and in the source without marks of cutting.
+    /// By line index in the source: the line's range in `text`, and its range in the source without cut marks.
     lines: BTreeMap<usize, Line>,
     /// The number of the source's first line, from 0.
     first_line: usize,
 }
 
 struct Line {
-    /// Where it stands in the excerpt, with the marks of cutting and the line's end.
+    /// Its range in the excerpt, with cut marks and the line's end.
     place: Range<usize>,
     /// Where the kept part begins in the excerpt.
     text_start: usize,
-    /// What is kept, in the source.
+    /// The kept range in the source.
     kept: Range<usize>,
     /// Characters of the line before what is kept.
     columns_before: usize,
@@ -95,7 +95,7 @@ impl Excerpt {
             let (index, at) = (source.line_index(span.start as usize), span.start as usize);
             let first = wanted.entry(index).or_default();
             *first = Some(first.map_or(at, |f| f.min(at)));
-            // The renderer asks for the neighbors when two labels stand two lines apart.
+            // The renderer asks for the neighbors when two labels are two lines apart.
             for near in [index.wrapping_sub(1), index + 1] {
                 if near < source.line_count() {
                     wanted.entry(near).or_default();
@@ -143,7 +143,7 @@ impl Excerpt {
         self.lines.insert(index, Line { place: begin..self.text.len(), text_start, kept, columns_before });
     }
 
-    /// Where a span of the source stands in the excerpt; a span over several lines is cut at the first one's end.
+    /// The range in the excerpt of a span of the source; a span over several lines ends at the end of the first.
     fn place(&self, source: &Source, span: Span) -> Range<usize> {
         let line = &self.lines[&source.line_index(span.start as usize)];
         let into = |at: usize| line.text_start + at.clamp(line.kept.start, line.kept.end) - line.kept.start;

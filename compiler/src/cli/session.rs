@@ -1,4 +1,4 @@
-//! One run of the program: its streams, what was said so far, and how it ends.
+//! One run of the program: its streams, what has been reported so far, and how it ends.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
@@ -17,11 +17,11 @@ use crate::source::Source;
 
 /// The streams of a run.
 pub struct Io<'a> {
-    /// Read for `-`.
+    /// Read if the input is `-`.
     pub stdin: &'a mut dyn Read,
-    /// Results.
+    /// Receives results.
     pub out: &'a mut dyn Write,
-    /// Diagnostics, and what else is not a result.
+    /// Receives diagnostics and everything else that is not a result.
     pub err: &'a mut dyn Write,
     /// Whether `out` shows colors.
     pub out_color: bool,
@@ -32,24 +32,24 @@ pub struct Io<'a> {
 /// Why a run ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The program has errors or a comparison failed, which has been said.
+    /// The program has errors or a comparison failed; already reported.
     Said,
-    /// The command line can't be obeyed, for this reason.
+    /// The command line is invalid, for this reason.
     Usage(String),
-    /// The command line can't be obeyed, which has been said.
+    /// The command line is invalid; already reported.
     SaidUsage,
-    /// shardc is wrong, which has been said.
+    /// A bug in shardc; already reported.
     Bug,
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed it.
     Closed,
 }
 
-/// What a command gives.
+/// The result of a command.
 pub(crate) type Outcome = Result<(), Failure>;
 
 /// A run.
 pub(crate) struct Session<'a> {
-    /// What does the work.
+    /// The compiler that does the work.
     pub(crate) compiler: &'a Compiler,
     /// The streams.
     pub(crate) io: Io<'a>,
@@ -57,17 +57,17 @@ pub(crate) struct Session<'a> {
     json: bool,
     /// The JSON document of the command, once it has one.
     document: Option<Value>,
-    /// What was diagnosed, for the JSON document.
+    /// The diagnostics so far, for the JSON document.
     diagnosed: Vec<Diagnostic>,
 }
 
 impl<'a> Session<'a> {
-    /// A run that has said nothing yet.
+    /// A run that has reported nothing yet.
     pub(crate) fn new(compiler: &'a Compiler, io: Io<'a>) -> Self {
         Self { compiler, io, json: false, document: None, diagnosed: Vec::new() }
     }
 
-    /// Ends the run: JSON last, then the exit code.
+    /// Ends the run: writes the JSON line and returns the exit code.
     pub(crate) fn finish(mut self, outcome: Outcome) -> u8 {
         let code = match &outcome {
             Ok(()) => OK,
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
         write(self.io.err, text)
     }
 
-    /// Writes a result: to the file, if one is named, else to the output.
+    /// Writes a result: to the file if one is named, else to the output.
     pub(crate) fn emit(&mut self, output: Option<&Path>, text: &str) -> Outcome {
         match output {
             Some(path) if path != Path::new("-") => {
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads a program: a file, or standard input for `-`.
+    /// Reads a program from a file, or from standard input for `-`.
     pub(crate) fn read(&mut self, input: &OsStr) -> Result<Source, Failure> {
         let (name, bytes) = if input == "-" {
             let mut bytes = Vec::new();
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads, verifies and compiles a program, saying what is wrong with it.
+    /// Reads, verifies and compiles a program, and reports its diagnostics.
     pub(crate) fn compile(
         &mut self,
         source: Source,
@@ -164,13 +164,13 @@ impl<'a> Session<'a> {
         self.take(&shown, compiled)
     }
 
-    /// What a step gave, after saying what it found.
+    /// The value of a step, after reporting its diagnostics.
     pub(crate) fn take<T>(&mut self, source: &Source, gave: Gave<T>) -> Result<T, Failure> {
         self.report(source, &gave.diagnostics)?;
         gave.value.ok_or(Failure::Said)
     }
 
-    /// The same where the fault with this code is one of the flag.
+    /// The same, where a fault with this code is the fault of a command-line flag.
     pub(crate) fn take_flag<T>(
         &mut self,
         source: &Source,
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
         self.take(source, gave)
     }
 
-    /// Says how long everything took.
+    /// Reports how long everything took.
     pub(crate) fn say_times(&mut self, times: &Times) -> Outcome {
         let Times { parse, passes, verify } = times;
         let total: Duration = passes.iter().map(|t| t.1).sum::<Duration>() + *verify + *parse;
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
         self.say(&rows.map(row).collect::<String>())
     }
 
-    /// Shows diagnostics; fails when an error is among them.
+    /// Shows diagnostics; fails if any is an error.
     pub(crate) fn report(&mut self, source: &Source, diagnostics: &Diagnostics) -> Outcome {
         let text = render(source, diagnostics.iter(), self.io.err_color);
         self.diagnosed.extend(diagnostics.iter().cloned());
@@ -221,7 +221,7 @@ fn write(stream: &mut dyn Write, text: &str) -> Outcome {
     }
 }
 
-/// An I/O error without the operating system's number.
+/// An I/O error without the operating system's error number.
 fn reason(e: &std::io::Error) -> String {
     match e.kind() {
         ErrorKind::NotFound => "no such file".to_owned(),

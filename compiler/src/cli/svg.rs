@@ -1,17 +1,18 @@
-//! Pictures of shardings for a browser: the same titles, lines and boxes as in a terminal, as SVG, alone or in a page.
+//! Pictures of shardings for a browser: the same titles, lines and boxes as in a terminal, as SVG, on its own or in a
+//! page.
 
 use std::fmt::Write;
 
 use crate::cli::picture::{Grid, Part, Style, elide, hex};
 
-/// Width of a character and height of a line, in pixels of a monospaced font of 13.
+/// Width of a character and height of a line, in pixels, for a monospaced font of size 13.
 const CHAR: usize = 8;
 const LINE: usize = 20;
-/// Height of a box, and the margin around everything.
+/// Height of a box, and the margin around everything, in pixels.
 const BOX: usize = 26;
 const MARGIN: usize = 12;
 
-/// A page with the picture, for a browser.
+/// An HTML page with the picture.
 pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
     let title = escaped(title);
     format!(
@@ -20,7 +21,7 @@ pub(crate) fn page(title: &str, parts: &[Part], style: &Style) -> String {
     )
 }
 
-/// The picture.
+/// The picture as SVG.
 pub(crate) fn svg(parts: &[Part], style: &Style) -> String {
     let mut sheet = Sheet { shapes: String::new(), width: 0, y: MARGIN };
     for part in parts {
@@ -42,7 +43,7 @@ pub(crate) fn svg(parts: &[Part], style: &Style) -> String {
 struct Sheet {
     shapes: String,
     width: usize,
-    /// Where the next part begins.
+    /// Vertical position of the next part.
     y: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Why each collective of a planned program is there: the value that moves, who reads it, how both want it to lie, and the
-//! annotations those wishes come from.
+//! Why each collective of a planned program is there: the value that is resharded, the op that reads it, the shardings
+//! both want, and the annotations those shardings come from.
 
 use std::collections::HashMap;
 
@@ -10,48 +10,48 @@ use dialect::sharding::{AxisRef, Reshard, TensorSharding};
 use dialect::text::CAUSE;
 use passes::propagate::{OriginTable, PropagateOptions, Start, propagate_with_origins};
 
-/// One change of distribution of the planned program.
+/// One reshard of the planned program.
 pub(super) struct Cause {
     /// The collective.
     pub(super) op: Op,
     /// `all_gather`, …
     pub(super) kind: String,
-    /// The value of the user's program that is moved.
+    /// The value of the user's program that is resharded.
     pub(super) value: Value,
-    /// The op of the user's program that reads it, and as which operand; none where nothing does.
+    /// The op of the user's program that reads it, and as which operand; `None` if nothing reads it.
     pub(super) user: Option<(Op, usize)>,
-    /// How the value lies.
+    /// How the value is sharded.
     pub(super) from: Option<TensorSharding>,
-    /// How it is needed.
+    /// The sharding that is needed.
     pub(super) to: Option<TensorSharding>,
-    /// The axes that move.
+    /// The axes that change place.
     pub(super) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
     pub(super) manual: bool,
 }
 
-/// What names a collective in two versions of one program.
+/// Identifies a collective across two versions of one program.
 pub(super) type Key = (Value, Option<(Op, usize)>, String);
 
 impl Cause {
-    /// Its name.
+    /// The collective's key.
     pub(super) fn key(&self) -> Key {
         (self.value, self.user, self.kind.clone())
     }
 }
 
-/// Whether the plan stands in the program already: collectives say what caused them.
+/// Whether the program is already planned: its collectives carry their causes.
 pub(super) fn is_planned(program: &Program) -> bool {
     program.ops_under(program.body()).into_iter().any(|op| made(program, op))
 }
 
-/// Whether the compiler made this change of distribution, which then says why.
+/// Whether the compiler inserted this reshard, in which case the op carries its cause.
 fn made(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     program.attr(op, CAUSE).is_some() && view.def().reshard(view).is_some()
 }
 
-/// All collectives of a planned program that send something, in order.
+/// All collectives of a planned program that exchange data, in order.
 pub(super) fn causes(planned: &Program) -> Vec<Cause> {
     let Some(main) = func::function(planned, "main") else { return Vec::new() };
     let Some(block) = func::block(planned, main) else { return Vec::new() };
@@ -76,7 +76,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
         if !sends(&reshard) {
             continue;
         }
-        // Over the chain of collectives to what the user wrote on both sides.
+        // Skips the chain of collectives to what the user wrote on both sides.
         let value = written(planned, operand);
         let mut user = view.results().next().and_then(|r| readers.get(&r)).copied();
         while let Some((next, _)) = user
@@ -94,7 +94,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
     found
 }
 
-/// The value of the user's program behind collectives that the compiler made.
+/// The value of the user's program that compiler-made collectives were applied to.
 pub(super) fn written(planned: &Program, value: Value) -> Value {
     let mut value = value;
     while let ValueSource::Result(source, _) = planned.value_source(value)
@@ -106,13 +106,13 @@ pub(super) fn written(planned: &Program, value: Value) -> Value {
     value
 }
 
-/// Whether devices exchange anything.
+/// Whether devices exchange any data.
 fn sends(reshard: &Reshard) -> bool {
     reshard.collective().is_some()
         && (!reshard.axes().is_empty() || matches!(reshard, Reshard::CollectivePermute | Reshard::ReduceScatter(..)))
 }
 
-/// What the collective's `shardc.cause` says of both sides.
+/// The shardings on both sides, as the collective's `shardc.cause` gives them.
 fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSharding>) {
     let Some(AttrData::Dict(fields)) = planned.view(op).attr(CAUSE) else { return (None, None) };
     let field = |name: &str| {
@@ -122,7 +122,7 @@ fn wishes(planned: &Program, op: Op) -> (Option<TensorSharding>, Option<TensorSh
     (field("from"), field("to"))
 }
 
-/// The axes that are elsewhere before and after.
+/// The axes whose place differs between the two shardings.
 fn moved(from: Option<&TensorSharding>, to: Option<&TensorSharding>) -> Vec<AxisRef> {
     let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
     let mut axes = Vec::new();
@@ -139,20 +139,20 @@ pub(super) enum Annotation {
     Argument(usize),
     /// Of a result of `@main`.
     Result(usize),
-    /// A constraint, or the sharding an op states.
+    /// A constraint, or an op with a sharding attribute.
     Op(Op),
 }
 
-/// Where the axes of a propagated program come from; nothing is known of a program that came with its shardings.
+/// Where the axes of a propagated program come from; empty for a program that came with its shardings.
 #[derive(Default)]
 pub(super) struct Origins {
     table: OriginTable,
-    /// The constraint on a value: it speaks for the value it reads.
+    /// The constraint on a value: it determines the sharding of the value it reads.
     constraints: HashMap<Value, Op>,
 }
 
 impl Origins {
-    /// Propagates a copy of the program and notes where axes come from.
+    /// Propagates a copy of the program and records where axes come from.
     pub(super) fn of(imported: &Program) -> Self {
         let mut constraints = HashMap::new();
         for op in imported.ops_under(imported.body()) {
@@ -163,13 +163,13 @@ impl Origins {
                 });
             }
         }
-        // What is wrong with it was said when it was propagated for good.
+        // Its diagnostics were already reported when the program itself was propagated.
         let mut copy = imported.clone();
         let table = propagate_with_origins(&mut copy, &PropagateOptions::default(), &mut Diagnostics::default());
         Self { table, constraints }
     }
 
-    /// The annotation that put `axis` on `value`, and the ops that carried it there.
+    /// The annotation that put `axis` on `value`, and the ops through which it propagated.
     pub(super) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
         let origin = self.table.origin_of(value, axis)?;
         let annotation = match origin.start {

@@ -1,4 +1,4 @@
-//! What would remove a collective: other annotations, tried out by planning again.
+//! What would remove a collective: changed annotations, each tried by planning the program again.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -21,11 +21,11 @@ use crate::stack::STACK_BYTES;
 pub(super) struct Change {
     /// Which annotation.
     pub(super) annotation: Annotation,
-    /// What it becomes.
+    /// Its new sharding.
     pub(super) sharding: TensorSharding,
 }
 
-/// What a program gives when it is planned.
+/// The result of planning a program.
 pub(super) struct Outcome {
     /// Modelled seconds of a step.
     pub(super) seconds: f64,
@@ -33,28 +33,28 @@ pub(super) struct Outcome {
     pub(super) keys: HashSet<Key>,
 }
 
-/// Plans programs again and again.
+/// Plans variants of one program.
 pub(super) struct Trial<'a> {
     /// The program before propagation.
     pub(super) imported: &'a Program,
-    /// Propagation.
+    /// The propagation passes.
     pub(super) propagate: &'a [Step],
-    /// From there to the planned program.
+    /// The passes from there to the planned program.
     pub(super) plan: &'a [Step],
-    /// From there to the per-device program.
+    /// The passes from there to the per-device program.
     pub(super) partition: &'a [Step],
-    /// What prices it.
+    /// The machine to price for.
     pub(super) machine: &'a Machine,
 }
 
 impl Trial<'_> {
-    /// The propagated and planned program; nothing when a pass refuses.
+    /// The propagated and planned program; `None` when a pass reports an error.
     fn planned(&self, mut program: Program) -> Option<Program> {
         let planned = run_unverified(&mut program, self.propagate) && run_unverified(&mut program, self.plan);
         planned.then_some(program)
     }
 
-    /// What the program gives with each of `changes` alone, on all cores.
+    /// The outcome of each of `changes` alone, using all cores.
     pub(super) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
         let next = AtomicUsize::new(0);
         let outcomes: Vec<OnceLock<Option<Outcome>>> = changes.iter().map(|_| OnceLock::new()).collect();
@@ -73,7 +73,7 @@ impl Trial<'_> {
         outcomes.into_iter().map(|o| o.into_inner().flatten()).collect()
     }
 
-    /// What the program with one change gives.
+    /// The outcome of one change.
     pub(super) fn changed(&self, change: &Change) -> Option<Outcome> {
         let mut program = self.imported.clone();
         change.apply(&mut program);
@@ -145,20 +145,21 @@ pub(super) fn candidates(
         }
     };
     let main_block = func::function(planned, "main").and_then(|f| func::block(planned, f));
-    // The value itself, if it can be annotated: as it is needed.
+    // The value itself, if it can be annotated: with the sharding that is needed.
     if let ValueSource::Arg(block, i) = planned.value_source(cause.value)
         && main_block == Some(block)
     {
         add(Annotation::Argument(i as usize), cause.to.clone());
     }
-    // The result it is returned as: as it lies.
+    // The result it is returned as: with the sharding the value has.
     let returned = cause.user.filter(|&(op, _)| planned.view(op).def().terminator());
     if let (Some((_, i)), Some(from)) = (returned, &cause.from)
         && from.unreduced.is_empty()
     {
         add(Annotation::Result(i), Some(from.clone()));
     }
-    // The annotations behind the axes, without them: of the value, of what it is made of, of who reads it.
+    // The annotations that the axes come from, with those axes removed: of the value, of its op's operands, of its
+    // reader.
     let mut values = vec![cause.value];
     if let ValueSource::Result(op, _) = planned.value_source(cause.value) {
         values.extend(planned.op(op).operands.iter().map(|&v| written(planned, v)));
@@ -179,7 +180,7 @@ pub(super) fn candidates(
             add(Annotation::Result(i), annotated(imported, Annotation::Result(i)).map(|s| without(s, axis)));
         }
     }
-    // A constraint that is read or that makes the value: none at all.
+    // A constraint that reads or produces the value: removed.
     for value in values {
         if let Some(op) = constraint(imported, value) {
             let free = annotated(imported, Annotation::Op(op)).map(|s| TensorSharding::open(s.mesh.clone(), s.rank()));
@@ -210,7 +211,7 @@ fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorShardin
     }
 }
 
-/// The constraint that gives `value`, if one does.
+/// The constraint that produces `value`, if one does.
 fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
     if value.index() >= program.value_count() {
         return None;
@@ -221,7 +222,7 @@ fn constraint(program: &Program, value: Value) -> Option<dialect::ir::Op> {
     }
 }
 
-/// The sharding without one axis and its parts.
+/// The sharding without one axis and its sub-axes.
 fn without(sharding: &TensorSharding, axis: AxisRef) -> TensorSharding {
     let mut new = sharding.clone();
     for DimSharding { axes, .. } in &mut new.dims {

@@ -30,7 +30,7 @@ use report::Report;
 pub struct ExplainOptions {
     /// How to compile.
     pub compile: CompileOptions,
-    /// Try at most this many changed annotations; 64, or fewer for programs of more than 400 ops, without a number.
+    /// A limit on the changed annotations to try; by default 64, or fewer for programs of more than 400 ops.
     pub tries: Option<usize>,
 }
 
@@ -50,31 +50,31 @@ pub struct Explanation {
 pub struct ExplainedCollective {
     /// `all_gather`, …
     pub kind: String,
-    /// The mesh axes that move.
+    /// The mesh axes that change place.
     pub axes: Vec<String>,
-    /// Bytes each device gives.
+    /// Bytes each device sends in.
     pub operand_bytes: u64,
     /// Bytes each device has afterwards.
     pub result_bytes: u64,
     /// Executions in a step.
     pub count: u64,
-    /// Seconds of all of them, and of all that the collective became.
+    /// Seconds of all executions, of every per-device collective it became.
     pub time_s: f64,
-    /// The value that is moved.
+    /// The value that is resharded.
     pub value: String,
-    /// How it lies.
+    /// How it is sharded.
     pub from: Option<String>,
-    /// How it is needed.
+    /// The sharding that is needed.
     pub to: Option<String>,
     /// The op that needs it.
     pub user: Option<String>,
-    /// Where that op stands.
+    /// Source location of that op.
     pub loc: Option<String>,
     /// Whether the user wrote the collective.
     pub manual: bool,
-    /// The change of one annotation that removes it and leaves the fastest step.
+    /// The change of one annotation that removes it and gives the fastest step.
     pub removal: Option<Removal>,
-    /// All of it in words, with its places in the text and the annotations it comes from.
+    /// The same in words, with source locations and the annotations it comes from.
     #[serde(skip)]
     pub remark: Diagnostic,
 }
@@ -84,7 +84,7 @@ pub struct ExplainedCollective {
 pub struct Removal {
     /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
     pub change: String,
-    /// The seconds that a step takes less; negative where it takes more.
+    /// Seconds by which a step gets faster; negative if it gets slower.
     pub saves_s: f64,
 }
 
@@ -92,13 +92,13 @@ pub struct Removal {
 struct Explained {
     cause: Cause,
     price: Price,
-    /// The change that removes it, and the seconds a step saves by it.
+    /// The change that removes it, and the seconds it saves per step.
     removal: Option<(Change, f64)>,
-    /// Whether there are changes that were not tried.
+    /// Whether some changes were not tried.
     untried: bool,
 }
 
-/// The passes of a compilation, parted where an explanation looks at the program.
+/// The passes of a compilation, split where an explanation inspects the program.
 struct Steps {
     import: Vec<Step>,
     propagate: Vec<Step>,
@@ -118,8 +118,8 @@ impl Steps {
 }
 
 impl Compiler {
-    /// Says of each collective why it is there and what would remove it. A program that was planned already, and printed
-    /// with its causes, is explained as it is: there are no annotations left to change.
+    /// Explains why each collective is there and what would remove it. A program that was already planned, and printed
+    /// with its causes, is explained as it is: it has no annotations left to change.
     pub fn explain(&self, module: Module, options: &ExplainOptions) -> Outcome<Explanation> {
         let steps = match Steps::new(self, &options.compile) {
             Ok(steps) => steps,
@@ -135,7 +135,7 @@ impl Compiler {
         })
     }
 
-    /// Explains a planned program; what it was before propagation has the annotations that can be changed.
+    /// Explains a planned program; the program before propagation has the annotations that can be changed.
     fn explain_plan(
         &self,
         planned: &Module,

@@ -1,4 +1,4 @@
-//! What each collective of a plan costs: the per-device program is priced, and each price goes back to its cause.
+//! What each collective of a plan costs: the per-device program is priced, and each price is attributed to its cause.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use crate::cost::Priced;
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
 
-/// What a collective costs: all that it became in the per-device program together.
+/// The cost of all per-device collectives that one collective became.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Price {
     /// Seconds of all its executions in a step.
     pub(super) seconds: f64,
-    /// Bytes each device gives.
+    /// Bytes each device sends in.
     pub(super) operand_bytes: u64,
     /// Bytes each device has afterwards.
     pub(super) result_bytes: u64,
@@ -28,7 +28,7 @@ pub(super) struct Price {
 }
 
 impl Compiler {
-    /// Partitions and prices a planned program: for each cause what it became, the machine, and the seconds of a step.
+    /// Partitions and prices a planned program: the cost of each cause, the machine, and the seconds of a step.
     pub(super) fn price_plan(
         &self,
         planned: &Module,
@@ -37,7 +37,7 @@ impl Compiler {
         target: &str,
     ) -> Outcome<(Vec<Price>, Machine, f64)> {
         let mut device = planned.program().clone();
-        // The partitioner gives everything it makes of an op the op's location: a name of ours shows whose it is.
+        // The partitioner gives all ops it makes from an op that op's location: a unique location identifies the cause.
         let mut marks = HashMap::new();
         for (i, cause) in found.iter().enumerate() {
             let name = device.name(&format!("collective {i}"));
@@ -64,14 +64,14 @@ impl Compiler {
     }
 }
 
-/// The causes of a per-device collective with each one's share of its bytes: the scheduler sends small ones together, whose
-/// locations it lists in the order of their operands.
+/// The causes of a per-device collective with each one's fraction of its bytes: the scheduler combines small
+/// collectives, and lists their locations in the order of their operands.
 fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
     let loc = device.op(c.op).loc;
     let LocData::Fused(None, parts) = device.loc_data(loc) else {
         return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
     };
-    // A packed operand is made of one for each.
+    // A packed operand is made of one operand per cause.
     let operands = &device.op(c.op).operands;
     let operands = match operands.first().map(|&v| device.value_source(v)) {
         Some(ValueSource::Result(op, _)) if operands.len() < parts.len() => &device.op(op).operands,
@@ -89,7 +89,7 @@ fn tensor_bytes(ty: &TensorType) -> f64 {
 }
 
 impl Price {
-    /// Adds this share of a collective.
+    /// Adds this fraction of a collective.
     fn add(&mut self, c: &Communication, share: f64) {
         self.seconds += c.seconds * c.count as f64 * share;
         let part = |bytes: u64| (bytes as f64 * share).round() as u64;

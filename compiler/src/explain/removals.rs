@@ -1,4 +1,4 @@
-//! For each collective the change of one annotation that removes it at the least cost.
+//! For each collective, the change of one annotation that removes it at the least cost.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::Explained;
 use super::causes::Origins;
 use super::changes::{self, Change, Trial};
 
-/// Finds, for each collective, the change that removes it and leaves the fastest step.
+/// Finds, for each collective, the change that removes it and gives the fastest step.
 pub(super) fn find(
     trial: &Trial<'_>,
     planned: &Program,
@@ -29,7 +29,7 @@ pub(super) fn find(
             }
         })
         .collect();
-    // The likeliest of each first, those of what costs most before others.
+    // Likeliest changes first, and those of the most expensive collectives before others.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|&a, &b| explained[b].price.seconds.total_cmp(&explained[a].price.seconds));
     let mut numbers: HashMap<&Change, usize> = HashMap::new();

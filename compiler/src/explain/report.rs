@@ -1,4 +1,4 @@
-//! What is known of a collective, in words and as data.
+//! Explanations of collectives, in words and as data.
 
 use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
@@ -13,15 +13,15 @@ use crate::module::Module;
 use crate::place::{place, value_name};
 use crate::units;
 
-/// What the texts speak of.
+/// What the texts refer to.
 pub(super) struct Report<'a> {
-    /// Whether changes were looked for.
+    /// Whether changes were tried.
     pub(super) tried: bool,
     /// The program before propagation.
     pub(super) imported: &'a Program,
     /// The planned program and its text.
     pub(super) planned: &'a Module,
-    /// Where its axes come from.
+    /// Where the axes of its values come from.
     pub(super) origins: &'a Origins,
     /// How its values are sharded.
     pub(super) shardings: &'a ShardingTable,
@@ -85,13 +85,13 @@ impl Report<'_> {
         labels.push((p.value_span(cause.value), format!("lies as {lies}")));
     }
 
-    /// The annotations behind both wishes.
+    /// The annotations that both shardings come from.
     fn reasons(&self, cause: &Cause, notes: &mut Vec<String>) {
         let p = self.planned.program();
         let reduces = cause.from.as_ref().is_some_and(|s| !s.unreduced.is_empty());
         for &axis in &cause.axes {
             let name = self.axis(axis);
-            // A sum over the axis: what it is made of is cut along it.
+            // A sum over the axis: its operand is sharded along it.
             if reduces {
                 if let ValueSource::Result(op, _) = p.value_source(cause.value)
                     && let Some((v, d)) = self.carrier(op, axis, None, false)
@@ -132,14 +132,14 @@ impl Report<'_> {
         }
     }
 
-    /// Whether `op` ends `@main` itself, not a region in it.
+    /// Whether `op` terminates `@main` itself, not a region in it.
     fn in_main(&self, op: Op) -> bool {
         let main = func::function(self.planned.program(), "main");
         let block = main.and_then(|f| func::block(self.planned.program(), f));
         block.and_then(|b| self.planned.program().terminator(b)) == Some(op)
     }
 
-    /// A tensor of `op` that `axis` cuts, and where: operands but the one given, then results.
+    /// A tensor of `op` that `axis` shards, and where: operands except the given one, then results.
     fn carrier(&self, op: Op, axis: AxisRef, but: Option<usize>, results: bool) -> Option<(Value, usize)> {
         let p = self.planned.program();
         let operands = p.op(op).operands.iter().enumerate().filter(|o| Some(o.0) != but).map(|o| *o.1);
@@ -168,7 +168,7 @@ impl Report<'_> {
             }
             Annotation::Result(i) => format!("result {i}"),
             Annotation::Op(op) => {
-                // Propagation makes reshards of constraints; the user knows what he wrote.
+                // Propagation turns constraints into reshards; show the user what they wrote.
                 let wrote = if op.index() < self.imported.op_count() { self.imported } else { p };
                 format!("the {} at {}", wrote.op_name(op), place(p, self.planned.source(), op).unwrap_or_default())
             }
@@ -183,7 +183,7 @@ impl Report<'_> {
         format!(", from the annotation of {of}{through}")
     }
 
-    /// The op's name, short for what everybody knows.
+    /// The op's name, without the prefix of well-known dialects.
     fn op_text(&self, op: Op) -> String {
         let name = self.planned.program().op_name(op);
         name.strip_prefix("stablehlo.").unwrap_or(name).to_owned()
@@ -211,7 +211,7 @@ impl Report<'_> {
         text.split_once(", ").map_or(text.clone(), |t| t.1.trim_end_matches('>').to_owned())
     }
 
-    /// All that is known of one collective.
+    /// Everything known about one collective.
     pub(super) fn collective(&self, e: &Explained, step: f64) -> ExplainedCollective {
         let (p, source) = (self.planned.program(), self.planned.source());
         let sharding = |s: &Option<TensorSharding>| s.as_ref().map(|s| p.sharding_text(s));

@@ -1,4 +1,5 @@
-//! `shardc explain --value %12`: how a value lies and, axis by axis, which annotation put it there through which ops.
+//! `shardc explain --value %12`: how a value is sharded and, for each axis, which annotation put it there through which
+//! ops.
 
 use dialect::codes::{self, Code};
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
@@ -15,34 +16,34 @@ use crate::module::Module;
 use crate::place::{place, place_of, value_name, written_name};
 use crate::source::Source;
 
-/// How one value lies, and who brought it there. Serialized, it is an entry of `values` of `shardc explain --value --json`.
+/// How one value is sharded, and why. Serialized, it is an entry of `values` of `shardc explain --value --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ValueExplanation {
-    /// What the value is called.
+    /// The value's name.
     pub value: String,
-    /// How it lies; `None` is whole on every device.
+    /// Its sharding; `None` if it is replicated.
     pub sharding: Option<String>,
     /// Its axes.
     pub axes: Vec<AxisOrigin>,
-    /// All of it in words, with its places in the text.
+    /// The same in words, with source locations and the annotations it comes from.
     #[serde(skip)]
     pub remark: Diagnostic,
 }
 
-/// Where one axis of a value comes from.
+/// Where one axis of a value's sharding comes from.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AxisOrigin {
-    /// The axis, or part of an axis.
+    /// The axis or sub-axis.
     pub axis: String,
-    /// The dimension it divides.
+    /// The dimension it shards.
     pub dim: usize,
     /// The annotation it comes from, where one is known.
     pub from: Option<String>,
-    /// The ops that carried it from there.
+    /// The ops through which it propagated from there.
     pub through: Vec<OpPlace>,
 }
 
-/// An op and where it stands.
+/// An op and its source location.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct OpPlace {
     /// Its name.
@@ -52,8 +53,8 @@ pub struct OpPlace {
 }
 
 impl Compiler {
-    /// How the values that the text calls `name` lie after propagation, and which annotations brought them there; several
-    /// where a function is called several times. `%0#1` is the second result of `%0`.
+    /// How the values that the text calls `name` are sharded after propagation, and which annotations put them there;
+    /// there are several values when a function is called several times. `%0#1` is the second result of `%0`.
     pub fn explain_value(
         &self,
         module: Module,
@@ -84,7 +85,7 @@ impl Compiler {
     }
 }
 
-/// The values of the text with this name; an inlined function's stand in it several times. `%0#1` is a second result.
+/// The values with this name in the text; an inlined function's values occur several times. `%0#1` is a second result.
 fn values_called(program: &Program, name: &str) -> Vec<Value> {
     let (name, result) = match name.split_once('#') {
         Some((name, i)) => (name, i.parse().ok()),
@@ -124,15 +125,15 @@ fn missing(program: &Program, name: &str) -> Plain {
     ))
 }
 
-/// What is known of one value.
+/// What is known about one value.
 struct Told {
     value: Value,
     sharding: Option<TensorSharding>,
-    /// Each axis with the dimension it cuts, the annotation it comes from, and the ops on the way.
+    /// Each axis with the dimension it shards, the annotation it comes from, and the ops it propagated through.
     axes: Vec<(AxisRef, usize, Option<(Annotation, Vec<Op>)>)>,
 }
 
-/// What the texts speak of.
+/// What the texts refer to.
 struct Teller<'a> {
     program: &'a Program,
     imported: &'a Program,
@@ -156,7 +157,7 @@ impl Teller<'_> {
         axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
     }
 
-    /// Where an annotation stands, and what it is.
+    /// The source span of an annotation, and its description.
     fn annotation(&self, annotation: Annotation, value: Value) -> (Span, String) {
         let p = self.imported;
         let main = func::function(p, "main");
@@ -176,7 +177,7 @@ impl Teller<'_> {
             }
             Annotation::Result(i) => (Span::default(), format!("the annotation of result {i}")),
             Annotation::Op(op) => {
-                // Propagation makes reshards of constraints; the user knows what he wrote.
+                // Propagation turns constraints into reshards; show the user what they wrote.
                 let p = if op.index() < p.op_count() { p } else { self.program };
                 let own = p.results(op).any(|v| v == value);
                 let what = if own { "its own annotation".to_owned() } else { format!("the {}", p.op_name(op)) };

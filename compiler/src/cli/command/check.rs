@@ -1,4 +1,4 @@
-//! `shardc check`: is the partitioned program the program?
+//! `shardc check`: does the partitioned program compute what the original does?
 
 use super::Common;
 use super::run::interface;

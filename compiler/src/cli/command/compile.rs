@@ -1,4 +1,4 @@
-//! `shardc compile`: the whole pipeline, printed at one of its ends.
+//! `shardc compile`: the full pipeline, with the program printed at a chosen stage.
 
 use clap::ValueEnum;
 use dialect::text::PrintOptions;

@@ -1,4 +1,4 @@
-//! `shardc cost`: what a step would take on a slice of TPUs.
+//! `shardc cost`: the modelled cost of a step on a slice of TPUs.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ fn summary(cost: &Cost) -> String {
     text
 }
 
-/// The timeline in the trace event format: two rows, one for each stream of a device.
+/// The timeline in the trace event format: two rows, one for the compute and one for the communication stream.
 fn trace(cost: &Cost) -> String {
     let names = [(0, "compute"), (1, "communication")];
     let rows = names

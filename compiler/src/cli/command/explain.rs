@@ -1,4 +1,4 @@
-//! `shardc explain`: what each collective is doing there, and what would remove it.
+//! `shardc explain`: why each collective is there, and what would remove it.
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 /// What `--value --json` prints.
 #[derive(Serialize)]
 struct Values {
-    /// Every value of that name.
+    /// Every value with that name.
     values: Vec<ValueExplanation>,
 }
 

@@ -1,4 +1,4 @@
-//! `shardc opt`: parse, verify, run passes, print; with mlir-opt's habits.
+//! `shardc opt`: parse, verify, run passes, print; with the conventions of mlir-opt.
 
 use dialect::ir::Program;
 use dialect::text::PrintOptions;
@@ -74,7 +74,7 @@ pub(crate) fn help(compiler: &Compiler) -> String {
     text.trim_end().to_owned()
 }
 
-/// `--passes` as steps; says what is wrong with it.
+/// Parses `--passes` into steps; reports what is wrong with it.
 fn steps(session: &mut Session<'_>, text: &str) -> Result<Vec<Step>, Failure> {
     session.compiler.passes().parse(text).map_err(|faults| {
         let source = Source::new("--passes", text);

@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if differs { Err(Failure::Said) } else { Ok(()) }
 }
 
-/// What the program takes and gives, which must be tensors.
+/// The types that the program takes and returns, which must be tensors.
 pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
     let name = &module.source().name;
     Interface::of(module)
@@ -147,7 +147,7 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
     replicas.iter().enumerate().flat_map(of).map(move |(r, i)| (name(r, i), &replicas[r][i]))
 }
 
-/// `--devices` names as many different devices as the program runs on.
+/// Checks that `--devices` names as many distinct devices as the program runs on.
 fn check_devices(args: &Args, interface: &Interface) -> Outcome {
     let wanted = interface.replicas * interface.partitions;
     let mut seen = args.devices.clone();
@@ -175,21 +175,21 @@ fn values(literal: &Literal) -> String {
 struct Timing {
     /// Seconds to compile machine code; 0 for the reference evaluator.
     compile_s: f64,
-    /// How often the program was called.
+    /// Number of calls.
     calls: usize,
-    /// Seconds of the call in the middle.
+    /// Median seconds of a call.
     median_s: f64,
     /// Seconds of the fastest call.
     min_s: f64,
-    /// Bytes one device's values take at most, where that is known.
+    /// The most bytes that one device's values take, where that is known.
     peak_bytes: Option<usize>,
-    /// What prices say it takes.
+    /// The same by the cost model.
     modelled_peak_bytes: u64,
-    /// Bytes of the memory that the runtime took for each device; nothing for the reference evaluator.
+    /// Bytes of the arena that the runtime allocated for each device; `None` for the reference evaluator.
     arena_bytes: Option<usize>,
 }
 
-/// Says how long it took, in words and as data.
+/// Reports how long it took, in words and as data.
 fn timing(ran: &Execution, modelled_peak_bytes: u64, text: &mut String) -> Timing {
     let mut calls: Vec<Duration> = ran.calls.clone();
     calls.sort_unstable();

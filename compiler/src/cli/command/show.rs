@@ -1,4 +1,4 @@
-//! `shardc show`: who holds what, as pictures.
+//! `shardc show`: which device holds which shard, as pictures.
 
 use std::fmt::Write;
 
@@ -173,7 +173,7 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
     items
 }
 
-/// The sharding an op carries for its result `i`.
+/// The sharding that an op's attributes give its result `i`.
 fn op_sharding(program: &Program, op: Op, i: usize) -> Option<&TensorSharding> {
     match program.view(op).attr(func::SHARDING)? {
         AttrData::ShardingPerValue(all) => all.get(i),
@@ -200,7 +200,7 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     out.push(Part::Gap);
 }
 
-/// The mesh a sharding speaks of.
+/// The mesh that a sharding refers to.
 fn mesh_of<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
     match mesh {
         MeshRef::Inline(mesh) => Some(mesh),
