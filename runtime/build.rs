@@ -1,4 +1,4 @@
-//! Makes MLIR's C API linkable next to the shared libMLIR.
+//! Lets the linker find MLIR's C API next to the shared libMLIR.
 //!
 //! Debian ships the C API only as archives (`libMLIRCAPI*.a`), while `mlir-sys` asks the linker for `-lMLIR-C`. A linker
 //! script of that name stands in: it groups the archives with the shared libraries they refer to. Binaries find those
@@ -40,7 +40,7 @@ fn main() {
     println!("cargo:rustc-link-search=native={}", out.display());
 }
 
-/// Links the shared libraries under their loader names; a failure only costs the convenience.
+/// Links the shared libraries under their loader names; failures are ignored, since the links are only a convenience.
 fn link_shared_libraries(folder: &Path, out: &Path) {
     #[cfg(unix)]
     for name in ["libMLIR.so.22.1", "libLLVM.so.22.1"] {

@@ -1,6 +1,5 @@
-//! Checks that partitioning preserved a program's meaning. The original and the partitioned program run over the same
-//! inputs; where their results differ, both run again with the value of every op as a result, to find the first op that
-//! differs.
+//! Checks that partitioning kept a program's meaning: runs the original and the partitioned program over the same
+//! inputs. If results differ, both run again with the value of every op as a result, to find the first op that differs.
 
 use dialect::ir::{AttrData, Op, Program, Ty, Value};
 use dialect::literal::Literal;

@@ -26,7 +26,7 @@ pub struct Cost {
     pub compute_s: f64,
     /// Seconds of collectives.
     pub communication_s: f64,
-    /// Seconds of communication that no compute overlaps.
+    /// Seconds of the step in which the compute stream is idle.
     pub exposed_s: f64,
     /// Seconds from start to end.
     pub step_s: f64,

@@ -1,9 +1,9 @@
-//! Products of tensors, through a well-kept GEMM for floats: whatever loop nest is a [`Contraction`] that reads both
-//! operands evenly, such as a `dot_general`, an einsum with diagonals, or a convolution without padding.
+//! Matrix products through a GEMM library for floats: any loop nest that is a [`Contraction`] with evenly strided
+//! operands, such as a `dot_general`, an einsum with diagonals, or a convolution without padding.
 //!
-//! The loops of each part (batch, rows, contracted, columns) that lie evenly in all the tensors they run through
-//! are joined; the longest run of rows, contracted and columns goes to the library, the others are loops around it.
-//! bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
+//! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
+//! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
+//! it. bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
@@ -13,7 +13,7 @@ use gemm::Parallelism;
 use half::{bf16, f16};
 use smallvec::SmallVec;
 
-/// A run of positions: how many, and how far apart in each tensor, in elements.
+/// A strided loop: its number of positions, and the stride in each tensor, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     size: usize,
@@ -27,11 +27,11 @@ struct Run {
 pub struct Gemm {
     /// Which operands of the op are multiplied.
     operands: [usize; 2],
-    /// Element types of left operand, right operand and result.
+    /// Element types of the left operand, the right operand and the result.
     types: [ElementType; 3],
-    /// Elements of each.
+    /// Number of elements of each.
     lengths: [usize; 3],
-    /// Where the first element stands that is read of the left and of the right operand.
+    /// Offset of the first element that is read of the left and of the right operand.
     start: [isize; 2],
     /// Loops around the library's product; `true` for contracted ones.
     outer: SmallVec<[(Run, bool); 4]>,
@@ -43,7 +43,7 @@ pub struct Gemm {
 const ONE: Run = Run { size: 1, lhs: 0, rhs: 0, out: 0 };
 
 impl Gemm {
-    /// The product `op` is; `None` for other ops and for types without native code.
+    /// The product that `op` computes; `None` for other ops and for types without native code.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
         let contraction = Contraction::of(&nest)?;
@@ -63,7 +63,7 @@ impl Gemm {
         };
         let runs = |role| contraction.loops(role).map(run).collect::<Vec<Run>>();
         let mut contracted = runs(Role::Contracted);
-        // The order of summands is free: the left operand's, so that neighbors join.
+        // Summands may be in any order: take that of the left operand, so that neighboring loops can be joined.
         contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
         let mut outer: SmallVec<[(Run, bool); 4]> = join(runs(Role::Batch)).into_iter().map(|r| (r, false)).collect();
         let (rows, columns, contracted) = (
@@ -78,7 +78,7 @@ impl Gemm {
         Some(Self { operands, types, lengths, start, outer, rows, columns, contracted })
     }
 
-    /// Which of the op's operands is the left one, which the right one.
+    /// Indices of the op's operands that are the left and the right one.
     pub fn operands(&self) -> [usize; 2] {
         self.operands
     }
@@ -124,7 +124,7 @@ impl Gemm {
         inner <= 1 << 22
     }
 
-    /// Calls `f` with the offsets of every library product, and whether it adds to what is there.
+    /// Calls `f` with the offsets of every library product, and whether it adds to the existing result.
     fn each(&self, mut f: impl FnMut(isize, isize, isize, bool)) {
         if self.outer.iter().any(|o| o.0.size == 0) {
             return;
@@ -247,7 +247,7 @@ fn strides(shape: &[i64]) -> SmallVec<[isize; 6]> {
     out
 }
 
-/// Neighbors that lie evenly in every tensor, as one.
+/// Joins neighboring loops that have one stride in every tensor.
 fn join(runs: Vec<Run>) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     for r in runs.into_iter().filter(|r| r.size != 1) {
@@ -263,7 +263,7 @@ fn join(runs: Vec<Run>) -> Vec<Run> {
     out
 }
 
-/// The longest run; the others go to `outer`.
+/// The longest loop; the others are appended to `outer`.
 fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: bool) -> Run {
     let mut runs = join(runs);
     let Some(i) = (0..runs.len()).max_by_key(|&i| (runs[i].size, i)) else { return ONE };
@@ -272,7 +272,7 @@ fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: b
     best
 }
 
-/// All elements as wider floats.
+/// All elements, converted to wider floats.
 unsafe fn widened<T: Float>(from: *const u8, element: ElementType, n: usize) -> Vec<T> {
     let value = |i: usize| {
         // SAFETY: the tensor has `n` elements.
@@ -285,7 +285,7 @@ unsafe fn widened<T: Float>(from: *const u8, element: ElementType, n: usize) -> 
         }
     };
     if element == ElementType::F64 {
-        // Only asked for when `T` is f64, whose representation it is.
+        // Only reached when `T` is f64, so the representations are equal.
         // SAFETY: the tensor has `n` elements of that size.
         return (0..n).map(|i| unsafe { from.cast::<T>().add(i).read() }).collect();
     }

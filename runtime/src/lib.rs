@@ -1,6 +1,6 @@
-//! Makes programs run: the reference evaluator, native code, devices and collectives.
+//! Runs programs: the reference evaluator, native code, devices and collectives.
 //!
-//! Without the feature `jit` everything but native code is there, on machines without LLVM too.
+//! Without the feature `jit`, everything but native code is available, also on machines without LLVM.
 
 pub mod collective;
 #[cfg(feature = "jit")]

@@ -1,4 +1,4 @@
-//! Native code computes what the reference evaluator computes, on programs of one device.
+//! Native code gives the same results as the reference evaluator, on programs for one device.
 #![cfg(feature = "jit")]
 
 use dialect::diagnostic::Diagnostics;
@@ -9,7 +9,7 @@ use dialect::scalar::Scalar;
 use runtime::execute::Executable;
 use runtime::reference::evaluate_global;
 
-/// Small values of any type, the same every time.
+/// Small values of any type, deterministic.
 fn input(ty: &TensorType, salt: u64) -> Literal {
     let mut seed = 0x9E37_79B9_7F4A_7C15u64.wrapping_add(salt);
     Literal::from_fn(ty, |_| {
@@ -183,7 +183,7 @@ fn products() {
     );
 }
 
-/// A program that gives what the op of an example gives; `None` for ops that don't compute tensors from tensors.
+/// A program that returns the results of an op's example; `None` for ops that don't compute tensors from tensors.
 fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
     use dialect::kernel::{External, Kernel};
     let program = dialect::proofs::example_program(text);
@@ -199,7 +199,7 @@ fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
         return None;
     }
     let (args, body) = text[1..].split_once(')')?;
-    // The names before the op's: `%r =`, `%r:2 =` or `%v, %i =`.
+    // The result names before the op's name: `%r =`, `%r:2 =` or `%v, %i =`.
     let before = text[..text.rfind(def.name())?].trim_end_matches('"').trim_end().strip_suffix('=')?;
     let mut names: Vec<&str> = before.split_whitespace().rev().take_while(|w| w.starts_with('%')).collect();
     names.reverse();

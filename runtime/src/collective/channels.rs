@@ -1,7 +1,7 @@
-//! Devices that share no memory: operands travel as messages, one copy to each member.
+//! Devices that share no memory: operands travel as messages, one copy to each member of the group.
 //!
-//! The shape other transports have: a message names its collective, and a device that gets one it doesn't expect
-//! knows that the devices' programs disagree. Devices of one process can also see when they wait in a ring.
+//! Transports between machines would have this structure: a message names its collective, so a device that receives an
+//! unexpected one knows that the devices' programs disagree. Devices of one process can also detect a cycle of waits.
 
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,20 +20,21 @@ pub struct Channels {
     senders: Vec<Vec<Mutex<Sender<Message>>>>,
     /// `receivers[to][from]`
     receivers: Vec<Vec<Mutex<Receiver<Message>>>>,
-    /// For whose message a device waits, which has not been sent, and at which collective. Locked to send.
+    /// For each waiting device, the sender whose message has not been sent yet, and the collective. Locked while
+    /// sending.
     waits: Mutex<Vec<Option<(usize, usize)>>>,
 }
 
 /// Why nothing was received.
 enum Nothing {
-    /// The sender is gone.
+    /// The sender has ended.
     Gone,
-    /// The devices wait for each other; the collective where the sender is.
+    /// The devices wait for each other in a cycle; the collective at which the sender waits.
     Ring(usize),
 }
 
 impl Channels {
-    /// For `devices` devices and these collectives.
+    /// Channels for `devices` devices and these collectives.
     pub fn new(devices: usize, sites: &[Site]) -> Self {
         let mut senders: Vec<Vec<Mutex<Sender<Message>>>> = (0..devices).map(|_| Vec::new()).collect();
         let mut receivers: Vec<Vec<Mutex<Receiver<Message>>>> = (0..devices).map(|_| Vec::new()).collect();
@@ -54,14 +55,15 @@ impl Channels {
     fn send(&self, from: usize, to: usize, message: Message) {
         let sender = self.senders[from][to].lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = self.waits();
-        // Who no longer listens has said so by a message of its own.
+        // A device that no longer listens has sent a message about it.
         let _ = sender.send(message);
         if waits[to].is_some_and(|(device, _)| device == from) {
             waits[to] = None;
         }
     }
 
-    /// The next message of `from`. Sends hold the lock too, so a recorded wait is for a message not sent yet.
+    /// The next message from `from`. Sends hold the lock too, so a recorded wait is for a message that hasn't been sent
+    /// yet.
     fn receive(&self, device: usize, from: usize, site: usize) -> Result<Message, Nothing> {
         let receiver = self.receivers[device][from].lock().unwrap_or_else(PoisonError::into_inner);
         let mut waits = self.waits();

@@ -1,20 +1,21 @@
-//! Who meets whom at a collective. Of groups along mesh axes nothing is listed but the group a device is in.
+//! Which devices exchange data in a collective. For groups along mesh axes, only the group that is asked for is
+//! computed.
 
 use dialect::collective::Groups;
 
-/// The groups of one collective as devices that meet. A permute's are its chains: devices that send to each other, one
-/// after the other, and nobody else.
+/// The groups of devices that exchange data in one collective. Those of a permute are its chains: devices each of which
+/// sends to the next, and to no others.
 #[derive(Clone, Debug)]
 pub struct Members {
     groups: Groups,
     permutes: bool,
     devices: usize,
-    /// Looked up once where groups are lists: each device's group and place in it, or its source and target.
+    /// Filled where groups are lists: for each device, its group and its place in it, or its source and target.
     table: Option<Vec<(Option<usize>, Option<usize>)>>,
 }
 
 impl Members {
-    /// Of `groups`, which are pairs where it `permutes`, on `devices` devices.
+    /// The members for `groups`, which are pairs if the collective `permutes`, on `devices` devices.
     pub fn new(groups: &Groups, permutes: bool, devices: usize) -> Self {
         let known = |id: i64| usize::try_from(id).ok().filter(|&d| d < devices);
         let table = groups.are_lists().then(|| {
@@ -36,7 +37,7 @@ impl Members {
         Self { groups: groups.clone(), permutes, devices, table }
     }
 
-    /// How many groups there may be.
+    /// An upper bound on the number of groups.
     pub fn count(&self) -> usize {
         if self.permutes { self.devices } else { self.groups.count() }
     }
@@ -65,7 +66,7 @@ impl Members {
         }
     }
 
-    /// A chain is called after its first device, a ring after the smallest of its devices, with which it begins.
+    /// A chain is identified by its first device; a cycle by the smallest of its devices, with which it begins.
     fn place_in_chain(&self, device: usize) -> Option<(usize, usize)> {
         let takes_part = self.source(device).is_some() || self.target(device).is_some();
         takes_part.then_some(())?;
@@ -81,7 +82,7 @@ impl Members {
         Some((at, steps))
     }
 
-    /// Whom a permute brings `device` a value from.
+    /// The device from which a permute sends a value to `device`.
     pub fn source(&self, device: usize) -> Option<usize> {
         match &self.table {
             Some(table) => table.get(device)?.0,
@@ -89,7 +90,7 @@ impl Members {
         }
     }
 
-    /// Whom a permute brings the value of `device`.
+    /// The device to which a permute sends the value of `device`.
     fn target(&self, device: usize) -> Option<usize> {
         match &self.table {
             Some(table) => table.get(device)?.1,
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_chains_of_a_permute() {
-        // A ring of three, a chain of two, one that keeps its own; device 6 takes no part.
+        // A cycle of three, a chain of two, and a device that sends to itself; device 6 takes no part.
         let pairs: Vec<Vec<i64>> = [[4, 0], [0, 2], [2, 4], [5, 1], [3, 3]].map(|p| p.to_vec()).to_vec();
         let members = Members::new(&Groups::of_lists(&pairs), true, 7);
         let groups: Vec<Vec<usize>> = [0, 5, 3].into_iter().map(|g| members.of_group(g)).collect();

@@ -1,8 +1,8 @@
 //! Collectives: what devices compute from each other's values, over any transport.
 //!
-//! Every collective is made of one thing: a group of devices shows its operands to each other until all of them have
-//! read what they need. A [`Transport`] does that, [`Plan`] says what is read. Every device of a group combines in
-//! order of the group, so that results are bitwise the same on all of them.
+//! Every collective is built on one operation: the devices of a group make their operands visible to each other until
+//! all of them have read what they need. A [`Transport`] does that; a [`Plan`] says what is read. Every device of a
+//! group combines operands in the order of the group, so results are bitwise the same on all of them.
 
 mod channels;
 mod members;
@@ -19,11 +19,11 @@ pub use members::Members;
 pub use plan::Plan;
 pub use shared::Shared;
 
-/// How devices see each other's bytes.
+/// How devices read each other's bytes.
 pub trait Transport: Sync {
-    /// Shows `mine` to the devices of group `group` of collective `site`, and calls `read` with everyone's bytes in
-    /// order of the group. Returns when nobody reads `mine` any more. An error when a device of the group ended or
-    /// failed, or when devices wait for each other forever.
+    /// Makes `mine` visible to the devices of group `group` of collective `site`, and calls `read` with the bytes of
+    /// all members in the order of the group. Returns once nobody reads `mine` anymore. Fails if a device of the group
+    /// has ended or failed, or if devices wait for each other forever.
     fn share(
         &self,
         device: usize,
@@ -33,15 +33,15 @@ pub trait Transport: Sync {
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String>;
 
-    /// `device` will take part in nothing more; with `failure`, because of it.
+    /// Announces that `device` takes part in no further collectives; `failure` is the reason if it failed.
     fn leave(&self, device: usize, failure: Option<&str>);
 }
 
-/// A collective of a program: its groups, and the op's name for messages.
+/// A collective of a program: its groups, and its op's name for messages.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// `all_reduce`, …
     pub name: String,
-    /// Devices that share.
+    /// The groups of devices that exchange data.
     pub members: Arc<Members>,
 }

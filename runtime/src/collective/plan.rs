@@ -14,13 +14,13 @@ use super::{Members, Site, Transport, reduce};
 pub struct Plan {
     kind: CollectiveKind,
     members: Arc<Members>,
-    /// What the operands hold.
+    /// Element type of the operands.
     operand: ElementType,
-    /// What is exchanged and given: the computation's type, to which operands are promoted.
+    /// Element type that is exchanged and returned: that of the computation, to which operands are promoted.
     element: ElementType,
-    /// Operand sizes before, along and behind the dimension that is gathered, scattered or cut.
+    /// Operand sizes before, along and after the dimension that is gathered, scattered or split.
     split: (usize, usize, usize),
-    /// The same of the dimension an all_to_all concatenates, in a cut piece.
+    /// The same for the dimension that an all_to_all concatenates, in one block of the split operand.
     concat: (usize, usize, usize),
     body: Option<Body>,
 }
@@ -32,7 +32,7 @@ fn around(shape: &[i64], dim: usize) -> (usize, usize, usize) {
 }
 
 impl Plan {
-    /// `collective` over operands of `shape` on `devices` devices.
+    /// The plan of `collective` for operands of `shape` on `devices` devices.
     pub fn new(collective: &Collective, element: ElementType, shape: &[i64], devices: usize) -> Self {
         let permutes = collective.kind == CollectiveKind::CollectivePermute;
         let members = Arc::new(Members::new(&collective.groups, permutes, devices));
@@ -52,7 +52,7 @@ impl Plan {
         }
     }
 
-    /// Who shares in it.
+    /// The groups and name, for a transport.
     pub fn site(&self) -> Site {
         Site { name: self.kind.text().to_owned(), members: self.members.clone() }
     }
@@ -74,7 +74,8 @@ impl Plan {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
         let Some((group, place)) = self.members.place(device) else {
-            // Outside of every group: a permute gives zeros, anything else its operand where that fits.
+            // A device outside of every group gets zeros from a permute, and otherwise its own operand if the size
+            // fits.
             if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
                 result.fill(0);
             } else {
@@ -91,7 +92,7 @@ impl Plan {
         transport.share(device, site, group, operand, &mut |all| self.read(device, place, all, result))
     }
 
-    /// An all_reduce of long operands: each device combines one piece, then copies the others'.
+    /// An all_reduce of long operands: each device reduces one block, then copies the others' blocks.
     fn reduce_in_two(
         &self,
         transport: &dyn Transport,
@@ -121,7 +122,7 @@ impl Plan {
             CollectiveKind::AllReduce => self.combine(all, result),
             CollectiveKind::CollectiveBroadcast => result.copy_from_slice(all[0]),
             CollectiveKind::CollectivePermute => {
-                // The one before in the chain; before the first of a ring comes the last.
+                // The previous device of the chain; in a cycle, the last one comes before the first.
                 let source = self.members.source(device).map(|_| place.checked_sub(1).unwrap_or(n - 1));
                 match source {
                     Some(i) => result.copy_from_slice(all[i]),
@@ -149,13 +150,13 @@ impl Plan {
         }
     }
 
-    /// Every member's `place`-th piece, concatenated.
+    /// Concatenates the `place`-th block of every member.
     fn exchange(&self, place: usize, all: &[&[u8]], result: &mut [u8]) {
         let width = self.element.bytes();
         let n = all.len();
         let (outer, along, inner) = self.split;
         let cut = along / n;
-        // The pieces first, each as a tensor of its own; then side by side along the other dimension.
+        // Collect the blocks, each as a tensor of its own; then place them side by side along the other dimension.
         let row = cut * inner * width;
         let mut pieces = Vec::with_capacity(n);
         for part in all {
@@ -176,7 +177,7 @@ impl Plan {
         }
     }
 
-    /// Element by element, in order of the group.
+    /// Reduces element by element, in the order of the group.
     fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
         let Some(body) = &self.body else { return out.fill(0) };
         let op = body.as_binary();
@@ -203,7 +204,7 @@ impl Plan {
     }
 }
 
-/// Every element of `operand` as one of type `to`.
+/// Converts every element of `operand` to type `to`.
 fn promoted(operand: &[u8], from: ElementType, to: ElementType) -> Vec<u8> {
     let width = from.bytes().max(1);
     let mut bytes = Vec::with_capacity(operand.len() / width * to.bytes());

@@ -1,14 +1,15 @@
-//! Combining many devices' operands fast, for the combinations that reductions are made of.
+//! Combining many devices' operands fast, for the operations that reductions use.
 //!
-//! Operands combine element by element in the order given. bf16 and f16 are combined in f32, f32 is summed in f64; they
-//! are rounded once, whatever the number of devices. Blocks of partial results stay in the nearest cache, so every operand is read once.
+//! Operands are combined element by element in the order given. bf16 and f16 are combined in f32, f32 is summed in f64;
+//! they are rounded once, whatever the number of devices. Blocks of partial results stay in the L1 cache, so every
+//! operand is read once.
 
 use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-/// Combines the operands into the last argument. All have the same length, whole elements.
+/// Combines the operands into the last argument. All have the same length, a whole number of elements.
 pub(super) type Combine = fn(&[&[u8]], &mut [u8]);
 
 /// Elements combined at a time.
@@ -50,7 +51,7 @@ macro_rules! plain_elements {
 
 plain_elements!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 
-/// The upper half of an f32.
+/// bf16: the upper half of an f32.
 struct Bf16;
 
 impl Element for Bf16 {
@@ -65,7 +66,7 @@ impl Element for Bf16 {
 
     fn store(from: &[f32], to: &mut [u8]) {
         for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
-            // To nearest even, without the branch that would keep the loop scalar.
+            // Rounds to nearest even, without the branch that would prevent vectorization.
             let bits = from.to_bits();
             let rounded = bits.wrapping_add(0x7FFF + ((bits >> 16) & 1)) >> 16;
             let nan = (bits >> 16) | 0x40;
@@ -158,7 +159,7 @@ macro_rules! of_floats {
         match $op {
             ScalarOp::Add => |all, out| blocks::<$element>(all, out, |a, b| a + b),
             ScalarOp::Mul => |all, out| blocks::<$element>(all, out, |a, b| a * b),
-            // NaN wins, and equal numbers differ at most in the sign of zero, where +0 is the larger.
+            // NaN wins. Equal numbers differ at most in the sign of zero, where +0 is the larger.
             ScalarOp::Max => |all, out| {
                 blocks::<$element>(all, out, |a, b| {
                     let larger = if a > b { a } else { b };
@@ -178,7 +179,7 @@ macro_rules! of_floats {
     };
 }
 
-/// The fast way to combine elements of a type by `op`; `None` where there is none.
+/// A fast function that combines elements of a type by `op`; `None` if there is none.
 pub(super) fn combine(op: ScalarOp, element: ElementType) -> Option<Combine> {
     Some(match element {
         ElementType::I1 => match op {
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn narrow_floats_round_once() {
-        // 256 + 7: in steps of bf16 it would stay at 256.
+        // The sum is 256 + 7: rounding every step to bf16, it would stay at 256.
         let all: Vec<Vec<u8>> = [256.0f64, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
             .iter()
             .map(|&v| {
@@ -267,7 +268,7 @@ mod tests {
         let mut out = [0; 2];
         let add = combine(ScalarOp::Add, ElementType::BF16).expect("sums of bf16");
         add(&all.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut out);
-        // 263 lies between 262 and 264, and 264 is even.
+        // 263 is halfway between 262 and 264, whose mantissa is even.
         assert_eq!(Scalar::decode(ElementType::BF16, &out), Scalar::Float(264.0));
     }
 }

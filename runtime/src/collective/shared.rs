@@ -1,10 +1,12 @@
-//! Devices as threads of one process: operands are read where they are.
+//! Devices as threads of one process: each reads the others' operands in place.
 //!
-//! A group meets twice at a collective: when all operands stand, and when all have read. Threads block, never spin.
-//! Nobody waits forever: a device that leaves or fails, and devices that all wait, end the run with an error.
+//! A group synchronizes twice at a collective: when all operands are available, and when all members have read them.
+//! Threads block and never spin. Nobody waits forever: the run ends with an error if a device ends or fails, or if all
+//! devices wait.
 //!
-//! **Invariant:** an operand is seen only by members of a complete group, and its owner stays until all of them have
-//! read. A failure elsewhere ends the first wait, taking the operand back, but never the second: readers don't block.
+//! **Invariant:** an operand is seen only by members of a complete group, and its owner waits until all of them have
+//! read it. A failure elsewhere ends the first wait and withdraws the operand, but never ends the second: readers don't
+//! block.
 
 #![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 
@@ -16,11 +18,11 @@ use super::{Site, Transport};
 
 #[derive(Default)]
 struct Meeting {
-    /// Address and length of each member's operand; `None` until it is there.
+    /// Address and length of each member's operand; `None` until it is available.
     operands: Vec<Option<(usize, usize)>>,
     arrived: usize,
     read: usize,
-    /// How often the group has met.
+    /// How often the group has synchronized.
     round: u64,
 }
 
@@ -30,7 +32,7 @@ struct Group {
     changed: Condvar,
 }
 
-/// A collective; a group is made when the first of its devices comes.
+/// A collective; a group is created when the first of its devices arrives.
 struct Place {
     site: Site,
     groups: Box<[OnceLock<Group>]>,
@@ -48,14 +50,14 @@ impl Place {
 
 #[derive(Default)]
 struct Devices {
-    /// What messages call them.
+    /// The device numbers used in messages.
     ids: Vec<u32>,
     waiting: usize,
     left: Vec<bool>,
     failure: Option<String>,
 }
 
-/// Shared memory.
+/// The transport through shared memory.
 pub struct Shared {
     sites: Vec<Place>,
     devices: Mutex<Devices>,
@@ -67,12 +69,12 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// For `devices` devices and these collectives.
+    /// A transport for `devices` devices and these collectives.
     pub fn new(devices: usize, sites: &[Site]) -> Self {
         Self::on((0..devices as u32).collect(), sites)
     }
 
-    /// For devices that messages call by these numbers, and these collectives.
+    /// A transport for these collectives and devices with these numbers, which messages use.
     pub fn on(ids: Vec<u32>, sites: &[Site]) -> Self {
         let place = |site: &Site| Place {
             site: site.clone(),
@@ -89,19 +91,19 @@ impl Shared {
         lock(&self.devices).failure.clone().unwrap_or_else(|| "another device failed".to_owned())
     }
 
-    /// Ends everybody's waiting. The caller holds no lock.
+    /// Ends all waits. The caller must hold no lock.
     fn fail(&self, message: String) {
         lock(&self.devices).failure.get_or_insert(message);
         self.failed.store(true, Ordering::SeqCst);
         for group in self.sites.iter().flat_map(|s| &s.groups).filter_map(OnceLock::get) {
-            // Taking the lock makes sure that who checked `failed` before it was set waits by now.
+            // Taking the lock ensures that any thread that checked `failed` before it was set is waiting by now.
             drop(lock(&group.meeting));
             group.changed.notify_all();
         }
     }
 
-    /// Waits until all operands stand; the number of waiting devices is kept, so that the last one sees a deadlock.
-    /// An error takes the operand at `position` back before anyone can see it.
+    /// Waits until all operands are available; counts the waiting devices, so that the last one detects a deadlock. On
+    /// an error, the operand at `position` is withdrawn before anyone can see it.
     fn wait_for_operands<'g>(
         &self,
         site: usize,
@@ -143,7 +145,7 @@ impl Shared {
         }
     }
 
-    /// Counts a member that has read, and waits until all have.
+    /// Counts this member as having read, and waits until all have.
     fn wait_for_readers(&self, group: &Group, round: u64) {
         let mut meeting = lock(&group.meeting);
         meeting.read += 1;
@@ -161,7 +163,7 @@ impl Shared {
         }
     }
 
-    /// Wakes the other members, which stop waiting by it.
+    /// Wakes the other members and ends their waits.
     fn release(&self, group: &Group) {
         lock(&self.devices).waiting -= group.members.len() - 1;
         group.changed.notify_all();

@@ -1,4 +1,4 @@
-//! Both transports, against pieces cut and put together by hand; and that nobody hangs or reads what is gone.
+//! Both transports, against shards computed by hand; and that no device hangs or reads freed memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -193,7 +193,7 @@ fn an_operand_outlives_its_readers_whatever_fails_elsewhere() {
         });
     });
     assert!(!was_gone.load(Ordering::SeqCst));
-    // What comes after the failure fails.
+    // Everything after the failure fails too.
     assert_eq!(shared.share(0, 0, 0, &[], &mut |_| {}), Err("device 2 failed: out of memory".to_owned()));
 }
 
@@ -225,7 +225,7 @@ fn a_reader_that_panics_keeps_nobody() {
 
 #[test]
 fn devices_at_different_collectives_do_not_hang() {
-    // In a ring each waits for the next; in the other case two wait for a third that waits for them.
+    // In a cycle each waits for the next; in the other case two wait for a third that waits for them.
     let rings: [(&[&[usize]], [usize; 3]); 2] =
         [(&[&[0, 1], &[1, 2], &[2, 0]], [0, 1, 2]), (&[&[0, 1, 2], &[0, 1, 2]], [0, 0, 1])];
     for (groups, at) in rings {

@@ -1,7 +1,7 @@
-//! Scalar operations as `arith` and `math` ops, with the meaning `ScalarOp::apply` gives them.
+//! Scalar operations as `arith` and `math` ops, with the semantics of `ScalarOp::apply`.
 //!
-//! What machine instructions leave undefined is decided here as there: division by zero, shifts past the width,
-//! conversions out of range.
+//! What machine instructions leave undefined gets the same results as there: division by zero, shifts by more than the
+//! width, conversions out of range.
 
 use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
@@ -11,11 +11,11 @@ use super::emit::{register, storage};
 /// Appends `%n = text` and gives `%n`.
 type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
 
-/// Whether the result must be rounded to `ty`, which is computed wider.
+/// Whether the result, which is computed in a wider type, must be rounded to `ty`.
 pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     use ScalarOp::*;
     match op {
-        // These give one of their operands, perhaps with another sign.
+        // These return one of their operands, perhaps with another sign, so they are exact.
         Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast => false,
         Convert => {
             ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float())
@@ -41,7 +41,7 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
     }
 }
 
-/// `op` of `args`; operands have type `from` (after select's predicate), the result `to`.
+/// `op` applied to `args`; operands have type `from` (except select's predicate), the result `to`.
 pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: &[String], emit: Emit<'_>) -> String {
     use ScalarOp::*;
     let reg = register(from);
@@ -59,7 +59,7 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
             return emit(&text);
         }
         Bitcast => {
-            // Narrow floats are wide in registers: go through their stored form.
+            // Narrow floats are held in wider registers: convert to their stored form first.
             let (low, high) = (storage(from).unwrap_or("i8"), storage(to).unwrap_or("i8"));
             let stored = if low == reg { a.to_owned() } else { emit(&format!("arith.truncf {a} : {reg} to {low}")) };
             let cast = if low == high { stored } else { emit(&format!("arith.bitcast {stored} : {low} to {high}")) };
@@ -119,7 +119,7 @@ fn float(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<
             format!("arith.divf {one}, {d} : {reg}")
         }
         Sign => {
-            // Zeros and NaNs are themselves.
+            // Zeros and NaNs are returned unchanged.
             let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
             let signed = emit(&format!("math.copysign {one}, {a} : {reg}"));
             let nonzero = emit(&format!("arith.cmpf one, {a}, {zero} : {reg}"));
@@ -204,7 +204,7 @@ fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emi
     emit(&text)
 }
 
-/// By zero the quotient is all ones and the remainder the dividend; the smallest number by -1 wraps.
+/// Dividing by zero gives a quotient of all ones and the dividend as remainder; the smallest number by -1 wraps.
 fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
     let signed = ty.class() == ElementClass::Signed;
     let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
@@ -268,14 +268,14 @@ fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> Strin
     }
 }
 
-/// f64 straight to the stored type, then wide again: rounding twice would differ.
+/// Converts f64 directly to the stored type, then widens it again: rounding twice would give other results.
 fn narrow(a: &str, to: ElementType, emit: Emit<'_>) -> String {
     let low = storage(to).unwrap_or("f32");
     let v = emit(&format!("arith.truncf {a} : f64 to {low}"));
     if low == "f32" { v } else { emit(&format!("arith.extf {v} : {low} to f32")) }
 }
 
-/// Toward zero; NaN is 0, what is out of range the nearest end.
+/// Rounds toward zero; NaN becomes 0, and what is out of range becomes the nearest bound.
 fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
     let signed = to.class() == ElementClass::Signed;
     let bits = to.bits();
@@ -298,7 +298,7 @@ fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
     let (least, most) =
         if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
     let least = constant(Scalar::Int(least), to, emit);
-    // The largest unsigned number is written as all ones.
+    // The largest unsigned number is all ones.
     let most = if signed { constant(Scalar::Int(most), to, emit) } else { emit(&format!("arith.constant -1 : {t}")) };
     let v = emit(&format!("arith.select {below}, {least}, {v} : {t}"));
     emit(&format!("arith.select {above}, {most}, {v} : {t}"))

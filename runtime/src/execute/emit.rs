@@ -1,8 +1,8 @@
 //! A fused kernel as MLIR text: `scf` loops over `memref` buffers, `arith` and `math` inside.
 //!
-//! Buffers are flat and row-major; `i1` is stored as a byte. bf16 and f16 values live in f32 registers, rounded after
-//! every operation; a sum of them accumulates in f32 and is rounded once. Neighboring loops that every access walks
-//! as one become one loop, so that the innermost loop is as long as it can be.
+//! Buffers are flat and row-major; `i1` is stored as a byte. bf16 and f16 values are held in f32 registers and rounded
+//! after every operation, except that a sum of them accumulates in f32 and is rounded once. Neighboring loops that
+//! every access traverses with one stride are joined, so that the innermost loop is as long as possible.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::arith;
 use super::fused::{Fused, Node, NodeData};
 
-/// The MLIR type a buffer of this element type holds; `None`: no native code for it.
+/// The MLIR type that a buffer of this element type holds; `None` if there is no native code for it.
 pub(super) fn storage(element: ElementType) -> Option<&'static str> {
     Some(match element {
         ElementType::I1 | ElementType::I8 | ElementType::UI8 => "i8",
@@ -29,7 +29,7 @@ pub(super) fn storage(element: ElementType) -> Option<&'static str> {
     })
 }
 
-/// The MLIR type its values are computed in.
+/// The MLIR type that its values are computed in.
 pub(super) fn register(element: ElementType) -> &'static str {
     match element {
         ElementType::I1 => "i1",
@@ -43,8 +43,8 @@ fn is_narrow(element: ElementType) -> bool {
     matches!(element, ElementType::BF16 | ElementType::F16)
 }
 
-/// Appends function `name` computing `kernel`: pointers to the buffers, then to the results that have buffers of their
-/// own.
+/// Appends function `name`, which computes `kernel`. Its parameters are pointers to the buffers, then to the results
+/// that have buffers of their own.
 pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
     let kernel = &collapse(kernel);
     let mut e = Emitter {
@@ -77,11 +77,11 @@ struct Emitter<'a> {
     out: String,
     next: usize,
     indent: usize,
-    /// Names of the loops' variables.
+    /// Names of the loop variables.
     loops: Vec<String>,
-    /// Names of nodes computed in the current scope.
+    /// Names of the nodes computed in the current scope.
     values: Vec<Option<String>>,
-    /// Nodes computed where accumulators are named: (accumulator names).
+    /// Names of the accumulators.
     outer: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Emitter<'_> {
         self.out.push('\n');
     }
 
-    /// A new value: `%n = text`.
+    /// Emits `%n = text` for a new value and returns its name.
     fn value(&mut self, text: &str) -> String {
         let name = format!("%{}", self.next);
         self.next += 1;
@@ -144,7 +144,7 @@ impl Emitter<'_> {
         (0..k.parallel).for_each(|_| self.close());
     }
 
-    /// Nested reduction loops that carry the accumulators; gives their final values.
+    /// Emits nested reduction loops that carry the accumulators, and returns their final values.
     fn reduce(&mut self, mut loops: std::ops::Range<usize>, inits: &[String]) -> Vec<String> {
         let k = self.kernel;
         let Some(l) = loops.next() else {
@@ -167,7 +167,7 @@ impl Emitter<'_> {
             types.join(", ")
         ));
         self.indent += 1;
-        // What is computed inside the loop isn't visible outside.
+        // Values computed inside the loop aren't visible outside.
         let saved = self.values.clone();
         let next = self.reduce(loops, &names);
         self.values = saved;
@@ -177,7 +177,7 @@ impl Emitter<'_> {
     }
 
     /// The next value of accumulator `i`. A sum of narrow floats stays wide until the end, and a sum of floats may be
-    /// taken in any order, so that it vectorizes.
+    /// reassociated, so that it vectorizes.
     fn accumulated(&mut self, i: usize, next: Node) -> String {
         let k = self.kernel;
         let ty = k.ty(next);
@@ -201,7 +201,7 @@ impl Emitter<'_> {
         self.value(&format!("arith.extf {low} : {t} to f32"))
     }
 
-    /// Whether the loads walk memory along the last parallel loop and not along a reduction.
+    /// Whether the loads are contiguous along the last parallel loop and not along a reduction.
     fn columns_innermost(&self) -> bool {
         let k = self.kernel;
         let last = k.parallel - 1;
@@ -223,7 +223,7 @@ impl Emitter<'_> {
         k.nodes.iter().filter_map(address).collect()
     }
 
-    /// Reductions outside, the last parallel loop innermost, accumulators in the results' memory.
+    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory.
     fn reduce_in_memory(&mut self) {
         let k = self.kernel;
         let last = k.parallel - 1;
@@ -342,7 +342,7 @@ impl Emitter<'_> {
                 let (a, f) = (self.index(a), self.index_const(*f));
                 self.value(&format!("arith.muli {a}, {f} : index"))
             }
-            // The unsigned forms are exact for what is never negative.
+            // The unsigned ops are exact for numbers that are never negative.
             Index::FloorDiv(a, by) => {
                 let op = if self.is_never_negative(a) { "divui" } else { "floordivsi" };
                 let (a, by) = (self.index(a), self.index_const(*by));
@@ -465,10 +465,10 @@ impl Emitter<'_> {
     }
 }
 
-/// The kernel with neighboring loops joined where every access walks them as one.
+/// The kernel with neighboring loops joined where every access traverses them with one stride.
 fn collapse(kernel: &Fused) -> Fused {
     let mut k = kernel.clone();
-    // Every buffer becomes flat: an index is one offset.
+    // Every buffer becomes flat: an index is a single offset.
     let ranges = k.ranges();
     for i in 0..k.nodes.len() {
         if let (NodeData::Load { buffer, index, .. }, _) = &mut k.nodes[i]
@@ -490,7 +490,7 @@ fn collapse(kernel: &Fused) -> Fused {
     k
 }
 
-/// Whether loops `l` and `l + 1` are walked as one everywhere.
+/// Whether every access traverses loops `l` and `l + 1` with one stride.
 fn joins(k: &Fused, l: usize) -> bool {
     let inner = k.loops[l + 1];
     let ranges = k.ranges();
@@ -518,7 +518,7 @@ fn joins(k: &Fused, l: usize) -> bool {
 
 fn join(k: &mut Fused, l: usize) {
     let ranges = k.ranges();
-    // Nothing but what walks both as one reads them: the outer one's part is in the inner one's.
+    // Every index depends only on the joined position, so the inner loop's variable stands for it and the outer's is 0.
     let place = |x: usize| match x.cmp(&l) {
         std::cmp::Ordering::Less => Index::Loop(x),
         std::cmp::Ordering::Equal => Index::Const(0),
@@ -529,7 +529,7 @@ fn join(k: &mut Fused, l: usize) {
     for (data, _) in &mut k.nodes {
         match data {
             NodeData::Load { index, guards, .. } => {
-                // In the form in which it was found to walk both as one.
+                // Use the affine form, in which it was found to have one stride.
                 for flat in index.iter_mut() {
                     *flat = Affine::of(flat, &ranges).to_index();
                     renumber(flat);

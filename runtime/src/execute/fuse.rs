@@ -1,5 +1,5 @@
-//! The kernel of an op that stores its results, with everything folded into it: what
-//! [`Fusion`] decided, as one expression graph.
+//! Builds the kernel of an op that stores its results, with all ops that [`Fusion`] decided to fold into it, as one
+//! expression graph.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::fused::{Accumulator, Fused, Node, NodeData};
 
-/// The nest of an op.
+/// The loop nest of an op.
 pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
     let view = program.view(op);
     match view.def().kernel(view) {
@@ -20,7 +20,7 @@ pub(super) fn nest_of(program: &Program, op: Op) -> Option<Nest> {
     }
 }
 
-/// The kernel of one op that stores, with everything folded into it.
+/// The kernel of one op that stores its results, with everything folded into it.
 pub(super) fn build(program: &Program, fusion: &Fusion, op: Op, nest: &Nest) -> Fused {
     let mut fused = Fused::default();
     (fused.loops, fused.parallel) = (nest.loops.clone(), nest.parallel);
@@ -40,9 +40,10 @@ struct Builder<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
     fused: &'a mut Fused,
-    /// Nests of what is folded in.
+    /// Loop nests of the folded ops.
     nests: FxHashMap<Op, Option<Rc<Nest>>>,
-    /// What is folded in at which positions and under which guards, and its value: diamonds are gone through once.
+    /// The value of each op folded in at given positions and under given guards, so that diamonds are traversed only
+    /// once.
     known: FxHashMap<(Op, String), Node>,
 }
 
@@ -54,7 +55,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The results of `nest` at position `loops`; every load is under `guards` too.
+    /// The results of `nest` at position `loops`; every load is under `guards` as well.
     fn body(&mut self, op: Op, nest: &Nest, loops: &[Index], guards: &[Guard]) -> Vec<Node> {
         let inputs: Vec<Node> = nest.inputs.iter().map(|input| self.input(op, input, loops, guards)).collect();
         let mut insts: Vec<Node> = Vec::with_capacity(nest.body.insts.len());
@@ -93,7 +94,7 @@ impl Builder<'_> {
             Some(Outside::Operand(o)) => self.operand(op, *o, &[], &[]),
             None => self.fused.node(NodeData::Const(dialect::scalar::Scalar::zero(ty)), ty),
         };
-        // A plain load takes the value outside along; anything computed is chosen afterwards.
+        // A plain load takes the outside value with it; anything computed needs a select afterwards.
         if let NodeData::Load { buffer, index, guards, outside: None } = self.fused.data(value).clone()
             && guards == own
         {
@@ -134,7 +135,7 @@ impl Builder<'_> {
         self.fused.node(load, ty.element)
     }
 
-    /// `index` of `op`'s nest with the loops replaced, and operands by buffers.
+    /// `index` in the nest of `op`, with loops substituted and operands replaced by buffers.
     fn place(&mut self, op: Op, index: &Index, loops: &[Index]) -> Index {
         let (program, fused) = (self.program, &mut *self.fused);
         index.substitute(&mut |l| loops[l].clone(), &mut |operand| {

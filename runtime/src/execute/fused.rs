@@ -2,7 +2,7 @@
 //! pads around it folded in.
 //!
 //! It is a [`Nest`](dialect::kernel::Nest) whose body is a hash-consed expression graph, so that an element loaded or
-//! computed twice at one position is loaded or computed once.
+//! computed twice at one position is loaded or computed only once.
 
 use std::ops::Range;
 
@@ -19,15 +19,15 @@ pub(super) struct Node(pub u32);
 /// What a node computes.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum NodeData {
-    /// An element of buffer `buffer`; where a guard fails, `outside`, or zero when that can't be seen.
+    /// An element of buffer `buffer`; where a guard fails, `outside`. Without `outside` it is zero, which nothing uses.
     Load {
         /// Which buffer.
         buffer: usize,
-        /// Where in it.
+        /// The index of the element.
         index: SmallVec<[Index; 4]>,
         /// Conditions under which the element exists.
         guards: Vec<Guard>,
-        /// What stands in its place.
+        /// The value where it doesn't exist.
         outside: Option<Node>,
     },
     /// A constant.
@@ -45,14 +45,14 @@ pub(super) enum NodeData {
         /// The value elsewhere.
         otherwise: Node,
     },
-    /// An accumulator before this iteration.
+    /// The value of an accumulator before this iteration.
     Accumulator(usize),
 }
 
 /// An accumulator of a reduction.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Accumulator {
-    /// Its start: a node without loops.
+    /// Its initial value: a node that uses no loops.
     pub init: Node,
     /// Its value after an iteration.
     pub next: Node,
@@ -63,25 +63,25 @@ pub(super) struct Accumulator {
 pub(super) struct Fused {
     /// Trip counts, parallel loops first.
     pub loops: SmallVec<[i64; 6]>,
-    /// How many are parallel.
+    /// Number of parallel loops.
     pub parallel: usize,
-    /// Buffers it reads, with element types and shapes.
+    /// Buffers it reads, with their element types and shapes.
     pub buffers: Vec<(Value, ElementType, SmallVec<[i64; 4]>)>,
-    /// The graph, operands before users.
+    /// The graph, in topological order (operands before users).
     pub nodes: Vec<(NodeData, ElementType)>,
-    /// Without any, `results` are stored in every iteration.
+    /// If empty, `results` are stored in every iteration.
     pub accumulators: Vec<Accumulator>,
-    /// One a result: a node, or with accumulators the accumulator of that number.
+    /// One per result: a node or, if there are accumulators, the index of an accumulator.
     pub results: Vec<Node>,
     /// Element types of the results.
     pub result_types: Vec<ElementType>,
-    /// The buffer that a result takes the place of, element by element as it is read.
+    /// The buffer that a result overwrites in place, each element right after it is read.
     pub in_place: Option<usize>,
     known: FxHashMap<String, Node>,
 }
 
 impl Fused {
-    /// The node of `data`, an old one if it is there already.
+    /// The node for `data`, an existing one if there is one.
     pub(super) fn node(&mut self, data: NodeData, ty: ElementType) -> Node {
         let key = format!("{ty:?}{data:?}");
         if let Some(&n) = self.known.get(&key) {
@@ -93,7 +93,7 @@ impl Fused {
         n
     }
 
-    /// The number of the buffer of `value`.
+    /// The index of the buffer of `value`.
     pub(super) fn buffer(&mut self, value: Value, element: ElementType, shape: &[i64]) -> usize {
         if let Some(i) = self.buffers.iter().position(|b| b.0 == value) {
             return i;
@@ -102,7 +102,7 @@ impl Fused {
         self.buffers.len() - 1
     }
 
-    /// The positions of all loops.
+    /// The ranges of all loop variables.
     pub(super) fn ranges(&self) -> SmallVec<[Range<i64>; 6]> {
         self.loops.iter().map(|&n| 0..n).collect()
     }

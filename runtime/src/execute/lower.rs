@@ -1,4 +1,5 @@
-//! The per-device program as steps over the buffers of its plan: what is computed by what.
+//! Lowers the per-device program to steps over the buffers of its plan: each op becomes a kernel, a product, a
+//! collective or the like.
 
 use std::sync::Arc;
 
@@ -16,18 +17,18 @@ use super::step::{ConstantSlot, Slot, SlotData, Step};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
 
-/// A program as steps, before machine code.
+/// A program as steps, before it is compiled to machine code.
 #[derive(Default)]
 pub(super) struct Lowered {
     /// The steps of `@main`.
     pub steps: Vec<Step>,
     /// All slots.
     pub slots: Vec<SlotData>,
-    /// Arguments' slots.
+    /// Slots of the arguments.
     pub arguments: Vec<Slot>,
-    /// Results' slots.
+    /// Slots of the results.
     pub results: Vec<Slot>,
-    /// Constants the arena starts with.
+    /// Constants that the arena is initialized with.
     pub constants: Vec<ConstantSlot>,
     /// MLIR text of each distinct kernel: functions `k0`, `k1`, ….
     pub kernels: Vec<String>,
@@ -73,14 +74,14 @@ struct Lowering<'a> {
     buffers: &'a Buffers,
     devices: usize,
     out: Lowered,
-    /// Slots by buffer and by what it holds.
+    /// Slots by buffer and by the type stored in it.
     slots: FxHashMap<(BufferId, ElementType, Shape), Slot>,
     /// Kernels by their text.
     texts: FxHashMap<String, usize>,
 }
 
 impl Lowering<'_> {
-    /// The slot of a value in memory.
+    /// The slot of a value that is stored in memory.
     fn slot(&mut self, value: Value) -> Result<Slot, Diagnostic> {
         let span = self.program.value_span(value);
         let Some(t) = self.program.tensor_type(value).filter(|t| t.is_static() && t.element.bytes() > 0) else {
@@ -112,13 +113,13 @@ impl Lowering<'_> {
         values.into_iter().map(|v| self.slot(v)).collect()
     }
 
-    /// The steps of a block; gives its terminator's operands.
+    /// Lowers a block and returns the operands of its terminator.
     fn block(&mut self, block: Block, steps: &mut Vec<Step>) -> Result<Vec<Value>, Diagnostic> {
         let (program, fusion) = (self.program, &self.buffers.fusion);
         let Some((&last, body)) = program.block_ops(block).split_last() else { return Ok(Vec::new()) };
         for &op in body {
             let view = program.view(op);
-            // Constants are there from the start.
+            // Constants are in the arena from the start.
             if fusion.is_folded(op) || view.def().constant(view).is_some() {
                 continue;
             }
@@ -133,7 +134,7 @@ impl Lowering<'_> {
         Ok(program.op(last).operands.to_vec())
     }
 
-    /// A compiled kernel.
+    /// Lowers an op to a compiled kernel.
     fn kernel(&mut self, op: Op) -> Result<Option<Step>, Diagnostic> {
         let Some(nest) = nest_of(self.program, op) else { return Ok(None) };
         let mut kernel = build(self.program, &self.buffers.fusion, op, &nest);
@@ -187,7 +188,7 @@ impl Lowering<'_> {
                     self.out.collectives.push(plan);
                 }
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
-                // Several operands are as many exchanges.
+                // Several operands become one exchange each.
                 for (i, (&from, &to)) in operands.iter().zip(&results).enumerate() {
                     steps.push(Step::Collective { collective: first + i, from, to });
                 }
@@ -211,7 +212,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A kernel without machine code: its ops one after the other.
+    /// A kernel without machine code: its ops are evaluated one after the other.
     fn interpret(&mut self, op: Op, results: Vec<Slot>) -> Result<Step, Diagnostic> {
         let fusion = &self.buffers.fusion;
         let mut operands = Vec::new();
@@ -223,7 +224,7 @@ impl Lowering<'_> {
         Ok(Step::Interpret { ops, operands, results })
     }
 
-    /// Appends what is folded into `reader`, producers first, then `reader`.
+    /// Appends the ops folded into `reader`, producers first, then `reader`.
     fn producers(&self, reader: Op, seen: &mut FxHashSet<Op>, ops: &mut Vec<Op>) {
         for &value in &self.program.op(reader).operands {
             if let ValueSource::Result(producer, _) = self.program.value_source(value)
@@ -251,10 +252,10 @@ impl Lowering<'_> {
         let (program, buffers) = (self.program, self.buffers);
         let view = program.view(op);
         match control {
-            // Its results lie where its operands do.
+            // Its results share the operands' buffers.
             Control::Identity => Ok(()),
             Control::While => {
-                // Values that can't be run are better told of here than inside.
+                // Values of unsupported types give a better error here than inside.
                 self.slots_of(program.results(op))?;
                 self.copies(buffers.before.get(&op), steps);
                 let (Some(condition_block), Some(body_block)) = (view.block(0), view.block(1)) else {

@@ -7,19 +7,19 @@ use std::ptr::NonNull;
 
 use dialect::buffers::ALIGNMENT;
 
-/// One allocation. Its bytes are only reached through pointers.
+/// One allocation. Its bytes are accessed only through pointers.
 pub(super) struct Arena {
     start: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: an arena is plain bytes; who reads and writes them when is the executor's protocol.
+// SAFETY: an arena is plain bytes; the executor's protocol determines who accesses them when.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// `bytes` of zeros; `None` when there isn't as much memory.
+    /// `bytes` zeros; `None` if there isn't enough memory.
     pub(super) fn new(bytes: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes.max(ALIGNMENT), ALIGNMENT).ok()?;
         // SAFETY: the layout is not empty.

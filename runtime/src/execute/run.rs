@@ -1,4 +1,4 @@
-//! Compiling a lowered program, and running it on a thread a device.
+//! Compiling a lowered program, and running it with one thread per device.
 
 #![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
@@ -31,24 +31,23 @@ pub struct Executable {
     arguments: Vec<Layout>,
     results: Vec<Layout>,
     devices: usize,
-    /// Devices of one replica; replicas lie one after another.
+    /// Number of devices of one replica; the devices of replica 0 come first, then those of replica 1, and so on.
     partitions: usize,
 }
 
-/// The memory of all devices, and what has been put there.
+/// The memory of all devices, with their inputs.
 pub struct Session<'e> {
     executable: &'e Executable,
-    /// What messages call the devices.
+    /// The device numbers used in messages.
     ids: Vec<u32>,
     arenas: Vec<Arena>,
 }
 
-/// Kernels are compiled in as many modules as this, each on a thread of its own.
+/// The number of modules that kernels are divided into, each compiled on a thread of its own.
 const MODULES: usize = 2;
 
 impl Executable {
-    /// Compiles a program that `partition` has written. The whole program may also be one that never was partitioned
-    /// and needs one device only.
+    /// Compiles a program that `partition` has written, or an unpartitioned one that needs only one device.
     pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
         let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
         let signature = Signature::of(&mut program).ok_or_else(|| {
@@ -110,13 +109,13 @@ impl Executable {
         self.arena_bytes
     }
 
-    /// The memory of all devices, constants in place.
+    /// Allocates the memory of all devices, with constants in place.
     pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
         self.session_on((0..self.devices as u32).collect())
     }
 
-    /// The memory of the devices of these numbers, one for each of the program's in order; they name threads and stand
-    /// in messages, and the results don't depend on them.
+    /// Allocates the memory of devices with these numbers, one for each of the program's devices in order. Numbers are
+    /// used in thread names and messages; the results don't depend on them.
     pub fn session_on(&self, ids: Vec<u32>) -> Result<Session<'_>, Diagnostic> {
         if ids.len() != self.devices {
             let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
@@ -141,12 +140,12 @@ impl Executable {
 }
 
 impl Session<'_> {
-    /// Cuts the global inputs and gives every device its pieces, the same in every replica.
+    /// Shards the global inputs and gives every device its shards; every replica gets the same inputs.
     pub fn set_inputs(&self, inputs: &[Literal]) -> Result<(), String> {
         (0..self.executable.replicas()).try_for_each(|replica| self.set_inputs_of(replica, inputs))
     }
 
-    /// Cuts the global inputs of one replica and gives its devices their pieces.
+    /// Shards the global inputs of one replica and gives its devices their shards.
     pub fn set_inputs_of(&self, replica: usize, inputs: &[Literal]) -> Result<(), String> {
         let e = self.executable;
         if inputs.len() != e.arguments.len() {
@@ -164,7 +163,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs the program once on all devices. An error says which device failed first, and at which op.
+    /// Runs the program once on all devices. An error names the device that failed first, and the op.
     pub fn run(&self) -> Result<(), Diagnostic> {
         let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
         let transport = Shared::on(self.ids.clone(), &sites);
@@ -174,7 +173,7 @@ impl Session<'_> {
                 let builder =
                     std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
                 let thread = builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main());
-                // The devices that do run must not wait for one that never will.
+                // The devices that do run must not wait for one that will never start.
                 thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
             };
             let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
@@ -184,7 +183,7 @@ impl Session<'_> {
             };
             handles.into_iter().map(join).collect()
         });
-        // The device that failed by itself knows where; the others only heard of it.
+        // The device that failed first knows the op; the others only know that it failed.
         let faults: Vec<(usize, Fault)> =
             results.into_iter().enumerate().filter_map(|(d, r)| Some((d, r.err()?))).collect();
         let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else {
@@ -200,12 +199,12 @@ impl Session<'_> {
         Err(Diagnostic::error(code, fault.span.unwrap_or_default(), message))
     }
 
-    /// Puts the devices' results together, those of the first replica.
+    /// Assembles the global results from the shards of the first replica's devices.
     pub fn results(&self) -> Vec<Literal> {
         self.results_of(0)
     }
 
-    /// Puts the results of one replica's devices together.
+    /// Assembles the global results from the shards of one replica's devices.
     pub fn results_of(&self, replica: usize) -> Vec<Literal> {
         let e = self.executable;
         let result = |(i, layout): (usize, &Layout)| {
@@ -226,7 +225,7 @@ impl Session<'_> {
 /// Why a device stopped.
 struct Fault {
     message: String,
-    /// The op, when it happened on this device.
+    /// The op, if it failed on this device.
     span: Option<Span>,
 }
 
@@ -236,7 +235,7 @@ impl From<String> for Fault {
     }
 }
 
-/// Says when a device ends, panics included.
+/// Tells the transport when a device ends, even by a panic.
 struct Leaving<'s> {
     transport: &'s dyn Transport,
     device: usize,
@@ -258,7 +257,7 @@ struct Device<'s> {
 
 impl Device<'_> {
     fn main(&self) -> Result<(), Fault> {
-        // Whatever ends this thread, the others must not wait for it.
+        // However this thread ends, the others must not wait for it.
         let mut leaving =
             Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
         let result = self.steps(&self.session.executable.lowered.steps);
@@ -285,8 +284,8 @@ impl Device<'_> {
             Step::Kernel { kernel, slots } => {
                 let pointers: smallvec::SmallVec<[*mut u8; 16]> =
                     slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
-                // SAFETY: slots lie inside the arena at the alignment of the arena, have the sizes of the kernel's
-                // memrefs, and those alive at one step don't overlap; only this thread touches this arena now.
+                // SAFETY: slots are inside the arena, at its alignment, and have the sizes of the kernel's memrefs;
+                // those alive at one step don't overlap; only this thread accesses this arena now.
                 unsafe { e.kernels[*kernel].call(&pointers, &[]) };
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
@@ -338,7 +337,7 @@ impl Device<'_> {
         Ok(())
     }
 
-    /// Evaluates ops by their reference meaning; the results of the last go to memory.
+    /// Evaluates ops with the reference evaluator and stores the results of the last one.
     fn interpret(&self, ops: &[Op], operands: &[(Value, Slot)], results: &[Slot]) -> Result<(), Fault> {
         let (program, arena) = (&self.session.executable.program, self.arena());
         let mut known: FxHashMap<Value, Literal> = FxHashMap::default();

@@ -6,18 +6,18 @@ use dialect::ir::{ElementType, Op, Shape, Value};
 use dialect::kernel::External;
 use dialect::literal::Literal;
 
-/// A slot of the arena: a buffer, as it holds one kind of value.
+/// A slot of the arena: a buffer together with the type stored in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Slot(pub u32);
 
-/// What a slot holds and where.
+/// The type and location of a slot.
 #[derive(Clone, Debug)]
 pub(super) struct SlotData {
     /// Element type.
     pub element: ElementType,
-    /// Sizes.
+    /// Sizes of the dimensions.
     pub shape: Shape,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: usize,
     /// First byte in the arena, a multiple of [`dialect::buffers::ALIGNMENT`].
     pub offset: usize,
@@ -26,16 +26,16 @@ pub(super) struct SlotData {
 /// One step.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// A compiled kernel over slots: what it reads, then what it writes.
+    /// Runs a compiled kernel over slots: those it reads, then those it writes.
     Kernel {
-        /// Which kernel.
+        /// Index of the kernel.
         kernel: usize,
-        /// Its buffers.
+        /// Its slots.
         slots: Vec<Slot>,
     },
-    /// A matrix product.
+    /// Computes a matrix product.
     Gemm {
-        /// Which product.
+        /// Index of the product.
         gemm: usize,
         /// Left operand.
         lhs: Slot,
@@ -44,23 +44,23 @@ pub(super) enum Step {
         /// Result.
         out: Slot,
     },
-    /// A collective.
+    /// Runs a collective.
     Collective {
-        /// Which one.
+        /// Index of the collective.
         collective: usize,
-        /// What it sends.
+        /// The slot to send.
         from: Slot,
-        /// What it receives.
+        /// The slot to receive into.
         to: Slot,
     },
-    /// The device's number.
+    /// Writes the device's number.
     DeviceId {
-        /// Whether the partition's or the replica's.
+        /// Whether it is the partition's or the replica's number.
         kind: External,
-        /// Where it goes.
+        /// The slot to write to.
         out: Slot,
     },
-    /// A copy of all bytes.
+    /// Copies all bytes.
     Copy {
         /// Source.
         from: Slot,
@@ -76,29 +76,29 @@ pub(super) enum Step {
         /// Steps of the body, which write the carried slots last.
         body: Vec<Step>,
     },
-    /// Runs the branch that `index` names; the last one when there is none of that number.
+    /// Runs the branch that `index` selects, or the last one if `index` is out of range.
     Branch {
         /// An `i1` (true is branch 0) or an `i32`.
         index: Slot,
         /// Steps of each branch, which write the results last.
         branches: Vec<Vec<Step>>,
     },
-    /// Ops without native code, by their reference meaning.
+    /// Evaluates ops without native code with the reference evaluator.
     Interpret {
-        /// The ops that share a kernel, producers first; the last one's results are kept.
+        /// The ops that share a kernel, producers first; only the last one's results are stored.
         ops: Vec<Op>,
         /// What they read from memory.
         operands: Vec<(Value, Slot)>,
-        /// The results of the last.
+        /// The results of the last op.
         results: Vec<Slot>,
     },
 }
 
-/// A constant the arena starts with.
+/// A constant that the arena is initialized with.
 #[derive(Clone, Debug)]
 pub(super) struct ConstantSlot {
-    /// Where it lies.
+    /// The slot it is stored in.
     pub slot: Slot,
-    /// What it is.
+    /// Its value.
     pub value: Arc<Literal>,
 }

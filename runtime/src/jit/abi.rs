@@ -1,8 +1,8 @@
-//! The border to LLVM's code generator: a module of MLIR's llvm dialect in, an object file out.
+//! The interface to LLVM's code generator: takes a module of MLIR's llvm dialect, returns an object file.
 //!
-//! Each wrapper owns what it points to and frees it once, the module before its context. Failures come back as text;
-//! where LLVM would print or exit by default, a handler collects the message instead.
-//! Declarations follow `llvm-c/*.h` of LLVM 22; only what is used is declared.
+//! Each wrapper owns what it points to and frees it once, the module before its context. Failures are returned as text;
+//! where LLVM would print or exit by default, a handler collects the message instead. Declarations follow `llvm-c/*.h`
+//! of LLVM 22; only what is used is declared.
 #![expect(unsafe_code, reason = "calls LLVM's C API")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -16,7 +16,7 @@ use mlir_sys::{
     LLVMContextRef, LLVMModuleRef, mlirOperationDestroy, mlirTranslateModuleToLLVMIR, mlirValueReplaceAllUsesOfWith,
 };
 
-/// An object of LLVM that is only ever pointed to.
+/// An opaque LLVM object, only used behind pointers.
 #[repr(C)]
 pub(super) struct Opaque {
     _private: [u8; 0],
@@ -140,7 +140,7 @@ pub(super) struct Processor {
 }
 
 impl Processor {
-    /// The one this process runs on.
+    /// The processor this process runs on.
     pub(super) fn host() -> Self {
         // SAFETY: both return owned messages.
         unsafe { Self { name: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) } }
@@ -152,7 +152,7 @@ impl Processor {
     }
 }
 
-/// A code generator. Used by one thread at a time.
+/// A code generator, for use by one thread at a time.
 pub(super) struct TargetMachine {
     raw: Pointer,
     triple: CString,
@@ -202,7 +202,7 @@ impl Drop for TargetMachine {
     }
 }
 
-/// What [`Ir::emit`] writes.
+/// The output format of [`Ir::emit`].
 #[derive(Clone, Copy)]
 pub(super) enum FileType {
     Assembly = 0,
@@ -229,7 +229,7 @@ extern "C" fn collect_diagnostic(diagnostic: Pointer, data: *mut c_void) {
 }
 
 impl Ir {
-    /// Translates a module of the LLVM dialect for a machine. `None` if MLIR refuses; its diagnostics say why.
+    /// Translates a module of the LLVM dialect for a machine. `None` if MLIR fails; the reason is in its diagnostics.
     pub(super) fn translate(module: &MlirModule<'_>, machine: &TargetMachine) -> Option<Self> {
         let errors = Box::<Messages>::default();
         // SAFETY: the context is fresh and owned below; the operation is alive for the call; a null module, MLIR's
@@ -325,7 +325,7 @@ pub(super) fn take(messages: &Messages) -> String {
     std::mem::take(&mut *messages.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Puts `with` in the place of an operation's only result and deletes the operation.
+/// Replaces an operation's only result by `with` and deletes the operation.
 pub(super) fn replace<'c, 'a>(operation: OperationRef<'c, 'a>, with: OperationResult<'c, 'a>) {
     if let Ok(result) = operation.result(0) {
         // SAFETY: both values are alive and in one block; after the first call nothing uses the operation, and the

@@ -1,6 +1,6 @@
 //! Machine code in memory: objects linked against this process, and the kernels in them.
 //!
-//! A kernel holds on to its code. LLVM's sessions lock internally, and code is read-only once linked, so kernels may be
+//! A kernel keeps its code alive. LLVM's sessions lock internally, and code is read-only once linked, so kernels may be
 //! called from any number of threads.
 #![expect(unsafe_code, reason = "links and calls machine code made at run time")]
 
@@ -46,7 +46,7 @@ struct AbsoluteSymbol {
 /// Machine code in memory, linked against this process.
 pub(super) struct Code {
     jit: Pointer,
-    /// What the session reports; boxed because LLVM holds its address.
+    /// Errors that the session reported; boxed because LLVM holds its address.
     reports: Box<Messages>,
 }
 
@@ -55,7 +55,7 @@ unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
 
-/// The convention of every entry: addresses of buffers, then scalars.
+/// The calling convention of every entry: addresses of buffers, then scalars.
 type RawKernel = unsafe extern "C" fn(*const *mut u8, *const i64);
 
 extern "C" fn collect_report(data: *mut c_void, error: Pointer) {
@@ -66,7 +66,8 @@ extern "C" fn collect_report(data: *mut c_void, error: Pointer) {
     }
 }
 
-/// Code on bf16 may call this; older support libraries lack it. A bf16 travels in the low bits of a float register.
+/// Code that uses bf16 may call this; older support libraries lack it. A bf16 is passed in the low bits of a float
+/// register.
 extern "C" fn round_single_to_bf16(value: f32) -> f32 {
     f32::from_bits(u32::from(bf16::from_f32(value).to_bits()))
 }
@@ -100,7 +101,7 @@ impl Code {
         }
     }
 
-    /// The function of a name, which must have been compiled with the convention of [`RawKernel`].
+    /// The function with this name, which must have been compiled with the convention of [`RawKernel`].
     fn entry(&self, name: &str) -> Result<RawKernel, String> {
         let c_name = c_string(name)?;
         let mut address = 0u64;
@@ -120,7 +121,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // SAFETY: owned by this value, freed once; an error on the way out has nobody to go to.
+        // SAFETY: owned by this value, freed once; an error while freeing can't be reported.
         unsafe {
             let error = LLVMOrcDisposeLLJIT(self.jit);
             if !error.is_null() {
@@ -140,7 +141,7 @@ pub struct KernelFn {
 }
 
 impl KernelFn {
-    /// The kernel whose entry has a name.
+    /// The kernel whose entry has this name.
     pub(super) fn new(code: &Arc<Code>, entry: &str, operands: usize, scalars: usize) -> Result<Self, String> {
         Ok(Self { entry: code.entry(entry)?, _code: Arc::clone(code), operands, scalars })
     }

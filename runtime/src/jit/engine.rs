@@ -1,7 +1,7 @@
-//! The engine: text in, callable kernels out.
+//! The engine: compiles MLIR text to callable kernels.
 //!
-//! An engine holds no state that compiling changes, so any number of threads may compile at once, and a kernel may be
-//! called from any number of threads. Every failure is a `Result` with MLIR's or LLVM's own words.
+//! Compiling changes no state of an engine, so any number of threads may compile at once, and a kernel may be called
+//! from any number of threads. Every failure is a `Result` with the message of MLIR or LLVM.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use super::abi::{FileType, Ir, Processor, TargetMachine};
 use super::code::{Code, KernelFn};
 use super::lower::{Parameter, Signature, context, entry_name, lower, with_diagnostics};
 
-/// LLVM's part: enough to vectorize the loops that the lowering leaves, in time linear in the number of kernels. The
-/// default pipeline costs twice as much and gives the same speed.
+/// LLVM's passes: enough to vectorize the loops that the lowering produces, in time linear in the number of kernels.
+/// The default pipeline takes twice as long and gives code of the same speed.
 const PASSES: &str = "always-inline,globaldce,function(mem2reg,instcombine<no-verify-fixpoint>,simplifycfg,\
     loop-simplify,lcssa,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),loop-vectorize,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -50,7 +50,7 @@ impl Engine {
         Ok(Module { functions: Arc::new(self.compile_functions(text)?) })
     }
 
-    /// Compiles several texts, as many at a time as there are processors, into one module. Kernels' names must differ.
+    /// Compiles several texts in parallel, one per processor at a time, into one module. Kernels' names must differ.
     pub fn compile_all(&self, texts: &[String]) -> Result<Module, String> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(texts.len());
         let next = AtomicUsize::new(0);
@@ -121,7 +121,7 @@ fn merge(into: &mut BTreeMap<String, KernelFn>, from: BTreeMap<String, KernelFn>
 }
 
 impl Module {
-    /// The kernel of a name.
+    /// The kernel with this name.
     pub fn function(&self, name: &str) -> Option<KernelFn> {
         self.functions.get(name).cloned()
     }

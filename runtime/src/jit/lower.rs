@@ -1,9 +1,9 @@
-//! MLIR text to a module of the LLVM dialect with one entry per kernel.
+//! Lowers MLIR text to a module of the LLVM dialect with one entry per kernel.
 //!
 //! A kernel is a public `func.func` without results whose parameters are memrefs of static shape (contiguous,
-//! row-major), `i64` or `index`. Beside each stands an entry `NAME.entry(pointers, scalars)` that loads the memrefs'
-//! addresses from one array and the scalars from another, each in order of appearance, and calls the kernel.
-//! Everything but the entries is internal, so LLVM keeps one copy of each body.
+//! row-major), `i64` or `index`. Each gets an entry `NAME.entry(pointers, scalars)` that loads the memrefs' addresses
+//! from one array and the scalars from another, each in order of appearance, and calls the kernel. Everything but the
+//! entries is internal, so LLVM keeps one copy of each body.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -24,8 +24,8 @@ use melior::utility::{
 
 use super::math;
 
-/// From structured ops and memrefs to the LLVM dialect. `ub` and `index` ops appear on the way. Not among them is
-/// `arith-expand`: it takes `maximumf` apart, and LLVM then no longer sees a reduction.
+/// From structured ops and memrefs to the LLVM dialect. `ub` and `index` ops arise on the way. `arith-expand` is left
+/// out: it expands `maximumf`, and LLVM then no longer recognizes a reduction.
 const PIPELINE: &str = "builtin.module(\
     convert-linalg-to-loops,lower-affine,convert-vector-to-scf,expand-strided-metadata,lower-affine,\
     convert-complex-to-standard,convert-scf-to-cf,\
@@ -49,13 +49,13 @@ pub(super) enum Parameter {
 }
 
 impl Signature {
-    /// How many of the parameters are of a kind.
+    /// Number of parameters of a kind.
     pub(super) fn count(&self, kind: Parameter) -> usize {
         self.parameters.iter().filter(|&&parameter| parameter == kind).count()
     }
 }
 
-/// A context that knows every dialect and translation. Dialects load when they are first used.
+/// A context with every dialect and translation registered. Dialects are loaded when they are first used.
 pub(super) fn context() -> Context {
     register_all_passes();
     let registry = DialectRegistry::new();
@@ -101,7 +101,7 @@ fn append_diagnostic(out: &mut String, diagnostic: &Diagnostic<'_>) {
     }
 }
 
-/// Parses `text` and lowers it. Errors are MLIR's diagnostics, or name the function that is no kernel.
+/// Parses `text` and lowers it. Errors are MLIR's diagnostics, or name the function that is not a kernel.
 pub(super) fn lower<'c>(
     context: &'c Context,
     text: &str,
@@ -115,7 +115,7 @@ pub(super) fn lower<'c>(
     math::expand(context, &module)?;
     with_diagnostics(context, || {
         let manager = PassManager::new(context);
-        // Each pass leaves valid IR; one check when translating is enough.
+        // Each pass leaves valid IR; verifying once, at translation, is enough.
         manager.enable_verifier(false);
         parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE).expect("the pipeline is a constant");
         manager.run(&mut module).ok()
@@ -182,7 +182,7 @@ fn parameter(ty: Type<'_>) -> Option<Parameter> {
 /// Gives every function with a body internal linkage and the attributes its kind needs.
 fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: bool) {
     let internal = Attribute::parse(context, "#llvm.linkage<internal>").expect("a constant of the llvm dialect");
-    // Left to itself, LLVM uses half of AVX-512's width.
+    // By default, LLVM uses only half of AVX-512's width.
     let wide = Attribute::parse(context, r#"[["prefer-vector-width", "512"]]"#).expect("a constant attribute");
     let mut next = module.body().first_operation_mut();
     while let Some(mut operation) = next {
@@ -211,7 +211,7 @@ fn append_entries<'c>(context: &'c Context, module: &Module<'c>, signatures: &[S
     for signature in signatures {
         write_entry(&mut text, signature);
     }
-    // The callees are declared for the parser and stay behind when the entries move.
+    // The callees are declared for the parser; the declarations are dropped when the entries are moved.
     let entries = with_diagnostics(context, || Module::parse(context, &text))?;
     let mut next = entries.body().first_operation_mut();
     while let Some(mut operation) = next {
@@ -253,7 +253,7 @@ fn write_entry(text: &mut String, signature: &Signature) {
     let _ = writeln!(text, "  llvm.call @{name}({}) : ({types}) -> ()\n  llvm.return\n}}", arguments.join(", "));
 }
 
-/// A symbol name as MLIR quotes it.
+/// A symbol name, quoted as in MLIR.
 fn quoted(name: &str) -> String {
     let mut out = String::from("\"");
     for byte in name.bytes() {

@@ -1,7 +1,7 @@
-//! The head of one `.npy` array: a Python dict of dtype, order and shape; and what it makes of the bytes behind it.
+//! The header of a `.npy` array: a Python dict of dtype, order and shape; and how to decode the bytes that follow it.
 //!
-//! Only the dicts NumPy writes are read, by a parser that neither recurses nor allocates more than the text is long.
-//! After [`Header::read`] the number of elements fits an i64 even where zeros in the shape are left out.
+//! Only the dicts that NumPy writes are read, by a parser that neither recurses nor allocates more than the length of
+//! the text. After [`Header::read`], the number of elements fits an i64 even if zeros in the shape are left out.
 
 use std::io::Read;
 
@@ -12,27 +12,27 @@ use dialect::literal::Literal;
 /// The first bytes of every array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Longer heads than any array of numbers has are refused.
+/// Longer headers are rejected: no array of numbers needs one.
 const MAX_TEXT: usize = 1 << 16;
 
-/// As many dimensions as NumPy allows.
+/// The most dimensions that NumPy allows.
 const MAX_RANK: usize = 64;
 
-/// What stands before the data.
+/// What precedes the data.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    /// What the array holds.
+    /// Element type of the array.
     pub(super) element: ElementType,
-    /// Its sizes.
+    /// Sizes of the dimensions.
     pub(super) shape: Shape,
-    /// Whether the first index runs fastest.
+    /// Whether the first index varies fastest (Fortran order).
     fortran: bool,
-    /// Whether numbers' most significant bytes come first.
+    /// Whether numbers are big-endian.
     big_endian: bool,
 }
 
 impl Header {
-    /// Reads up to where the data starts.
+    /// Reads a header, leaving the reader where the data starts.
     pub(super) fn read(r: &mut impl Read) -> Result<Self, String> {
         let mut fixed = [0; 8];
         let cut = |_| "the file ends inside the array's header".to_owned();
@@ -61,7 +61,7 @@ impl Header {
         Self::parse(std::str::from_utf8(&text).map_err(|_| "the header is not text".to_owned())?)
     }
 
-    /// From the text of the dict.
+    /// Parses the text of the dict.
     fn parse(text: &str) -> Result<Self, String> {
         let mut dict = Cursor { rest: text.trim() };
         let (mut descr, mut fortran, mut shape) = (None, None, None);
@@ -88,7 +88,7 @@ impl Header {
         }
     }
 
-    /// Of what a literal is written as: row-major and little-endian.
+    /// The header a literal is written with: row-major and little-endian.
     pub(super) fn of(literal: &Literal) -> Result<Self, String> {
         let element = literal.element;
         if element.bytes() == 0 {
@@ -97,7 +97,7 @@ impl Header {
         Ok(Self { element, shape: literal.shape.clone(), fortran: false, big_endian: false })
     }
 
-    /// As NumPy writes it: version 1.0, padded so that the data starts at a multiple of 64.
+    /// Encodes it as NumPy does: version 1.0, padded so that the data starts at a multiple of 64.
     pub(super) fn encode(&self) -> Vec<u8> {
         let dims: String = self.shape.iter().map(|d| format!("{d}, ")).collect();
         let dims = if self.shape.len() > 1 { dims.trim_end_matches(", ") } else { dims.trim_end() };
@@ -112,14 +112,14 @@ impl Header {
         [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
     }
 
-    /// Bytes of the data; `None` when they are more than can be addressed.
+    /// Bytes of the data; `None` if they exceed the address space.
     pub(super) fn data_bytes(&self) -> Option<usize> {
         let elements = self.shape.iter().try_fold(1usize, |n, &d| n.checked_mul(usize::try_from(d).ok()?));
         elements?.checked_mul(self.element.bytes())
     }
 
-    /// The array whose data is `data`, which has [`Header::data_bytes`] bytes. Copied only where literals keep elements
-    /// otherwise than the file does.
+    /// The array with this data, which has [`Header::data_bytes`] bytes. Copied only where literals represent elements
+    /// differently from the file.
     pub(super) fn literal(&self, data: Bytes) -> Literal {
         let width = self.element.bytes();
         let as_kept = !self.big_endian
@@ -143,7 +143,7 @@ impl Header {
     }
 }
 
-/// Elements of `width` bytes, the first index fastest, as row-major ones.
+/// Reorders elements of `width` bytes from Fortran order (first index fastest) to row-major.
 fn row_major(data: &[u8], shape: &[i64], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len());
     let mut strides = vec![width; shape.len()];
@@ -167,7 +167,7 @@ fn row_major(data: &[u8], shape: &[i64], width: usize) -> Vec<u8> {
     out
 }
 
-/// What a dtype's kind and width stand for. Unknown bits of one byte are `ui8`.
+/// The element type for a dtype's kind and width. Raw bytes of unknown type are `ui8`.
 const DTYPES: &[(&str, ElementType)] = &[
     ("b1", ElementType::I1),
     ("i1", ElementType::I8),
@@ -188,7 +188,7 @@ const DTYPES: &[(&str, ElementType)] = &[
     ("V1", ElementType::UI8),
 ];
 
-/// The dtype an element is written as.
+/// The dtype that an element type is written as.
 fn dtype_text(element: ElementType) -> String {
     let stored = match element {
         ElementType::Index => ElementType::I64,
@@ -202,7 +202,7 @@ fn dtype_text(element: ElementType) -> String {
     format!("{order}{kind}")
 }
 
-/// What is left of a header's text.
+/// The unread part of a header's text.
 struct Cursor<'a> {
     rest: &'a str,
 }
@@ -218,7 +218,7 @@ impl<'a> Cursor<'a> {
         if self.eat(c) { Ok(()) } else { Err(format!("expected '{c}' in the header, found '{}'", self.found())) }
     }
 
-    /// The start of what is left, for messages.
+    /// The start of the unread part, for messages.
     fn found(&self) -> String {
         self.rest.trim_start().chars().take(20).collect()
     }

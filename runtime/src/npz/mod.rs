@@ -1,10 +1,10 @@
-//! NumPy's archives (`.npz`): the arrays programs take and give, read and written.
+//! NumPy's archives (`.npz`), for reading and writing the arrays that programs take and return.
 //!
-//! bf16, which NumPy doesn't know, is the dtype `|V2` (raw bits); other one-byte types are `|V1`, read as `ui8` until
-//! [`conform`] says what they are. Nothing in a file is believed: what it claims to hold is bounded by what its bytes
-//! can hold before any of it is allocated. The same arrays always give the same bytes.
+//! bf16, which NumPy doesn't know, has the dtype `|V2` (raw bits); other one-byte types are `|V1`, read as `ui8` until
+//! [`conform`] gives them their type. Files are untrusted: the sizes they claim are checked against the number of their
+//! bytes before anything is allocated. The same arrays always give the same bytes.
 //!
-//! Files are mapped into memory. An entry that isn't compressed stays where it is: its array is a view of the file.
+//! Files are mapped into memory. Entries that aren't compressed aren't copied: their arrays are views of the file.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
 #![allow(unsafe_code, reason = "files are mapped into memory")]
@@ -27,11 +27,11 @@ use header::Header;
 /// Arrays by name, in the archive's order.
 pub type Arrays = Vec<(String, Literal)>;
 
-/// DEFLATE makes no stretch of bytes more than this many times shorter.
+/// The highest compression ratio DEFLATE can reach.
 const MAX_RATIO: usize = 1032;
 
-/// Reads all arrays of an archive. Entries that are not called `*.npy` are passed over, as NumPy does. Arrays that aren't
-/// compressed share the archive's bytes, so those stay in memory as long as the arrays.
+/// Reads all arrays of an archive. Entries that are not called `*.npy` are skipped, as in NumPy. Arrays that aren't
+/// compressed share the archive's bytes, which stay in memory as long as the arrays.
 pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
     let bytes = archive.into();
     if bytes.starts_with(header::MAGIC) {
@@ -52,7 +52,7 @@ pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
     Ok(arrays)
 }
 
-/// [`read`] of a file. It must not be written to while the arrays live; [`write_file`] may replace it.
+/// [`read`] of a file, which must not be modified while the arrays live; [`write_file`] may replace it.
 pub fn read_file(path: &Path) -> Result<Arrays, String> {
     let bytes = map(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     read(bytes).map_err(|e| format!("{}: {e}", path.display()))
@@ -63,8 +63,8 @@ fn map(path: &Path) -> io::Result<Bytes> {
     let mut file = File::open(path)?;
     let about = file.metadata()?;
     if about.is_file() && about.len() > 0 {
-        // SAFETY: the map is private to this process and only read. Nobody here writes to a file in place: `write_file`
-        // puts a new one where an old one was. Others who do break the promise that `read_file` asks for.
+        // SAFETY: the map is private to this process and only read. This module never modifies a file in place:
+        // `write_file` replaces it with a new one. Others who do so break the contract of `read_file`.
         if let Ok(map) = unsafe { Mmap::map(&file) } {
             return Ok(Bytes::from_owner(map));
         }
@@ -74,17 +74,17 @@ fn map(path: &Path) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// An archive of these arrays, not compressed, as `numpy.savez` writes it.
+/// An uncompressed archive of these arrays, as `numpy.savez` writes it.
 pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     let mut out = Cursor::new(Vec::new());
     write_to(&mut out, arrays)?;
     Ok(out.into_inner())
 }
 
-/// [`write()`] to a file. A file that is there already is replaced, not written to: arrays may be views of it.
+/// [`write()`] to a file. An existing file is replaced, not modified: arrays may be views of it.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
     let create = || {
-        // Behind links, so that they stay links.
+        // Resolves links, so that they stay links.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&path).is_ok_and(|about| about.is_file()) {
             fs::remove_file(&path)?;
@@ -95,8 +95,8 @@ pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), Strin
     write_to(BufWriter::new(file), arrays).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// `literal` as elements of type `element`, where a file could not say which type of this width its raw bits are:
-/// `ui8` as an f8 or a narrower type, `i8` and `ui8` as integers of fewer bits. `None` when it holds something else.
+/// `literal` as elements of type `element`, for types that a file can't tell apart by their raw bits: `ui8` as an f8 or
+/// a narrower type, `i8` and `ui8` as integers of fewer bits. `None` if it holds anything else.
 pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     let found = literal.element;
     if found == element {
@@ -112,7 +112,7 @@ pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     for byte in &mut bytes {
         let (low, unused) = (*byte << (8 - bits), *byte >> bits.min(7));
         let kept = if matches!(element, ElementType::I4 | ElementType::I2) {
-            // Narrow signed integers stand sign-extended in their byte, or with zeros above.
+            // Narrow signed integers are sign-extended in their byte, or have zeros above.
             let signed = (low as i8 >> (8 - bits)) as u8;
             (*byte == signed || unused == 0).then_some(signed)
         } else {
@@ -123,14 +123,14 @@ pub fn conform(literal: &Literal, element: ElementType) -> Option<Literal> {
     Some(Literal::from_bytes(element, &literal.shape, bytes))
 }
 
-/// Reads one `.npy` entry of `archive` whose data may take at most `budget` bytes, and lowers the budget by them.
+/// Reads one `.npy` entry of `archive` whose data may take at most `budget` bytes, and subtracts them from the budget.
 fn read_array(mut entry: ZipFile<'_, impl Read>, archive: &Bytes, budget: &mut usize) -> Result<Literal, String> {
     match stored(&entry, archive) {
         Some(whole) => {
             let mut rest = &whole[..];
             let (header, size) = read_header(&mut rest, budget)?;
             expect_size(&header, size, rest.len())?;
-            // The archive's checksum says whether this is what was written.
+            // Reads to the end, so that the archive's checksum is verified.
             io::copy(&mut entry, &mut io::sink()).map_err(|e| e.to_string())?;
             Ok(header.literal(whole.slice(whole.len() - size..)))
         }
@@ -138,7 +138,7 @@ fn read_array(mut entry: ZipFile<'_, impl Read>, archive: &Bytes, budget: &mut u
             let (header, size) = read_header(&mut entry, budget)?;
             let mut data = Vec::new();
             data.try_reserve_exact(size).map_err(|e| format!("{size} bytes: {e}"))?;
-            // One byte more than wanted tells a longer entry from one that fits.
+            // Reading one byte more than expected detects entries that are too long.
             let read = entry.take(size as u64 + 1).read_to_end(&mut data).map_err(|e| e.to_string())?;
             expect_size(&header, size, read)?;
             Ok(header.literal(data.into()))
@@ -146,7 +146,7 @@ fn read_array(mut entry: ZipFile<'_, impl Read>, archive: &Bytes, budget: &mut u
     }
 }
 
-/// The part of `archive` that is the content of an entry as it stands, if the entry is neither compressed nor encrypted.
+/// The part of `archive` that holds an entry's content, if the entry is neither compressed nor encrypted.
 fn stored(entry: &ZipFile<'_, impl Read>, archive: &Bytes) -> Option<Bytes> {
     let plain = entry.compression() == CompressionMethod::Stored && !entry.encrypted();
     let start = usize::try_from(entry.data_start()?).ok()?;

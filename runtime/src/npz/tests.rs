@@ -1,4 +1,4 @@
-//! Files NumPy wrote (`tests/data/*.npz`), files of ours, and files that lie.
+//! Files that NumPy wrote (`tests/data/*.npz`), our own files, and corrupt files.
 
 use super::*;
 use dialect::scalar::Scalar;
@@ -18,7 +18,7 @@ fn complexes(element: ElementType, values: &[(f64, f64)]) -> Literal {
     Literal::from_scalars(element, &[values.len() as i64], values.iter().map(|&(re, im)| Scalar::Complex(re, im)))
 }
 
-/// What both files hold, and their maker, in this order.
+/// The contents of both files, as their generator wrote them, in this order.
 fn expected() -> Arrays {
     use ElementType::*;
     let counting: Vec<i128> = (0..24).collect();
@@ -67,7 +67,7 @@ fn what_is_written_is_read_and_always_the_same() {
     let back = read(bytes.clone()).unwrap();
     for ((name, literal), (found_name, found)) in arrays.iter().zip(&back) {
         assert_eq!(name, found_name);
-        // f8 has no dtype of its own when written.
+        // f8 types have no dtype of their own when written.
         assert_eq!(conform(found, literal.element).as_ref(), Some(literal), "{name}");
     }
     assert_eq!(bytes, write(&arrays).unwrap());
@@ -97,7 +97,7 @@ fn what_is_stored_is_not_copied() {
 #[test]
 fn a_mapped_file_may_be_replaced_while_its_arrays_live() {
     let path = std::env::temp_dir().join(format!("shardc-npz-mapped-{}.npz", std::process::id()));
-    // Long enough that the data of a file cut to nothing couldn't be read any more.
+    // Long enough that its data could no longer be read if the file were truncated.
     let count = 1 << 16;
     let counting = |from: i128| ints(ElementType::I32, &[count], &(from..from + i128::from(count)).collect::<Vec<_>>());
     write_file(&path, &[("x".into(), counting(0))]).unwrap();
@@ -139,7 +139,7 @@ fn raw_bits_become_what_is_expected() {
     assert_eq!(conform(&ints(I64, &[1], &[1]), I32), None);
 }
 
-/// The file with one array of this header and data.
+/// A file with one array of this header and data.
 fn file(head: &str, data: &[u8]) -> Vec<u8> {
     let mut array = [header::MAGIC, &[2, 0], &(head.len() as u32).to_le_bytes(), head.as_bytes()].concat();
     array.extend_from_slice(data);
@@ -201,7 +201,7 @@ fn a_cut_or_changed_file_never_panics() {
             for _ in 0..4 {
                 changed[random.usize(..file.len())] = random.u8(..);
             }
-            // A changed file may still hold arrays; what it holds must be whole.
+            // A corrupted file may still hold arrays; those must be complete.
             for (_, literal) in read(changed).unwrap_or_default() {
                 assert_eq!(literal.stored_bytes().len(), literal.len() * literal.element.bytes());
             }

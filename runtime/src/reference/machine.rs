@@ -1,6 +1,7 @@
 //! The evaluator's state: every value on every device, and how regions and calls run.
 //!
-//! Values are kept by their id: a function runs at most once at a time, so no value needs two places.
+//! Values are stored by their id. One slot per value suffices, because a function has at most one call active at a
+//! time.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -19,18 +20,18 @@ pub(super) struct Machine<'p> {
     functions: FxHashMap<&'p str, Op>,
     replicas: usize,
     partitions: usize,
-    /// Every value's literals by its id; `None` where it isn't alive.
+    /// Every value's literals by its id; `None` when it isn't alive.
     values: Vec<Option<Lanes>>,
     deaths: FxHashMap<Block, Rc<Deaths>>,
-    /// The functions that run now.
+    /// The functions that are being called.
     running: FxHashSet<Op>,
     lane: usize,
     steps: u64,
     depth: usize,
     limits: Limits,
-    /// What each probe has seen.
+    /// The values that each probe recorded.
     probes: FxHashMap<String, Vec<Literal>>,
-    /// What has been sent and not received.
+    /// Values sent but not yet received.
     mail: FxHashMap<ChannelKey, VecDeque<Vec<Literal>>>,
 }
 
@@ -67,7 +68,7 @@ impl<'p> Machine<'p> {
         results
     }
 
-    /// Runs each device's function: those of one function in lockstep, one function after the other.
+    /// Runs each device's function: the devices with the same function in lockstep, one function after the other.
     fn grid(&mut self, names: &[&str], args: &[Literal]) -> EvalResult<Vec<Literal>> {
         let n = names.len();
         let mut given: Vec<&[Literal]> = Vec::with_capacity(n);
@@ -109,7 +110,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    /// Runs a block and gives its terminator's operands.
+    /// Runs a block and returns the operands of its terminator.
     fn block(&mut self, block: Block, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
         let program = self.program;
         let params = program.block_args(block);
@@ -137,7 +138,7 @@ impl<'p> Machine<'p> {
     }
 
     fn op(&mut self, op: OpRef<'_>, operands: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>> {
-        // A constant that repeats one element takes no room.
+        // A constant that repeats one element takes no memory.
         if op.def().constant(op).is_none() {
             self.check_size(op, mask)?;
         }
@@ -160,7 +161,7 @@ impl<'p> Machine<'p> {
         Ok(results)
     }
 
-    /// Refuses results that would take all memory.
+    /// Rejects results that exceed the memory limit.
     fn check_size(&self, op: OpRef<'_>, mask: &Mask) -> EvalResult<()> {
         let devices = mask.iter().filter(|&&runs| runs).count() as u64;
         let types = op.result_types().filter_map(TypeData::tensor).filter_map(TensorType::bytes);
@@ -272,7 +273,8 @@ impl Context for Machine<'_> {
     }
 }
 
-/// Whether a value's type is the declared one, as far as that says: sizes may be dynamic, elements unknown.
+/// Whether a value's type is compatible with the declared one, whose sizes may be dynamic and whose element type
+/// unknown.
 pub(super) fn agrees(declared: &TypeData, found: &TensorType) -> bool {
     let TypeData::Tensor(declared) = declared else { return true };
     let size = |(&d, &f): (&i64, &i64)| d == dialect::ir::DYNAMIC || d == f;

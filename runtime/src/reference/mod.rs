@@ -1,8 +1,9 @@
-//! The reference evaluator: all devices in lockstep over the ops' own slow meaning. It judges everything else.
+//! The reference evaluator: all devices in lockstep, each op by its simple and slow definition. Everything else is
+//! tested against it.
 //!
-//! A value is one literal a device. A program of collectives runs with [`evaluate`]; an unpartitioned program, manual
-//! computations and all, runs with [`evaluate_global`] on whole tensors. What a program may use is limited by
-//! [`Limits`], so that none hangs or takes all memory.
+//! A value is one literal per device. A per-device program runs with [`evaluate`]; an unpartitioned program, including
+//! manual computations, runs with [`evaluate_global`] on full tensors. [`Limits`] bound what a program may use, so that
+//! none hangs or uses up the memory.
 
 mod machine;
 
@@ -13,14 +14,14 @@ use dialect::ops::func;
 
 use machine::Machine;
 
-/// What an evaluation may use.
+/// Limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Trips of all loops together.
+    /// Iterations of all loops together.
     pub steps: u64,
     /// Bytes of the results of one op on all devices together.
     pub bytes: u64,
-    /// Regions and calls inside each other.
+    /// Nesting depth of regions and calls.
     pub depth: usize,
 }
 
@@ -30,8 +31,8 @@ impl Default for Limits {
     }
 }
 
-/// Runs `function` on `replicas * partitions` devices; every input and result is one literal a device. Errors carry
-/// the op's name and place.
+/// Runs `function` on `replicas * partitions` devices; every input and result is one literal per device. Errors carry
+/// the op's name and source location.
 pub fn evaluate(
     program: &Program,
     function: &str,
@@ -42,7 +43,7 @@ pub fn evaluate(
     evaluate_within(program, function, replicas, partitions, inputs, Limits::default())
 }
 
-/// [`evaluate`] under other limits.
+/// [`evaluate`] with other limits.
 pub fn evaluate_within(
     program: &Program,
     function: &str,
@@ -62,12 +63,12 @@ pub fn evaluate_within(
     machine.function(op, inputs, &vec![true; devices])
 }
 
-/// Runs an unpartitioned program's `@main` on whole tensors. Manual computations run on the devices of their mesh.
+/// Runs an unpartitioned program's `@main` on full tensors. Manual computations run on the devices of their mesh.
 pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<Literal>> {
     Ok(evaluate_replicas(program, &[inputs.to_vec()])?.remove(0))
 }
 
-/// [`evaluate_global`] of several replicas of the program: the inputs and the results of each.
+/// [`evaluate_global`] for several replicas of the program, with the inputs and results of each.
 pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResult<Vec<Vec<Literal>>> {
     let count = inputs.first().map_or(0, Vec::len);
     let lanes = |i: usize| inputs.iter().map(|values| values.get(i).cloned()).collect();
@@ -78,7 +79,7 @@ pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResu
     (0..inputs.len()).map(&mut of).collect()
 }
 
-/// Runs one op of a program on one device, its operands given: what an executor without native code for it does.
+/// Runs one op of a program on one device with the given operands, for an executor without native code for it.
 pub fn evaluate_op(program: &Program, op: Op, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let mut machine = Machine::new(program, 1, 1, Limits::default());
     let view = program.view(op);

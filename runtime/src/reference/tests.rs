@@ -1,4 +1,4 @@
-//! Programs with values: what each control-flow op and collective does on several devices.
+//! Programs checked by value: what each control-flow op and collective does on several devices.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::eval::{EvalError, EvalResult, Lanes};
@@ -19,7 +19,7 @@ fn ints(shape: &[i64], values: &[i64]) -> Literal {
     Literal::from_scalars(ElementType::I32, shape, values.iter().map(|&v| Scalar::Int(v.into())))
 }
 
-/// One value a device.
+/// One value per device.
 fn lanes(shape: &[i64], values: &[&[i64]]) -> Lanes {
     values.iter().map(|v| Some(ints(shape, v))).collect()
 }
@@ -29,7 +29,8 @@ fn shown(result: &Lanes) -> Vec<Vec<i64>> {
     result.iter().map(|v| v.as_ref().and_then(Literal::to_ints).unwrap_or_default()).collect()
 }
 
-/// The first result of `@main` with this body on a grid of devices; argument `%x` and the result are of these types.
+/// The first result of `@main` with this body on `grid` (replicas, partitions) devices; the types are those of argument
+/// `%x` and of the result.
 fn run(body: &str, types: (&str, &str), grid: (usize, usize), x: Lanes) -> EvalResult<Vec<Vec<i64>>> {
     let text = format!("func.func @main(%x: {}) -> {} {{\n{body}\n}}", types.0, types.1);
     Ok(shown(&evaluate(&program(&text), "main", grid.0, grid.1, &[x])?[0]))
@@ -58,14 +59,14 @@ fn all_reduce_across_replicas_then_across_all() {
         run(&body, ("tensor<i32>", "tensor<i32>"), (2, 2), x()).unwrap()
     };
     let groups = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>";
-    // Without a channel the ids are replicas, and every partition reduces for itself.
+    // Without a channel, the ids are replicas, and every partition reduces separately.
     assert_eq!(reduce(groups), [[101], [1010], [101], [1010]]);
-    // With one, all partitions of the replicas take part.
+    // With a channel, all partitions of the replicas take part.
     assert_eq!(reduce(&format!("{CHANNEL}, {groups}")), [[1111]; 4]);
     // Flat ids; the second group is padded.
     let flat = "replica_groups = dense<[[0, 1, 3], [2, -1, -1]]> : tensor<2x3xi64>, use_global_device_ids";
     assert_eq!(reduce(&format!("{CHANNEL}, {flat}")), [[1011], [1011], [100], [1011]]);
-    // No groups: all.
+    // An empty list means one group of all devices.
     let all = "replica_groups = dense<> : tensor<0x0xi64>, use_global_device_ids";
     assert_eq!(reduce(&format!("{CHANNEL}, {all}")), [[1111]; 4]);
 }
@@ -125,7 +126,7 @@ fn devices_know_where_they_are() {
 
 #[test]
 fn devices_leave_a_loop_one_by_one() {
-    // Counts down and doubles: device d makes x trips.
+    // Counts down and doubles: a device with the value x runs x iterations.
     let body = "%one = stablehlo.constant dense<1> : tensor<i32> %zero = stablehlo.constant dense<0> : tensor<i32>
       %r:2 = stablehlo.while(%n = %x, %v = %one) : tensor<i32>, tensor<i32>
       cond { %c = stablehlo.compare GT, %n, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %c : tensor<i1> }
@@ -143,7 +144,7 @@ fn a_collective_that_misses_a_device_is_an_error() {
          {{ stablehlo.return %zero : tensor<i32> }}) : (tensor<i1>) -> tensor<i32> return %r : tensor<i32>"
     );
     let types = ("tensor<i32>", "tensor<i32>");
-    // A whole group may stay away.
+    // All devices of a group may skip the collective.
     let found = run(&body, types, (1, 4), lanes(&[], &[&[1], &[2], &[0], &[-1]])).unwrap();
     assert_eq!(found, [[3], [3], [0], [0]]);
     let error = run(&body, types, (1, 4), lanes(&[], &[&[1], &[2], &[0], &[4]])).unwrap_err();
@@ -177,8 +178,8 @@ fn calls_run_their_function() {
 
 // Manual computations -------------------------------------------------------------------------------------------------
 
-/// The result of a program over whole tensors, and that the same program in lockstep on `devices` devices, each
-/// holding the whole tensors, gives it too.
+/// The result of a program over full tensors; checks that the same program in lockstep on `devices` devices, each
+/// holding the full tensors, gives it too.
 fn global(text: &str, devices: usize, inputs: &[Literal]) -> Vec<i64> {
     let program = program(text);
     let whole = evaluate_global(&program, inputs).unwrap_or_else(|e| panic!("{e}"));
@@ -205,7 +206,7 @@ fn a_manual_computation_cuts_and_joins() {
       }"#;
     let found = global(text, 4, &[ints(&[4, 2], &[0, 1, 2, 3, 4, 5, 6, 7])]);
     assert_eq!(found, [0, 101, 204, 305, 2, 103, 206, 307]);
-    // Device ids in another order: the same pieces, other names.
+    // Device ids in another order: the same shards on devices with other ids.
     let turned = text.replace("\"y\"=2]>", "\"y\"=2], device_ids=[3, 2, 1, 0]>");
     let found = global(&turned, 4, &[ints(&[4, 2], &[0, 1, 2, 3, 4, 5, 6, 7])]);
     assert_eq!(found, [300, 201, 104, 5, 302, 203, 106, 7]);

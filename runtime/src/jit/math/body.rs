@@ -52,7 +52,7 @@ impl V {
 pub(super) struct Body {
     text: String,
     next: usize,
-    /// `vector<4x8x` or empty; its length says which.
+    /// Prefix of vector types, such as `vector<4x8x`; empty for scalars.
     shape: String,
 }
 
@@ -122,8 +122,8 @@ impl Body {
         let _ = writeln!(self.text, "  return {name} : {ty}");
     }
 
-    /// An f64 as the f32 of which rounding to a type with less than 23 bits gives what rounding the f64 would: cut off
-    /// toward zero, the last bit set if anything was lost.
+    /// Rounds an f64 to odd: the f32 is truncated toward zero, with its last bit set if anything was lost. Rounding it
+    /// to a type with a mantissa of less than 23 bits then gives the same as rounding the f64 directly.
     fn round_to_odd(&mut self, a: V) -> V {
         let near = self.narrow(a);
         let back = self.widen(near);
@@ -139,8 +139,9 @@ impl Body {
         self.float_of_bits(bits)
     }
 
-    /// The bits of an f32 rounded to bf16, ties to even, in the low half of an i32. In integers, because the
-    /// processors' own conversion drops denormals and LLVM's calls a library where there is none.
+    /// The bits of an f32 rounded to bf16, ties to even, in the low half of an i32. It uses integer arithmetic, because
+    /// the processors' own conversion drops denormals, and LLVM calls a library function where there is no such
+    /// instruction.
     fn round_to_bf16(&mut self, a: V) -> V {
         let bits = self.bits(a);
         let high = self.shift_right(bits, 16);
@@ -286,7 +287,7 @@ impl Body {
         self.select(condition, constant, no)
     }
 
-    /// `a` or the nearer bound; NaN stays NaN.
+    /// `a`, or the nearest bound if it is outside; NaN stays NaN.
     pub(super) fn clamp(&mut self, a: V, low: f64, high: f64) -> V {
         let below = self.compare_to("olt", a, low);
         let a = self.select_constant(below, low, a);
@@ -319,7 +320,7 @@ impl Body {
         self.binary("arith.shli", a, by)
     }
 
-    /// Shifts copies of the sign in.
+    /// Arithmetic shift right.
     pub(super) fn shift_right(&mut self, a: V, by: i64) -> V {
         let by = self.int(a.kind, by);
         self.binary("arith.shrsi", a, by)

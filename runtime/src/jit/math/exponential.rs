@@ -11,11 +11,11 @@ use super::body::{Body, Kind, V};
 
 /// What differs between the precisions.
 struct Precision {
-    /// ln 2 rounded, and what rounding left.
+    /// ln 2 rounded, and the rounding error.
     ln_2: [f64; 2],
     /// `(e^r - 1 - r) / r^2` on `|r| <= ln 2 / 2`.
     tail: &'static [f64],
-    /// Below, exp is 0; above, infinite.
+    /// Below the first bound, exp is 0; above the second, infinite.
     exp_bounds: (f64, f64),
     /// Below, expm1 rounds to -1.
     expm1_bound: f64,
@@ -78,7 +78,8 @@ pub(super) fn exp(b: &mut Body, x: V) -> V {
     let x = b.clamp(x, low, high);
     let (n, tail) = parts(b, x);
     let mantissa = b.offset(tail, 1.0);
-    // Two factors reach denormals and infinity, where one power of two would leave the range of exponents.
+    // Multiplying by two factors reaches denormals and infinity; a single power of two would exceed the range of
+    // exponents.
     let half = b.shift_right(n, 1);
     let rest = b.sub_int(n, half);
     let first = b.power_of_two(half);

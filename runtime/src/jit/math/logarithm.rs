@@ -113,7 +113,8 @@ pub(super) fn log(b: &mut Body, x: V) -> V {
 pub(super) fn log1p(b: &mut Body, x: V) -> V {
     let u = b.offset(x, 1.0);
     let (k, f) = parts(b, u);
-    // What rounding 1 + x to u lost, and d log u = du / u. From 2^53 on the loss is beneath notice, and infinity - infinity.
+    // What rounding 1 + x to u lost, and d log u = du / u. From 2^53 on the loss is negligible, and infinity - infinity
+    // is NaN.
     let back = b.offset(u, -1.0);
     let lost = b.sub(x, back);
     let correction = b.div(lost, u);

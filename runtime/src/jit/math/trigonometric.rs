@@ -12,9 +12,9 @@ use super::body::{Body, Kind, V};
 /// `x = (q + f) pi / 2` with `|f| <= 1/2`: gives `f pi / 2` rounded to f32 and `q` modulo 4 in the low bits of an i32.
 /// Exact enough for every finite `x`.
 fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
-    // 2/pi modulo 4, and 2^53 * 2/pi modulo 4, each cut into three pieces of at most 29 bits and a rest. An f32 has 24
-    // bits, so products with the pieces are exact in f64 and their integer parts can be dropped without error. The second
-    // set serves |x| >= 2^77, scaled down by 2^53.
+    // 2/pi modulo 4, and 2^53 * 2/pi modulo 4, each split into three terms of at most 29 bits and a rest. An f32 has 24
+    // bits, so products with the terms are exact in f64 and their integer parts can be dropped without error. The
+    // second set serves |x| >= 2^77, scaled down by 2^53.
     const SMALL: [f64; 4] = [
         f64::from_bits(0x3FE4_5F30_6C00_0000),
         f64::from_bits(0x3E2C_9C88_2A00_0000),

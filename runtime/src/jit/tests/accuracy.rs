@@ -23,7 +23,7 @@ fn ulps(got: f32, want: f64) -> f64 {
 
 const BLOCK: usize = 16384;
 
-/// Every `STRIDE`th float, which is some of every exponent, sign and kind of NaN.
+/// Only every `STRIDE`th float is tested, which includes some of every exponent, sign and kind of NaN.
 const STRIDE: u32 = 6007;
 
 #[test]
@@ -68,7 +68,7 @@ fn functions_in_double_precision_are_accurate() {
         ("sin", 0.0, f64::sin),
         ("cos", 0.0, f64::cos),
         ("tan", 0.0, f64::tan),
-        // What the C library documents of itself.
+        // The bounds that the C library documents.
         ("cbrt", 4.0, f64::cbrt),
     ];
     for (name, bound, near) in functions {
@@ -83,7 +83,7 @@ fn functions_in_double_precision_are_accurate() {
         for block in x.chunks(BLOCK) {
             let got: Vec<f64> = map(&kernel, &[block]);
             for (&x, &got) in block.iter().zip(&got) {
-                // The C library is within a unit in the last place itself.
+                // The C library's own error is within a unit in the last place.
                 let want = near(x);
                 let is_same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
                 let unit = (want.abs() * f64::EPSILON).max(5e-324);

@@ -33,7 +33,7 @@ fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, bod
     )
 }
 
-/// Calls a kernel of the shape above.
+/// Calls a kernel that `elementwise` made.
 fn map<T: Copy, R: Copy + Default>(kernel: &KernelFn, inputs: &[&[T]]) -> Vec<R> {
     let mut out = vec![R::default(); inputs[0].len()];
     let mut operands: Vec<*mut u8> = inputs.iter().map(|input| input.as_ptr().cast_mut().cast()).collect();
@@ -162,7 +162,7 @@ fn many_threads_compile_and_call() {
             scope.spawn(move || {
                 let own = Engine::new().unwrap().compile(&scale(device)).unwrap();
                 let kernel = own.function(&format!("k{device}")).unwrap();
-                // The kernel keeps its code.
+                // The kernel keeps its code alive.
                 drop(own);
                 let x: Vec<f32> = (0..64).map(|i| i as f32 / 64.0).collect();
                 for round in 0..1000 {
@@ -193,7 +193,7 @@ fn narrow_floats_round_once_and_to_even() {
     let mut random = fastrand::Rng::with_seed(1);
     let doubles: Vec<f64> = (0..65536)
         .map(|i| {
-            // Around ties of the narrow types, where rounding twice would show.
+            // Near ties of the narrow types, where rounding twice would show.
             let tie = f64::from(f16::from_bits(random.u16(..)).to_f32()) * (1.0 + 2f64.powi(-11));
             tie * (1.0 + f64::from(i % 5 - 2) * 2f64.powi(-40))
         })
@@ -212,7 +212,7 @@ fn narrow_floats_round_once_and_to_even() {
             if value.is_nan() {
                 assert!(decode(got).is_nan());
             } else if decode(got).is_finite() {
-                // Neither neighbor is nearer, and an equally near one is odd.
+                // Neither neighbor is nearer, and if one is equally near, the result is even.
                 let error = (decode(got) - value).abs();
                 for neighbor in [got.wrapping_sub(1), got.wrapping_add(1)] {
                     let other = (decode(neighbor) - value).abs();
