@@ -1,1 +1,1 @@
-//! One idea per `.mlir` file, its snapshot beside it; the harness is `tests/lit.rs`.
+//! Lit tests: one idea per `.mlir` file, with its snapshot beside it; the harness is `tests/lit.rs`.

@@ -1,9 +1,9 @@
-//! Runs every `.mlir` file of this package and compares what `shardc` says with the snapshot beside it.
+//! Runs every `.mlir` file of this package and compares the output of `shardc` with the snapshot beside it.
 //!
-//! A file begins with `// RUN: shardc …` lines, where `%s` is the file. A `not` before `shardc` wants an exit code other
-//! than 0; `|` gives the output of one command to the next. The snapshot `x.snap` of `x.mlir` holds standard output and
-//! what went to the error stream. `cargo test -p shardc-lit-tests --test lit -- propagate/dot` runs one file;
-//! `INSTA_UPDATE=always` writes new snapshots, which are then read before they are committed.
+//! A file begins with `// RUN: shardc …` lines, where `%s` is the file. A `not` before `shardc` expects a nonzero exit
+//! code; `|` pipes the output of one command into the next. The snapshot `x.snap` of `x.mlir` holds standard output and
+//! the error stream. `cargo test -p shardc-lit-tests --test lit -- propagate/dot` runs one file; `INSTA_UPDATE=always`
+//! writes new snapshots, which are then reviewed before they are committed.
 
 use std::fmt::Write;
 use std::fs;
@@ -68,7 +68,7 @@ fn check(root: &Path, file: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Runs `shardc a | shardc b` and gives the last output, then what all of them said.
+/// Runs `shardc a | shardc b` and returns the last output, then the error streams of all commands.
 fn command(run: &str, root: &Path, file: &Path) -> Result<String, Failed> {
     let (mut input, mut said) = (Vec::new(), String::new());
     for part in run.split(" | ") {
@@ -103,7 +103,8 @@ fn command(run: &str, root: &Path, file: &Path) -> Result<String, Failed> {
     Ok(shown)
 }
 
-/// Paths in arguments and messages are relative to the package, which is where cargo starts its tests.
+/// Checks that the working folder is the package, where cargo starts its tests: paths in arguments and messages are
+/// relative to it.
 fn in_folder<T>(root: &Path, run: impl FnOnce() -> T) -> T {
     let here = std::env::current_dir().expect("there is a current folder");
     assert_eq!(here, root, "start the tests with cargo, or from {}", root.display());

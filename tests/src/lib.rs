@@ -1,4 +1,4 @@
-//! The tests of this package live in its tests folder; what several of them share is here.
+//! Code shared by the tests of this package, which are in its tests folder.
 
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;

@@ -1,4 +1,4 @@
-//! The Python scripts under `oracles/` that judge our programs with JAX's own tools.
+//! Runs the Python scripts under `oracles/`, which check our programs with JAX's own tools.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// The Python of the environment that `make oracles` makes under the target folder `target`. Without it there is no judge and the
-/// test says so; under `SHARDC_ORACLES=1` that is a failure.
+/// The Python of the environment that `make oracles` creates under the target folder `target`. Without it, tests can't
+/// check anything and print that they are skipped; with `SHARDC_ORACLES=1` they fail.
 pub fn python(target: &Path) -> Option<PathBuf> {
     let python = target.join("oracles/bin/python");
     if python.exists() {
@@ -18,7 +18,7 @@ pub fn python(target: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Gives `script` the cases, one a line, and returns its verdicts with the end of what it said beside them.
+/// Sends `script` the cases, one per line, and returns its verdicts and the end of its error output.
 pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) -> (Vec<Value>, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles").join(script);
     let cases: String = cases.map(|case| format!("{case}\n")).collect();
@@ -28,7 +28,7 @@ pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) ->
     let mut stdin = child.stdin.take().expect("it has a pipe");
     let writer = std::thread::spawn(move || stdin.write_all(cases.as_bytes()));
     let output = child.wait_with_output().expect("Python ends");
-    // A judge that stops early leaves the pipe; the missing verdicts tell.
+    // If the script stops early, writing fails; the missing verdicts show it.
     let _ = writer.join();
     let verdicts =
         String::from_utf8_lossy(&output.stdout).lines().filter_map(|l| serde_json::from_str(l).ok()).collect();

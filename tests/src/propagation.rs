@@ -1,4 +1,4 @@
-//! Our propagation and Shardy's, program by program.
+//! Compares our propagation with Shardy's, program by program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,35 +11,35 @@ use serde_json::{Value, json};
 
 use crate::{listing, oracle};
 
-/// How the programs compared.
+/// The result of comparing programs.
 #[derive(Default)]
 pub struct Comparison {
-    /// Programs with the same listing.
+    /// Programs with the same listing of shardings.
     pub equal: usize,
     /// Programs that differ: name, what differs, the program, Shardy's listing.
     pub different: Vec<Difference>,
-    /// Programs that Shardy has no answer for: name and its reason.
+    /// Programs that Shardy rejects: name and reason.
     pub refused: Vec<(String, String)>,
-    /// How many ops of each name stand in the programs that compared.
+    /// For each op name, the number of such ops in the compared programs.
     pub ops: BTreeMap<String, usize>,
 }
 
-/// A program with two answers.
+/// A program whose shardings differ.
 pub struct Difference {
-    /// What the case is called.
+    /// The name of the case.
     pub name: String,
     /// The first line that differs.
     pub what: String,
     /// The program.
     pub program: String,
-    /// Shardy's answer.
+    /// Shardy's listing.
     pub expected: String,
-    /// Ours.
+    /// Our listing.
     pub found: String,
 }
 
 impl Comparison {
-    /// Takes in another comparison.
+    /// Adds the results of another comparison.
     pub fn append(&mut self, other: Self) {
         self.equal += other.equal;
         self.different.extend(other.different);
@@ -49,18 +49,18 @@ impl Comparison {
         }
     }
 
-    /// Programs that Shardy has an answer for.
+    /// Number of programs that Shardy has a listing for.
     pub fn compared(&self) -> usize {
         self.equal + self.different.len()
     }
 }
 
-/// Compares the random programs of these seeds.
+/// Compares the random programs with these seeds.
 pub fn random(python: &Path, seeds: std::ops::Range<u64>) -> Comparison {
     compare(python, seeds.map(|seed| json!({ "name": format!("{seed}"), "seed": seed })))
 }
 
-/// Compares the programs of a folder, those of its files that end in `.mlir`.
+/// Compares the programs in a folder's files that end in `.mlir`.
 ///
 /// # Panics
 /// If the folder can't be read.
@@ -108,7 +108,7 @@ pub fn compare(python: &Path, cases: impl Iterator<Item = Value>) -> Comparison 
     comparison
 }
 
-/// The options a case asks for.
+/// The propagation options of a case.
 fn options(case: &Value) -> PropagateOptions {
     let option = |name: &str| case["options"][name].as_str();
     let mut options = PropagateOptions {
@@ -122,11 +122,11 @@ fn options(case: &Value) -> PropagateOptions {
     options
 }
 
-/// A function of a suite.
+/// A function of Shardy's tests.
 pub struct Function {
-    /// File, number of the program in the file, name.
+    /// The file, the program's number in the file, and the function's name.
     pub name: String,
-    /// `None` if both say the same of it, else what each says, or why one says nothing.
+    /// `None` if both listings are equal; else how they differ, or why one is missing.
     pub difference: Option<String>,
 }
 
@@ -156,7 +156,7 @@ pub fn shardy_tests(python: &Path, checkout: &Path) -> std::io::Result<Vec<Funct
     Ok(cases.iter().zip(&verdicts).flat_map(|(case, verdict)| functions_of(case, verdict)).collect())
 }
 
-/// Ours has layers as Shardy has passes: the basic one has no priorities of ops, the next its own strategy.
+/// Our layers correspond to Shardy's passes: the basic one has no op priorities, the next one its own strategy.
 fn options_of_run(run: &str) -> Value {
     let mut options = serde_json::Map::new();
     let mut set = |name: &str, value: &str| options.insert(name.to_owned(), value.into());
@@ -187,7 +187,7 @@ fn functions_of(case: &Value, verdict: &Value) -> Vec<Function> {
     let (found, expected) = match (found, expected) {
         (Ok(found), Ok(expected)) => (listing::by_function(&found), expected),
         (found, expected) => {
-            // One function for each in the text: none compares.
+            // Reports a difference for every function in the text.
             let why = expected.err().or(found.err()).unwrap_or_default();
             let count = program.matches("func.func").count();
             let name = |i: usize| format!("{} #{i}", text("name"));
@@ -206,9 +206,9 @@ fn functions_of(case: &Value, verdict: &Value) -> Vec<Function> {
     names.into_iter().map(compare).collect()
 }
 
-/// What propagation reads of rules, one a line behind the name of its op: dimensions with the factors that several
-/// tensors share, their sizes, and whether they pass through. What else a factor is called, Shardy and we see
-/// differently: cut windows of a convolution are partial sums there, here they are needed whole.
+/// The parts of sharding rules that propagation uses, one rule per line after the name of its op: dimensions with the
+/// factors that several tensors share, the factors' sizes, and whether they pass through. Other kinds of factors differ
+/// between Shardy and us: windows of a convolution that are sharded give partial sums there, but need replication here.
 fn spread_by(rules: &str) -> String {
     let mut out = String::new();
     for line in rules.lines() {

@@ -1,4 +1,4 @@
-//! `shardc check` finds a partitioner that is wrong, and names the op it is wrong about.
+//! `shardc check` detects a wrong partitioner, and names the op that it partitions wrongly.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -16,7 +16,7 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 }
 ";
 
-/// Partitions, then multiplies wrongly.
+/// A wrong partitioner: it turns multiplications into additions.
 static WRONG: Pass = Pass {
     name: "partition",
     doc: "Partitions, but adds where it should multiply.",

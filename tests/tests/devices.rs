@@ -1,9 +1,9 @@
-//! Partitioned programs on simulated devices, natively and by the reference evaluator, give what JAX computed; and far
-//! more devices than cores work.
+//! Partitioned programs on simulated devices, natively and by the reference evaluator, give the results of JAX; and
+//! there can be far more devices than cores.
 
 use std::path::{Path, PathBuf};
 
-/// Programs with an op that is not known yet: sort, reduce_window, top_k.
+/// Programs with an op that is not supported yet: sort, reduce_window, top_k.
 const LATER: &[&str] = &[
     "tpu_p2_moe_all_to_all",
     "tpu_p2_moe_jit",
@@ -13,7 +13,7 @@ const LATER: &[&str] = &[
     "tpu_p2_moe_while_all_to_all",
 ];
 
-/// Exit code and everything said.
+/// The exit code and all output.
 fn shardc(args: &[&str], stdin: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = stdin.as_bytes();
@@ -64,7 +64,7 @@ fn greedy_plans_give_what_jax_computed() {
     as_jax(&["--interpret", "--plan", "greedy"]);
 }
 
-/// A product reduced over one axis and gathered over the other, on `rows * columns` devices: exact in f32.
+/// A product that is reduced over one axis and gathered over the other, on `rows * columns` devices: exact in f32.
 fn grid(rows: usize, columns: usize) -> String {
     let n = rows * columns;
     format!(
@@ -104,7 +104,7 @@ fn without_native_execution_run_says_how_to() {
     assert_eq!((code, said.contains("built without native execution")), (1, true), "{said}");
 }
 
-/// Every kind of run names the device that fails by the number `--devices` gives it, and the op.
+/// Whatever runs the program, errors name the op and the failing device, by the number given in `--devices`.
 #[test]
 fn devices_are_called_by_their_numbers() {
     let lit = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("lit-tests").join("run/devices.mlir");
@@ -118,7 +118,7 @@ fn devices_are_called_by_their_numbers() {
             assert!(said.contains("devices.mlir:"), "{said}");
         }
     }
-    // Results don't depend on them.
+    // Results don't depend on the device numbers.
     let run = |devices: &str| shardc(&["run", "--interpret", "--devices", devices, "-"], &grid(2, 2));
     let (a, b) = (run("0,1,2,3"), run("15,14,13,12"));
     assert_eq!((a.0, &a.1), (0, &b.1));

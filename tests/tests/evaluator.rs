@@ -1,4 +1,4 @@
-//! The reference evaluator against JAX: programs JAX printed, run unpartitioned on whole tensors, give what JAX
+//! The reference evaluator against JAX: programs printed by JAX, run unpartitioned on full tensors, give what JAX
 //! computed on eight devices.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use dialect::ops::func;
 use dialect::scalar::{Scalar, ScalarOp};
 use runtime::npz;
 
-/// Programs with an op that is not known yet: sort, reduce_window, top_k.
+/// Programs with an op that is not supported yet: sort, reduce_window, top_k.
 const LATER: &[&str] = &[
     "tpu_p2_moe_all_to_all",
     "tpu_p2_moe_jit",
@@ -38,7 +38,7 @@ fn programs_give_what_jax_computed() {
     assert!(failures.is_empty(), "{} of {count} programs:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The folders of the corpus, in order.
+/// The folders of the corpus, sorted.
 fn folders() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let entries = std::fs::read_dir(&corpus).expect("the corpus");
@@ -73,7 +73,7 @@ fn tensors(program: &Program, types: &[Ty]) -> Vec<TensorType> {
     types.iter().map(|&ty| program.type_data(ty).tensor().expect("a tensor").clone()).collect()
 }
 
-/// The arrays `prefix0`, `prefix1`, … of a file as the program's types.
+/// The arrays `prefix0`, `prefix1`, … of a file, converted to the program's types.
 fn arrays(path: &Path, prefix: &str, types: &[TensorType]) -> Result<Vec<Literal>, String> {
     let arrays = npz::read_file(path)?;
     let get = |(i, ty): (usize, &TensorType)| {
@@ -87,7 +87,7 @@ fn arrays(path: &Path, prefix: &str, types: &[TensorType]) -> Result<Vec<Literal
     types.iter().enumerate().map(get).collect()
 }
 
-/// JAX takes NumPy's 64-bit integers as 32-bit ones.
+/// Converts NumPy's 64-bit integers to 32 bits, as JAX does.
 fn converted(array: &Literal, element: ElementType) -> Literal {
     if array.element == element {
         return array.clone();
@@ -96,8 +96,8 @@ fn converted(array: &Literal, element: ElementType) -> Literal {
     Literal::from_scalars(element, &array.shape, (0..array.len()).map(convert))
 }
 
-/// Integers are equal. Floats are within a relative and absolute tolerance of their type, and within four units in
-/// the last place of the largest element: where large terms cancel, JAX's own sum is that far from the true one.
+/// Integers must be equal. Floats must be within a relative and absolute tolerance of their type, and within four units
+/// in the last place of the largest element: where large terms cancel, JAX's own sum has that error.
 fn compare(found: &Literal, expected: &Literal) -> Result<(), String> {
     if found.ty() != expected.ty() {
         return Err(format!("{:?}, expected {:?}", found.ty(), expected.ty()));

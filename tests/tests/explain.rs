@@ -1,12 +1,12 @@
-//! What `explain` advises is right: the change it names, written into the text by hand, removes the collective and saves
-//! what it says.
+//! The advice of `explain` is right: the change it names, applied to the text, removes the collective and saves as many
+//! seconds as stated.
 
 use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// What a command prints.
+/// The output of a command.
 fn output(args: &[&str], text: &str) -> String {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut stdin = text.as_bytes();
@@ -16,13 +16,13 @@ fn output(args: &[&str], text: &str) -> String {
     String::from_utf8(out).expect("a command prints text")
 }
 
-/// The last line of output as JSON.
+/// The last line of output, parsed as JSON.
 fn explained(text: &str, tries: &str) -> Value {
     let out = output(&["explain", "--json", "--tries", tries, "-"], text);
     serde_json::from_str(out.lines().last().expect("a line of JSON")).expect("JSON")
 }
 
-/// The entries of a list whose opening parenthesis is at `open`.
+/// The ranges of the entries of a list whose opening parenthesis is at `open`.
 fn entries(text: &str, open: usize) -> Vec<Range<usize>> {
     let (mut depth, mut quoted, mut start) = (0, false, open + 1);
     let mut list = Vec::new();
@@ -48,7 +48,7 @@ fn entries(text: &str, open: usize) -> Vec<Range<usize>> {
     panic!("an open list");
 }
 
-/// The argument or result at `entry` with this sharding.
+/// The text with this sharding on the argument or result at `entry`.
 fn annotated(text: &str, entry: Range<usize>, sharding: &str) -> String {
     const KEY: &str = "sdy.sharding = #sdy.sharding";
     let old = &text[entry.clone()];
@@ -65,7 +65,7 @@ fn annotated(text: &str, entry: Range<usize>, sharding: &str) -> String {
     format!("{}{new}{}", &text[..entry.start], &text[entry.end..])
 }
 
-/// The program with the change that `explain` describes.
+/// The program with the change that `explain` suggests applied.
 fn changed(text: &str, change: &str) -> String {
     let main = text.find("@main(").expect("a function @main") + "@main".len();
     let arguments = entries(text, main);
@@ -122,7 +122,7 @@ fn the_change_that_is_named_removes_the_collective() {
     assert!(applied >= 15, "only {applied} changes were tried");
 }
 
-/// A plan says itself what its collectives are for: the model isn't asked again.
+/// A printed plan contains the causes of its collectives: it is explained without the original model.
 #[test]
 fn a_printed_plan_is_explained_as_its_model() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");

@@ -1,4 +1,4 @@
-//! Groups printed as axes of a mesh: the text reads back as the same program, and is as small on 4,096 devices as on 8.
+//! Groups printed as mesh axes: the text reads back as the same program, and is as short for 4,096 devices as for 8.
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
@@ -39,7 +39,7 @@ fn axes_read_back_as_the_same_program() {
         by_axes += axes.matches("replica_group_mesh_axes").count();
         let again = parsed(&axes);
         assert_eq!(dialect::print_with(&again, AXES), axes);
-        // What one text says by axes the other lists.
+        // Groups that one text gives as axes, the other gives as lists.
         let lists = dialect::print(&program);
         assert!(!lists.contains("replica_group_mesh_axes"));
         assert_eq!(dialect::print(&again), lists);
@@ -47,7 +47,7 @@ fn axes_read_back_as_the_same_program() {
     assert!(by_axes > 10, "{by_axes}");
 }
 
-/// Two layers of an MLP, sharded over both axes of a mesh.
+/// Two layers of an MLP, sharded over both axes of an `x` by `y` mesh.
 fn layers(x: i64, y: i64) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"={x}, "y"={y}]>
@@ -69,7 +69,7 @@ fn axes_take_the_same_space_on_any_number_of_devices() {
         let program = per_device(&layers(x, y));
         [dialect::print_with(&program, AXES).len(), dialect::print(&program).len()]
     });
-    // Sizes have more digits, nothing else.
+    // Only the sizes have more digits.
     assert!(many[0] < few[0] + 200, "{few:?} {many:?}");
     // Each of three collectives lists every device.
     assert!(many[1] > few[1] + 3 * 4096 * 4, "{few:?} {many:?}");

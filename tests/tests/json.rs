@@ -1,4 +1,4 @@
-//! The JSON documents of `cost` and `run --repeat` have the fields that scripts count on, and no others.
+//! The JSON documents of `cost` and `run --repeat` have exactly the fields that scripts rely on.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn cost_says_what_it_says_it_says() {
     }
 }
 
-/// By hand: 4 devices gather 4 MiB; three quarters of it come from the others, at 90 GB/s after a microsecond.
+/// Computed by hand: 4 devices gather 4 MiB; three quarters of it come from the others, at 90 GB/s after a microsecond.
 #[test]
 fn a_collective_in_a_loop_counts_as_often_as_it_runs() {
     let program = r#"

@@ -1,4 +1,4 @@
-//! What prices say a device needs is what the runtime takes: one plan of buffers behind both.
+//! The cost model's memory per device equals what the runtime allocates: both use the same buffer plan.
 #![cfg(feature = "jit")]
 
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! No text makes shardc panic or hang: programs of the corpus, of the lit-tests and of the ops' examples, damaged at
-//! random from fixed seeds.
+//! No text makes shardc panic or hang: tests programs of the corpus, of the lit tests and of the ops' examples, mutated
+//! at random from fixed seeds.
 //!
-//! What still is a valid program after the damage must print, and what was printed must read and print again the same.
-//! It is compiled too: the passes may refuse it, but what they make of it is valid, reads back, and runs if it is small.
-//! `MUTATIONS=1000000` runs more, `MUTATE_FROM=123456` starts at another seed, `MUTATE_ONLY=while` damages only the
-//! programs of which that is a part; the text of a failure is left in `target/tmp/mutate/`.
+//! A program that is still valid must print, and the output must read back and print the same. It is compiled too:
+//! passes may reject it, but their output must be valid and read back, and it runs if it is small. `MUTATIONS=1000000`
+//! runs more, `MUTATE_FROM=123456` starts at another seed, `MUTATE_ONLY=while` mutates only programs that contain that
+//! text; the text of a failure is left in `target/tmp/mutate/`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,12 +21,12 @@ use dialect::op::Control;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
 
-/// Mutations of one run.
+/// Mutations per run.
 const COUNT: u64 = 100_000;
-/// A text that takes longer than this hangs. The longest takes a hundredth of a second.
+/// A text that takes longer than this counts as a hang. The slowest takes a hundredth of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that moves and computes at most this many bytes and operations is run.
+/// A program is run if it moves at most this many bytes and computes at most this many operations.
 const SMALL: f64 = 1e5;
 
 #[test]
@@ -76,7 +76,7 @@ fn damaged_programs_give_diagnostics() {
                 if let Some((seed, start)) = *worker.lock().unwrap()
                     && start.elapsed() > PATIENCE
                 {
-                    // The thread can't be stopped, so the process is.
+                    // The thread can't be stopped, so the process exits.
                     eprintln!("mutation {seed} hangs; see {}", save(seed, &mutated(&victims, &corpus, seed)).display());
                     std::process::exit(1);
                 }
@@ -87,7 +87,7 @@ fn damaged_programs_give_diagnostics() {
     let failures = failures.into_inner().unwrap();
     let shown: Vec<&String> = failures.iter().take(20).collect();
     assert!(failures.is_empty(), "{} of {} mutations fail: {shown:#?}", failures.len(), end - first);
-    // The damage must neither be so small that nothing breaks nor so large that nothing is left.
+    // Mutations must be neither so small that everything stays valid nor so large that nothing does.
     let (valid, rejected) = (valid.into_inner(), rejected.into_inner());
     println!("{valid} valid, {rejected} rejected");
     assert!(valid * 50 > valid + rejected && rejected * 10 > valid + rejected, "{valid} valid, {rejected} rejected");
@@ -133,7 +133,7 @@ fn judge(text: &str) -> Result<bool, String> {
     Ok(true)
 }
 
-/// What each device runs reads back, can be priced, and small ones run.
+/// Checks that the per-device program reads back, can be priced, and runs if it is small.
 fn per_device(program: &mut Program) -> Result<(), String> {
     let printed = dialect::print(program);
     let mut diagnostics = Diagnostics::default();
@@ -165,7 +165,7 @@ fn per_device(program: &mut Program) -> Result<(), String> {
     };
     let types = program.block_args(block).iter().map(|&arg| program.tensor_type(arg));
     let Some(arguments) = types.map(|ty| ty.map(zeros)).collect::<Option<Vec<Lanes>>>() else { return Ok(()) };
-    // The evaluator may refuse, with a reason.
+    // The evaluator may return an error.
     let _ = runtime::reference::evaluate(program, "main", 1, devices as usize, &arguments);
     Ok(())
 }
@@ -206,7 +206,7 @@ fn corpus() -> Vec<String> {
     texts
 }
 
-/// A program of an op's example, whose first argument is cut where its rank is known.
+/// A program with an op's example, whose first argument is sharded if its rank is known.
 fn example(text: &str) -> String {
     let (args, ops) = text[1..].split_once(')').unwrap();
     let (first, rest) = args.split_once(", %").map_or((args, String::new()), |(a, b)| (a, format!(", %{b}")));
@@ -238,7 +238,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 struct Random(fastrand::Rng);
 
 impl Random {
-    /// Below `n`; 0 for an empty range.
+    /// A random number below `n`; 0 if `n` is 0.
     fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { self.0.usize(..n) }
     }
@@ -248,7 +248,7 @@ impl Random {
     }
 }
 
-/// Words that are rarely expected.
+/// Words that parsers rarely expect.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -306,7 +306,7 @@ const WORDS: &[&str] = &[
     "\r\n",
 ];
 
-/// One of the victims with one to four faults; lines may come from all of the corpus.
+/// One of the victims with one to four mutations, which may insert lines from all of the corpus.
 fn mutated(victims: &[&String], corpus: &[String], seed: u64) -> String {
     let mut random = Random(fastrand::Rng::with_seed(seed));
     let mut text = victims[random.below(victims.len())].clone().into_bytes();

@@ -1,10 +1,11 @@
-//! Shardy's propagation agrees with ours on random programs; `cargo run -p shardc-tests --bin propagation` compares more.
+//! Our propagation agrees with Shardy's on random programs; `cargo run -p shardc-tests --bin propagation` compares
+//! more.
 
 use std::path::Path;
 
 use shardc_tests::{oracle, propagation};
 
-/// Ops of Shardy's and of functions count too.
+/// The least number of different ops compared, including those of Shardy and of functions.
 const KINDS: usize = 100;
 
 #[test]

@@ -1,5 +1,6 @@
-//! Random programs over random meshes and shardings give on all devices together what they give as they stand, planned
-//! greedily and in full, for slices of TPUs and little memory, and as two replicas with other inputs each.
+//! Random programs over random meshes and shardings, partitioned, give the same results on all devices together as the
+//! originals. They are planned greedily and in full, for slices of TPUs and little memory, and run as two replicas with
+//! different inputs.
 //!
 //! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script (`oracles/random_programs.py`).
 
@@ -11,14 +12,14 @@ use dialect::diagnostic::Diagnostics;
 use passes::estimate::Target;
 use passes::plan::{PlanOptions, PlanReport, Search};
 
-/// Programs when nobody says how many.
+/// The default number of programs.
 const PROGRAMS: u64 = 150;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Exit code and what was said.
+/// The exit code and all output.
 fn shardc(args: &[&OsStr]) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let io =
@@ -27,12 +28,12 @@ fn shardc(args: &[&OsStr]) -> (u8, String) {
     (code, [String::from_utf8_lossy(&err), String::from_utf8_lossy(&out)].concat())
 }
 
-/// What `shardc check` says of a program that it doesn't find equal, planned as the flags say. One that calls what only
-/// other compilers have can be compiled at least.
+/// The output of `shardc check` for a program whose results differ when planned with these flags. A program that calls
+/// functions only other compilers have must at least compile.
 fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> {
     let rest: Vec<&OsStr> = flags.iter().map(AsRef::as_ref).chain([program.as_os_str()]).collect();
     let (mut code, mut said) = shardc(&[&["check".as_ref(), "--interpret".as_ref()], &rest[..]].concat());
-    // The generator states parts that nobody makes, which Shardy refuses after propagation.
+    // The generator writes unreduced axes that no op produces, which Shardy rejects after propagation.
     if code == 1 && said.contains("returns a value not unreduced, but becomes one that is unreduced") {
         return None;
     }
@@ -45,8 +46,8 @@ fn fault(program: &Path, flags: &[&str], evaluated: &mut u64) -> Option<String> 
     (code != 0).then(|| format!("{} {}: {said}", program.display(), flags.join(" ")))
 }
 
-/// The plan of a program for a slice under a limit of bytes; `None` where the slice doesn't hold the mesh or the program
-/// is refused.
+/// The plan of a program for a slice, with a limit in bytes; `None` if the slice can't hold the mesh or the program is
+/// rejected.
 fn planned(text: &str, target: &str, memory: Option<u64>) -> Option<PlanReport> {
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
@@ -59,11 +60,12 @@ fn planned(text: &str, target: &str, memory: Option<u64>) -> Option<PlanReport> 
     (!diagnostics.has_errors()).then_some(report)
 }
 
-/// What programs are planned for.
+/// Targets that programs are planned for.
 const TARGETS: [&str; 3] = ["flat", "v5e:16x16", "v5p:4x4x4"];
 
-/// Plans within less and less memory are no dearer than the greedy plan and hold what was asked for, or no more than it
-/// does. Says what is wrong; counts limits that a plan without them exceeds.
+/// Checks that plans with less and less memory are never slower than the greedy plan, and stay within the limit, or
+/// within the greedy plan's peak where that is higher. Returns a description of a failure; counts in `bound` the limits
+/// that the unlimited plan exceeds.
 fn memory_fault(text: &str, target: &str, bound: &mut u64) -> Option<String> {
     let free = planned(text, target, None)?;
     let (greedy, peak) = (free.greedy_peak, free.peak);
@@ -78,8 +80,8 @@ fn memory_fault(text: &str, target: &str, bound: &mut u64) -> Option<String> {
     None
 }
 
-/// Whether all manual computations put results together as they cut operands. The generator makes others too, for
-/// propagation alone: their bodies give values that differ between devices which are said to hold one.
+/// Whether every manual computation has the same input and output shardings. The generator makes others too, only for
+/// propagation: their results differ between devices that should hold the same values.
 fn keeps_promises(text: &str) -> bool {
     let between = |line: &str, a: &str, b: &str| Some(line.split_once(a)?.1.split_once(b)?.0.trim().to_owned());
     let mut lines = text.lines().filter(|l| l.contains("sdy.manual_computation"));
@@ -103,7 +105,7 @@ fn random_programs_mean_the_same_in_pieces() {
     for seed in from..to {
         let program = folder.join(format!("{seed}.mlir"));
         let text = std::fs::read_to_string(&program).unwrap();
-        // The number of a device is another on each.
+        // Device numbers differ between devices, so such programs have no single result.
         if !keeps_promises(&text) || text.contains("partition_id") || text.contains("replica_id") {
             continue;
         }
@@ -116,7 +118,7 @@ fn random_programs_mean_the_same_in_pieces() {
             let memory = format!("{}B", plan.greedy_peak.ceil());
             faults.extend(fault(&program, &["--target", target, "--memory", &memory], &mut evaluated));
         }
-        // Groups that name devices name those of one replica.
+        // Groups that list devices refer to the devices of one replica.
         if seed % 3 == 0 && !text.contains("replica_groups") && !text.contains("source_target_pairs") {
             let two = text.replacen("module {", "module attributes {mhlo.num_replicas = 2 : i32} {", 1);
             assert_ne!(two, text, "the program of seed {seed} doesn't begin with a module");

@@ -1,4 +1,5 @@
-//! MLIR reads what we print as the module that we read, in every form and with its locations: jaxlib prints both alike.
+//! MLIR reads our output as the same module that we read, in every form and with its locations: jaxlib prints both
+//! alike.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use dialect::text::PrintOptions;
 use serde_json::{Value, json};
 use shardc_tests::oracle;
 
-/// Texts in forms that JAX prints seldom or never.
+/// Texts in forms that JAX rarely or never prints.
 const FORMS: &str = r##"
 module @forms attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=1], device_ids=[1, 0]>
@@ -51,7 +52,7 @@ fn mlir_reads_what_we_print() {
     assert_eq!(verdicts.len(), texts.len(), "the judge stopped early:\n{said}");
 }
 
-/// A program's text and what we print of it.
+/// A program's text and our output for it.
 fn case(name: &str, text: &str) -> Value {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -60,7 +61,7 @@ fn case(name: &str, text: &str) -> Value {
         dialect::print_with(&program, PrintOptions { locations, generic, causes: true, group_axes: true })
     };
     let mut prints = json!({"short": print(false, false), "generic": print(false, true)});
-    // Where the text says nothing, MLIR says the line of the text.
+    // For ops without a location, MLIR uses their line in the text.
     if text.lines().filter(|l| l.contains(" = ")).all(|l| l.contains("loc(")) {
         prints["short with locations"] = print(true, false).into();
         prints["generic with locations"] = print(true, true).into();

@@ -1,5 +1,5 @@
-//! What no compiler checks about this repository: which crate may use what, how long files are, that each says what
-//! it is for.
+//! Rules of this repository that no compiler checks: which crate may use what, how long files may be, and that each has
+//! a header that says what it is for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const PACKAGES: [&str; 6] = ["dialect", "passes", "runtime", "compiler", "tests", "lit-tests"];
 
-/// Longer files are split.
+/// Longer files must be split.
 const MAX_LINES: usize = 800;
 
 fn root() -> PathBuf {
@@ -37,7 +37,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The packages a manifest names under any kind of dependencies.
+/// The packages in a manifest, under any kind of dependencies.
 fn dependencies(package: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a package has a manifest");
     let mut inside = false;
@@ -97,7 +97,7 @@ fn codespan_is_known_to_one_file() {
     assert_eq!(users, ["compiler/src/cli/render.rs"]);
 }
 
-/// What others call neither prints nor ends the process, and knows nothing of the command line, which calls it.
+/// The library neither prints nor ends the process, and doesn't depend on the command line, which calls it.
 #[test]
 fn the_library_knows_no_command_line() {
     let words = [
@@ -139,7 +139,7 @@ fn unsafe_stays_in_the_runtime() {
     }
 }
 
-/// Definitions of ops have no size: two may share an address, and whether they do depends on how the code is built.
+/// Op definitions are zero-sized: two may share an address, depending on how the code is built.
 #[test]
 fn definitions_are_not_compared_by_address() {
     for (path, text) in sources().iter().filter(|f| !f.0.ends_with("tidy.rs")) {
@@ -188,10 +188,10 @@ fn passes_and_runtime_ask_for_roles_and_name_no_op() {
         if !inside {
             continue;
         }
-        // Native code is written in dialects of MLIR's own.
+        // Native code is written in MLIR's own dialects.
         let below: &[&str] = if path.starts_with("runtime/src") { &["func", "arith", "builtin"] } else { &[] };
         let names: Vec<String> = dialects.iter().filter(|d| !below.contains(d)).map(|d| format!("\"{d}.")).collect();
-        // Tests at the end of a file are written in the program's text.
+        // Tests at the end of a file contain program text.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (i, line) in code.lines().enumerate() {
             let named = names.iter().any(|name| line.contains(name.as_str()));
@@ -228,7 +228,7 @@ fn every_pass_has_its_own_name_and_says_what_it_does() {
     }
 }
 
-/// Every kind of fault is listed by `shardc help codes`, and none is listed that nobody finds.
+/// Every diagnostic code is listed by `shardc help codes`, and every listed code is used.
 #[test]
 fn codes_are_registered_and_used() {
     let sources = sources();

@@ -1,8 +1,8 @@
-//! JAX and XLA run what `compile --emit manual` writes for every program of the corpus, and must get the results that
-//! JAX got from the program itself.
+//! JAX and XLA run the output of `compile --emit manual` for every program of the corpus, and must get the results that
+//! JAX got from the original program.
 //!
-//! `make test` makes the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, there is no
-//! judge and the test says so.
+//! `make test` creates the Python environment under `target/`; without it, and without `SHARDC_ORACLES=1`, the test
+//! prints that it is skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use shardc_tests::oracle;
 
-/// `compile --emit manual` of one program.
+/// The output of `compile --emit manual` for one program.
 fn manual(program: &Path) -> Result<String, String> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = ["compile".as_ref(), program.as_os_str(), "--emit".as_ref(), "manual".as_ref()];

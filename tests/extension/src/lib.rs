@@ -1,5 +1,5 @@
-//! What another company adds to shardc, without touching it: an op, a pass that makes it, a
-//! pipeline, a rewrite of plans and a target.
+//! What another company could add to shardc without changing it: an op, a pass that creates it, a pipeline, a rewrite
+//! for the plan search and a target.
 
 use dialect::ir::{Value, ValueSource};
 use dialect::kernel::{Arg, Body, Inst};
@@ -27,7 +27,7 @@ pub static SOFTPLUS: Pointwise = Pointwise {
     ],
 };
 
-/// Makes one op of `log_plus_one(exponential(x))`.
+/// Fuses `log_plus_one(exponential(x))` into one op.
 pub static FUSE: Pass = Pass {
     name: "acme-fuse",
     doc: "Makes acme.softplus of the logarithm of one plus an exponential.",
@@ -50,7 +50,7 @@ pub static FUSE: Pass = Pass {
     },
 };
 
-/// What is gathered only to be sliced again takes the cheapest way from where it was.
+/// A value that is gathered only to be sliced again is resharded directly from its sharding before the gather.
 pub static REGATHERED: Rewrite =
     Rewrite::new("acme_regathered", "all_slice(all_gather x) = the cheapest steps from x", |plans, class, made| {
         let Made::Step { kind: Reshard::AllSlice(_), from } = made else { return Vec::new() };
@@ -62,11 +62,11 @@ pub static REGATHERED: Rewrite =
         sources.collect::<Vec<_>>().into_iter().map(|source| plans.moved(source, &to)).collect()
     });
 
-/// The pass, then what shardc does.
+/// The pass, then shardc's own pipeline.
 pub const PIPELINE: Pipeline =
     Pipeline { name: "acme", doc: "Compiles with the ops of ACME.", passes: "acme-fuse,compile" };
 
-/// shardc as ACME ships it.
+/// The compiler as ACME ships it.
 pub fn compiler() -> Compiler {
     let machine = Flat { latency: 20e-6, bandwidth: 5e9, ..Flat::default() };
     Compiler::standard()

@@ -1,4 +1,4 @@
-//! The extension at work: programs with its op are read, compiled, run and explained, for its target.
+//! The extension in use: programs with its op are read, compiled, run and explained, for its target.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +8,7 @@ use shardc::{
     random_inputs,
 };
 
-/// What ACME's model looks like before its pass: two layers, the second split over devices.
+/// A model before ACME's pass: two layers, the second sharded over devices.
 const MODEL: &str = r#"
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
@@ -47,7 +47,7 @@ fn the_pass_makes_the_op_and_the_pipeline_runs_it() {
 fn compiled_it_gives_what_the_model_gives() {
     let device = compiler().compile(model(), "acme", &options()).into_result().expect("a per-device program");
     let text = compiler().print(&device, Default::default());
-    // The product is split along what it contracts, and its sum comes before the op, which isn't linear.
+    // The product is sharded along its contracting dimension, and its sum comes before the op, which isn't linear.
     assert!(text.contains("acme.softplus %arg0") || text.contains("tensor<8x16xf32>"), "{text}");
     assert!(text.find("all_reduce").expect("a sum") < text.rfind("acme.softplus").expect("the op"), "{text}");
     let inputs = random_inputs(&Interface::of(&model()).expect("tensors").arguments, 3, 1);
@@ -58,7 +58,7 @@ fn compiled_it_gives_what_the_model_gives() {
     assert!(checked.equal(), "{checked:?}");
 }
 
-/// Looks at every step that plans are made of, beside the extension's own row, which changes nothing here.
+/// Counts the steps that the plan search considers, and adds only the class itself, which changes nothing.
 static WATCH: Rewrite = Rewrite::new("acme_watch", "x = x", |_, class, made| {
     LOOKS.fetch_add(usize::from(matches!(made, Made::Step { .. })), Ordering::Relaxed);
     vec![class]
@@ -80,7 +80,7 @@ fn the_target_prices_it() {
     let device = compiler().compile(model(), "acme", &options()).into_result().expect("a per-device program");
     let cost = compiler().estimate(&device, &options()).into_result().expect("a price");
     let [sum] = &cost.collectives[..] else { panic!("{cost:?}") };
-    // By hand: a kibibyte on a ring of four, three quarters of it there and back at 5 GB/s, after 20 us.
+    // Computed by hand: 1 KiB on a ring of four, three quarters of it there and back at 5 GB/s, after 20 us.
     assert_eq!((cost.target.as_str(), sum.kind, sum.axes[0].as_str()), ("acme-box", "all_reduce", "x"));
     assert!((sum.time_s - (20e-6 + 2.0 * 0.75 * 1024.0 / 5e9)).abs() < 1e-12, "{sum:?}");
     let explained = compiler().explain(model(), &ExplainOptions { compile: options(), tries: Some(4) });

@@ -1,18 +1,19 @@
-//! No text makes the reader, the verifier or the printer panic or hang, and what is valid is printed so that it reads as the same
-//! program: coverage-guided, with libFuzzer. `make fuzz` starts from the corpus and the lit-tests.
+//! Coverage-guided fuzzing with libFuzzer: no text makes the reader, the verifier or the printer panic or hang, and a
+//! valid program is printed so that it reads back as the same program. `make fuzz` starts from the corpus and the lit
+//! tests.
 
 #![no_main]
 
 use dialect::diagnostic::Diagnostics;
 use dialect::text::PrintOptions;
 
-/// Everything the program says.
+/// Prints everything that a program contains.
 const FULL: PrintOptions = PrintOptions { locations: true, generic: false, causes: true, group_axes: true };
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
-    // A program that could only be read in part is checked and printed too, but promises nothing.
+    // A program that could only be read in part is verified and printed too, but the output needn't read back.
     let whole = !diagnostics.has_errors();
     dialect::verify(&program, &mut diagnostics);
     let printed = dialect::print_with(&program, FULL);

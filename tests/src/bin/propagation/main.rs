@@ -4,8 +4,9 @@
 //! `propagation --python PYTHON --programs DIR [--keep DIR]`
 //! `propagation --python PYTHON --shardy CHECKOUT`
 //!
-//! Prints how many programs have the same shardings, the first line that differs of those that don't, why Shardy refuses
-//! the others, and how often each op was met. `--keep` writes the programs that differ, each with Shardy's answer and ours.
+//! Prints the number of programs with the same shardings, the first differing line of each of the others, why Shardy
+//! rejects programs, and how often each op occurred. `--keep` writes each program that differs, with Shardy's listing
+//! and ours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shardc_tests::propagation::{self, Comparison};
 
-/// Seeds that one process of the oracle takes at a time.
+/// Number of seeds that one oracle process handles at a time.
 const CHUNK: u64 = 250;
 
 fn main() -> ExitCode {
@@ -69,7 +70,7 @@ fn usage() -> ExitCode {
     2.into()
 }
 
-/// The functions of Shardy's tests, those that differ by name.
+/// Compares the functions of Shardy's tests and lists those that differ.
 fn shardy_tests(python: &Path, checkout: &Path) -> ExitCode {
     let functions = match propagation::shardy_tests(python, checkout) {
         Ok(functions) => functions,

@@ -1,6 +1,6 @@
-//! Refusing: an error on every line that the suite expects one on, and on no other.
+//! Invalid programs: an error on every line where the suite expects one, and on no other line.
 //!
-//! Where a file's `RUN` lines name a pass of Shardy's that one of ours answers to, ours runs.
+//! Where a file's `RUN` lines name a pass of Shardy's that corresponds to one of ours, ours runs.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use passes::{Registry, Step};
 use crate::programs;
 use crate::report::Outcome;
 
-/// Shardy's passes, and ours that would find the same faults.
+/// Shardy's passes, and our passes that find the same faults.
 static PASSES: &[(&str, &str)] = &[
     ("-sdy-import-func-calls", "import"),
     ("-sdy-manual-axes-cleanup", "import"),
@@ -37,11 +37,11 @@ fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
         [(Severity::Error, wanted(text, "expected-error")), (Severity::Warning, wanted(text, "expected-warning"))];
     let mut diagnostics = Diagnostics::default();
     let mut program = dialect::parse(text, &mut diagnostics);
-    // Both MLIR's reader and ours check a program only when it could be read.
+    // As in MLIR, a program is verified only if it could be parsed.
     if !diagnostics.has_errors() {
         diagnostics.append(passes::run_passes(&mut program, steps, &mut |_, _| {}).diagnostics);
     }
-    // Code that nobody knows here is refused for that reason alone.
+    // A program with an unknown op is reported for that reason alone.
     if let Some(d) = diagnostics.iter().find(|d| d.code == dialect::codes::UNKNOWN_OP && d.severity == Severity::Error)
     {
         return vec![Outcome::failed(&d.message, format!("line {first}"))];
@@ -78,7 +78,7 @@ fn one(first: usize, text: &str, steps: &[Step]) -> Vec<Outcome> {
     outcomes
 }
 
-/// A program's only function under the name that passes which look at one function know it by.
+/// Renames a program's only function to the name that passes over a single function expect.
 fn with_main(text: &str) -> String {
     const FUNCTION: &str = "func.func @";
     let mut names = text.match_indices(FUNCTION).map(|(at, _)| at + FUNCTION.len());
@@ -103,7 +103,7 @@ fn wanted(text: &str, word: &str) -> Vec<(usize, String)> {
             let Some((place, message)) = rest.split_once("{{") else { break };
             let place = place.trim().trim_end_matches("-re").trim_start_matches("-re").trim();
             let target = match place.strip_prefix('@') {
-                // The nearest line that expects nothing.
+                // The nearest line that has no expectation itself.
                 Some("above") => (0..number).rev().find(|&n| plain(n)),
                 Some("below") => (number + 1..lines.len()).find(|&n| plain(n)),
                 Some(by) => by.trim().parse::<isize>().ok().and_then(|by| number.checked_add_signed(by)),

@@ -1,4 +1,4 @@
-//! Running: `@main`, or the only function, in the reference evaluator; `check` ops inside say whether it is right.
+//! Evaluation: the reference evaluator runs `@main` or the only function, whose `check` ops verify the results.
 
 use dialect::ops::func;
 
@@ -6,7 +6,7 @@ use crate::programs;
 use crate::report::Outcome;
 use crate::text::load;
 
-/// One outcome for each program with a function that takes nothing.
+/// One outcome for each program with a function that takes no arguments.
 pub(crate) fn file(text: &str) -> Vec<Outcome> {
     programs(text).into_iter().map(|(_, piece)| one(piece).unwrap_or_else(|failed| failed)).collect()
 }
@@ -28,7 +28,7 @@ fn one(text: &str) -> Result<Outcome, Outcome> {
         Err(e) => {
             let op = e.op.as_deref().unwrap_or("?");
             let line = text[..(e.span.start as usize).min(text.len())].matches('\n').count() + 1;
-            // What a check found differs from case to case.
+            // The values that a check reports differ from case to case.
             let (reason, rest) = match op.contains("check") || e.message.contains(" elements differ") {
                 true => ("the value differs", e.message.as_str()),
                 false => (e.message.as_str(), ""),

@@ -1,9 +1,10 @@
-//! Runs the test-suites of StableHLO and Shardy from local checkouts: which of their programs are read, printed, checked and
-//! evaluated here as there.
+//! Runs the test suites of StableHLO and Shardy from local checkouts, and counts which of their programs are read,
+//! printed, checked and evaluated here as they are there.
 //!
 //! `suite --stablehlo DIR --shardy DIR [--python PYTHON] [--only TEXT] [--part NAME] [--all]`
 //!
-//! Prints how many cases of each part pass, then the failures grouped by reason. Nothing of the suites is kept here.
+//! Prints how many cases of each part pass, then the failures grouped by reason. The suites themselves are not part of
+//! this repository.
 
 mod diagnostics;
 mod evaluate;
@@ -16,21 +17,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use report::{Outcome, Report};
 
-/// A set of files, and what is asked of each.
+/// A set of files, and how to test each.
 struct Part {
     name: &'static str,
-    /// The option that names the checkout.
+    /// The option that gives the checkout's path.
     checkout: &'static str,
-    /// Below the checkout.
+    /// The folder inside the checkout.
     folder: &'static str,
-    /// Folders inside too.
+    /// Whether to include subfolders.
     deep: bool,
     run: Run,
 }
 
-/// How a part goes over its files.
+/// How a part processes its files.
 enum Run {
-    /// Outcomes of the cases in a file's text.
+    /// One file at a time: the outcomes of the cases in its text.
     File(fn(&str) -> Vec<Outcome>),
     /// All files at once, by jaxlib under `--python`.
     Reread,
@@ -98,13 +99,13 @@ fn main() -> std::process::ExitCode {
     u8::from(failed).into()
 }
 
-/// Files by name, with their text.
+/// The text of each file, by its name.
 fn texts(folder: &Path, files: &[PathBuf]) -> Vec<(String, String)> {
     let name = |f: &Path| f.strip_prefix(folder).unwrap_or(f).to_string_lossy().into_owned();
     files.iter().filter_map(|f| Some((name(f), std::fs::read_to_string(f).ok()?))).collect()
 }
 
-/// Runs `judge` over files, two at a time.
+/// Runs `judge` over the files, two at a time.
 fn run(judge: fn(&str) -> Vec<Outcome>, folder: &Path, files: &[PathBuf]) -> Report {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -113,7 +114,7 @@ fn run(judge: fn(&str) -> Vec<Outcome>, folder: &Path, files: &[PathBuf]) -> Rep
             let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy().into_owned();
             match std::fs::read_to_string(file) {
                 Ok(text) => {
-                    // A panic is a failure of its file, not the end of the run.
+                    // A panic counts as a failure of its file and doesn't end the run.
                     let outcomes = std::panic::catch_unwind(|| judge(&text));
                     report.add(&name, outcomes.unwrap_or_else(|_| vec![Outcome::failed("panic", "")]));
                 }
@@ -133,7 +134,7 @@ fn run(judge: fn(&str) -> Vec<Outcome>, folder: &Path, files: &[PathBuf]) -> Rep
     report
 }
 
-/// All `.mlir` files of a folder, and of the folders inside when `deep`, in order.
+/// All `.mlir` files of a folder, sorted; with `deep`, including subfolders.
 fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -151,7 +152,7 @@ fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The programs of a file, between lines of `// -----`, each with the number of its first line.
+/// The programs of a file, separated by lines of `// -----`, each with the number of its first line.
 fn programs(text: &str) -> Vec<(usize, &str)> {
     let mut pieces = Vec::new();
     let (mut start, mut first, mut at) = (0, 0, 0);

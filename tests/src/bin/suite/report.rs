@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 /// How one case ended.
 pub(crate) enum Outcome {
     Passed,
-    /// Not asked of this case.
+    /// Doesn't apply to this case.
     Skipped,
-    /// The reason, which groups failures, and the particulars.
+    /// The reason, by which failures are grouped, and details.
     Failed(String, String),
 }
 
@@ -22,7 +22,7 @@ impl Outcome {
 pub(crate) struct Report {
     passed: usize,
     skipped: usize,
-    /// By reason: file with case number, particulars.
+    /// By reason: file with case number, and details.
     failed: BTreeMap<String, Vec<(String, String)>>,
 }
 
@@ -51,7 +51,7 @@ impl Report {
         self.failed.values().map(Vec::len).sum()
     }
 
-    /// Counts, then the groups, largest first; three cases of each unless `all`.
+    /// Prints counts, then the groups, largest first, with three cases of each unless `all` is set.
     pub(crate) fn print(&self, name: &str, files: usize, all: bool) {
         let total = self.passed + self.failures();
         println!("{name}: {} of {total} cases in {files} files pass, {} not asked", self.passed, self.skipped);
@@ -68,7 +68,7 @@ impl Report {
     }
 }
 
-/// The reason without what differs from case to case: numbers become `N`.
+/// The reason with numbers replaced by `N`, so that it is the same in similar cases.
 fn general(reason: &str) -> String {
     let mut out = String::new();
     let mut in_number = false;

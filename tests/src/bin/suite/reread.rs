@@ -1,4 +1,4 @@
-//! Rereading: MLIR, as jaxlib has it, reads what we print as the module we read.
+//! Rereading: MLIR (in jaxlib) reads our output as the same module that it reads from the original text.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::programs;
 use crate::report::{Outcome, Report};
 use crate::text::{GENERIC, load};
 
-/// Asks jaxlib under `python` about the files, all at once.
+/// Has jaxlib under `python` check all files at once.
 pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
     let (mut cases, mut report) = (Vec::new(), Report::default());
     for (name, text) in files {
@@ -21,7 +21,7 @@ pub(crate) fn files(python: &Path, files: &[(String, String)]) -> Report {
                     let prints = json!({"short": dialect::print(&program), "generic": generic});
                     cases.push(json!({"name": name, "original": piece, "prints": prints}));
                 }
-                // Told by the part for text.
+                // Reported by the part that tests text.
                 Err(_) => report.add(name, vec![Outcome::Skipped]),
             }
         }

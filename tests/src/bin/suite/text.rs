@@ -1,4 +1,4 @@
-//! Reading and printing: what is printed reads back to the same bytes, in every form, and nothing is wrong with it.
+//! Reading and printing: in every form, what is printed reads back, prints as the same bytes, and is valid.
 
 use dialect::diagnostic::{Diagnostics, Severity};
 use dialect::ir::Program;
@@ -11,9 +11,9 @@ const LOCATIONS: PrintOptions = PrintOptions { locations: true, generic: false, 
 pub(crate) const GENERIC: PrintOptions =
     PrintOptions { locations: true, generic: true, causes: true, group_axes: true };
 
-/// One outcome for each program of the file; those that are to be refused aren't asked.
+/// One outcome for each program of the file; programs that must be rejected are skipped.
 pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {
-    // Parts of a program, between lines of `//--- name`, are completed by passes.
+    // Sections between lines of `//--- name` are not complete programs until a pass adds to them.
     let parts = text.contains("\n//--- ");
     let pieces = programs(text).into_iter().flat_map(|p| p.1.split("\n//--- "));
     let pieces = pieces.map(|piece| match piece.contains("expected-error") {
@@ -24,7 +24,7 @@ pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {
     pieces.collect()
 }
 
-/// A program and its diagnostics as an outcome when there is an error.
+/// Reads and verifies a program; errors are returned as a failed outcome.
 pub(crate) fn load(text: &str) -> Result<Program, Outcome> {
     let program = read(text)?;
     let mut diagnostics = Diagnostics::default();
