@@ -1,9 +1,9 @@
 //! Lets the linker find MLIR's C API next to the shared libMLIR.
 //!
-//! Debian ships the C API only as archives (`libMLIRCAPI*.a`), while `mlir-sys` asks the linker for `-lMLIR-C`. A linker
-//! script of that name stands in: it groups the archives with the shared libraries they refer to. Binaries find those
-//! libraries by the run path set in `.cargo/config.toml`; where the variable RUSTFLAGS hides that, `cargo run` and
-//! `cargo test` find them through links beside the script, because cargo puts such folders on the loader's path.
+//! Debian ships the C API only as archives (`libMLIRCAPI*.a`), while `mlir-sys` asks the linker for `-lMLIR-C`. A
+//! linker script of that name stands in: it groups the archives with the shared libraries they refer to. Binaries find
+//! those libraries by the run path set in `.cargo/config.toml`; where the variable RUSTFLAGS hides that, `cargo run`
+//! and `cargo test` find them through links beside the script, because cargo puts such folders on the loader's path.
 //! Nothing happens without the feature `jit`, or where a real `libMLIR-C.so` exists.
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 //! originals. They are planned greedily and in full, for slices of TPUs and little memory, and run as two replicas with
 //! different inputs.
 //!
-//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script (`oracles/random_programs.py`).
+//! `RANDOM_FROM` and `RANDOM_PROGRAMS` choose the seeds. The generator is a Python script
+//! (`oracles/random_programs.py`).
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Writes straight-line MLIR functions over scalars or vectors of one shape.
 //!
-//! Every method appends one op and returns its result, so an expansion reads like the formula it computes. Only ops that
-//! LLVM can vectorize are offered: no calls, no branches, and no float-to-integer conversion, which is undefined for NaN.
+//! Every method appends one op and returns its result, so an expansion reads like the formula it computes. Only ops
+//! that LLVM can vectorize are offered: no calls, no branches, and no float-to-integer conversion, which is undefined
+//! for NaN.
 
 use std::fmt::Write as _;
 

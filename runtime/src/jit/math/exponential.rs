@@ -1,9 +1,9 @@
 //! exp, expm1 and tanh in single and double precision.
 //!
-//! Without branches or tables, for every input. The argument is reduced to `|r| <= ln 2 / 2`, where a minimax polynomial
-//! gives `e^r - 1`; the comment at each polynomial names its largest relative error before rounding. Results are within
-//! 1 (exp), 1.5 (expm1) and 2.6 (tanh) units in the last place. NaN, infinities, signed zeros and denormals follow
-//! IEEE 754's recommendations (clause 9.2).
+//! Without branches or tables, for every input. The argument is reduced to `|r| <= ln 2 / 2`, where a minimax
+//! polynomial gives `e^r - 1`; the comment at each polynomial names its largest relative error before rounding. Results
+//! are within 1 (exp), 1.5 (expm1) and 2.6 (tanh) units in the last place. NaN, infinities, signed zeros and denormals
+//! follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::{LN_2, LOG2_E};
 

@@ -1,9 +1,9 @@
 //! log and log1p in single and double precision.
 //!
-//! Without branches or tables, for every input. The argument is split into `2^k m` with `sqrt(1/2) <= m < sqrt(2)`, where
-//! a minimax polynomial gives the logarithm; the comment at each polynomial names its largest relative error before
-//! rounding. Results are within 1 (single) and 2 (double) units in the last place. NaN, infinities, signed zeros and
-//! denormals follow IEEE 754's recommendations (clause 9.2).
+//! Without branches or tables, for every input. The argument is split into `2^k m` with `sqrt(1/2) <= m < sqrt(2)`,
+//! where a minimax polynomial gives the logarithm; the comment at each polynomial names its largest relative error
+//! before rounding. Results are within 1 (single) and 2 (double) units in the last place. NaN, infinities, signed zeros
+//! and denormals follow IEEE 754's recommendations (clause 9.2).
 
 use std::f64::consts::LN_2;
 

@@ -1,8 +1,8 @@
 //! sin, cos, tan and atan2 in single precision.
 //!
 //! Without branches or tables, for every input. Angles are reduced in double precision against enough bits of 2/pi for
-//! the largest float; the comment at each polynomial names its largest relative error before rounding. Results are within
-//! 1.6 units in the last place, those of tan within 3.4. NaN, infinities and signed zeros follow IEEE 754's
+//! the largest float; the comment at each polynomial names its largest relative error before rounding. Results are
+//! within 1.6 units in the last place, those of tan within 3.4. NaN, infinities and signed zeros follow IEEE 754's
 //! recommendations (clause 9.2).
 
 use std::f64::consts::{FRAC_PI_2, PI};
