@@ -1,14 +1,14 @@
-//! Sharding propagation: every value gets a sharding, from those the user gave to some.
+//! Sharding propagation: gives every value a sharding, starting from the values that the user annotated.
 //!
-//! The semantics are Shardy's, conflict for conflict. Layer upon layer, each a full run of the one below: user
-//! priorities ([`priority`]), op priorities ([`driver`]), a worklist to fixpoint ([`driver`]), one step over one op
-//! ([`factor`](algorithm::factor)) on its tensors seen factor by factor ([`projection`](algorithm::projection)). Before that the program is read into a graph
-//! ([`graph`], [`read`]), constants are copied for every use ([`constants`]), ops with regions get data-flow edges
-//! ([`edges`]), constraints speak for their operands ([`constraints`]); afterwards the edges sink and all is written
-//! back ([`mod@write`]).
+//! The semantics are Shardy's, conflict for conflict. It is built in layers, each a full run of the one below: user
+//! priorities ([`priority`]), op priorities ([`driver`]), a worklist run to a fixpoint ([`driver`]), one step over one
+//! op ([`factor`](algorithm::factor)) on its tensors seen factor by factor ([`projection`](algorithm::projection)).
+//! Before that the program is read into a graph ([`graph`], [`read`]), constants are copied for every use
+//! ([`constants`]), ops with regions get data-flow edges ([`edges`]), and constraints give their shardings to their
+//! operands ([`constraints`]); afterwards the edges are removed and everything is written back ([`mod@write`]).
 //!
-//! What is left: the same ops but for constants and what nobody reads, `sdy.reshard` for `sdy.sharding_constraint`,
-//! `sdy.sharding` on arguments, results and ops, all closed.
+//! The result: the same ops except for constants and unread ops, `sdy.reshard` in place of `sdy.sharding_constraint`,
+//! and closed `sdy.sharding` on arguments, results and ops.
 
 pub mod algorithm;
 pub mod graph;
@@ -33,7 +33,7 @@ use write::{annotated, conflict, outline, trivial};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 
-/// The row of the pass.
+/// The pass.
 pub static PASS: Pass = Pass {
     name: "propagate",
     doc: "Spreads the shardings the user gave to all values, as Shardy does.",
@@ -94,18 +94,18 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// How to propagate.
+/// Options of propagation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PropagateOptions {
-    /// Never split an axis and don't spread along factors that would need data from neighbors.
+    /// Never split an axis and don't propagate along factors that would need data from neighbors.
     pub conservative: bool,
-    /// Leave the sharding rule of every op in the program as `sdy.sharding_rule`.
+    /// Write the sharding rule of every op into the program as `sdy.sharding_rule`.
     pub keep_sharding_rules: bool,
-    /// Leave where the axes of every value come from in the program as `sdy.sharding_origins`.
+    /// Write the origins of every value's axes into the program as `sdy.sharding_origins`.
     pub origins: bool,
     /// How conflicts between the tensors of an op are settled.
     pub strategy: Strategy,
-    /// Whether ops are visited in rounds, those that let everything pass first.
+    /// Whether ops are visited in rounds by op priority, pass-through ops first.
     pub op_priorities: bool,
 }
 
@@ -121,13 +121,13 @@ impl Default for PropagateOptions {
     }
 }
 
-/// Propagates shardings through `program`. Programs it can't read (dynamic shapes, tuples) are left as they are and
-/// reported.
+/// Propagates shardings through `program`. Programs with dynamic shapes or tuples are left unchanged, with a
+/// diagnostic.
 pub fn propagate(program: &mut Program, options: &PropagateOptions, diagnostics: &mut Diagnostics) {
     run(program, options, options.origins, diagnostics);
 }
 
-/// Propagates, and tells where every axis comes from.
+/// Propagates, and returns where every axis comes from.
 pub fn propagate_with_origins(
     program: &mut Program,
     options: &PropagateOptions,
@@ -173,7 +173,7 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     table
 }
 
-/// Leaves the rule of every op in the program, or only those the user wrote.
+/// Writes the rule of every op, or only the user's own rules, into the program.
 fn write_rules(program: &mut Program, keep: bool) {
     for op in program.ops_under(program.body()) {
         let view = program.view(op);

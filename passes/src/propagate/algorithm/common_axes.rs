@@ -1,8 +1,8 @@
-//! One way to cut every factor of an op, when its tensors don't agree: what Shardy chooses when it inserts reshards.
+//! One set of axes for every factor of an op whose tensors disagree: what Shardy chooses when it inserts reshards.
 //!
 //! Lists of axes compete: the one found on the larger tensors wins, then pass-through factors before reductions before
-//! permutations, then the larger number of shards; whatever overlaps the winner is shortened or goes, and so on until
-//! nothing is left. A factor may not be cut before those to its left in a dimension are cut all the way.
+//! permutations, then the larger number of shards; lists that overlap the winner are shortened or dropped, and so on
+//! until none is left. A factor may not be sharded before the ones to its left in a dimension are fully sharded.
 //! Source: Shardy, `findCommonAxes`.
 
 use std::cmp::Ordering;
@@ -13,8 +13,7 @@ use dialect::sharding::{Axes, AxisPart, FactorKind};
 use super::projection::{Projection, TensorFactors};
 use super::rule::Rule;
 
-/// The axes of each factor. `elements` are the sizes of all tensors, `name_of` orders axes by name where all else is
-/// equal.
+/// The axes of each factor. `elements` are the sizes of all tensors; `name_of` orders axes by name to break ties.
 pub fn common_axes(
     rule: &Rule,
     projection: &Projection,
@@ -35,7 +34,7 @@ pub fn common_axes(
     axes
 }
 
-/// What cuts each factor if all tensors agree, no axis cuts two, and what must be whole is.
+/// The axes of each factor if all tensors agree, no axis shards two factors, and factors that must be replicated are.
 fn already_common(rule: &Rule, projection: &Projection) -> Option<Vec<Axes>> {
     let mut seen: Vec<AxisPart> = Vec::new();
     let mut out = Vec::new();
@@ -60,8 +59,8 @@ fn already_common(rule: &Rule, projection: &Projection) -> Option<Vec<Axes>> {
     Some(out)
 }
 
-/// Of two tensors one stays as it is: one without cut permutation factors, then the larger, then the one in more
-/// shards.
+/// Of two tensors one keeps its sharding: one whose permutation factors aren't sharded, then the larger, then the one
+/// with more shards.
 fn of_one_tensor(rule: &Rule, projection: &Projection, elements: &[i64], a: usize, b: usize) -> Vec<Axes> {
     let preference = |t: usize| {
         let tensor: &TensorFactors = &projection.tensors[t];
@@ -107,7 +106,7 @@ fn precedence(kind: FactorKind) -> u8 {
 fn best_of_all(rule: &Rule, projection: &Projection, elements: &[i64], name_of: &dyn Fn(u32) -> String) -> Vec<Axes> {
     let mut chosen = vec![Axes::new(); rule.factors()];
     let mut candidates = candidates(projection, elements);
-    // For each factor those to its left in some dimension that are not cut all the way.
+    // For each factor, the factors to its left in some dimension that are not fully sharded.
     let mut waits_for = vec![Vec::new(); rule.factors()];
     for dim in rule.tensors.iter().flat_map(|t| &t.dims) {
         for pair in dim.windows(2) {
@@ -144,7 +143,7 @@ fn best_of_all(rule: &Rule, projection: &Projection, elements: &[i64], name_of: 
     }
 }
 
-/// Every list that cuts a factor of some tensor, and its prefixes, with the elements of all tensors that have it.
+/// Every list that shards a factor of some tensor, and its prefixes, with the elements of all tensors that have it.
 fn candidates(projection: &Projection, elements: &[i64]) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for (f, factor) in projection.tensors.iter().flat_map(|t| t.factors.iter().enumerate()) {
@@ -168,7 +167,7 @@ fn candidates(projection: &Projection, elements: &[i64]) -> Vec<Candidate> {
     out
 }
 
-/// Axes of factors that must be whole go to factors that all tensors have, as far as these take them.
+/// Axes of factors that must be replicated go to factors that all tensors have, as far as these can take them.
 fn redistribute(rule: &Rule, not_scalar: &[usize], axes: &mut [Axes]) {
     let in_all = |f: usize| {
         let has = |&t: &usize| rule.tensors[t].dims.iter().any(|d| d.contains(&(f as u32)));
@@ -219,7 +218,7 @@ mod tests {
         s
     }
 
-    /// Joins two 8x8 tensors along dimension 0.
+    /// Concatenates two 8x8 tensors along dimension 0.
     fn concatenate() -> Rule {
         let mut rule = ShardingRule::new(&[2, 2], &[2]);
         rule.add(16, FactorKind::NeedReplication, &[(0, 0), (1, 0)], &[(0, 0)]);
@@ -235,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_larger_tensor_wins() {
-        // Both operands together are as large as the result, which is cut less.
+        // Both operands together are as large as the result, which has fewer shards.
         check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X]]), cut([&[], &[Y]])], [&[], &[Y]]);
-        // What extends the winner comes after it.
+        // Axes that extend the winner come after it.
         check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X, Y]]), cut([&[], &[X]])], [&[], &[X, Y]]);
         check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X]]), cut([&[], &[X]])], [&[], &[X]]);
     }

@@ -1,8 +1,8 @@
-//! Running to a fixpoint: a worklist of nodes, each spreading what its tensors have.
+//! Running to a fixpoint: a worklist of nodes, each propagating between its tensors' shardings.
 //!
-//! Who is visited first decides conflicts, so the order is that of MLIR's greedy driver under Shardy: all nodes from
-//! top to bottom, and whatever is touched meanwhile right away, the last touched first. A node that nobody reads and
-//! that does nothing goes when its turn comes.
+//! The order of visits decides conflicts, so it is that of MLIR's greedy driver under Shardy: all nodes from top to
+//! bottom, but nodes affected by a change are visited right away, the last affected first. A node that has no readers
+//! and no effect is removed when its turn comes.
 
 use dialect::ir::Program;
 use dialect::op::OpPriority;
@@ -77,8 +77,8 @@ impl Engine {
         }
     }
 
-    /// Spreads between what the main function returns and what it says of its results. Nobody is told: it happens
-    /// before and after all nodes are visited.
+    /// Propagates between what the main function returns and the shardings of its results. No node is put on the
+    /// worklist: this happens before and after all nodes are visited.
     fn tie_results(&mut self) {
         let Some(main) = self.main.take() else { return };
         let values: SmallVec<[Val; 8]> = self.graph.operands(main.terminator).collect();
@@ -159,8 +159,8 @@ impl Engine {
         self.scratch = shardings;
     }
 
-    /// An edge ties its sources to the one sharding of its targets, which for manual computations gains or loses the
-    /// manual axes on the way.
+    /// An edge ties its sources to the one sharding of its targets; for manual computations, the manual axes are added
+    /// or removed in between.
     fn visit_edge(&mut self, node: Node, edge: u32, rule: RuleId, worklist: &mut Worklist) {
         let data = &self.graph.edges[edge as usize];
         let mut values: SmallVec<[Val; 4]> = data.sources.iter().map(|&u| self.graph.value_of_use(u)).collect();
@@ -173,15 +173,16 @@ impl Engine {
             let slots: SmallVec<[Slot; 4]> = values.iter().map(|&v| self.graph.slot(v)).collect();
             self.record_origins(node, &slots, &shardings, t as usize, new);
             let own = if t as usize + 1 == values.len() { self.seen_by_targets(edge, new) } else { new };
-            // The group of a result lies as the sources do, without the manual axes, since Shardy has it so. It would
-            // also bring manual axes to the group of an argument, inside, and refuses them there.
+            // The sharding group of a result gets the sources' sharding, without the manual axes, because Shardy does
+            // that. Shardy would also bring manual axes to the group of an argument, inside, and then rejects them
+            // there.
             let alike = if self.graph.edges[edge as usize].of_result { new } else { own };
             self.update(node, values[t as usize], own, alike, worklist);
         }
     }
 
-    /// Sets a sharding and puts everybody it concerns on the worklist. The other members of its sharding group lie as
-    /// `alike`.
+    /// Sets a sharding and puts every affected node on the worklist. The other members of its sharding group get the
+    /// sharding `alike`.
     fn update(&mut self, by: Node, value: Val, own: ShardingId, alike: ShardingId, worklist: &mut Worklist) {
         self.set_sharding(value, own);
         let value = self.graph.shardable(value);
@@ -203,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// `sharding` as `value` may have it: a result of a manual computation keeps its manual axes.
+    /// `sharding` adapted to `value`: a result of a manual computation keeps its manual axes.
     fn with_manual_axes(&mut self, value: Val, sharding: ShardingId) -> ShardingId {
         let def = self.graph.def(value);
         match def.is_some().then(|| self.graph.node(def).kind) {
@@ -215,7 +216,7 @@ impl Engine {
         }
     }
 
-    /// Whether nobody reads a node and it does nothing.
+    /// Whether a node has no readers and no effect.
     pub fn is_dead(&self, program: &Program, node: Node) -> bool {
         let role = self.graph.node(node).role;
         role.removable
@@ -241,7 +242,7 @@ impl Engine {
         })
     }
 
-    /// Takes out what nobody reads, all the way up.
+    /// Removes what nothing reads, then what only that read, and so on.
     pub fn erase_unread(&mut self, program: &Program) {
         let mut nodes = self.graph.postorder(program, program.body());
         while let Some(node) = nodes.pop() {
@@ -253,7 +254,8 @@ impl Engine {
         }
     }
 
-    /// Takes out a node, what is inside it first and the last first. Whoever made what one of them read comes next.
+    /// Removes a node, after everything inside it, from the last to the first. The nodes that defined its operands are
+    /// visited next.
     fn erase_dead(&mut self, program: &Program, node: Node, worklist: &mut Worklist) {
         let regions = self.graph.op(node).map(|op| &program.op(op).regions[..]).unwrap_or_default();
         for &block in regions.iter().flat_map(|&r| program.region_blocks(r)).rev() {
@@ -282,7 +284,7 @@ impl Engine {
     }
 }
 
-/// Puts the nodes that a value's sharding concerns on the worklist, except `by`, which has just seen it.
+/// Puts the nodes affected by a value's sharding on the worklist, except `by`, which caused the change.
 fn touch(graph: &Graph, value: Val, by: Node, worklist: &mut Worklist) {
     let def = graph.def(value);
     if def.is_some() {

@@ -1,7 +1,7 @@
 //! The state of a propagation, and the step of one node.
 //!
-//! A step depends on the rule, the directions and the shardings alone, all of which are ids; so each distinct step
-//! is computed once and looked up from then on. Deep programs repeat themselves: of a hundred equal layers one is
+//! A step depends only on the rule, the directions and the shardings, all of which are ids; so each distinct step is
+//! computed once and looked up from then on. Deep programs repeat themselves: of a hundred equal layers only one is
 //! computed.
 
 use dialect::ir::{Op, Program};
@@ -34,10 +34,10 @@ impl Directions {
     }
 }
 
-/// A step's kind, besides rule and shardings.
+/// What a step depends on besides rule and shardings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepKind {
-    /// Which way.
+    /// Directions along the factors.
     pub directions: Directions,
     /// Whether the op is elementwise.
     pub elementwise: bool,
@@ -55,7 +55,7 @@ impl StepKind {
     }
 }
 
-/// One tensor's new sharding: the number of the tensor, operands first.
+/// A tensor's new sharding: the index of the tensor, operands first.
 pub type Update = (u32, ShardingId);
 
 /// Everything a propagation works on.
@@ -70,7 +70,7 @@ pub struct Engine {
     pub rules: Rules,
     /// Manual computations by node.
     pub manual: FxHashMap<Node, Manual>,
-    /// The function whose results are tied to what it returns, and their slots.
+    /// The function whose results are tied to what it returns, with their slots.
     pub main: Option<FunctionResults>,
     /// The results of the other functions.
     pub functions: Vec<FunctionResults>,
@@ -84,7 +84,7 @@ pub struct Engine {
     pub conservative: bool,
     /// The round of op priorities to begin with.
     pub first_round: usize,
-    /// Where axes come from, if that is recorded.
+    /// Where axes come from, if this is recorded.
     pub origins: Option<Origins>,
     /// All nodes from top to bottom, once known.
     pub order: Vec<Node>,
@@ -103,12 +103,12 @@ pub struct FunctionResults {
     pub terminator: Node,
     /// Where the sharding of each result is kept.
     pub slots: Vec<Slot>,
-    /// The rule between each result and what is returned; `None` where they are not tied.
+    /// The rule that ties each result to what is returned; `None` where they are not tied.
     pub rules: Vec<Option<RuleId>>,
 }
 
 impl Engine {
-    /// Over a graph without shardings.
+    /// An engine over a graph without shardings.
     pub fn new(graph: Graph, meshes: Meshes, strategy: Strategy, conservative: bool) -> Self {
         Self {
             graph,
@@ -137,8 +137,8 @@ impl Engine {
         self.shardings.get(self.graph.sharding(value))
     }
 
-    /// Sets the sharding of a value. An op that had none for any of its results gets an open one for the others,
-    /// since they are written together.
+    /// Sets the sharding of a value. If an op had none for any of its results, its other results get an open one, since
+    /// all are written in one list.
     pub fn set_sharding(&mut self, value: Val, sharding: ShardingId) {
         let slot = self.graph.slot(value);
         if !slot.is_some() {
@@ -160,7 +160,7 @@ impl Engine {
         self.graph.slots[slot.index()] = sharding;
     }
 
-    /// Whether both cut alike; none at all is like cutting nothing.
+    /// Whether both shard the dimensions alike; no sharding at all counts as replicated.
     pub fn equivalent(&self, a: ShardingId, b: ShardingId) -> bool {
         let whole = |s: Option<&Sharding>| s.is_none_or(Sharding::is_fully_replicated);
         let (a, b) = (self.shardings.get(a), self.shardings.get(b));
@@ -171,7 +171,7 @@ impl Engine {
         }
     }
 
-    /// Nothing cut, on the same mesh.
+    /// A fully replicated, closed sharding on the same mesh.
     pub fn fully_closed_like(&mut self, id: ShardingId) -> ShardingId {
         match self.shardings.get(id) {
             Some(s) => {
@@ -188,7 +188,7 @@ impl Engine {
         functions.into_iter().find(|&f| func::symbol(program, f) == Some(name))
     }
 
-    /// The mesh all of `shardings` are on; `None` when there is none, they differ, or it is one device alone.
+    /// The mesh all of `shardings` are on; `None` when there is none, they differ, or it has a single device.
     pub fn common_mesh(&self, shardings: &[Option<&Sharding>]) -> Option<u32> {
         let mut found = None;
         for sharding in shardings.iter().flatten() {
@@ -204,7 +204,7 @@ impl Engine {
         found.filter(|&mesh| !self.meshes.get(mesh).mesh.is_maximal())
     }
 
-    /// What a step of `rule` changes, given the shardings of its tensors. Steps are memoized.
+    /// The changes a step of `rule` makes, given the shardings of its tensors. Steps are memoized.
     pub fn step(&mut self, rule: RuleId, kind: StepKind, shardings: &[ShardingId]) -> SmallVec<[Update; 4]> {
         if shardings.iter().all(|s| !s.is_some()) {
             return SmallVec::new();

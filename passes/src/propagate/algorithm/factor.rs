@@ -1,8 +1,8 @@
-//! One step over one op: which axes spread along which factor to which tensor.
+//! One step over one op: which axes propagate along which factor to which tensor.
 //!
-//! Both strategies start from the *compatible major axes* of a factor, the longest list of axes that no tensor's
-//! contradicts. The basic one keeps of it what every tensor can take; the aggressive one lets every tensor take
-//! what it can, the larger source first. Source: Shardy, `BasicFactorPropagation`, `AggressiveFactorPropagation`.
+//! Both strategies start from the *compatible major axes* of a factor, the longest list of axes that no tensor
+//! contradicts. The basic one keeps the part of it that every tensor can take; the aggressive one lets every tensor
+//! take what it can, the larger source first. Source: Shardy, `BasicFactorPropagation`, `AggressiveFactorPropagation`.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::projection::{FactorSharding, Projection, TensorFactors};
 use super::rule::Rule;
 
-/// Which way shardings may cross an op.
+/// The direction in which shardings may cross an op.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
     /// Not at all.
@@ -28,7 +28,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// What either allows.
+    /// What at least one of them allows.
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Forward, Self::Backward) | (Self::Backward, Self::Forward) => Self::Both,
@@ -48,7 +48,7 @@ impl Direction {
 /// How conflicts between tensors are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Strategy {
-    /// An axis spreads only where all tensors can take it.
+    /// An axis propagates only where all tensors can take it.
     Basic,
     /// Every tensor takes what it can.
     Aggressive,
@@ -64,12 +64,12 @@ pub struct Step<'a> {
     pub strategy: Strategy,
     /// Whether the op is elementwise.
     pub elementwise: bool,
-    /// Sizes of the mesh's axes, if none may be split.
+    /// Sizes of the mesh's axes, if no axis may be split.
     pub whole_axes: Option<&'a [u32]>,
 }
 
 impl Step<'_> {
-    /// Spreads axes in `projection`; true for each tensor that changed.
+    /// Propagates axes in `projection`; true for each tensor that changed.
     pub fn run(&self, projection: &mut Projection) -> SmallVec<[bool; 4]> {
         match self.strategy {
             Strategy::Basic => self.basic(projection),
@@ -107,7 +107,7 @@ impl Step<'_> {
                     continue;
                 };
                 if t < operands && self.elementwise {
-                    // An operand gets no axes that a result refuses: there would be nobody to use them.
+                    // An operand gets no axes beyond those its result can take: the result couldn't use them.
                     for result in projection.results() {
                         if let Some(factor) = &result.factors[f]
                             && prefix(&factor.axes, &new) == Prefix::Strict
@@ -143,7 +143,7 @@ impl Step<'_> {
         order
     }
 
-    /// What of `axes` tensor `tensor` can take on factor `f`.
+    /// The part of `axes` that `tensor` can take on factor `f`.
     fn for_tensor(&self, tensor: &TensorFactors, f: usize, axes: &Axes) -> Option<Axes> {
         let factor = tensor.factors[f].as_ref()?;
         if axes.is_empty() {
@@ -161,8 +161,8 @@ impl Step<'_> {
     }
 }
 
-/// The axes that cut factor `f` in some tensor and are contradicted by none. In one direction the tensors it leads
-/// to may contradict, but add nothing.
+/// The axes that shard factor `f` in some tensor and are contradicted by none. When there is only one direction, the
+/// tensors that receive axes may contradict but add nothing.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let mut axes = Axes::new();
     let mut expand = true;
@@ -185,8 +185,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
     axes
 }
 
-/// Cuts `axes` where `new` contradicts them and, if `expand`, extends them where `new` goes on. Whether later lists
-/// may extend the outcome.
+/// Shortens `axes` where `new` contradicts them and, if `expand`, extends them where `new` goes on. Returns whether
+/// later lists may extend the outcome.
 fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
     let common = axes.len().min(new.len());
     for i in 0..common {
@@ -197,10 +197,11 @@ fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
         let (last_old, last_new) = (i + 1 == axes.len(), i + 1 == new.len());
         if other.is_prefix_of(old) {
             if last_new {
-                // The list ends inside this axis: that's no contradiction, nor can a shorter list add anything.
+                // The list ends inside this axis: that's no contradiction, but a shorter list can't add anything
+                // either.
                 continue;
             }
-            // It goes on with another axis where this one is not used up.
+            // It continues with another axis before this one is used up.
             axes.truncate(i);
             axes.push(other);
             return false;
@@ -222,7 +223,7 @@ fn meet(axes: &mut Axes, new: &[AxisPart], expand: bool) -> bool {
     expand
 }
 
-/// Keeps the axes up to the first that `fit` refuses; one that it shortens is the last.
+/// Keeps the axes up to the first that `fit` rejects; an axis that it shortens is the last.
 fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(AxisPart, i64) -> Option<AxisPart>) {
     let mut before = 1i64;
     for i in 0..axes.len() {
@@ -240,7 +241,7 @@ fn truncate(axes: &mut Axes, whole_axes: Option<&[u32]>, fit: impl Fn(AxisPart, 
     }
 }
 
-/// What of `axis` a tensor can take on factor `f`, of whatever is cut `before` times already.
+/// The part of `axis` that a tensor can take on factor `f`, which has `before` shards already.
 fn fits(axis: AxisPart, tensor: &TensorFactors, f: usize, before: i64, size: i64) -> Option<AxisPart> {
     let axis = fits_beside(axis, tensor, f)?;
     match &tensor.factors[f] {
@@ -249,7 +250,7 @@ fn fits(axis: AxisPart, tensor: &TensorFactors, f: usize, before: i64, size: i64
     }
 }
 
-/// What of `axis` doesn't cut another factor of the tensor.
+/// The part of `axis` that doesn't shard another factor of the tensor.
 fn fits_beside(axis: AxisPart, tensor: &TensorFactors, f: usize) -> Option<AxisPart> {
     let others = tensor.factors.iter().enumerate().filter(|&(other, _)| other != f);
     others
@@ -257,8 +258,8 @@ fn fits_beside(axis: AxisPart, tensor: &TensorFactors, f: usize) -> Option<AxisP
         .try_fold(axis, |axis, other| axis.prefix_without_all(&other.overflow)?.prefix_without_all(&other.axes))
 }
 
-/// What of `axis` the factor can take: it is open, nothing overflowed, and it is the last of its dimension or `axis`
-/// divides what is left of it.
+/// The part of `axis` that the factor can take: the factor is open, nothing overflowed, and it is the last of its
+/// dimension or `axis` divides what is left of it.
 fn fits_factor(
     axis: AxisPart,
     tensor: &TensorFactors,

@@ -1,6 +1,5 @@
-//! Manual computations: their shardings have manual axes before the free ones in every dimension, and propagation
-//! sees only the free ones inside and on the way in and out. Source: Shardy, `ManualComputationOp`,
-//! `manual-axes-cleanup`.
+//! Manual computations: their shardings list manual axes before the free ones in every dimension, and propagation sees
+//! only the free ones inside and on the way in and out. Source: Shardy, `ManualComputationOp`, `manual-axes-cleanup`.
 
 use super::sharding::{Dim, Sharding};
 use crate::propagate::graph::mesh::Meshes;
@@ -36,7 +35,7 @@ impl Manual {
         }
     }
 
-    /// `sharding` as it is seen inside.
+    /// `sharding` as seen inside.
     pub fn without_manual(&self, sharding: &Sharding) -> Sharding {
         if self.axes.is_empty() {
             return sharding.clone();
@@ -44,7 +43,7 @@ impl Manual {
         self.part(sharding, |d, manual| Axes::from_slice(&d.axes[manual..]))
     }
 
-    /// `inner` as it is seen outside, where `outer` says how the manual axes lie.
+    /// `inner` as seen outside, with the manual axes that `outer` has.
     pub fn with_manual(&self, outer: &Sharding, inner: &Sharding) -> Sharding {
         let mut out = self.part(outer, |d, manual| Axes::from_slice(&d.axes[..manual]));
         for (dim, new) in out.dims.iter_mut().zip(&inner.dims) {
@@ -59,7 +58,7 @@ impl Manual {
         out
     }
 
-    /// Names every manual axis in every sharding: those that cut nothing are replicated.
+    /// Names every manual axis in every sharding: those that shard no dimension are listed as replicated.
     pub fn clean_up(&mut self, meshes: &Meshes) {
         let mesh = self.inputs.iter().chain(&self.outputs).map(|s| s.mesh).find(|&m| !meshes.is_empty_mesh(m));
         let Some(mesh) = mesh else { return };

@@ -1,4 +1,4 @@
-//! Shardy's algorithm: shardings over compact axes spread from tensor to tensor along the factors of sharding rules.
+//! Shardy's algorithm: shardings over compact axes propagate from tensor to tensor along the factors of sharding rules.
 
 pub mod common_axes;
 pub mod driver;

@@ -12,7 +12,7 @@ use super::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::mesh::Meshes;
 use crate::propagate::graph::{Graph, Node, NodeKind, Slot, Val};
 
-/// What is noted while propagating: for each slot, an axis, where it was taken from, and who carried it.
+/// What is recorded while propagating: for each slot, an axis, where it was taken from, and the node that carried it.
 #[derive(Default)]
 pub struct Origins {
     steps: FxHashMap<Slot, SmallVec<[Carried; 2]>>,
@@ -34,7 +34,7 @@ pub enum Start {
     FunctionResult(usize),
 }
 
-/// One axis of one value.
+/// The origin of one axis of one value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// The annotation it comes from.
@@ -77,7 +77,7 @@ impl OriginTable {
 }
 
 impl OriginTable {
-    /// Leaves the origins in the program as Shardy spells them: for every axis `"self"`, `"input: 1"`, `"output: 0"`,
+    /// Writes the origins into the program as Shardy does: for every axis `"self"`, `"input: 1"`, `"output: 0"`,
     /// `"constraint_2"` or, for an annotated op, `"op_7"`, constraints and ops numbered in the order of the text.
     pub fn write(&self, program: &mut Program) {
         let names = self.names(program);
@@ -103,7 +103,7 @@ impl OriginTable {
         }
     }
 
-    /// What to call each annotation.
+    /// The name of each annotation.
     fn names(&self, program: &Program) -> FxHashMap<Start, String> {
         let mut names = FxHashMap::default();
         for (_, block) in program.functions() {
@@ -147,7 +147,7 @@ impl OriginTable {
 }
 
 impl Origins {
-    /// How `axis` came to `slot`; a part of an axis may have come as a larger part.
+    /// How `axis` came to `slot`; a sub-axis may have come as part of a larger one.
     fn step(&self, slot: Slot, axis: AxisPart) -> Option<&Carried> {
         let steps = self.steps.get(&slot)?;
         steps.iter().find(|s| s.axis == axis).or_else(|| steps.iter().find(|s| s.axis.overlaps(axis)))
@@ -155,7 +155,7 @@ impl Origins {
 }
 
 impl Engine {
-    /// Notes what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
+    /// Records what update `t` of a step by `node` added: `slots` and `before` are those of all its tensors.
     pub fn record_origins(&mut self, node: Node, slots: &[Slot], before: &[ShardingId], t: usize, new: ShardingId) {
         let Some(new) = self.shardings.get(new) else { return };
         let Some(mut origins) = self.origins.take() else { return };
@@ -181,7 +181,7 @@ impl Engine {
         self.origins = Some(origins);
     }
 
-    /// Whether `axis` cuts dimensions of two tensors of `node` that one factor maps to.
+    /// Whether `axis` shards dimensions of two tensors of `node` that map to one factor.
     fn shares_factor(&self, node: Node, one: (usize, ShardingId), other: (usize, &Sharding), axis: AxisPart) -> bool {
         let rule = (node != Node::NONE).then(|| self.graph.node(node).rule).flatten().map(|id| &self.rules[id]);
         let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };

@@ -1,6 +1,5 @@
-//! User priorities: dimensions of priority 0 are propagated first, as if the others were not there, except that
-//! nobody may take their axes; then those of the next priority, and so on. Source: Shardy,
-//! `UserPriorityPropagation`.
+//! User priorities: dimensions of priority 0 are propagated first, as if the others were unsharded, except that the
+//! others' axes stay reserved; then those of the next priority, and so on. Source: Shardy, `UserPriorityPropagation`.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +44,7 @@ pub fn run(engine: &mut Engine, program: &Program) {
     }
 }
 
-/// What there is of a sharding at first: dimensions of a later priority are closed, their axes kept free.
+/// The initial form of a sharding: dimensions of a later priority are closed and their axes moved to `replicated`.
 fn initial(sharding: &Sharding) -> Sharding {
     let mut first = sharding.clone();
     for dim in &mut first.dims {

@@ -1,7 +1,7 @@
 //! A projection: the shardings of an op's tensors seen factor by factor, and back.
 //!
-//! The axes of a dimension are dealt to its factors from the major end: a factor takes axes until it is full, an axis
-//! that is larger than what is left of it is split; what cannot be placed overflows and stops the dimension.
+//! The axes of a dimension are assigned to its factors from the major end: a factor takes axes until it is full; an
+//! axis larger than what is left of the factor is split; axes that can't be placed overflow and end the dimension.
 //! Source: Shardy, `ShardingProjection`.
 
 use dialect::ir::gcd;
@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 use super::rule::{Rule, TensorRule};
 use super::sharding::{Dim, Sharding};
 
-/// How one factor of one tensor is cut.
+/// How one factor of one tensor is sharded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
-    /// The axes that cut it, major first.
+    /// The axes that shard it, major first.
     pub axes: Axes,
     /// Axes of the dimension that fit neither this factor nor the next ones.
     pub overflow: Axes,
@@ -28,13 +28,13 @@ pub struct FactorSharding {
 /// One tensor factor by factor; `None` for a factor it does not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TensorFactors {
-    /// By factor.
+    /// One entry per factor.
     pub factors: SmallVec<[Option<FactorSharding>; 6]>,
-    /// Axes that may not cut it.
+    /// Axes that may not shard it.
     pub replicated: Axes,
-    /// Axes along which it holds parts.
+    /// Axes along which it holds partial results.
     pub unreduced: Axes,
-    /// How the parts combine.
+    /// How the partial results combine.
     pub kind: ReductionKind,
 }
 
@@ -71,7 +71,7 @@ impl Projection {
 }
 
 impl TensorFactors {
-    /// Cuts factor `f` along `axes` if they extend what cuts it now.
+    /// Shards factor `f` along `axes` if they extend its current axes.
     pub fn expand(&mut self, f: usize, axes: &[AxisPart]) -> bool {
         match &mut self.factors[f] {
             Some(factor) if prefix(&factor.axes, axes) == Prefix::Strict => {
@@ -82,7 +82,7 @@ impl TensorFactors {
         }
     }
 
-    /// Cuts factor `f` along exactly `axes`.
+    /// Shards factor `f` along exactly `axes`.
     pub fn replace(&mut self, f: usize, axes: &[AxisPart]) -> bool {
         match &mut self.factors[f] {
             Some(factor) if factor.axes[..] != *axes || !factor.overflow.is_empty() => {
@@ -94,20 +94,20 @@ impl TensorFactors {
         }
     }
 
-    /// Number of elements, as far as the factors it has tell.
+    /// Number of elements, as far as its factors determine it.
     pub fn elements(&self, rule: &Rule) -> i64 {
         let sizes = self.factors.iter().zip(&rule.sizes).filter(|(f, _)| f.is_some());
         sizes.fold(1i64, |n, (_, &size)| n.saturating_mul(size))
     }
 
-    /// Into how many pieces it is cut.
+    /// The number of shards.
     pub fn shards(&self) -> i64 {
         let factors = self.factors.iter().flatten();
         factors.fold(1i64, |n, f| n.saturating_mul(size_of(&f.axes)).saturating_mul(size_of(&f.overflow)))
     }
 
-    /// The sharding these factors make. A dimension ends at the first factor that is not cut all the way, since
-    /// what lies behind it would be strided.
+    /// The sharding these factors add up to. A dimension ends at the first factor that is not fully sharded, since axes
+    /// on the factors after it would make its shards strided.
     pub fn sharding(&self, rule: &Rule, tensor: &TensorRule, mesh: u32) -> Sharding {
         let dims = tensor
             .dims
@@ -159,13 +159,13 @@ fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed
             let minor_most = i + 1 == factors.len();
             let mut factor = FactorSharding { closed, minor_most, ..FactorSharding::default() };
             if overflowed {
-                // This factor can't be cut; the ones after it are not even known to the tensor.
+                // This factor can't be sharded; the ones after it don't exist for this tensor.
                 factor.closed = true;
                 out.factors[f as usize] = Some(factor);
                 break;
             }
             if minor_most {
-                // The last factor may be cut along axes that don't divide it: it is padded.
+                // The last factor may be sharded along axes that don't divide it: it is padded.
                 rest.all(&mut factor.axes);
             } else {
                 let left = rest.fill(&mut factor.axes, rule.sizes[f as usize]);
@@ -180,7 +180,7 @@ fn project(rule: &Rule, tensor: &TensorRule, sharding: Option<&Sharding>, closed
     out
 }
 
-/// Deals the axes of a dimension to its factors.
+/// Assigns the axes of a dimension to its factors.
 struct Dealer<'a> {
     axes: &'a [AxisPart],
     next: usize,
@@ -206,8 +206,8 @@ impl<'a> Dealer<'a> {
         }
     }
 
-    /// Moves axes to `to` until a factor of `size` is full or the next one has no common divisor with what is left
-    /// of it, which is returned.
+    /// Moves axes to `to` until a factor of `size` is full or the next axis has no common divisor with what is left of
+    /// it, which is returned.
     fn fill(&mut self, to: &mut Axes, size: i64) -> i64 {
         let mut left = size;
         while let Some(axis) = self.current {
@@ -240,7 +240,7 @@ mod tests {
         AxisPart { axis, pre: 1, size }
     }
 
-    /// The factors `sizes` merged into one dimension.
+    /// A rule that merges the factors `sizes` into one dimension.
     fn merged(sizes: &[i64]) -> Rule {
         let ranks = vec![1; sizes.len()];
         let mut rule = ShardingRule::new(&ranks, &[1]);
@@ -257,7 +257,7 @@ mod tests {
         s
     }
 
-    /// Projects the merged dimension cut along `axes`; the axes of each factor, its overflow after them.
+    /// Projects the merged dimension sharded along `axes`; expects each factor's axes and overflow.
     fn check(sizes: &[i64], axes: &[AxisPart], expect: &[(&[AxisPart], &[AxisPart])]) {
         let rule = merged(sizes);
         let sharding = cut(axes);
@@ -282,7 +282,7 @@ mod tests {
         check(&[2, 3], &[x, y], &[(&[x], &[]), (&[y], &[])]);
         // Three and four have nothing in common.
         check(&[3, 8, 2], &[y, x], &[(&[], &[y, x]), (&[], &[])]);
-        // An axis of size one goes along.
+        // An axis of size one always fits.
         check(&[2, 2], &[axis(2, 1), x], &[(&[axis(2, 1), x], &[]), (&[], &[])]);
     }
 

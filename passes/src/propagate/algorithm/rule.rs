@@ -1,4 +1,4 @@
-//! Sharding rules made ready for the inner loop: hash-consed, every dimension mapped, tensor sizes known.
+//! Sharding rules prepared for the inner loop: hash-consed, every dimension mapped, tensor sizes known.
 
 use dialect::define_id;
 use dialect::id::Interner;
@@ -21,19 +21,19 @@ pub struct Rule {
     pub sizes: SmallVec<[i64; 6]>,
     /// Kinds of the factors.
     pub kinds: SmallVec<[FactorKind; 6]>,
-    /// Which factors shardings may not spread along.
+    /// Which factors shardings may not propagate along.
     pub blocked: SmallVec<[bool; 6]>,
     /// Operands, then results.
     pub tensors: SmallVec<[TensorRule; 4]>,
     /// How many of the tensors are operands.
     pub operands: usize,
-    /// Written by the user.
+    /// Whether the user wrote it.
     pub custom: bool,
 }
 
 impl Rule {
-    /// From a rule and the shapes of its tensors. A dimension nothing maps to gets a factor of its own, so that
-    /// what cuts it still stands in others' way. `None` when rule and shapes don't fit each other.
+    /// Built from a rule and the shapes of its tensors. A dimension that nothing maps to gets a factor of its own, so
+    /// that its axes still block others. `None` when rule and shapes don't match.
     pub fn new(rule: &ShardingRule, shapes: &[&[i64]]) -> Option<Self> {
         let mut sizes: SmallVec<[i64; 6]> = rule.factors.iter().map(|f| f.size).collect();
         let mut kinds: SmallVec<[FactorKind; 6]> = rule.factors.iter().map(|f| f.kind).collect();
@@ -66,7 +66,8 @@ impl Rule {
         Some(Self { sizes, kinds, blocked, tensors, operands: rule.operands.len(), custom: rule.custom })
     }
 
-    /// Every dimension of every tensor moves together: `operands` sources and one target of `shape`.
+    /// Ties each dimension of every tensor to the same dimension of the others: `operands` sources and one target of
+    /// `shape`.
     pub fn identity(shape: &[i64], operands: usize) -> Self {
         let dims: SmallVec<_> = (0..shape.len()).map(|d| SmallVec::from_slice(&[d as u32])).collect();
         let size = shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));

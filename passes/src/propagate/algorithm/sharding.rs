@@ -5,10 +5,10 @@ use dialect::id::Interner;
 use dialect::sharding::{Axes, AxisPart, ReductionKind};
 use smallvec::SmallVec;
 
-/// How one dimension is cut.
+/// How one dimension is sharded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Dim {
-    /// The axes that cut it, major first.
+    /// The axes that shard it, major first.
     pub axes: Axes,
     /// Whether axes may be added.
     pub open: bool,
@@ -16,23 +16,23 @@ pub struct Dim {
     pub priority: Option<u32>,
 }
 
-/// How a tensor lies on a mesh.
+/// How a tensor is sharded on a mesh.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sharding {
-    /// Which mesh.
+    /// The mesh's number.
     pub mesh: u32,
-    /// One entry a dimension.
+    /// One entry per dimension.
     pub dims: SmallVec<[Dim; 4]>,
-    /// Axes that may not cut it.
+    /// Axes that may not shard it.
     pub replicated: Axes,
-    /// Axes along which parts are still to be combined.
+    /// Axes along which partial results are still to be combined.
     pub unreduced: Axes,
     /// How they combine.
     pub kind: ReductionKind,
 }
 
 impl Sharding {
-    /// Nothing cut, every dimension open or every one closed.
+    /// Replicated, with every dimension open or every one closed.
     pub fn whole(mesh: u32, rank: usize, open: bool) -> Self {
         let dims = (0..rank).map(|_| Dim { open, ..Dim::default() }).collect();
         Self { mesh, dims, replicated: Axes::new(), unreduced: Axes::new(), kind: ReductionKind::Sum }
@@ -43,22 +43,22 @@ impl Sharding {
         self.replicated.is_empty() && self.unreduced.is_empty() && self.is_fully_replicated()
     }
 
-    /// Whether no dimension is cut.
+    /// Whether no dimension is sharded.
     pub fn is_fully_replicated(&self) -> bool {
         self.dims.iter().all(|d| d.axes.is_empty())
     }
 
-    /// Whether no dimension is cut and all are open.
+    /// Whether no dimension is sharded and all are open.
     pub fn is_fully_replicated_and_open(&self) -> bool {
         self.dims.iter().all(|d| d.axes.is_empty() && d.open)
     }
 
-    /// Whether no dimension may be cut further.
+    /// Whether no dimension may be sharded further.
     pub fn is_fully_closed(&self) -> bool {
         self.dims.iter().all(|d| !d.open)
     }
 
-    /// The same axes, every dimension closed; which axes it may not use then goes without saying.
+    /// The same axes with every dimension closed; replicated axes are then implied and dropped.
     pub fn closed(mut self) -> Self {
         for d in &mut self.dims {
             d.open = false;
@@ -72,7 +72,7 @@ impl Sharding {
         self.dims.iter().flat_map(|d| &d.axes).chain(&self.replicated).chain(&self.unreduced).copied()
     }
 
-    /// Whether both cut the dimensions alike on the same mesh, whatever they say besides.
+    /// Whether both shard the dimensions alike on the same mesh, whatever else they differ in.
     pub fn cuts_like(&self, other: &Sharding) -> bool {
         self.mesh == other.mesh
             && self.dims.len() == other.dims.len()
@@ -81,7 +81,7 @@ impl Sharding {
 }
 
 define_id!(
-    /// The id of a sharding; [`ShardingId::NONE`] for a value nobody has annotated.
+    /// The id of a sharding; [`ShardingId::NONE`] for a value without one.
     pub ShardingId, "sharding"
 );
 

@@ -1,9 +1,9 @@
-//! Every call becomes a computation of its own, so that each may lie differently.
+//! Every call becomes a computation of its own, so that each may be sharded differently.
 //!
-//! A call turns into a named computation around the body of its function: the first call met takes the body itself,
-//! the others a copy. Callees come before their callers, so bodies are already without calls when they are copied.
-//! Afterwards [`outline`](crate::propagate::write::outline) makes functions of them again.
-//! Source: Shardy, `propagate-sharding-from-func-to-call`, `flatten-call-graph`, `import-func-calls`.
+//! A call turns into a named computation around the body of its function: the first call found takes the body itself,
+//! the others a copy. Callees come before their callers, so bodies are free of calls by the time they are copied.
+//! Afterwards [`outline`](crate::propagate::write::outline) turns them back into functions. Source: Shardy,
+//! `propagate-sharding-from-func-to-call`, `flatten-call-graph`, `import-func-calls`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -15,11 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::symbols::{is_private, remove_unused_functions};
 
-/// More ops than this after all calls have their own body are refused.
+/// Programs with more ops than this once every call has its own body are rejected.
 const MAX_OPS: usize = 8_000_000;
 
-/// Turns the calls of `program` into named computations and removes functions that nobody calls. Returns the bodies
-/// that are copies; `None` when functions call each other in a circle or the copies would grow beyond measure.
+/// Turns the calls of `program` into named computations and removes uncalled functions. Returns the bodies that are
+/// copies; `None` when functions are recursive or the copies would exceed `MAX_OPS`.
 pub fn inline(program: &mut Program, diagnostics: &mut Diagnostics) -> Option<FxHashSet<Block>> {
     remove_unused_functions(program);
     let functions: FxHashMap<String, Op> =
@@ -54,7 +54,7 @@ struct Inliner {
 }
 
 impl Inliner {
-    /// Turns the calls under `block` into named computations; the number of ops there are then.
+    /// Turns the calls under `block` into named computations; returns the number of ops there afterwards.
     fn inline_under(&mut self, program: &mut Program, block: Block) -> usize {
         let ops = program.ops_under(block);
         let mut size = ops.len();
@@ -89,7 +89,7 @@ impl Inliner {
             }
         };
         let mut attrs: Vec<(&str, Attr)> = Vec::new();
-        // A function that was copied before still knows what it was called.
+        // A function that was copied before still carries its original name.
         let original = program.view(function).attr(ORIGINAL_NAME).and_then(AttrData::as_str);
         let name = original.or(func::symbol(program, function)).unwrap_or_default().to_owned();
         attrs.push(("name", program.attr_str(&name)));
@@ -145,7 +145,7 @@ fn filled(
     Some(own.iter().enumerate().map(|(i, s)| s.cloned().unwrap_or_else(|| open(i))).collect())
 }
 
-/// All functions, callees before callers; `None` when they call each other in a circle.
+/// All functions, callees before callers; `None` when they are recursive.
 fn callees_first(
     program: &Program,
     functions: &FxHashMap<String, Op>,

@@ -1,8 +1,8 @@
-//! Constants are copied for every use and, afterwards, copies that lie alike are merged again.
+//! Constants are copied for every use; afterwards, copies with the same sharding are merged again.
 //!
-//! What is made of constants alone (and any broadcast of a scalar) is one value only to save text: two uses of it
-//! have nothing to do with each other, and a sharding that reached one would reach the other through it.
-//! Source: Shardy, `constant-or-scalar-splitter`, `constant-or-scalar-merger`.
+//! What is computed from constants alone (and any broadcast of a scalar) is a single value only to save text: its uses
+//! are unrelated, but a sharding that reached one use would reach the others through it. Source: Shardy,
+//! `constant-or-scalar-splitter`, `constant-or-scalar-merger`.
 
 use dialect::ir::{Block, Program};
 use dialect::op::Constancy;
@@ -35,7 +35,8 @@ enum Found {
     Expansion,
 }
 
-/// Whether the block holds more than constants would make constant. `found` is what is known of nodes by number.
+/// Whether the block contains ops whose results wouldn't be constant even for constant operands. `found` is what is
+/// known of nodes by number.
 fn split_block(
     graph: &mut Graph,
     program: &mut Program,
@@ -110,7 +111,7 @@ fn collect_outside_named(graph: &Graph, program: &Program, block: Block, out: &m
     }
 }
 
-/// Copies what makes `value`, all the way down to the constants; scalars, which are never cut, are shared.
+/// Copies the computation of `value`, all the way down to the constants; scalars, which are never sharded, are shared.
 fn copy_into(graph: &mut Graph, program: &mut Program, value: Val, copies: &mut FxHashMap<Val, Val>) {
     // Depth first without recursion: constants can be chained by the thousand.
     let mut stack: SmallVec<[(Val, bool); 8]> = smallvec![(value, false)];
@@ -169,7 +170,7 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
                 copy_node(graph, program, child, place, copies);
                 child = graph.next(child);
             }
-            // Ops ask the program what a region gives.
+            // Ops ask the program for the results of their regions.
             let mut ops = Vec::new();
             let mut child = graph.first(inner);
             while child.is_some() {
@@ -184,7 +185,7 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
     program.op_mut(copy).regions = regions;
 }
 
-/// The group memberships of a copied value.
+/// Adds copied values to the sharding groups of the originals.
 fn copy_groups(graph: &mut Graph, program: &mut Program, value: Val, copies: &FxHashMap<Val, Val>, before: Node) {
     if !graph.has(Kind::Group) {
         return;
@@ -212,8 +213,8 @@ fn erase_unused(graph: &mut Graph, program: &Program, node: Node) {
     graph.erase(program, node);
 }
 
-/// Merges constants and broadcasts of scalars that stand in one region and are the same in every attribute.
-/// `sharding_of` tells what will be written of their shardings.
+/// Merges constants and broadcasts of scalars that are in one region and have equal attributes. `sharding_of` gives the
+/// shardings that will be written.
 pub fn merge(graph: &mut Graph, program: &Program) {
     let mut known: FxHashMap<Box<[u32]>, Node> = FxHashMap::default();
     let mut key = Vec::new();

@@ -1,4 +1,4 @@
-//! A sharding constraint also says how its operand lies, when nothing else does. Source: Shardy,
+//! A sharding constraint also sets its operand's sharding when nothing else does. Source: Shardy,
 //! `apply-sharding-constraints`.
 
 use dialect::ir::{Op, Program, Value};
@@ -39,7 +39,7 @@ fn operand(graph: &Graph, node: Node) -> Option<Val> {
 fn apply_constraint(engine: &mut Engine, program: &mut Program, head: Node) {
     let graph = &engine.graph;
     if let (Some(tail), Some(input)) = (tail_of_chain(graph, head), operand(graph, head)) {
-        // Whoever reads the value after the chain means the chain's last word.
+        // Readers of the value that come after the chain are meant to see the chain's last constraint.
         let order = positions_after(graph, tail);
         let result = graph.result(tail, 0);
         engine.graph.replace_uses(input, result, |graph, u| {
@@ -100,8 +100,9 @@ fn tail_of_chain(graph: &Graph, head: Node) -> Option<Node> {
     (tail != head && !users(graph.result(tail, 0)).any(|user| constrains(graph, user))).then_some(tail)
 }
 
-/// Sets the sharding of `input`, unless it has one or others want it otherwise. The targets of an edge are several
-/// values: there the constraint itself moves to where the value comes to be, and all read the constraint.
+/// Sets the sharding of `input`, unless it has one or other uses require a different one. The targets of an edge are
+/// several values: there the constraint itself moves to where the value is defined, and all readers read the
+/// constraint.
 fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: ShardingId, constraint: Option<Node>) {
     let graph = &engine.graph;
     let closed = engine.shardings.get(sharding).is_some_and(Sharding::is_fully_closed);
@@ -132,7 +133,7 @@ fn apply_to(engine: &mut Engine, program: &mut Program, input: Val, sharding: Sh
     engine.graph.replace_uses(input, result, |graph, u| graph.user(u) != node);
     let unreduced = engine.shardings.get(sharding).filter(|s| !s.unreduced.is_empty()).cloned();
     if let Some(wanted) = unreduced {
-        // Unreduced axes don't spread by themselves.
+        // Unreduced axes don't propagate by themselves.
         let mut own = Sharding::whole(wanted.mesh, wanted.dims.len(), true);
         own.unreduced = wanted.unreduced;
         own.kind = wanted.kind;

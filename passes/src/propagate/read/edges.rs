@@ -1,4 +1,4 @@
-//! Data-flow edges: one for each value that an op with regions hands on. Source: Shardy, `add-data-flow-edges`.
+//! Data-flow edges: one for each value that an op with regions passes on. Source: Shardy, `add-data-flow-edges`.
 
 use dialect::ir::{Block, Program, Value};
 use dialect::op::Control;
@@ -10,8 +10,8 @@ use crate::propagate::algorithm::sharding::ShardingId;
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{EdgeData, Node, Use, Val};
 
-/// Adds the edges of every op under the module. Named computations come last: Shardy makes them of calls after it
-/// has copied the functions, edges and all.
+/// Adds the edges of every op under the module. Named computations come last: Shardy creates them from calls after it
+/// has copied the functions together with their edges.
 pub fn add(engine: &mut Engine, program: &Program, copies: &FxHashSet<Block>) {
     let nodes = engine.graph.postorder(program, program.body());
     let (named, others): (Vec<Node>, Vec<Node>) =
@@ -36,7 +36,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
         return;
     };
     let view = program.view(op);
-    // Shardings cross both branches of a `case`, but not those of an `if`: Shardy leaves it alone.
+    // Shardings cross both branches of a `case`, but not those of an `if`: Shardy skips `if`.
     if program.op(op).def.control(view) == Some(Control::If) {
         return;
     }
@@ -46,7 +46,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
     }
     let control = program.op(op).def.control(view);
     let operands: SmallVec<[Use; 4]> = engine.graph.operand_uses(node).collect();
-    // What a loop's condition gives flows nowhere.
+    // The results of a loop's condition flow nowhere.
     let regions = program.op(op).regions.iter().skip(usize::from(control == Some(Control::While)));
     let blocks = regions.flat_map(|&r| program.region_blocks(r));
     let terminators: SmallVec<[Node; 2]> = blocks.map(|&b| engine.graph.last(b)).filter(|n| n.is_some()).collect();
@@ -60,7 +60,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
         let index = *count;
         *count += 1;
         let mut sources: SmallVec<[Use; 2]> = SmallVec::new();
-        // The operand of a `case` only chooses.
+        // The operand of a `case` only selects the branch.
         if of_result != through_arguments && control != Some(Control::Case) {
             sources.extend(operands.get(index).copied());
         }

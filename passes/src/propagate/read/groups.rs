@@ -12,8 +12,8 @@ use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Graph, Node, Val};
 
-/// Whether all members of every group have one shape; says where they don't. Before constants are copied for their uses,
-/// since one that only groups read is gone after.
+/// Checks that all members of every group have one shape, and reports where they don't. Runs before constants are
+/// copied for their uses, since constants that only groups read are removed then.
 pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) -> bool {
     let mut fine = true;
     for members in united(graph, program) {
@@ -22,7 +22,7 @@ pub fn check(graph: &Graph, program: &Program, diagnostics: &mut Diagnostics) ->
     fine
 }
 
-/// Reads the groups, unites those that share a value, and gives the members of each what they agree on.
+/// Reads the groups, unites those that share a value, and gives the members of each group a common sharding.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) {
     for members in united(&engine.graph, program) {
         let group = engine.groups.len() as u32;
@@ -63,7 +63,7 @@ fn united(graph: &Graph, program: &Program) -> Vec<Vec<(Val, Node)>> {
     united.into_values().collect()
 }
 
-/// Groups that share a value are one; the smallest id stands for all.
+/// Unites groups that share a value; the smallest id represents them all.
 fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64, i64>) {
     fn leader(of: &BTreeMap<i64, i64>, mut id: i64) -> i64 {
         while of[&id] != id {
@@ -85,7 +85,7 @@ fn unite(members: &BTreeMap<i64, Vec<(Val, Node)>>, leader_of: &mut BTreeMap<i64
     }
 }
 
-/// More members of a group than this are not pointed at.
+/// Diagnostics point at no more members of a group than this.
 const MAX_SHOWN: usize = 8;
 
 fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnostics: &mut Diagnostics) -> bool {
@@ -107,8 +107,8 @@ fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnost
     true
 }
 
-/// Gives all members the sharding some have. Where they differ every member is read through an open constraint
-/// instead, so that the group still ends with one sharding.
+/// Gives all members the sharding that some of them have. Where these differ, every member is read through an open
+/// constraint instead, so that the group still ends with one sharding.
 fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnostics: &mut Diagnostics) {
     let list = engine.groups[group].clone();
     let mut common = ShardingId::NONE;

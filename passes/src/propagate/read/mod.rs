@@ -1,7 +1,7 @@
 //! Reading the program's shardings and rules into the engine.
 //!
-//! Meshes written in place get a name, equal meshes one name, and axes of size one are forgotten: they say nothing
-//! and would only stand in the way. Source: Shardy, `lift-inlined-meshes`, `remove-size-one-axes`,
+//! Meshes written in place get a name, equal meshes share one name, and axes of size one are dropped: they have no
+//! effect and would only block others. Source: Shardy, `lift-inlined-meshes`, `remove-size-one-axes`,
 //! `manual-axes-cleanup`.
 
 pub mod calls;
@@ -26,7 +26,7 @@ use super::algorithm::sharding::{Sharding, ShardingId};
 use super::graph::role::Kind;
 use super::graph::{Node, Place, Val};
 
-/// Reads everything. False when the program is none that can be propagated; `diagnostics` says why.
+/// Reads everything. False when the program can't be propagated; `diagnostics` says why.
 pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagnostics) -> bool {
     let mut nodes = Vec::with_capacity(engine.graph.nodes.len());
     engine.graph.preorder(program, program.body(), &mut |node| nodes.push(node));
@@ -69,7 +69,7 @@ struct Reader<'a> {
 const HOLDERS: [&str; 5] = [func::SHARDING, sdy::SHARDING, sdy::OUT_SHARDING, sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS];
 
 impl Reader<'_> {
-    /// Numbers the meshes, keeps one of equal ones, and gives those written in place a symbol.
+    /// Numbers the meshes, keeps one of each set of equal ones, and gives those written in place a symbol.
     fn read_meshes(&mut self, nodes: &[Node]) {
         let mut last = None;
         let meshes = sdy::meshes(self.program).map(|(op, symbol, mesh)| (op, symbol.to_owned(), mesh.clone()));
@@ -106,7 +106,7 @@ impl Reader<'_> {
         let top = self.program.block_ops(self.program.body());
         let taken = |name: &str| {
             let known = self.program.find_name(name).is_some_and(|n| self.engine.meshes.is_symbol(n));
-            // Meshes may have gone since.
+            // Meshes may have been removed since.
             let other =
                 |op| self.program.op_name(op) != sdy::MESH.name() && func::symbol(self.program, op) == Some(name);
             known || top.iter().any(|&op| other(op))
@@ -115,7 +115,7 @@ impl Reader<'_> {
         std::iter::once(base.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(base)
     }
 
-    /// Meshes that are written in place, in the order of the text.
+    /// Meshes that are written in place, in order of appearance.
     fn inline_meshes(&self, nodes: &[Node]) -> Vec<Mesh> {
         let mut inline = Vec::new();
         let mut see = |s: &TensorSharding| {
@@ -266,7 +266,7 @@ pub fn find_main(engine: &mut Engine, program: &Program) {
     engine.main = Some(main);
 }
 
-/// The other functions say of their results what their bodies give.
+/// Gives the results of the other functions the shardings of what their bodies return.
 pub fn find_others(engine: &mut Engine, program: &Program) {
     for (function, block) in program.functions() {
         let terminator = engine.graph.last(block);
@@ -288,9 +288,9 @@ pub fn find_others(engine: &mut Engine, program: &Program) {
 /// Rules found so far.
 #[derive(Default)]
 struct KnownRules {
-    /// By what they depend on.
+    /// Rules by what they depend on.
     rules: FxHashMap<Box<[u32]>, Option<RuleId>>,
-    /// What the rule looked for depends on.
+    /// The key of the rule being looked up.
     key: Vec<u32>,
     /// The attribute that no rule depends on.
     sharding: Option<Name>,
@@ -303,7 +303,7 @@ impl Engine {
         tensor.is_static().then(|| self.rules.intern(Rule::identity(&tensor.shape, sources)))
     }
 
-    /// Finds the rule of every node.
+    /// Finds the sharding rule of every node.
     pub fn find_rules(&mut self, program: &Program) {
         let mut known = KnownRules { sharding: program.find_name(func::SHARDING), ..KnownRules::default() };
         for i in 0..self.graph.nodes.len() {
@@ -324,8 +324,8 @@ impl Engine {
         }
     }
 
-    /// An op's rule, looked up by what it depends on: name, attributes and types, unless the op says it depends on
-    /// more.
+    /// An op's rule, looked up by what it depends on: name, attributes and types, unless the op declares that it
+    /// depends on more.
     fn rule_of(&mut self, program: &Program, node: Node, known: &mut KnownRules) -> Option<RuleId> {
         let op = self.graph.op(node)?;
         let data = program.op(op);
