@@ -15,7 +15,7 @@ macro_rules! id {
                 self.0 as usize
             }
 
-            /// Whether it is something.
+            /// Whether it is an id other than `NONE`.
             pub fn is_some(self) -> bool {
                 self != Self::NONE
             }
@@ -28,7 +28,7 @@ id!(
     Node
 );
 id!(
-    /// A value of the program, with the same number, or what an edge hands on.
+    /// A value of the program, under the same number, or the value of a data-flow edge.
     Val
 );
 id!(

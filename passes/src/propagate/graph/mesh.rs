@@ -15,18 +15,18 @@ pub struct MeshInfo {
 }
 
 impl MeshInfo {
-    /// The axis `axis` as the text spells it.
+    /// `axis` under its name in the text.
     pub fn axis_ref(&self, axis: AxisPart) -> AxisRef {
         self.mesh.axis_ref(axis)
     }
 
-    /// The axis the text spells `axis`; `None` when the mesh has no such axis or it is absurdly large.
+    /// The axis that the text calls `axis`; `None` when the mesh has no such axis or it is absurdly large.
     pub fn axis(&self, axis: AxisRef) -> Option<AxisPart> {
         self.mesh.axis_part(axis)
     }
 }
 
-/// All meshes, by number and by symbol. Meshes that are equal have one number.
+/// All meshes, by number and by symbol. Equal meshes share one number.
 #[derive(Default)]
 pub struct Meshes {
     list: Vec<MeshInfo>,
@@ -64,13 +64,13 @@ impl Meshes {
         &self.list[number as usize]
     }
 
-    /// Whether it is a mesh without axes and devices, which agrees with every other.
+    /// Whether it is a mesh without axes and devices, which is compatible with every other.
     pub fn is_empty_mesh(&self, number: u32) -> bool {
         let mesh = &self.get(number).mesh;
         mesh.axes.is_empty() && mesh.device_ids.is_none()
     }
 
-    /// The compact form without axes of size one, which say nothing.
+    /// The compact form without axes of size one, which have no effect.
     pub fn read_nontrivial(&self, sharding: &TensorSharding) -> Option<Sharding> {
         let mut compact = self.read(sharding)?;
         for dim in &mut compact.dims {
@@ -105,13 +105,13 @@ impl Meshes {
         })
     }
 
-    /// Axes of mesh `mesh` as the text spells them.
+    /// Axes of mesh `mesh` under their names in the text.
     pub fn axes(&self, mesh: u32, axes: &[AxisPart]) -> AxisList {
         let info = self.get(mesh);
         axes.iter().map(|&a| info.axis_ref(a)).collect()
     }
 
-    /// The sharding as the text spells it.
+    /// The sharding as written in the text.
     pub fn write(&self, sharding: &Sharding) -> TensorSharding {
         let info = self.get(sharding.mesh);
         let axes = |list: &Axes| list.iter().map(|&a| info.axis_ref(a)).collect::<AxisList>();

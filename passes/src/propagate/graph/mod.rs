@@ -1,10 +1,10 @@
-//! The program as propagation walks it: nodes in order, values with their uses, and one sharding slot for every set
-//! of values that always lie alike.
+//! The program as propagation walks it: nodes in order, values with their uses, and one sharding slot for every set of
+//! values that always have the same sharding.
 //!
-//! A node is an op or a data-flow edge. Edges stand in no program: one hangs after each value that an op with
-//! regions hands on (a loop's result, an argument of a manual computation), takes over that value's uses, and holds
-//! the sharding of everything the value flows to. Shardy keeps its edges as ops, and the order in which it visits
-//! decides who wins a conflict; so this graph keeps Shardy's order of nodes and MLIR's order of uses, the newest
+//! A node is an op or a data-flow edge. Edges aren't part of the program: one follows each value that an op with
+//! regions passes on (a loop's result, an argument of a manual computation), takes over that value's uses, and holds
+//! the sharding of everything the value flows to. Shardy represents its edges as ops, and the order in which it visits
+//! nodes decides who wins a conflict; so this graph keeps Shardy's order of nodes and MLIR's order of uses, the newest
 //! first. Changes are written back into the program at the end.
 
 mod id;
@@ -23,7 +23,7 @@ use super::algorithm::rule::RuleId;
 use super::algorithm::sharding::ShardingId;
 use role::{Kind, Role};
 
-/// Numbers from here on are those of the edges' values.
+/// Numbers from here on belong to the values of edges.
 const EDGE_VALUE: u32 = 1 << 31;
 
 /// What a node is.
@@ -39,13 +39,13 @@ pub enum NodeKind {
 pub struct NodeData {
     /// What it is.
     pub kind: NodeKind,
-    /// What propagation must know of it.
+    /// What propagation needs to know about it.
     pub role: Role,
     /// Its sharding rule, when it has one.
     pub rule: Option<RuleId>,
-    /// Whether it has been taken out.
+    /// Whether it has been removed.
     pub erased: bool,
-    /// Whether it may have anything inside.
+    /// Whether it may have regions with ops inside.
     regions: bool,
     block: u32,
     prev: Node,
@@ -60,9 +60,9 @@ pub struct NodeData {
 pub struct EdgeData {
     /// The node of the op it belongs to.
     pub op: Node,
-    /// The value it hangs on.
+    /// The value it follows.
     pub owner: Value,
-    /// Whether the owner is a result of the op, not an argument of its region.
+    /// Whether the owner is a result of the op rather than an argument of its region.
     pub of_result: bool,
     /// The number of that result or argument.
     pub index: usize,
@@ -79,7 +79,7 @@ struct UseData {
     node: Node,
     prev: Use,
     next: Use,
-    /// The edge that hears of changes to its value.
+    /// The edge to visit when its value's sharding changes.
     edge: Node,
 }
 
@@ -101,7 +101,7 @@ struct BlockData {
     parent: Node,
 }
 
-/// Where a node goes.
+/// Where to put a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Right before a node.
@@ -120,7 +120,7 @@ pub struct Graph {
     pub edges: Vec<EdgeData>,
     /// Shardings by slot.
     pub slots: Vec<ShardingId>,
-    /// How many ops that propagation treats by themselves there have been, by kind.
+    /// How many specially handled ops there have been, by kind.
     seen: FxHashMap<std::mem::Discriminant<Kind>, usize>,
     uses: Vec<UseData>,
     values: Vec<ValData>,
@@ -146,7 +146,7 @@ impl Graph {
         graph
     }
 
-    /// Takes in the values the program has made since.
+    /// Adds the values created in the program since the last call.
     fn learn_values(&mut self, program: &Program) {
         for i in self.values.len()..program.value_count() {
             let tensor = program.tensor_type(Value::new(i));
@@ -162,7 +162,7 @@ impl Graph {
         }
     }
 
-    /// Adds what stands in a block of the program.
+    /// Adds the ops in a block of the program.
     pub fn add_block(&mut self, program: &Program, block: Block, parent: Node) {
         self.learn_values(program);
         if self.blocks.len() <= block.index() {
@@ -184,12 +184,12 @@ impl Graph {
                     self.add_block(program, inner, node);
                 }
             }
-            // A parser makes an op after what is inside it, so its uses are newer.
+            // A parser creates an op after the ops inside it, so its uses are newer.
             self.link_uses(node);
         }
     }
 
-    /// Takes in an argument that `block` has got since.
+    /// Adds an argument that `block` was given after it was read.
     pub fn add_argument(&mut self, program: &Program, block: Block, value: Val) {
         self.learn_values(program);
         self.val_mut(value).block = block.index() as u32;
@@ -232,7 +232,7 @@ impl Graph {
         node
     }
 
-    /// Adds an op that was just made, over `operands`, whose values may be those of edges.
+    /// Adds a newly created op over `operands`, which may be values of edges.
     pub fn insert_op(&mut self, program: &Program, op: Op, operands: &[Val], place: Place) -> Node {
         self.learn_values(program);
         let node = self.new_node(program, op);
@@ -244,7 +244,7 @@ impl Graph {
         node
     }
 
-    /// Hangs an edge on `owner` and gives it the owner's uses and slot.
+    /// Attaches an edge to `owner` and gives it the owner's uses and slot.
     pub fn insert_edge(&mut self, mut edge: EdgeData, place: Place) -> Node {
         let number = self.edges.len() as u32;
         let node = Node(self.nodes.len() as u32);

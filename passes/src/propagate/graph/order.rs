@@ -1,4 +1,5 @@
-//! Nodes: their operands and results, their order in blocks, walks, and the way back into the program.
+//! Nodes: their operands and results, their order in blocks, walks over them, and writing the order back to the
+//! program.
 
 use dialect::ir::{Block, Op, Program};
 
@@ -46,7 +47,7 @@ impl Graph {
         (d.first_result..d.first_result + d.results).map(Val)
     }
 
-    /// What a node ties: its operands, then its results.
+    /// The tensors of a node: its operands, then its results.
     pub fn tensors(&self, node: Node) -> impl Iterator<Item = Val> + '_ {
         self.operands(node).chain(self.results(node))
     }
@@ -56,12 +57,12 @@ impl Graph {
         Val(self.node(node).first_result + i as u32)
     }
 
-    /// The block a node stands in.
+    /// The block that contains a node.
     pub fn block(&self, node: Node) -> Block {
         Block::new(self.node(node).block as usize)
     }
 
-    /// The node whose region a node stands in.
+    /// The node whose region contains a node.
     pub fn parent(&self, node: Node) -> Node {
         self.blocks.get(self.node(node).block as usize).map_or(Node::NONE, |b| b.parent)
     }
@@ -81,7 +82,7 @@ impl Graph {
         self.node(node).next
     }
 
-    /// The place right after a value comes to be.
+    /// The place right after a value is defined.
     pub fn after(&self, value: Val) -> Place {
         match self.def(value) {
             Node::NONE => Place::First(self.block_of_arg(value)),
@@ -119,7 +120,7 @@ impl Graph {
         }
     }
 
-    /// Makes a block that of `parent`'s region.
+    /// Makes `block` a block of `parent`'s region.
     pub fn adopt(&mut self, block: Block, parent: Node) {
         self.blocks[block.index()].parent = parent;
     }
@@ -130,7 +131,7 @@ impl Graph {
         self.place(node, place);
     }
 
-    /// Takes a node out, with everything inside it. Nobody may use its results.
+    /// Removes a node and everything inside it. Nothing may use its results.
     pub fn erase(&mut self, program: &Program, node: Node) {
         if let Some(op) = self.op(node) {
             for &region in &program.op(op).regions {

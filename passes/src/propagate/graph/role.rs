@@ -1,4 +1,4 @@
-//! What propagation must know of an op, read once for every node.
+//! What propagation needs to know about an op, read once for every node.
 
 use dialect::ir::{Op, OpRef, Program};
 use dialect::op::{Annotation, Constancy, Control, OpDef, OpPriority};
@@ -7,17 +7,16 @@ use dialect::sharding::Reshard;
 
 use crate::propagate::algorithm::factor::Direction;
 
-/// Ops that propagation treats by themselves.
+/// Ops that propagation handles specially.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// By its sharding rule, if it has one.
+    /// Handled by its sharding rule, if it has one.
     Plain,
     /// A data-flow edge.
     Edge,
     /// `sdy.sharding_constraint`
     Constraint,
-    /// `sdy.reshard`, and collectives over shardings: they hold their result's sharding in `sharding` or
-    /// `out_sharding`.
+    /// `sdy.reshard`, and collectives over shardings: their result's sharding is in `sharding` or `out_sharding`.
     Reshard,
     /// `sdy.propagation_barrier`
     Barrier(Direction),
@@ -33,25 +32,25 @@ pub enum Kind {
     Call,
 }
 
-/// What propagation must know of a node.
+/// What propagation needs to know about a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Role {
-    /// Ops treated by themselves.
+    /// Which special op it is, if any.
     pub kind: Kind,
-    /// Its round.
+    /// Its op priority: the round in which it first propagates.
     pub spread: OpPriority,
-    /// How it stands to constants.
+    /// How it relates to constants.
     pub constancy: Constancy,
-    /// Whether a refusal of its result keeps axes from its operands.
+    /// Whether an axis that its result can't take is kept from its operands too.
     pub elementwise: bool,
-    /// Whether it may go when nobody reads it; regions aside.
+    /// Whether it may be removed when nothing reads it; regions aside.
     pub removable: bool,
     /// Whether it ends its block.
     pub terminator: bool,
 }
 
 impl Role {
-    /// Of a data-flow edge.
+    /// The role of a data-flow edge.
     pub const EDGE: Role = Role {
         kind: Kind::Edge,
         spread: OpPriority::First,
@@ -87,14 +86,14 @@ fn kind_of(op: OpRef<'_>) -> Kind {
 }
 
 impl Role {
-    /// Of an op.
+    /// The role of an op.
     pub fn of(program: &Program, op: Op) -> Role {
         let data = program.op(op);
         let view = program.view(op);
         let kind = kind_of(view);
         let annotation = matches!(kind, Kind::Constraint | Kind::Barrier(_) | Kind::Reshard);
         let unknown = data.def.name() == UNKNOWN.name();
-        // Shardy keeps collectives over shardings, read or not.
+        // Shardy keeps collectives over shardings even when nothing reads them.
         let collective = data.def.collective(view).is_some()
             || kind == Kind::Reshard && !matches!(data.def.reshard(view), None | Some(Reshard::Identity));
         let spread = if annotation { OpPriority::Elementwise } else { data.def.op_priority(view) };

@@ -1,4 +1,4 @@
-//! Values: their shardings, what makes them, and who reads them, the newest use first.
+//! Values: their shardings, what defines them, and their uses, the newest first.
 
 use dialect::ir::{Block, Program, Value};
 
@@ -6,13 +6,13 @@ use super::{EDGE_VALUE, Graph, Node, NodeKind, Slot, Use, UseData, Val};
 use crate::propagate::algorithm::sharding::ShardingId;
 
 impl Graph {
-    /// Gives a value a slot of its own: an argument of a function.
+    /// Gives a value a slot of its own, as an argument of a function has.
     pub fn own_slot(&mut self, value: Val) {
         let slot = self.new_slot();
         self.val_mut(value).slot = slot;
     }
 
-    /// Where the sharding of a value is kept; [`Slot::NONE`] for arguments of regions nobody shards.
+    /// Where the sharding of a value is kept; [`Slot::NONE`] for region arguments that are never sharded.
     pub fn slot(&self, value: Val) -> Slot {
         self.val(value).slot
     }
@@ -23,7 +23,7 @@ impl Graph {
         if slot.is_some() { self.slots[slot.index()] } else { ShardingId::NONE }
     }
 
-    /// The node that makes a value; [`Node::NONE`] for arguments of blocks.
+    /// The node that defines a value; [`Node::NONE`] for arguments of blocks.
     pub fn def(&self, value: Val) -> Node {
         self.val(value).def
     }
@@ -43,22 +43,22 @@ impl Graph {
         self.val(value).rank == Some(0)
     }
 
-    /// Its rank; 0 for what is no tensor.
+    /// Its rank; 0 for anything but a tensor.
     pub fn rank(&self, value: Val) -> usize {
         self.val(value).rank.unwrap_or(0) as usize
     }
 
-    /// The value whose sharding stands for this one's: that of its edge, else itself.
+    /// The value whose sharding this one shares: its edge's value, else itself.
     pub fn shardable(&self, value: Val) -> Val {
         let slot = self.slot(value);
-        // Edges get their slots in order.
+        // Edges get their slots in ascending order.
         match self.edge_values.binary_search_by(|v| v.slot.cmp(&slot)) {
             Ok(edge) => Val(EDGE_VALUE + edge as u32),
             Err(_) => value,
         }
     }
 
-    /// Whether an edge hangs on it or hands it on.
+    /// Whether it is the owner or the value of an edge.
     pub fn has_edge(&self, value: Val) -> bool {
         self.shardable(value).0 >= EDGE_VALUE
     }
@@ -91,12 +91,12 @@ impl Graph {
         }
     }
 
-    /// The value of a use.
+    /// The value that a use reads.
     pub fn value_of_use(&self, u: Use) -> Val {
         self.uses[u.index()].value
     }
 
-    /// The value of the program behind a value: an edge's is its owner.
+    /// The value of the program that a value stands for: an edge's value stands for its owner.
     pub fn program_value(&self, value: Val) -> Value {
         match value.0.checked_sub(EDGE_VALUE) {
             Some(edge) => self.edges[edge as usize].owner,
@@ -104,7 +104,7 @@ impl Graph {
         }
     }
 
-    /// Takes out the edge that hangs on `owner`, whose slot stays the owner's.
+    /// Removes the edge of `owner`, which keeps its slot.
     pub fn remove_edge(&mut self, program: &Program, owner: Val) {
         let user = self.uses(owner).next().map(|u| self.user(u));
         if let Some(edge) = user.filter(|&n| matches!(self.node(n).kind, NodeKind::Edge(_))) {
@@ -147,8 +147,8 @@ impl Graph {
         }
     }
 
-    /// Orders the uses by what stands under `block` as if the block had just been copied: a copy makes an op before
-    /// what is inside it.
+    /// Reorders the uses by the ops under `block` as if the block had just been copied: copying creates an op before
+    /// the ops inside it.
     pub fn relink_copied(&mut self, program: &Program, block: Block) {
         let mut nodes = Vec::new();
         self.preorder(program, block, &mut |node| nodes.push(node));
@@ -167,7 +167,7 @@ impl Graph {
         self.link(u);
     }
 
-    /// Makes the uses of `old` that `which` picks read `new`.
+    /// Makes those uses of `old` that `which` selects read `new`.
     pub fn replace_uses(&mut self, old: Val, new: Val, which: impl Fn(&Self, Use) -> bool) {
         let mut u = self.val(old).first_use;
         while u.is_some() {

@@ -1,9 +1,9 @@
 //! Keeping what the user wrote on `@main`.
 //!
-//! Shardy ends by cutting the shardings of arguments and results down to what divides their sizes and to whole axes,
-//! since JAX takes nothing else at a function's border. A compiler that pads need not: with `keep-annotated` the axes
-//! of an annotated argument or result stay as they were written. What combines an argument's parts lies as it does then;
-//! other collectives read the argument cut as Shardy cuts it.
+//! Shardy finally reduces the shardings of arguments and results to what divides their sizes and to whole axes, since
+//! JAX accepts nothing else at a function's boundary. A compiler that pads can accept more: with `keep-annotated` the
+//! axes of an annotated argument or result stay as written. Collectives that combine an argument's partial results then
+//! follow its sharding; other collectives read the argument as Shardy shards it.
 
 use dialect::ir::{AttrData, Block, Op, Program, Value};
 use dialect::ops::{build, func, sdy};
@@ -17,7 +17,7 @@ pub(crate) struct Annotated {
 }
 
 impl Annotated {
-    /// As they stand in the program.
+    /// The shardings as written in the program.
     pub(crate) fn read(program: &Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
@@ -27,7 +27,7 @@ impl Annotated {
         })
     }
 
-    /// Puts back the axes that are gone.
+    /// Puts back the axes that were removed.
     pub(crate) fn restore(&self, program: &mut Program) {
         let Some(main) = func::function(program, "main") else { return };
         let Some(block) = func::block(program, main) else { return };
@@ -50,7 +50,7 @@ impl Annotated {
     }
 }
 
-/// Lets collectives agree with the values in `moved`, which lie in the second way and not in the first any more.
+/// Adapts collectives to the values in `moved`, which now have the second sharding in place of the first.
 fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (TensorSharding, TensorSharding)>) {
     let mut ops = Vec::new();
     for op in program.block_ops(block).to_vec() {
@@ -94,7 +94,7 @@ fn set(
     write(program, main, i, func::SHARDING, attr);
 }
 
-/// `now` with the axes that `wrote` begins with in every dimension; `None` where they are all there.
+/// `now` with the axes that `wrote` begins with in every dimension; `None` where it has them all already.
 fn with_axes(wrote: &Option<TensorSharding>, now: Option<&TensorSharding>) -> Option<TensorSharding> {
     let (wrote, now) = (wrote.as_ref()?, now?);
     let kept = wrote.dims.iter().zip(&now.dims).all(|(w, n)| n.axes.starts_with(&w.axes));

@@ -1,7 +1,7 @@
-//! Reshards that Shardy's propagation pipeline itself leaves where the tensors of an op don't lie alike: all that a
-//! concatenation needs, the one after a dot whose result would be cut along its reduction, those around calls, and
-//! the collectives of unreduced values. All other conflicts are left to whoever plans communication.
-//! Source: Shardy, `insert-explicit-reshards`.
+//! Reshards that Shardy's own propagation pipeline inserts where the shardings of an op's tensors disagree: all that a
+//! concatenation needs, the one after a dot whose result would be sharded along its reduction's axes, those around
+//! calls, and the collectives of unreduced values. All other conflicts are left to whoever plans communication. Source:
+//! Shardy, `insert-explicit-reshards`.
 
 use dialect::ir::Program;
 use dialect::op::ExplicitReshard;
@@ -40,7 +40,7 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
             settle_flow(engine, program, node, edges);
             continue;
         }
-        // Of operands still unreduced too: Shardy looks before it combines them.
+        // Still-unreduced operands count too: Shardy looks before it combines them.
         let first = engine.graph.results(node).next().map(|r| engine.graph.sharding(r));
         let differ = program.op(op).def.explicit_reshard() == ExplicitReshard::Operands
             && engine.graph.operands(node).any(|v| Some(engine.graph.sharding(v)) != first);
@@ -68,8 +68,8 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// All-reduces of what was made unreduced before along the same axes: whole values are what they were, and pieces are
-/// gathered. Source: Shardy, `canonicalization`.
+/// Removes all-reduces of values that were just made unreduced along the same axes: replicated values are taken as they
+/// were before, and shards are gathered instead. Source: Shardy, `canonicalization`.
 fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
     for node in engine.graph.postorder(program, program.body()) {
         let Some(op) = engine.graph.op(node) else { continue };
@@ -108,7 +108,7 @@ fn combine_what_was_parted(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Makes what functions return as unreduced as their results.
+/// Gives the operands of returns the same unreduced axes as the function's results.
 fn settle_returns(engine: &mut Engine, program: &mut Program) {
     let functions = engine.main.iter().chain(&engine.functions);
     let returned: Vec<(Use, Slot, Node)> = functions
@@ -123,8 +123,8 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Makes what flows through an op with regions as unreduced as where it flows to: its results in order, then its
-/// arguments, whose edges were hung the other way round.
+/// Gives what flows through an op with regions the same unreduced axes as where it flows to: its results in order, then
+/// its arguments, whose edges were added in reverse order.
 fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
     for &edge in edges.iter().rev() {
         let data = &engine.graph.edges[edge];
@@ -145,7 +145,7 @@ fn tensors(engine: &Engine, node: Node) -> SmallVec<[Val; 4]> {
     engine.graph.tensors(node).collect()
 }
 
-/// What stands before the barriers that `value` went through: to settle an op, operands lie as that does.
+/// The value before the barriers that `value` went through: its sharding counts when an op's conflicts are settled.
 fn past_barriers(engine: &Engine, mut value: Val) -> Val {
     loop {
         let def = engine.graph.def(value);
@@ -157,8 +157,8 @@ fn past_barriers(engine: &Engine, mut value: Val) -> Val {
     }
 }
 
-/// The mesh most of `values` that are cut are on; `None` when they are on different meshes, the order of devices
-/// aside.
+/// The mesh that most of the sharded `values` are on; `None` when they are on different meshes, ignoring the order of
+/// devices.
 fn most_common_mesh(engine: &Engine, values: &[Val]) -> Option<u32> {
     let shardings: Vec<&Sharding> = values.iter().filter_map(|&v| engine.sharding(past_barriers(engine, v))).collect();
     let mut mesh: Option<u32> = None;
@@ -200,7 +200,7 @@ fn project(engine: &Engine, rule: &Rule, values: &[Val]) -> Projection {
     Projection::new(rule, &shardings, true)
 }
 
-/// Makes all tensors of an op lie alike.
+/// Gives all tensors of an op compatible shardings.
 fn settle_all(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rule, mesh: u32) {
     let values = tensors(engine, node);
     let mut projection = project(engine, rule, &values);
@@ -241,7 +241,7 @@ fn has_overflow(tensor: &crate::propagate::algorithm::projection::TensorFactors)
     tensor.factors.iter().flatten().any(|f| !f.overflow.is_empty())
 }
 
-/// Gives a result another sharding, and its readers a reshard to the old one.
+/// Gives a result a new sharding, and its readers a reshard to the old one.
 fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value: Val, new: ShardingId, mesh: u32) {
     let old = match engine.graph.sharding(value) {
         ShardingId::NONE => engine.shardings.intern(Sharding::whole(mesh, engine.graph.rank(value), false)),
@@ -254,8 +254,8 @@ fn reshard_result(engine: &mut Engine, program: &mut Program, node: Node, value:
     }
 }
 
-/// Lets a dot give its result as its operands lie, when exactly one dimension of the result is cut along the axes of
-/// the reduction instead, and the result is no larger than the operand that dimension comes from.
+/// Lets a dot produce its result with its operands' sharding when exactly one dimension of the result is sharded along
+/// the reduction's axes instead, and the result is no larger than the operand that dimension comes from.
 fn settle_result(engine: &mut Engine, program: &mut Program, node: Node, rule: &Rule, mesh: u32) {
     let values = tensors(engine, node);
     let [lhs, rhs, result] = values[..] else { return };
@@ -305,7 +305,7 @@ fn settle_result(engine: &mut Engine, program: &mut Program, node: Node, rule: &
     reshard_result(engine, program, node, result, new, mesh);
 }
 
-/// Reshards the operands of a call to what its function takes.
+/// Reshards the operands of a call to the shardings its function takes.
 fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
     use dialect::ops::func;
     let Some(op) = engine.graph.op(node) else { return };
@@ -336,8 +336,8 @@ fn settle_call(engine: &mut Engine, program: &mut Program, node: Node) {
     }
 }
 
-/// Combines what is unreduced where the reader is not: an all-reduce before it. A reshard to an unreduced sharding
-/// becomes the ops that make it so.
+/// Inserts an all-reduce before readers that don't take an unreduced value. A reshard to an unreduced sharding becomes
+/// the ops that produce one.
 fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
     let Some(result) = engine.graph.results(node).next() else { return };
     let target = engine.sharding(result).cloned();
@@ -358,12 +358,12 @@ fn settle_unreduced(engine: &mut Engine, program: &mut Program, node: Node) {
     reduce_to_promise(engine, program, node);
 }
 
-/// Makes what one use reads as unreduced as `target`, no more and no less.
+/// Gives what one use reads exactly the unreduced axes of `target`.
 fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: Option<&Sharding>, place: Place) {
     let wanted = target.map(|s| s.unreduced.clone()).unwrap_or_default();
     combine_for(engine, program, u, &wanted, place);
     let value = engine.graph.value_of_use(u);
-    // What was just put after the value stays before what is put after it now.
+    // What was inserted after the value earlier stays before what is inserted now.
     let place = if matches!(place, Place::Before(_)) { place } else { engine.graph.after(value) };
     if let Some(target) = target
         && let Some(value) = make_unreduced(engine, program, value, target, place)
@@ -372,7 +372,7 @@ fn carry_unreduced(engine: &mut Engine, program: &mut Program, u: Use, target: O
     }
 }
 
-/// An all-reduce for one reader that wants no more than the axes `wanted` unreduced.
+/// An all-reduce for one reader that takes only the axes `wanted` unreduced.
 fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[AxisPart], place: Place) {
     let value = engine.graph.value_of_use(u);
     let Some(own) = engine.sharding(value).filter(|s| !s.unreduced.is_empty()).cloned() else { return };
@@ -388,8 +388,8 @@ fn combine_for(engine: &mut Engine, program: &mut Program, u: Use, wanted: &[Axi
     }
 }
 
-/// `input` with the unreduced axes that `target` has besides: those that cut it stay where they are, the others come
-/// from replicated values. `None` when there are none.
+/// `input` made unreduced along the further axes that `target` has: axes that shard it keep their data in place, the
+/// others start from replicated values. `None` when there are none.
 fn make_unreduced(
     engine: &mut Engine,
     program: &mut Program,
@@ -446,7 +446,7 @@ fn make_unreduced(
     Some(chain.value)
 }
 
-/// Ops that are put one after the other.
+/// Ops inserted one after the other.
 struct Chain {
     value: Val,
     place: Place,
@@ -461,8 +461,8 @@ impl Chain {
     }
 }
 
-/// Where results stay unreduced along some of the axes their reduction is cut along, they are combined along the
-/// others; what the user ruled is left alone.
+/// Where results stay unreduced along some of the axes their reduction is sharded along, they are reduced along the
+/// others; rules the user wrote are left alone.
 fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
     if engine.graph.node(node).erased || engine.graph.node(node).role.kind == Kind::Reshard {
         return;
@@ -483,7 +483,8 @@ fn reduce_to_promise(engine: &mut Engine, program: &mut Program, node: Node) {
         return;
     }
     sort_and_merge(&mut axes);
-    // Not as the parts that stay combine, as Shardy has it: a sum whose parts are left to a maximum is a sum.
+    // Unlike Shardy, this uses the op's own reduction: partial sums remain sums even if the rest is reduced by a
+    // maximum.
     let op = engine.graph.op(node).map(|op| program.view(op));
     let kind = op.and_then(|view| view.def().reduction(view)).unwrap_or_default();
     let place = Place::After(node);
@@ -502,7 +503,7 @@ fn written(engine: &Engine, sharding: &Sharding, axes: &[AxisPart]) -> AxisList 
     engine.meshes.axes(sharding.mesh, axes)
 }
 
-/// A collective that says `change` of `input`.
+/// A collective that makes `change` to `input`.
 fn new_collective(
     engine: &mut Engine,
     program: &mut Program,

@@ -1,7 +1,8 @@
-//! From the engine back into the program: what Shardy's export passes leave.
+//! Writes the engine's state back into the program, as Shardy's export passes leave it.
 //!
-//! Edges sink into their ops, constraints become reshards, groups go, shardings of arguments, results and manual
-//! computations are made to divide, every sharding is closed. Source: Shardy, `addExportPipeline`.
+//! Edges are removed in favor of their ops, constraints become reshards, sharding groups are dropped, shardings of
+//! arguments, results and manual computations are reduced to what divides, and every sharding is closed. Source:
+//! Shardy, `addExportPipeline`.
 
 pub(crate) mod annotated;
 pub mod conflict;
@@ -21,7 +22,7 @@ use super::algorithm::sharding::{Sharding, ShardingId};
 use super::graph::role::Kind;
 use super::graph::{Graph, Node, NodeKind, Val};
 
-/// Makes final what was propagated: all shardings closed, edges gone.
+/// Finalizes the propagated shardings: all closed, edges removed.
 pub fn finish(engine: &mut Engine, program: &mut Program) {
     sink_edges(engine, program);
     remove_groups(engine, program);
@@ -44,7 +45,7 @@ pub fn write(engine: &mut Engine, program: &mut Program) {
     engine.graph.write_back(program);
 }
 
-/// The shardings of several values that are written together: if any has one, the others get `whole` ones.
+/// The shardings of several values that are written in one list: if any has one, the others get replicated ones.
 pub fn together(engine: &mut Engine, values: &[Val], open: bool) -> Option<SmallVec<[ShardingId; 2]>> {
     let mesh = values.iter().find_map(|&v| engine.sharding(v))?.mesh;
     let fill = |&value: &Val| match engine.graph.sharding(value) {
@@ -60,8 +61,8 @@ fn all_nodes(graph: &Graph, program: &Program) -> Vec<Node> {
     nodes
 }
 
-/// What an op hands on gets an open sharding where propagation found none but found one for another value of it;
-/// readers of an edge read its owner again.
+/// A value that an op passes on gets an open sharding where propagation found none but found one for another value of
+/// the op; readers of an edge read its owner again.
 fn sink_edges(engine: &mut Engine, program: &Program) {
     for node in all_nodes(&engine.graph, program) {
         if engine.graph.node(node).erased {
@@ -171,7 +172,8 @@ fn divisible(sharding: &Sharding, shape: &[i64]) -> Sharding {
     out
 }
 
-/// What the user's own collectives read: their axes follow from the operand's, so it keeps what it has.
+/// The values that the user's own collectives read. A collective's axes depend on its operand's sharding, so that
+/// stays.
 fn read_by_collectives(program: &Program) -> FxHashSet<Value> {
     let mut values = FxHashSet::default();
     program.walk(program.body(), &mut |op| {
@@ -253,7 +255,7 @@ fn make_value_divisible(engine: &mut Engine, program: &Program, value: Val) {
     }
 }
 
-/// What propagation put on arguments and results of the main function ends before the first part of an axis.
+/// Shardings that propagation put on arguments and results of the main function end before the first sub-axis.
 fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
     let Some(main) = &engine.main else { return };
     let mut slots = main.slots.clone();
@@ -293,7 +295,7 @@ fn close(engine: &mut Engine) {
     }
 }
 
-/// Attributes by the shardings they list: most ops lie like others.
+/// Attributes by the shardings they list: most ops have the same shardings as others.
 type Written = FxHashMap<SmallVec<[ShardingId; 2]>, Attr>;
 
 fn write_node(engine: &mut Engine, program: &mut Program, node: Node, op: Op, written: &mut Written) {

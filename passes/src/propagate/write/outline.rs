@@ -1,5 +1,5 @@
-//! Named computations become functions again: one for every name and shardings of arguments and results, so that
-//! calls that lie alike share theirs. Source: Shardy, `export-named-computations`, `propagate-to-func-results`,
+//! Named computations become functions again: one for each name and set of argument and result shardings, so that calls
+//! with the same shardings share one. Source: Shardy, `export-named-computations`, `propagate-to-func-results`,
 //! `unflatten-call-graph`, `insert-func-call-reshards`.
 
 use dialect::ir::{Attr, AttrData, Op, Program, Ty};
@@ -13,10 +13,10 @@ use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::role::{Kind, Role};
 use crate::propagate::graph::{Graph, Node, Place, Val};
 
-/// What tells functions apart: the original name, the shardings of arguments and of results.
+/// What distinguishes functions: the original name, the shardings of arguments and of results.
 type Key = (String, Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 
-/// Makes functions of the named computations of `program`.
+/// Turns the named computations of `program` into functions.
 pub fn outline(engine: &mut Engine, program: &mut Program) {
     if !engine.graph.has(Kind::Named) {
         return;
@@ -34,7 +34,7 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
             functions.insert(symbol, (function, (original, None, None)));
         }
     }
-    // Results first need all functions: what one returns may be what another call gives.
+    // Results need all functions to exist first: a function may return the result of a call of another.
     for (function, key) in functions.values_mut() {
         let Some(op) = engine.graph.op(*function) else {
             continue;
@@ -47,7 +47,7 @@ pub fn outline(engine: &mut Engine, program: &mut Program) {
     reshard_results(engine, program, &functions);
 }
 
-/// Symbols in use.
+/// The symbols in use.
 struct Names {
     taken: FxHashSet<String>,
     next: usize,
@@ -64,7 +64,7 @@ impl Names {
         Self { taken, next: 0 }
     }
 
-    /// `name`, numbered if it is taken. One count serves all names, as in MLIR's symbol tables.
+    /// `name`, numbered if it is taken. One counter serves all names, as in MLIR's symbol tables.
     fn fresh(&mut self, name: &str) -> String {
         let mut symbol = name.to_owned();
         while !self.taken.insert(symbol.clone()) {
@@ -75,7 +75,7 @@ impl Names {
     }
 }
 
-/// Makes a function of one named computation and a call of the computation: (symbol, function, original name).
+/// Makes a function of one named computation and replaces the computation by a call: (symbol, function, original name).
 fn outline_one(
     engine: &mut Engine,
     program: &mut Program,
@@ -133,7 +133,7 @@ fn outline_one(
     let rules = vec![None; returned.len()];
     let of = engine.graph.op(function)?;
     engine.functions.push(FunctionResults { function: of, terminator, slots, rules });
-    // The computation is a call now.
+    // The computation becomes a call.
     let kept: Vec<String> = program.op(op).attrs.iter().map(|a| program.name_text(a.0).to_owned()).collect();
     for key in ["name", sdy::IN_SHARDINGS, sdy::OUT_SHARDINGS, "execution_thread"] {
         if kept.iter().any(|k| k == key) {
@@ -188,7 +188,7 @@ fn calls(engine: &Engine, program: &Program) -> Vec<(Node, String)> {
     calls.filter_map(|n| Some((n, func::callee(program.view(engine.graph.op(n)?))?.to_owned()))).collect()
 }
 
-/// Lets calls of functions that are the same in name and shardings call the first of them.
+/// Redirects calls of functions with the same name and shardings to the first of them.
 fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
     let mut first: FxHashMap<&Key, String> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
@@ -202,7 +202,7 @@ fn share(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<Strin
     }
 }
 
-/// Removes the functions that no call reaches from those that stay anyway.
+/// Removes the functions that can't be reached by calls from those that stay anyway.
 fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap<String, (Node, Key)>) {
     let mut called_in: FxHashMap<Node, Vec<String>> = FxHashMap::default();
     for (node, callee) in calls(engine, program) {
@@ -233,7 +233,7 @@ fn remove_uncalled(engine: &mut Engine, program: &Program, functions: &FxHashMap
     }
 }
 
-/// Where a call gives something else than its readers were promised, a reshard comes after it.
+/// Adds a reshard after a call whose result is sharded differently from what its readers expect.
 fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHashMap<String, (Node, Key)>) {
     for (node, callee) in calls(engine, program) {
         let Some((_, key)) = functions.get(&callee) else {

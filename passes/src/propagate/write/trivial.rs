@@ -1,12 +1,12 @@
-//! Axes of size one in the user's own collectives: shardings forget them, so their lists do too, and a collective that
-//! has nothing left to do is its operand.
+//! Axes of size one in the user's own collectives: they are dropped from shardings, so they are dropped from the
+//! collectives' axis lists too, and a collective that then does nothing is replaced by its operand.
 
 use dialect::ir::{AttrData, Block, Program, Value};
 use dialect::ops::sdy::resolve;
 use dialect::sharding::{AxisList, Mesh};
 use rustc_hash::FxHashMap;
 
-/// Takes axes of size one out of every collective.
+/// Removes axes of size one from every collective.
 pub(crate) fn forget(program: &mut Program) {
     if !has_trivial_axes(program) {
         return;
