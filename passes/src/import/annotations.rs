@@ -2,8 +2,9 @@
 //! shardings on it, a call between `@SPMDFullToShardShape` and `@SPMDShardToFullShape` a manual computation
 //! ([`super::shard_map`]).
 //!
-//! All annotations share one mesh: device numbers are cut wherever an annotation cuts them, and each piece is an axis.
-//! A value that has a sharding of Shardy's, or one in [`super::frontend`], keeps that. Source: XLA, `import_shardings`.
+//! All annotations share one mesh: device numbers are split wherever an annotation splits them, and each run in between
+//! is an axis. A value that also has a Shardy sharding, or one in [`super::frontend`], keeps that. Source: XLA,
+//! `import_shardings`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -14,7 +15,7 @@ use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, ReductionKind, Tens
 
 use super::hlo_sharding::{self, HloSharding, Run, Tiles};
 
-/// Where an annotation stands.
+/// What an annotation is attached to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Argument(Op, usize),
@@ -36,12 +37,12 @@ pub(super) struct Grid {
     /// The stride and size of each axis in device numbers, major first.
     axes: Vec<Run>,
     mesh: Mesh,
-    /// Where no tiles say how many devices there are.
+    /// Whether no tiles say how many devices there are.
     empty: bool,
 }
 
-/// Reads all annotations of a program into meshes and shardings. They were text till now: what is wrong with them is
-/// said here.
+/// Turns all annotations of a program into meshes and shardings. Until now they were only text, so errors in them are
+/// reported here.
 pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     let attributes = super::frontend::is_present(program);
     super::frontend::read(program, diagnostics);
@@ -105,7 +106,7 @@ fn find(program: &Program, diagnostics: &mut Diagnostics) -> Vec<Annotation> {
 }
 
 impl Grid {
-    /// The mesh cut wherever an annotation cuts.
+    /// The mesh split wherever an annotation splits it.
     fn of(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) -> Option<Self> {
         let declared =
             func::declared_grid(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
@@ -190,10 +191,10 @@ impl Grid {
         self.mesh.axes.iter().map(|a| AxisRef::full(a.0)).filter(|a| manual.contains(a)).collect()
     }
 
-    /// The sharding of a tensor of `rank` dimensions. `None` when there is nothing to say.
+    /// The sharding of a tensor of `rank` dimensions. `None` when the annotation implies none.
     ///
     /// # Errors
-    /// What cannot be expressed.
+    /// An annotation that can't be expressed.
     pub(super) fn sharding(
         &self,
         program: &mut Program,
@@ -233,7 +234,7 @@ fn maximal_name(device: i64) -> String {
     format!("maximal_mesh_{device}")
 }
 
-/// Puts what an annotation says where it stands.
+/// Applies an annotation where it is attached.
 fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<(), String> {
     match annotation.place {
         Place::Argument(function, i) => {
@@ -258,7 +259,7 @@ fn apply(program: &mut Program, grid: &Grid, annotation: &Annotation) -> Result<
                 func::set_result_attr(program, function, i, func::SHARDING, attr);
             }
         }
-        // Those of manual regions are gone with them.
+        // Those of manual regions have been removed with them.
         Place::Op(op) if program.attr(op, ANNOTATION).is_none() => {}
         Place::Op(op) => apply_to_op(program, grid, annotation, op)?,
     }

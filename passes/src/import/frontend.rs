@@ -1,7 +1,7 @@
-//! Shardings of Shardy's that travel as text in `mhlo.frontend_attributes`, as XLA keeps them across HLO:
+//! Shardy shardings kept as text in `mhlo.frontend_attributes`, the form in which XLA keeps them across HLO:
 //! `xla.sdy.meshes` of the module, `xla.sdy.sharding` of arguments and of calls of `@Sharding` and
-//! `@xla.sdy.FuncResultSharding`. Where both are, they win over `mhlo.sharding`, which says the same with less.
-//! Source: XLA, `sdy_round_trip_import`.
+//! `@xla.sdy.FuncResultSharding`. Where both exist, they override `mhlo.sharding`, which says the same with less
+//! detail. Source: XLA, `sdy_round_trip_import`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -52,7 +52,7 @@ pub(super) fn read(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The string behind `key` in a dictionary.
+/// The string of `key` in a dictionary.
 fn take(program: &Program, dictionary: Option<Attr>, key: &str) -> Option<String> {
     let AttrData::Dict(entries) = program.attr_data(dictionary?) else { return None };
     let (_, attr) = entries.iter().find(|(name, _)| program.name_text(*name) == key)?;
@@ -102,7 +102,7 @@ fn read_function(program: &mut Program, function: Op, diagnostics: &mut Diagnost
     }
 }
 
-/// What a call of `@xla.sdy.FuncResultSharding` says of the results that return its value.
+/// Applies the sharding of a call of `@xla.sdy.FuncResultSharding` to the function results that return its value.
 fn set_result(program: &mut Program, op: Op, sharding: &TensorSharding) {
     program.remove_attr(op, ANNOTATION);
     let value = program.result(op, 0);
@@ -118,7 +118,7 @@ fn set_result(program: &mut Program, op: Op, sharding: &TensorSharding) {
     }
 }
 
-/// The shardings in `text`, one or a list for several values.
+/// The shardings in `text`: a single one, or a list for several values.
 fn shardings(
     program: &mut Program,
     text: &str,
@@ -137,7 +137,7 @@ fn shardings(
     Some(list.iter().map(|s| names.sharding(s)).collect())
 }
 
-/// A program of its own for what stands in a string.
+/// Parses the text of a string attribute as a program of its own.
 fn parsed(registry: &Registry, source: &str, text: &str, span: Span, diagnostics: &mut Diagnostics) -> Option<Program> {
     let mut inside = Diagnostics::default();
     let program = dialect::parse_with(source, registry, &mut inside);
@@ -151,7 +151,7 @@ fn parsed(registry: &Registry, source: &str, text: &str, span: Span, diagnostics
     Some(program)
 }
 
-/// Names of one program in another.
+/// Maps names of one program to another.
 struct Names<'a> {
     from: &'a Program,
     to: &'a mut Program,

@@ -1,6 +1,7 @@
-//! `mhlo.sharding`: how programs said before Shardy where a tensor lies, as text. Source: XLA, `HloSharding::ToString`.
+//! `mhlo.sharding`: how programs before Shardy wrote a tensor's sharding, as text. Source: XLA,
+//! `HloSharding::ToString`.
 //!
-//! A tile assignment is an array of devices with one entry a tile. Its dimensions are those of the tensor, then those
+//! A tile assignment is an array of devices with one entry per tile. Its dimensions are those of the tensor, then those
 //! along which tiles are copies or belong to a manual region. Here every dimension becomes a list of **runs** of device
 //! numbers: `size` devices, `stride` apart, major first.
 
@@ -18,7 +19,7 @@ pub(super) struct Run {
 pub(super) enum HloSharding {
     /// Every device has all of it.
     Replicated,
-    /// Each device's part is a matter of the program.
+    /// Each device's shard is defined by the program itself.
     Manual,
     /// One device has it.
     Maximal(i64),
@@ -26,20 +27,20 @@ pub(super) enum HloSharding {
     Tiled(Tiles),
 }
 
-/// Tiles and who has them.
+/// Tiles and the devices that hold them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tiles {
-    /// The runs that cut each dimension.
+    /// The runs that shard each dimension.
     pub(super) dims: Vec<Vec<Run>>,
     /// The runs of manual axes.
     pub(super) manual: Vec<Run>,
     /// Number of devices.
     pub(super) devices: i64,
-    /// The order of devices where it is not made of runs; then the runs are over places in this list.
+    /// The order of devices where it can't be written as runs; then the runs are over positions in this list.
     pub(super) order: Option<Vec<i64>>,
 }
 
-/// Reads `{…}`; a tuple's shardings one after the other.
+/// Reads `{…}`; the shardings of a tuple one after the other.
 pub(super) fn read(text: &str) -> Result<Vec<HloSharding>, String> {
     let inner = braced(text.trim()).ok_or_else(|| format!("'{text}' is no sharding: expected it in braces"))?;
     if inner.starts_with('{') {
@@ -52,7 +53,7 @@ fn braced(text: &str) -> Option<&str> {
     text.strip_prefix('{')?.strip_suffix('}').map(str::trim)
 }
 
-/// What commas outside brackets separate.
+/// The parts between commas that are outside brackets.
 fn parts(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut out) = (0, 0, Vec::new());
     for (i, c) in text.char_indices() {
@@ -152,7 +153,7 @@ fn tiled(text: &str) -> Result<Tiles, String> {
     Ok(Tiles { dims, manual, devices, order })
 }
 
-/// The runs of an iota of these sizes, its dimensions in another order.
+/// The runs of an iota of these sizes whose dimensions are transposed by `order`.
 fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
@@ -168,7 +169,7 @@ fn transposed(sizes: &[i64], order: &[i64], devices: i64) -> Result<Vec<Run>, St
         .collect())
 }
 
-/// A list of devices as runs, major first, if it is an iota with its dimensions in another order.
+/// A list of devices as runs, major first, if it is an iota with its dimensions transposed.
 fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
     let mut runs = Vec::new();
     let mut block = 1;
@@ -195,7 +196,7 @@ fn runs_of(list: &[i64]) -> Option<Vec<Run>> {
     (list.iter().enumerate().all(|(i, &d)| device(i as i64) == d)).then_some(runs)
 }
 
-/// The runs of each of `tiles`, cutting runs where tiles end within.
+/// The runs of each of `tiles`, splitting runs where a tile ends inside one.
 fn regroup(runs: &[Run], tiles: &[i64]) -> Option<Vec<Vec<Run>>> {
     let mut left: Vec<Run> = runs.iter().rev().copied().collect();
     let mut dims = Vec::new();

@@ -1,8 +1,8 @@
 //! One mesh for all shardings: meshes over the same devices in the same order are views of one another.
 //!
-//! An axis is a run of the row-major device number. Where the runs of one mesh cut those of another into whole
-//! factors, every axis of the one is a list of (sub-)axes of the other, and its shardings can be rewritten.
-//! Runs after propagation, which by Shardy's semantics never crosses meshes.
+//! An axis is a run of the row-major device number. Where the runs of one mesh split those of another into whole
+//! factors, every axis of the latter is a list of (sub-)axes of the former, and its shardings can be rewritten. Runs
+//! after propagation, which by Shardy's semantics never crosses meshes.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -55,7 +55,7 @@ pub fn unify_meshes(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.set_block_ops(body, kept);
 }
 
-/// The mesh an op's own lists of axes are of: that of its shardings.
+/// The mesh that an op's own lists of axes refer to: that of its shardings.
 fn mesh_of(program: &Program, op: Op) -> Option<&Mesh> {
     let view = program.view(op);
     if let Some(manual) = sdy::ManualComputation::of(view) {
@@ -85,7 +85,7 @@ fn manual_axes(program: &Program) -> Vec<(Name, Mesh)> {
     list
 }
 
-/// `axis` of `from` as whole axes of `to`: a manual axis can't be a part.
+/// `axis` of `from` as whole axes of `to`: a manual axis can't be a sub-axis.
 fn whole_axes(axis: Name, from: &Mesh, to: &Mesh) -> Option<Vec<Name>> {
     let parts = to.translate_refs(&[AxisRef::full(axis)], from)?;
     parts.iter().map(|part| part.sub.is_none().then_some(part.name)).collect()
@@ -98,7 +98,7 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    /// `mesh` is that of the attribute's own axes.
+    /// `mesh` is the one that the attribute's own axes refer to.
     fn attr(&self, program: &mut Program, attr: Attr, mesh: Option<&Mesh>) -> Attr {
         let new = match (program.attr_data(attr).clone(), mesh) {
             (AttrData::ManualAxes(names), Some(mesh)) => {

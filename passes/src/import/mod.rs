@@ -1,8 +1,8 @@
-//! import: calls and named computations inlined, composite ops expanded, annotations from before Shardy read, so that
-//! what follows sees one function of plain ops with Shardy's shardings.
+//! import: inlines calls and named computations, expands composite ops and reads annotations from before Shardy, so
+//! that later passes see one function of plain ops with Shardy's shardings.
 //!
-//! Assumes a verified module: callees exist and don't call themselves. Leaves no call, and of private
-//! functions those that custom calls name. An inlined op's location says where it was called from.
+//! Assumes a verified module: callees exist and aren't recursive. Leaves no call, and no private functions except those
+//! that custom calls name. An inlined op's location says where it was called from.
 
 mod annotations;
 mod frontend;
@@ -67,8 +67,8 @@ impl Import<'_> {
         self.done.insert(function, State::Done);
     }
 
-    /// Inlines into `block` and what is inside; `renaming` maps results of calls and expanded ops. In what an op computes
-    /// of elements (`of_elements`) constraints say nothing and are left out.
+    /// Inlines into `block` and what is inside; `renaming` maps results of calls and expanded ops. In regions that
+    /// compute on single elements (`of_elements`) constraints mean nothing and are left out.
     fn block(&mut self, block: Block, of_elements: bool, renaming: &mut Renaming) {
         let mut ops = Vec::new();
         for op in self.program.block_ops(block).to_vec() {
@@ -112,7 +112,7 @@ impl Import<'_> {
         self.program.set_block_ops(block, ops);
     }
 
-    /// The body of a named computation in `ops`; the shardings it states become constraints.
+    /// Appends the body of a named computation to `ops`; the shardings it states become constraints.
     fn in_place(&mut self, op: Op, ops: &mut Vec<Op>, renaming: &mut Renaming) {
         let Some(body) = self.program.region_block(op, 0) else { return };
         let operands = self.program.op(op).operands.to_vec();
@@ -136,8 +136,8 @@ impl Import<'_> {
         }
     }
 
-    /// How a collective of the user's, `op`, takes its operand to lie when that is a result of a call or the like which
-    /// is gone: what stands for it may lie otherwise.
+    /// The sharding that `op`, one of the user's collectives, expects of its operand when that was the result of an op
+    /// that was inlined: the value in its place may be sharded differently.
     fn read_by_collective(&self, op: Op, renaming: &Renaming) -> Option<TensorSharding> {
         let view = self.program.view(op);
         let reshard = view.def().reshard(view).filter(|r| *r != Reshard::Identity)?;
@@ -177,7 +177,7 @@ impl Import<'_> {
         read
     }
 
-    /// The body of the called function in `ops`; gives what it returns.
+    /// Appends the body of the called function to `ops`; returns the function's results.
     fn call(&mut self, op: Op, ops: &mut Vec<Op>) -> Option<Vec<Value>> {
         let span = self.program.op(op).span;
         let callee = func::callee(self.program.view(op))?.to_owned();
@@ -225,8 +225,8 @@ impl Import<'_> {
         Some(self.program.op(last).operands.iter().map(|&v| renaming.value(v)).collect())
     }
 
-    /// Manual axes are of some mesh: the one that the shardings name, or without shardings any of the module. A body
-    /// that does nothing runs on any.
+    /// Manual axes must belong to a mesh: the one that the shardings name, or without shardings any of the module's. A
+    /// body that does nothing runs on any.
     fn axes_of_a_mesh(&mut self, op: Op) {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };

@@ -1,5 +1,5 @@
-//! What `shard_map` left before Shardy: a call whose operands come out of `@SPMDFullToShardShape` and whose results go
-//! into `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
+//! `shard_map` as exported before Shardy: a call whose operands come out of `@SPMDFullToShardShape` and whose results
+//! go into `@SPMDShardToFullShape` is a manual computation. Source: XLA, `shard_map_import`.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -13,12 +13,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::annotations::{Grid, target};
 use super::hlo_sharding::{self, HloSharding};
 
-/// From whole tensors to parts.
+/// From global tensors to shards.
 pub(super) const ENTER: &str = "SPMDFullToShardShape";
-/// From parts to whole tensors.
+/// From shards to global tensors.
 pub(super) const LEAVE: &str = "SPMDShardToFullShape";
 
-/// Makes manual computations of all such calls.
+/// Turns all such calls into manual computations.
 pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnostics) {
     for (_, block) in program.functions() {
         let mut users: FxHashMap<Value, Vec<Op>> = FxHashMap::default();
@@ -47,7 +47,7 @@ pub(super) fn read(program: &mut Program, grid: &Grid, diagnostics: &mut Diagnos
 struct Borders {
     enter: Vec<Op>,
     leave: Vec<Op>,
-    /// Annotations of parts on the way out.
+    /// Annotations of shards on the way out.
     between: Vec<Op>,
 }
 
@@ -150,7 +150,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     for (i, &op) in borders.leave.iter().enumerate() {
         renamed.insert(program.result(op, 0), program.result(made, i));
     }
-    // What entered may be read by others too: it stays where it is not the last.
+    // The values that enter may have other readers: only what nothing reads any more is removed.
     let gone: FxHashSet<Op> = borders.enter.iter().chain(&borders.leave).chain(&borders.between).copied().collect();
     for &op in &gone {
         program.remove_attr(op, ANNOTATION);

@@ -1,5 +1,5 @@
-//! One collective for a change along several dimensions at once: the pieces are counted along a dimension of their own,
-//! in front, and put where they belong by a transposition on each device.
+//! One collective for a change along several dimensions at once: the shards are numbered along a dimension of their
+//! own, in front, and each device puts them where they belong with a transpose.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
@@ -9,7 +9,7 @@ use dialect::sharding::{AxisList, AxisRef, Move, ReductionKind, axes_size};
 use super::reshard::Lowering;
 
 impl Lowering<'_> {
-    /// Whether axes come to or leave several dimensions.
+    /// Whether axes are added to or removed from several dimensions.
     pub(super) fn is_joint(&self, axes: &[AxisList]) -> bool {
         axes.iter().filter(|a| !a.is_empty()).count() > 1
     }
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         let value = self.pad(b, value, &counts);
         let shape = b.tensor(value).shape.clone();
         let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.axes, self.mesh)).collect();
-        // Every dimension that gets axes is split into a count for each, and the rest.
+        // Every dimension that gains axes is split into a count for each of them, and the rest.
         let (mut split, mut counts, mut rests) = (Vec::new(), vec![0i64; moves.len()], Vec::new());
         let mut rest_shape = Vec::new();
         for (d, &size) in shape.iter().enumerate() {
@@ -89,7 +89,8 @@ impl Lowering<'_> {
         let counted = build::shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, counted, 0, 0, self.along(&all), channel);
-        // Now the counts say where a piece came from: they go in front of the dimensions they left, major first.
+        // Now the counts say which shard each part came from: they go in front of the dimensions they left, major
+        // first.
         let apart = build::shape::reshape(b, exchanged, &[&sizes[..], &rest_shape[..]].concat());
         let (mut order, mut merged) = (Vec::new(), Shape::new());
         for d in 0..shape.len() {
@@ -104,7 +105,7 @@ impl Lowering<'_> {
         self.cut_to_shard(b, merged)
     }
 
-    /// Where the first of `axes` stands among those that cut dimension `d` before.
+    /// The position of the first of `axes` among those that shard dimension `d` before.
     fn place_in(&self, d: usize, axes: &[AxisRef]) -> (usize, i64) {
         let Some(first) = axes.first() else { return (0, 0) };
         let at = self.from.dims[d].axes.iter().position(|a| a.overlaps(*first, self.mesh));

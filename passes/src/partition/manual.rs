@@ -1,8 +1,8 @@
-//! manual: the per-device program as one `sdy.manual_computation` under the original global signature, so that
-//! JAX's own runtime runs it on any backend with nothing left to decide.
+//! manual: wraps the per-device program in one `sdy.manual_computation` under the original global signature, so that
+//! JAX's own runtime can run it on any backend with no sharding decisions left to make.
 //!
-//! A dimension that doesn't divide is padded before the region and cut after it. Parts of axes become axes of their
-//! own, since manual axes are whole ones.
+//! A dimension that doesn't divide is padded before the region and sliced after it. Sub-axes become axes of their own,
+//! since manual axes must be whole.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -100,7 +100,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     program.prepend(vec![mesh]);
 }
 
-/// The global shape with every dimension a multiple of its pieces.
+/// The global shape with every dimension rounded up to a multiple of its number of shards.
 fn padded(side: &Side, mesh: &Mesh) -> Shape {
     let layout = Layout::new(&side.global, side.sharding.as_ref(), mesh);
     let pieces = |d: usize| side.sharding.as_ref().map_or(1, |s| s.shards(d, mesh));
@@ -127,7 +127,7 @@ fn cut(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
     build::shape::slice(b, value, &none, to, &ones)
 }
 
-/// Drops what only the per-device form says.
+/// Drops attributes that only the per-device form has.
 fn unsign(program: &mut Program, main: Op) {
     let types = func::signature(program, main);
     let (inputs, outputs) = (types.inputs.len(), types.results.len());
@@ -139,7 +139,7 @@ fn unsign(program: &mut Program, main: Op) {
     program.remove_attr(module, signature::MESHES);
 }
 
-/// The mesh with an axis for every part of an axis that some sharding names.
+/// The mesh with an axis for every sub-axis that some sharding names.
 fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Mesh {
     let mut cuts: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
     for axis in sides.filter_map(|s| s.sharding.as_ref()).flat_map(|s| s.all_axes()) {
@@ -169,7 +169,7 @@ fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'
 
 /// `s` over the refined mesh.
 fn refined(s: &TensorSharding, mesh: &Mesh, fine: &Mesh, name: Name) -> TensorSharding {
-    // Every part that a sharding names is whole axes of the finer mesh.
+    // Every sub-axis that a sharding names is one or more whole axes of the finer mesh.
     let axes = |list: &[AxisRef]| fine.translate_refs(list, mesh).unwrap_or_default();
     let mut new = s.closed();
     new.mesh = MeshRef::Symbol(name);

@@ -6,7 +6,7 @@ use dialect::ir::Program;
 use dialect::ops::{func, mhlo, sdy};
 use dialect::sharding::Mesh;
 
-/// The only mesh shardings speak of, with its name; an empty one when there is none.
+/// The only mesh that shardings refer to, with its name; an empty one when there is none.
 pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
     let mut usable = sdy::meshes(program).filter(|m| !m.2.axes.is_empty());
     match (usable.next(), usable.next()) {

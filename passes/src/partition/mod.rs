@@ -1,10 +1,10 @@
-//! partition: the global program to the per-device program.
+//! partition: turns the global program into the per-device program.
 //!
-//! Assumes what `plan` leaves: every op computes its results' pieces from its operands' pieces, and every change of
+//! Assumes what `plan` leaves: every op computes its results' shards from its operands' shards, and every change of
 //! distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
-//! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`.
-//! Manual computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the
-//! same program on partitions of its own: only the user's collectives reach across them.
+//! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`. Manual
+//! computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the same
+//! program on partitions of its own: only the user's collectives communicate between replicas.
 
 mod joint;
 mod manual;
@@ -86,7 +86,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
 }
 
-/// The first collective of the user's that names other devices than the first.
+/// The first of the user's collectives that names any device besides the first.
 fn names_devices(program: &Program, block: Block) -> Option<Op> {
     program.ops_under(block).into_iter().find(|&op| {
         let view = program.view(op);
@@ -98,14 +98,14 @@ struct Partition<'a> {
     program: &'a mut Program,
     diagnostics: &'a mut Diagnostics,
     mesh: &'a Mesh,
-    /// The mesh as the groups of collectives name it.
+    /// The mesh, as written in the groups of collectives.
     groups: MeshAttr,
     shardings: ShardingTable,
     paddings: uneven::Paddings,
-    /// Local values for global ones.
+    /// The local value of each global one.
     values: FxHashMap<Value, Value>,
     channel: i64,
-    /// The manual axes of the manual computations around.
+    /// The manual axes of the enclosing manual computations.
     manual: Vec<Name>,
 }
 
@@ -125,7 +125,7 @@ impl Partition<'_> {
         self.shardings.get(value).cloned()
     }
 
-    /// The type of a device's piece of `value`.
+    /// The type of a device's shard of `value`.
     fn local_type(&mut self, value: Value) -> Ty {
         let ty = self.program.value_type(value);
         let (Some(s), Some(t)) = (self.sharding(value), self.program.tensor_type(value)) else { return ty };
@@ -137,7 +137,7 @@ impl Partition<'_> {
         self.program.intern_type(local)
     }
 
-    /// Partitions the ops of `old` into `new`, whose arguments stand for `old`'s already.
+    /// Partitions the ops of `old` into `new`, whose arguments already stand for `old`'s.
     fn fill(&mut self, old: Block, new: Block) {
         let mut ops = Vec::new();
         let mut positions = Positions::default();
@@ -147,7 +147,7 @@ impl Partition<'_> {
         self.program.set_block_ops(new, ops);
     }
 
-    /// Partitions an op; what goes wrong at run time is told where it stands.
+    /// Partitions an op; its per-device ops get its source span, so that run-time errors point at it.
     fn op_with_span(&mut self, op: Op, ops: &mut Vec<Op>, positions: &mut Positions) {
         let (first, span) = (ops.len(), self.program.op(op).span);
         self.op(op, ops, positions);
@@ -163,7 +163,7 @@ impl Partition<'_> {
         let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
         let globals = self.program.op(op).operands.clone();
         let Some(operands) = globals.iter().map(|v| self.values.get(v).copied()).collect::<Option<Vec<Value>>>() else {
-            // An operand could not be partitioned; that has been said.
+            // An operand could not be partitioned; that has been reported.
             return;
         };
         if def.terminator() {
@@ -227,8 +227,8 @@ impl Partition<'_> {
         }
     }
 
-    /// Makes the regions of an op that isn't control flow read local values; `false`, with a diagnostic, when one
-    /// reads a value that is cut.
+    /// Makes the regions of an op that isn't control flow read local values; `false`, with a diagnostic, when one reads
+    /// a sharded value.
     fn local_regions(&mut self, op: Op) -> bool {
         let regions = self.program.op(op).regions.clone();
         let mut captured: Vec<Value> = Vec::new();
@@ -307,7 +307,7 @@ impl Partition<'_> {
         self.values.insert(result, local);
     }
 
-    /// A constraint that the plan left, in a manual computation of all axes: it asks for nothing.
+    /// A constraint that the plan left, in a manual computation of all axes: it has no effect.
     fn constraint(&mut self, op: Op, operand: Option<Value>) {
         let result = self.program.result(op, 0);
         match operand {
@@ -325,7 +325,7 @@ impl Partition<'_> {
         }
     }
 
-    /// The body of a manual or named computation in place of the op.
+    /// Inlines the body of a manual or named computation in place of the op.
     fn inline(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>, positions: &mut Positions) {
         let Some(body) = self.program.region_block(op, 0) else { return };
         for (&arg, &value) in self.program.block_args(body).to_vec().iter().zip(operands) {

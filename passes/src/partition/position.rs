@@ -1,7 +1,7 @@
-//! Where a device stands: its coordinates along mesh axes as values of the per-device program.
+//! A device's position: its coordinates along mesh axes as values of the per-device program.
 //!
-//! Digits of the partition id are read by division and remainder, once a block: a value made inside a loop's body
-//! isn't visible outside, so every block has its own cache.
+//! Digits of the partition id are computed by division and remainder, once per block: a value created inside a loop's
+//! body isn't visible outside, so every block has its own cache.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
@@ -35,7 +35,7 @@ impl Positions {
         let id = self.partition_id(b);
         let digits = digits(mesh, axes);
         let value = if mesh.device_ids.is_some() {
-            // Devices stand anywhere in the mesh: a table says where.
+            // The devices are in no regular order: a table maps each to its position.
             let n = mesh.devices();
             let mut table = vec![0i64; n as usize];
             for at in 0..n {
@@ -75,7 +75,7 @@ impl Positions {
         value
     }
 
-    /// The device's index along `axes` times `size`: where its piece begins, rank-0 `i64`.
+    /// The device's index along `axes` times `size`: where its shard begins, rank-0 `i64`.
     pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisRef], size: i64) -> Value {
         let key = (Axes::from_slice(axes), size);
         if let Some(&v) = self.offsets.get(&key) {
@@ -101,7 +101,7 @@ impl Positions {
     }
 }
 
-/// Where the operands and results of one op lie, for its per-device form.
+/// The shardings of the operands and results of one op, for its per-device form.
 pub(super) struct Places<'a> {
     pub(super) positions: &'a mut Positions,
     pub(super) mesh: &'a Mesh,

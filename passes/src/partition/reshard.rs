@@ -1,7 +1,8 @@
-//! Shardy's collectives over global values, lowered to StableHLO's over devices' pieces.
+//! Shardy's collectives over global values, lowered to StableHLO's over each device's shards.
 //!
-//! Each is one collective. Where a dimension doesn't divide, it is padded with zeros before it is divided, and padding is
-//! cut off after shards come together; what would have to shift elements between devices gathers first.
+//! Each becomes one collective. A dimension that doesn't divide is padded with zeros before it is divided, and the
+//! padding is sliced off after shards come together; a change that would have to shift elements between devices gathers
+//! first.
 
 use dialect::collective::MeshAttr;
 use dialect::ir::build::Builder;
@@ -15,10 +16,10 @@ use smallvec::SmallVec;
 
 use super::position::Positions;
 
-/// What the lowering works on.
+/// The state of one lowering.
 pub(super) struct Lowering<'a> {
     pub(super) mesh: &'a Mesh,
-    /// The mesh as the groups of collectives name it.
+    /// The mesh, as written in the groups of collectives.
     pub(super) groups: MeshAttr,
     pub(super) positions: &'a mut Positions,
     /// The next free channel.
@@ -30,7 +31,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// Builds `reshard` of the local piece `value`.
+    /// Builds `reshard` of the local shard `value`.
     pub(super) fn build(&mut self, b: &mut Builder<'_>, reshard: &Reshard, value: Value) -> Value {
         if self.shifts(reshard) {
             return self.by_gathering(b, reshard, value);
@@ -77,8 +78,8 @@ impl Lowering<'_> {
         (shards(self.from), shards(self.to))
     }
 
-    /// Whether some dimension's shards begin elsewhere before and after, so that elements would have to shift between
-    /// devices: it is divided by other axes too and doesn't divide.
+    /// Whether the shards of some dimension begin at different elements before and after, so that elements would have
+    /// to shift between devices: it doesn't divide, and other axes shard it too.
     pub(super) fn shifts(&self, reshard: &Reshard) -> bool {
         let comes = |d: usize| self.dim(d).1.refines(self.dim(d).0);
         let leaves = |d: usize| self.dim(d).0.refines(self.dim(d).1);
@@ -100,7 +101,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `reshard` with every dimension that changes whole on every device in between.
+    /// `reshard` with every dimension that changes replicated in between.
     fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard, mut value: Value) -> Value {
         if let Reshard::ReduceScatter(axes, kind) = reshard {
             let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
@@ -160,11 +161,11 @@ impl Lowering<'_> {
         c
     }
 
-    /// `axes` leave dimension `dim`: they are its minor ones.
+    /// Removes `axes`, its minor ones, from dimension `dim`.
     fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let channel = self.next_channel();
         let gathered = build::collective::all_gather(b, value, dim, self.along(axes), channel);
-        // Parts of axes may leave: what stays is told by sizes.
+        // Sub-axes may be removed too, so the number of remaining shards is computed from sizes.
         let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
         let local = ShardDim::new(self.shape[dim], kept).size();
         let mut shape = b.tensor(gathered).shape.clone();
@@ -172,7 +173,7 @@ impl Lowering<'_> {
         self.cut(b, gathered, &shape)
     }
 
-    /// `axes` come to dimension `dim`, as its minor ones.
+    /// Adds `axes` to dimension `dim`, as its minor ones.
     fn slice(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let n = axes_size(axes, self.mesh);
         let size = b.tensor(value).shape[dim];
@@ -189,7 +190,7 @@ impl Lowering<'_> {
         build::shape::dynamic_slice(b, value, &starts, &sizes)
     }
 
-    /// `axes` move from dimension `from` to dimension `to`, minor in both.
+    /// Moves `axes` from dimension `from` to dimension `to`, minor in both.
     fn exchange(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], from: usize, to: usize) -> Value {
         let value = self.pad(b, value, &[(to, axes_size(axes, self.mesh))]);
         let channel = self.next_channel();
@@ -213,7 +214,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Appends padding to dimensions, given with the number of shards that each is to be divided into further.
+    /// Appends padding to dimensions, each given with the number of shards that it is to be divided into further.
     pub(super) fn pad(&mut self, b: &mut Builder<'_>, value: Value, counts: &[(usize, i64)]) -> Value {
         counts.iter().fold(value, |v, &(d, n)| {
             let size = ShardDim::new(b.tensor(v).shape[d], n).size() * n.max(1);
@@ -221,7 +222,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Cuts off what is longer than a device's shard after the reshard.
+    /// Slices off what is longer than a device's shard after the reshard.
     pub(super) fn cut_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
         let local = self.to.local_shape(self.shape, self.mesh);
         self.cut(b, value, &local)
@@ -240,7 +241,7 @@ impl Lowering<'_> {
         build::shape::pad(b, value, zero, &none, &high, &none)
     }
 
-    /// Cuts padding off the ends.
+    /// Slices padding off the ends.
     fn cut(&mut self, b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
         let full = b.tensor(value).shape.clone();
         if full[..] == *shape {

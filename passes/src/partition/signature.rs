@@ -1,4 +1,4 @@
-//! Writing down, on the per-device `@main`, what the global one was.
+//! Records, on the per-device `@main`, the global signature.
 
 use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
@@ -7,7 +7,7 @@ use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING};
 
 use crate::symbols::led_to;
 
-/// Replaces the body of `main` and writes down what it was.
+/// Replaces the body of `main` and records its global signature.
 pub(super) fn finish(
     program: &mut Program,
     main: Op,

@@ -1,8 +1,8 @@
 //! Dimensions that don't divide: reductions must not see the padding at the end of a shard.
 //!
-//! What the padding of each local value holds is followed through the program. Before an op that reduces over such a
-//! dimension, positions past its end are replaced by the reduction's identity, unless they are known to hold it. They are
-//! replaced by a select, never multiplied by zero: padding may be infinite or NaN.
+//! What the padding of each local value holds is tracked through the program. Before an op that reduces over such a
+//! dimension, positions past its end are replaced by the reduction's identity, unless they are known to hold it. They
+//! are replaced by a select, never multiplied by zero: padding may be infinite or NaN.
 
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
@@ -22,18 +22,18 @@ use crate::padding::reads_padding;
 /// What is known of the padding of local values.
 #[derive(Default)]
 pub(super) struct Paddings {
-    /// Global values with a dimension that doesn't divide, by position.
+    /// By position: whether a global value has a dimension that doesn't divide.
     uneven: Vec<bool>,
-    /// Whether there is any.
+    /// Whether any value does.
     any: bool,
-    /// What lies past the end of each dimension of a local value; undefined where there is no entry.
+    /// What is past the end of each dimension of a local value; undefined where there is no entry.
     known: FxHashMap<Value, SmallVec<[Padding; 4]>>,
-    /// Local values that hold one number everywhere, padding or not.
+    /// Local values whose elements all hold one number, padding included.
     uniform: FxHashMap<Value, Scalar>,
 }
 
 impl Paddings {
-    /// Of the values under `block`, which `shardings` divides.
+    /// Tracks the values under `block`, which is sharded as `shardings` says.
     pub(super) fn new(program: &Program, block: Block, shardings: &ShardingTable, mesh: &Mesh) -> Self {
         let mut paddings = Self { uneven: vec![false; program.value_count()], ..Self::default() };
         let mut note = |v: Value| {
@@ -59,7 +59,7 @@ impl Paddings {
         self.uneven.get(global.index()).copied().unwrap_or(false)
     }
 
-    /// `shard`, that of local value `value`, with what is known of its padding.
+    /// Fills `shard`, that of local value `value`, with what is known of its padding.
     pub(super) fn fill(&self, value: Value, shard: &mut Shard) {
         if let Some(padding) = self.known.get(&value) {
             shard.padding.clone_from(padding);
@@ -68,7 +68,7 @@ impl Paddings {
         }
     }
 
-    /// Notes what the padding of local value `value` holds.
+    /// Records what the padding of local value `value` holds.
     pub(super) fn note(&mut self, value: Value, padding: &[Padding]) {
         if padding.iter().any(|p| p.value().is_some()) {
             self.known.insert(value, padding.into());
@@ -77,7 +77,7 @@ impl Paddings {
 }
 
 impl Partition<'_> {
-    /// The shard of a global value that is `local` on a device, with what is known of its padding.
+    /// The shard of a global value whose local value is `local`, with what is known of its padding.
     pub(super) fn shard(&self, global: Value, local: Value) -> Option<Shard> {
         let (s, ty) = (self.shardings.get(global)?, self.program.tensor_type(global)?);
         let mut shard = s.shard(&ty.shape, self.mesh);
@@ -144,8 +144,8 @@ impl Partition<'_> {
         Ok(masked)
     }
 
-    /// Notes what is known of the padding of an op's results from that of its operands: the body of a loop nest is
-    /// computed on padding as on everything.
+    /// Records what is known of the padding of an op's results from that of its operands: the body of a loop nest is
+    /// computed on padding as on everything else.
     pub(super) fn follow_padding(&mut self, op: Op, operands: &[Value], results: &[Value]) {
         if !self.paddings.any {
             return;
@@ -166,7 +166,7 @@ impl Partition<'_> {
         if !globals.iter().any(|&v| self.paddings.is_uneven(v)) {
             return;
         }
-        // Along each loop the padding of every input, where all are known.
+        // Along each loop, the padding of every input, if all are known.
         let along = |i: usize| {
             let padding = |(input, value): (&dialect::kernel::Input, Value)| {
                 let dim = input.index.iter().position(|at| *at == Index::Loop(i));
@@ -185,7 +185,7 @@ impl Partition<'_> {
     }
 }
 
-/// Padding along `dim` now holds `value`: also where it is padding along other dimensions too.
+/// Padding along `dim` now holds `value`, even where it is also padding along other dimensions.
 fn overwrite(padding: &mut [Padding], dim: usize, value: Scalar) {
     padding.iter_mut().filter(|p| p.value() != Some(value)).for_each(|p| *p = Padding::Undefined);
     padding[dim] = Padding::Filled(value);
@@ -225,7 +225,7 @@ pub(super) fn after_reshard(
     padding
 }
 
-/// `value` with `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
+/// `value` replaced by `other` wherever dimension `dim`, which begins at `offset`, reaches past `global`.
 fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: i64, other: Scalar) -> Value {
     let local = b.tensor(value).clone();
     let at = build::iota(b, ElementType::I64, &local.shape, dim);
@@ -237,8 +237,8 @@ fn inside(b: &mut Builder<'_>, value: Value, dim: usize, offset: Value, global: 
     build::select(b, inside, value, other)
 }
 
-/// The loop nest of an op that computes each element from elements at the same place, if every machine computes it to the
-/// same bits.
+/// The loop nest of an op that computes each element from elements at the same position, if every machine computes it
+/// to the same bits.
 fn exact_nest(op: OpRef<'_>) -> Option<Nest> {
     let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
     let plain = |at: &Index| matches!(at, Index::Loop(_));
@@ -259,7 +259,7 @@ fn is_exact(op: ScalarOp) -> bool {
     matches!(op, Add | Sub | Mul | Div | Max | Min | And | Or | Xor | Not | Neg | Abs | Select | Compare(_) | Convert)
 }
 
-/// What a combination of values by `kind` makes of padding that is the same in all of them.
+/// What combining values by `kind` makes of padding that is the same in all of them.
 fn combined(padding: Padding, kind: ReductionKind) -> Padding {
     match padding.value() {
         Some(v)

@@ -1,7 +1,7 @@
-//! The user's collectives, which know devices, in a program that doesn't.
+//! The user's collectives, which name devices, in a program that is otherwise independent of devices.
 //!
-//! Along axes that are not manual the program speaks of whole values: which device holds what is the compiler's to choose.
-//! A collective may be between devices that differ in manual axes, or in the replica alone.
+//! Along axes that are not manual the program is about global values: the compiler chooses which device holds what. A
+//! collective may only be between devices that differ in manual axes, or in the replica alone.
 
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;

@@ -1,6 +1,6 @@
-//! Dimensions that an op needs whole on every device, such as the one it concatenates along.
+//! Dimensions that an op needs replicated, such as the one it concatenates along.
 //!
-//! The planner never leaves one cut; a program that was sharded by hand may.
+//! The planner never leaves such a dimension sharded; a program that was sharded by hand may.
 
 use std::rc::Rc;
 
@@ -9,7 +9,8 @@ use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Op, Program, Value};
 use dialect::sharding::{FactorKind, Mesh, ShardingTable, TensorSharding};
 
-/// An error if `op` can't compute its results' pieces from its operands' pieces, since a dimension it needs whole is cut.
+/// An error if `op` can't compute its results' shards from its operands' shards because a dimension it needs replicated
+/// is sharded.
 pub(super) fn check(program: &Program, op: Op, shardings: &ShardingTable, mesh: &Mesh) -> Result<(), Diagnostic> {
     let operands = program.op(op).operands.iter().copied();
     let values: Vec<Value> = operands.chain(program.results(op)).collect();
@@ -23,7 +24,7 @@ pub(super) fn check(program: &Program, op: Op, shardings: &ShardingTable, mesh: 
     for (value, dims) in values.iter().zip(rule.tensors()) {
         let Some(sharding) = cut(value) else { continue };
         for (d, factors) in dims.iter().enumerate().take(sharding.rank()) {
-            // Axes cut the major factors first.
+            // Axes shard the major factors first.
             let mut pieces = sharding.shards(d, mesh);
             for factor in factors.iter().filter_map(|&f| rule.factors.get(f as usize)) {
                 if pieces > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {

@@ -1,8 +1,8 @@
-//! Collectives of one kind, over the same groups and with the same computation, become one of several operands, or
-//! of one packed operand where the kind takes but one: a device pays the start-up once.
+//! Collectives of one kind, over the same groups and with the same computation, become one with several operands, or
+//! with one packed operand where the kind takes only one: a device pays the start-up latency once.
 //!
-//! Each candidate has a level: how many candidates come before it on the way to it. Candidates of one level don't wait
-//! for each other, and however they are joined no cycle arises, since every path from one candidate to another rises.
+//! Each candidate has a level: the longest chain of candidates that lead to it. Candidates of one level don't wait for
+//! each other, and however they are joined no cycle arises, since levels rise along every path between candidates.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Attr, AttrData, Block, ElementType, Loc, LocData, Name, Op, Program, Ty, Value};
@@ -16,12 +16,13 @@ use crate::estimate::{Machine, bytes_of};
 
 const SCATTERED: &str = "scatter_dimension";
 
-/// Sending two together must save at least this share of the shorter one's time.
+/// Combining two must save at least this share of the shorter one's time.
 const WORTH: f64 = 1e-3;
-/// What is sent together is at most this many bytes, operands and results: all of it is alive at once.
+/// A combined collective has at most this many bytes of operands and results: all of it is alive at once.
 const LARGEST: u64 = 64 << 20;
 
-/// Joins what is worth joining, in every block; whether anything was. Without `several_operands` only what is packed.
+/// Combines collectives where it pays, in every block; returns whether any were. Without `several_operands` only kinds
+/// that are packed.
 pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(program.body()) {
@@ -31,10 +32,10 @@ pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands
     !renamed.is_empty()
 }
 
-/// Collectives that may be sent together.
+/// Collectives that may be combined.
 struct Group {
     collective: Collective,
-    /// Attributes but channel, cause and the dimension that packing evens out.
+    /// Attributes except channel, cause and the dimension, which packing makes irrelevant.
     attrs: Vec<(Name, Attr)>,
     element: ElementType,
     level: usize,
@@ -61,7 +62,7 @@ fn combine_block(
     let dependences = Dependences::of(program, block);
     let mut levels: Vec<usize> = Vec::with_capacity(candidates.len());
     let mut groups: Vec<Group> = Vec::new();
-    // Groups by level: only those are compared.
+    // Groups by level: only groups of the same level are compared.
     let mut at_level: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for (i, candidate) in candidates.into_iter().enumerate() {
         let level = dependences.waits[i].iter().map(|&w| levels[w]).max().unwrap_or(0);
@@ -101,7 +102,8 @@ fn combine_block(
     program.set_block_ops(block, ops);
 }
 
-/// Puts all_reduces among reduce_scatters of their level where that saves enough: every device keeps all of those.
+/// Packs all_reduces into reduce_scatters of their level where that saves enough: every device keeps the all_reduces'
+/// results in full.
 fn scatter_all_reduces(groups: &mut Vec<Group>, machine: &Machine) {
     let (scattered, mut others): (Vec<Group>, Vec<Group>) =
         std::mem::take(groups).into_iter().partition(|g| g.collective.kind == Kind::ReduceScatter);
@@ -121,7 +123,7 @@ fn scatter_all_reduces(groups: &mut Vec<Group>, machine: &Machine) {
     groups.append(&mut others);
 }
 
-/// `op` alone, if it is a collective of a kind that several can be sent as one.
+/// A group of `op` alone, if it is a collective of a kind that can be combined.
 fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
     let view = program.view(op);
     let mut collective = view.def().collective(view)?;
@@ -156,7 +158,7 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
 }
 
 impl Group {
-    /// Whether `other` may be sent with it, and should.
+    /// Whether combining it with `other` is possible and pays.
     fn takes(&self, other: &Group, machine: &Machine) -> bool {
         let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
         self.is_like(other)
@@ -166,7 +168,7 @@ impl Group {
             && self.pays(other, self.bytes_with(other), packed, machine)
     }
 
-    /// Whether these reduce_scatters may take the all_reduces of `other` with them, and should.
+    /// Whether these reduce_scatters can take in the all_reduces of `other`, and whether it pays.
     fn takes_whole(&self, other: &Group, machine: &Machine) -> bool {
         let bytes = self.bytes_with_whole(other);
         let rows = bytes.0 - self.bytes.0;
@@ -176,14 +178,14 @@ impl Group {
             && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), machine)
     }
 
-    /// Whether neither waits for the other and all that is said besides their collectives is the same, their groups too: equal
-    /// ones are one attribute.
+    /// Whether they have the same level, so that neither waits for the other, and the same element type and attributes;
+    /// equal groups are one attribute.
     fn is_like(&self, other: &Group) -> bool {
         self.level == other.level && self.element == other.element && self.attrs == other.attrs
     }
 
-    /// Whether sending `other` with it, these bytes in all, isn't too much and saves enough. Of what is packed for it every
-    /// byte is read and written, before and after.
+    /// Whether combining it with `other`, these bytes in all, isn't too large and saves enough. Every byte packed for
+    /// it costs a read and a write: of operands before, of results after.
     fn pays(&self, other: &Group, bytes: (u64, u64), packed: Option<u64>, machine: &Machine) -> bool {
         if bytes.0.saturating_add(bytes.1) > LARGEST {
             return false;
@@ -198,7 +200,7 @@ impl Group {
         saved >= WORTH * self.seconds.min(other.seconds)
     }
 
-    /// Bytes with `other`'s operands in the row of every device.
+    /// Bytes when every device's row also holds `other`'s operands.
     fn bytes_with_whole(&self, other: &Group) -> (u64, u64) {
         let devices = self.collective.groups.size().max(1) as u64;
         let rows = other.bytes.0.saturating_mul(devices);
@@ -215,7 +217,7 @@ impl Group {
         (self.bytes.0.saturating_add(other.bytes.0), self.bytes.1.saturating_add(other.bytes.1))
     }
 
-    /// Seconds of the collective over that many bytes.
+    /// Seconds of the collective over these bytes.
     fn seconds_of(&self, (operand, result): (u64, u64), machine: &Machine) -> f64 {
         if self.collective.groups.size() < 2 {
             return 0.0;
@@ -225,8 +227,8 @@ impl Group {
     }
 }
 
-/// One op for all `members`, with the channel and the computation of the first of its kind, and what packs and unpacks its operand;
-/// gives the values that replace the members' results, in order.
+/// Joins `members` into one op, with the channel and the computation of the first of its kind, and the ops that pack
+/// and unpack its operand; returns the values that replace the members' results, in order.
 fn join(program: &mut Program, members: &[Op], group: &Group, ops: &mut Vec<Op>) -> Vec<Value> {
     let scatters = |m: &&Op| group.collective.kind != Kind::ReduceScatter || program.attr(**m, SCATTERED).is_some();
     let model = members.iter().find(scatters).copied().unwrap_or(members[0]);

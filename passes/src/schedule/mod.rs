@@ -1,7 +1,7 @@
-//! schedule: when the per-device program does what, decided once and written into the program.
+//! schedule: fixes the order in which the per-device program does things and writes it into the program.
 //!
-//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with collectives that don't wait for
-//! each other sent together as one of several operands.
+//! Assumes what `partition` leaves. Leaves the same results, bit for bit, with collectives that don't wait for each
+//! other combined into one with several operands.
 
 mod combine;
 mod order;
@@ -42,7 +42,7 @@ pub static PASS: Pass = Pass {
     },
 };
 
-/// Schedules `program` for `target`; whether a collective may have several operands.
+/// Schedules `program` for `target`; `several_operands` says whether a collective may have more than one operand.
 pub fn schedule(program: &mut Program, target: Target, several_operands: bool, diagnostics: &mut Diagnostics) {
     let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
     let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
@@ -55,11 +55,11 @@ pub fn schedule(program: &mut Program, target: Target, several_operands: bool, d
         }
     };
     if !machine.overlaps_communication() {
-        // One thing after the other: what saves latency saves time.
+        // Without overlap everything runs in sequence, so what saves latency saves time.
         combine::combine(program, &machine, several_operands);
         return;
     }
-    // What is sent together waits for the last operand, and may be hidden less than each alone.
+    // A combined collective waits for its last operand, and may be hidden less than each alone.
     let mut combined = program.clone();
     if combine::combine(&mut combined, &machine, several_operands)
         && estimate(&combined, &machine).step_seconds <= estimate(program, &machine).step_seconds

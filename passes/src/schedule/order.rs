@@ -1,4 +1,4 @@
-//! The order of a block in which some ops happen together: as near to the old one as values allow.
+//! Reorders a block so that some ops happen together, staying as close to the old order as dependences allow.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,17 +6,17 @@ use std::collections::BinaryHeap;
 use dialect::ir::{Block, Op, Program, Value};
 use rustc_hash::FxHashMap;
 
-/// What each op of a block waits for: positions in the block of the ops whose values it or its regions read, and of
-/// the effect before it.
+/// What each op of a block waits for: the ops whose values it or its regions read, and the last op with side effects
+/// before it, as positions in the block.
 pub(super) struct Dependences {
     /// The ops, in order.
     pub(super) ops: Vec<Op>,
-    /// By position: the positions it waits for.
+    /// For each position, the positions it waits for.
     pub(super) waits: Vec<Vec<usize>>,
 }
 
 impl Dependences {
-    /// Those of `block`.
+    /// The dependences of `block`.
     pub(super) fn of(program: &Program, block: Block) -> Self {
         let ops = program.block_ops(block).to_vec();
         let mut maker: FxHashMap<Value, usize> = FxHashMap::default();
@@ -45,9 +45,10 @@ impl Dependences {
         Self { ops, waits }
     }
 
-    /// The ops in an order in which every group, positions in ascending order, happens where its last one stood, or
-    /// earlier if something before that needs it. `together` gives for each position its group's number, which is the
-    /// position of the last of them, its own for what is in no group. Each group comes out as that last op.
+    /// The ops in an order in which every group, positions in ascending order, happens where its last op was, or
+    /// earlier if another op needs it before. `together` gives each position its group's number, which is the position
+    /// of the group's last op; an op in no group has its own position. Only that last op represents the group in the
+    /// output.
     pub(super) fn sorted(&self, together: &[usize]) -> Vec<Op> {
         let count = self.ops.len();
         let mut missing = vec![0usize; count];

@@ -1,11 +1,12 @@
-//! Several tensors that are scattered among `n` devices as one of shape `n x elements`: row `i` is what device `i` keeps
-//! of each; what all devices keep whole stands in every row. A reduce_scatter of StableHLO takes one operand only.
+//! Several tensors that are scattered among `n` devices, packed as one of shape `n x elements`: row `i` is what device
+//! `i` keeps of each; tensors that every device keeps in full are in every row. A reduce_scatter of StableHLO takes one
+//! operand only.
 
 use dialect::ir::Value;
 use dialect::ir::build::Builder;
 use dialect::ops::build::shape;
 
-/// Each of `values` with the dimension that is scattered, if one is, as one tensor whose dimension 0 is scattered.
+/// Packs `values`, each with the dimension that is scattered, if any, into one tensor whose dimension 0 is scattered.
 pub(super) fn pack(b: &mut Builder<'_>, values: &[(Value, Option<usize>)], n: i64) -> Value {
     let rows: Vec<Value> = values.iter().map(|&(value, dim)| rows(b, value, dim, n)).collect();
     shape::concatenate(b, &rows, 1)
@@ -20,7 +21,7 @@ fn rows(b: &mut Builder<'_>, value: Value, dim: Option<usize>, n: i64) -> Value 
     };
     let mut front = value;
     if dim > 0 {
-        // n of the pieces along `dim` come first.
+        // The n shards along `dim` come first.
         let mut cut = sizes.clone();
         cut.splice(dim..=dim, [n, sizes[dim] / n]);
         let pieces = shape::reshape(b, value, &cut);
@@ -31,7 +32,7 @@ fn rows(b: &mut Builder<'_>, value: Value, dim: Option<usize>, n: i64) -> Value 
     shape::reshape(b, front, &[n, elements / n])
 }
 
-/// What a device keeps of each tensor, of these shapes, from its row.
+/// A device's part of each tensor, of these shapes, from its row.
 pub(super) fn unpack(b: &mut Builder<'_>, row: Value, shapes: &[Vec<i64>]) -> Vec<Value> {
     let mut start = 0;
     let mut values = Vec::with_capacity(shapes.len());

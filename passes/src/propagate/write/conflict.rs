@@ -123,8 +123,8 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
     }
 }
 
-/// Gives what flows through an op with regions the same unreduced axes as where it flows to: its results in order, then
-/// its arguments, whose edges were added in reverse order.
+/// Gives what flows through an op with regions the same unreduced axes as where it flows to: first its results in
+/// order, then its arguments; the edges were added in the opposite order.
 fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
     for &edge in edges.iter().rev() {
         let data = &engine.graph.edges[edge];
