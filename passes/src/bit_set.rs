@@ -4,7 +4,7 @@ use std::ops::{BitAnd, BitOr};
 
 use smallvec::SmallVec;
 
-/// Numbers below 64 take no memory of their own; any others may be in it too.
+/// Numbers below 64 need no allocation; larger ones are possible too.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct BitSet {
     /// Bit `i % 64` of word `i / 64` says whether `i` is in it. The last word is not 0, so that equal sets are equal.

@@ -1,8 +1,8 @@
-//! Common subexpressions: of ops that say the same of the same values, the first stays and the others' readers read it.
+//! Common subexpression elimination: of ops that compute the same from the same operands, only the first is kept.
 //!
-//! An op knows those before it in its block and in the blocks around, up to the next isolated op (a function). Ops with
-//! side effects and ops with regions stay. Shardings and other attributes are part of what an op says, locations are
-//! not.
+//! An op can be replaced by an earlier one of its block or of an enclosing block, up to the next isolated op (a
+//! function). Ops with side effects and ops with regions stay. Shardings and other attributes must be equal, locations
+//! needn't.
 
 use dialect::ir::{AttrList, Block, Name, Op, Program, Ty, Value};
 use rustc_hash::FxHashMap;
@@ -21,10 +21,10 @@ pub(crate) static PASS: Pass = Pass {
     },
 };
 
-/// What an op says: its name, operands, attributes and the types of its results.
+/// What must be equal: an op's name, operands, attributes and the types of its results.
 type Meaning = (Name, SmallVec<[Value; 3]>, AttrList, SmallVec<[Ty; 1]>);
 
-/// Goes through a block in order. `known` are the ops that its ops may read, `renamed` the results that went.
+/// Goes through a block in order. `known` are the ops visible to its ops, `renamed` the results that were replaced.
 fn block(program: &mut Program, at: Block, known: &mut FxHashMap<Meaning, Op>, renamed: &mut FxHashMap<Value, Value>) {
     let mut added: Vec<Meaning> = Vec::new();
     let mut kept = Vec::new();
@@ -50,13 +50,13 @@ fn block(program: &mut Program, at: Block, known: &mut FxHashMap<Meaning, Op>, r
         }
     }
     program.set_block_ops(at, kept);
-    // Nothing behind the block may read what is inside.
+    // Ops after the block may not read values defined inside it.
     for meaning in added {
         known.remove(&meaning);
     }
 }
 
-/// What decides whether another op computes the same; `None` for ops that stay in any case.
+/// What must be equal for another op to compute the same; `None` for ops that are always kept.
 fn meaning(program: &Program, op: Op) -> Option<Meaning> {
     let (data, view) = (program.op(op), program.view(op));
     if !data.regions.is_empty() || data.def.terminator() || data.def.side_effect(view) {

@@ -1,4 +1,4 @@
-//! Algorithms over all ops: they ask ops for their roles and never name one.
+//! Algorithms over all ops: they query the roles of ops and never name one.
 //!
 //! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
 //! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
@@ -34,7 +34,7 @@ pub static PASSES: &[&Pass] = &[
     &cse::PASS,
 ];
 
-/// Lists of passes that have a name; a pipeline may name others.
+/// Pipelines: lists of passes with a name; they may name other pipelines.
 pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "sharded",

@@ -14,7 +14,7 @@ pub struct OptionDef {
     pub name: &'static str,
     /// What values it takes.
     pub ty: OptionType,
-    /// The value when nobody sets it, as it would be written.
+    /// The default value, in text form.
     pub default: &'static str,
     /// One sentence for `--help`.
     pub doc: &'static str,
@@ -47,14 +47,14 @@ impl fmt::Display for OptionType {
     }
 }
 
-/// The values of a pass's options, defaults filled in, and the surroundings it runs in.
+/// The values of a pass's options, with defaults filled in, and the context it runs in.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
     values: Vec<(&'static str, String)>,
     context: Arc<Context>,
 }
 
-/// Two are equal when their values are.
+/// Two are equal when their values are, whatever their contexts.
 impl PartialEq for Options {
     fn eq(&self, other: &Options) -> bool {
         self.values == other.values
@@ -69,18 +69,18 @@ impl Options {
         Self { values: defs.iter().map(|d| (d.name, d.default.to_owned())).collect(), context: Arc::default() }
     }
 
-    /// The same values in other surroundings.
+    /// The same values in another context.
     pub fn within(mut self, context: Arc<Context>) -> Self {
         self.context = context;
         self
     }
 
-    /// What the pass may ask for: the standard surroundings unless a registry made the step.
+    /// The context of the pass: the standard one unless a registry made the step.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Sets one option; the error says what would have fitted.
+    /// Sets one option; the error says what values are allowed.
     pub fn set(&mut self, defs: &'static [OptionDef], name: &str, value: &str) -> Result<(), String> {
         let Some(at) = defs.iter().position(|d| d.name == name) else {
             return Err(match nearest(name, defs.iter().map(|d| d.name)) {
@@ -131,7 +131,7 @@ impl Options {
     }
 }
 
-/// `16GiB`, `512MB`, `1.5GiB`, `1024`: binary and decimal units as the letters say.
+/// Reads `16GiB`, `512MB`, `1.5GiB` or `1024`; units are binary or decimal as spelled.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

@@ -1,13 +1,13 @@
-//! Which ops see the padding at the end of a shard whose dimension doesn't divide.
+//! Which ops read the padding at the end of a shard whose dimension doesn't divide.
 //!
-//! What passes through an op carries padding into padding, where it means nothing. What is reduced would add it up: there
-//! padding must hold the reduction's identity.
+//! An op that passes a dimension through computes padding from padding, which is harmless. A reduction would include it
+//! in its result: there padding must hold the reduction's identity.
 
 use dialect::ir::OpRef;
 use dialect::kernel::Kernel;
 
-/// Whether an op that reduces over dimension `dim` of operand `operand` reads it to the end of a device's shard. Loops over
-/// it do; positions that are computed, as an embedding's are, stay inside the tensor.
+/// Whether an op that reduces over dimension `dim` of operand `operand` reads it to the end of a device's shard. Loops
+/// over it do; computed positions, such as an embedding's indices, stay inside the tensor.
 pub(crate) fn reads_padding(op: OpRef<'_>, operand: usize, dim: usize) -> bool {
     match op.def().kernel(op) {
         Kernel::Nest(nest) => {

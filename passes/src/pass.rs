@@ -14,13 +14,13 @@ use crate::options::{OptionDef, Options};
 
 /// One transformation or analysis of a whole program.
 pub struct Pass {
-    /// The word that also names its file, its option of `--passes` and its folder of lit-tests.
+    /// Its name, which is also that of its file, its option of `--passes` and its folder of lit-tests.
     pub name: &'static str,
     /// One or two sentences for `--help`.
     pub doc: &'static str,
-    /// What can be set as `name{option=value}`.
+    /// Options that can be set as `name{option=value}`.
     pub options: &'static [OptionDef],
-    /// Does it. User faults go into the diagnostics; after an error the program is not used any more.
+    /// Runs the pass. User errors go into the diagnostics; after an error the program is not used any more.
     pub run: fn(&mut Program, &Options, &mut Diagnostics),
 }
 
@@ -55,9 +55,9 @@ impl Step {
 /// What [`run_passes`] did.
 #[derive(Default)]
 pub struct Report {
-    /// Everything the verifier and the passes had to say.
+    /// All diagnostics of the verifier and the passes.
     pub diagnostics: Diagnostics,
-    /// Seconds of each pass that ran, in order; the verifier's share is apart.
+    /// The time of each pass that ran, in order; verification is separate.
     pub timings: Vec<(&'static str, Duration)>,
     /// Time spent verifying.
     pub verify_time: Duration,
@@ -111,8 +111,8 @@ fn run_on_valid(
     report
 }
 
-/// Runs `steps` in order on a program known to be valid, without verifying it again: for those who try many variants of
-/// one. Whether every pass ran without an error.
+/// Runs `steps` in order on a program known to be valid, without verifying it again: for callers that try many variants
+/// of a program. Returns whether every pass ran without an error.
 pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
     let mut diagnostics = Diagnostics::default();
     steps.iter().all(|step| {
@@ -121,7 +121,7 @@ pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
     })
 }
 
-/// What the verifier warns of was said before the first pass.
+/// Keeps only errors: the verifier's warnings were reported before the first pass.
 fn still_valid(program: &Program, report: &mut Report) -> bool {
     let start = Instant::now();
     let mut found = Diagnostics::default();

@@ -18,11 +18,11 @@ use crate::{PASSES, PIPELINES};
 /// A list of passes under one name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pipeline {
-    /// What `--passes` calls it.
+    /// Its name in `--passes`.
     pub name: &'static str,
     /// One sentence for `--help`.
     pub doc: &'static str,
-    /// The passes in order, as `--passes` takes them.
+    /// The passes in order, in the syntax of `--passes`.
     pub passes: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl Registry {
         Self { passes: PASSES.to_vec(), pipelines: PIPELINES.to_vec(), context: Arc::default() }
     }
 
-    /// With more passes; a later one replaces one of the same name.
+    /// Adds passes; a later one replaces one of the same name.
     pub fn with_passes(mut self, passes: &[&'static Pass]) -> Self {
         for &pass in passes {
             match self.passes.iter_mut().find(|p| p.name == pass.name) {
@@ -51,7 +51,7 @@ impl Registry {
         self
     }
 
-    /// With more pipelines; a later one replaces one of the same name, also inside of others.
+    /// Adds pipelines; a later one replaces one of the same name, also inside other pipelines.
     pub fn with_pipelines(mut self, pipelines: &[Pipeline]) -> Self {
         for &pipeline in pipelines {
             match self.pipelines.iter_mut().find(|p| p.name == pipeline.name) {
@@ -62,32 +62,32 @@ impl Registry {
         self
     }
 
-    /// With one more target, which `--target` and the options of passes then take by this name.
+    /// Adds one target, which `--target` and the options of passes then take by this name.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Self {
         let context = Arc::make_mut(&mut self.context);
         context.targets = std::mem::take(&mut context.targets).with_target(name, target);
         self
     }
 
-    /// With more chips, whose slices are targets.
+    /// Adds chips, whose slices are targets.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Self {
         let context = Arc::make_mut(&mut self.context);
         context.targets = std::mem::take(&mut context.targets).with_chips(chips);
         self
     }
 
-    /// With more rewrites by which plans are searched.
+    /// Adds rewrites used in the search for plans.
     pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
         Arc::make_mut(&mut self.context).rewrites.extend_from_slice(rewrites);
         self
     }
 
-    /// What the passes are surrounded by.
+    /// The context given to passes.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// A pass with its defaults, in these surroundings.
+    /// A pass with its default options, in this registry's context.
     pub fn step(&self, pass: &'static Pass) -> Step {
         let step = Step::new(pass);
         Step { options: step.options.within(self.context.clone()), ..step }
@@ -113,7 +113,7 @@ impl Registry {
         self.parse_inside(text, &[])
     }
 
-    /// The same for the text of a pipeline inside of the pipelines `outer`.
+    /// The same for the text of a pipeline nested inside the pipelines `outer`.
     fn parse_inside(&self, text: &str, outer: &[&str]) -> Result<Vec<Step>, Diagnostics> {
         let (steps, diagnostics) = (Vec::new(), Diagnostics::default());
         let mut reader = Reader { registry: self, text, outer, at: 0, steps, diagnostics };
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the passes of a pipeline; what is wrong with its text is said where its name stands.
+    /// Adds the passes of a pipeline; errors in its text are reported where its name is.
     fn pipeline(&mut self, pipeline: &Pipeline, span: Span) {
         let name = pipeline.name;
         if self.outer.contains(&name) {
@@ -218,10 +218,10 @@ impl<'a> Reader<'a> {
                 return;
             }
             if self.steps.len() == first {
-                // The pass is unknown and said so.
+                // The pass is unknown, which has been reported.
                 continue;
             }
-            // An option of a pipeline goes to the passes in it that have it.
+            // An option of a pipeline applies to those of its passes that have it.
             let several = self.steps.len() - first > 1;
             let has = |s: &Step| s.pass.options.iter().any(|o| o.name == name);
             let one_has = self.steps[first..].iter().any(has);
@@ -274,7 +274,7 @@ mod tests {
     static FIRST: Pass = Pass { name: "first", doc: "", options: OPTIONS, run: |_, _, _| {} };
     static SECOND: Pass = Pass { name: "second", doc: "", options: &[], run: |_, _, _| {} };
 
-    /// These passes and no others.
+    /// A registry of these passes and no others.
     fn only(passes: &[&'static Pass]) -> Registry {
         Registry { passes: passes.to_vec(), pipelines: Vec::new(), ..Registry::standard() }
     }
@@ -309,7 +309,7 @@ mod tests {
     fn pipelines_stand_for_their_passes() {
         let steps = |list: &[&str]| Ok(list.iter().map(|&s| s.to_owned()).collect());
         assert_eq!(parse("both"), steps(&["first", "second"]));
-        // What has the option gets it.
+        // An option applies to the passes that have it.
         assert_eq!(parse("both{deep=true},second"), steps(&["first{deep=true}", "second", "second"]));
         assert_eq!(parse("deep"), steps(&["first{deep=true}", "second", "first", "second"]));
         let fault = |message: &str| {

@@ -1,10 +1,10 @@
-//! Functions, and what else has a name, by who speaks of them: calls, compositions, custom calls.
+//! Functions and other symbols, and the ops that refer to them: calls, compositions, custom calls.
 
 use dialect::ir::{Attr, AttrData, Op, Program};
 use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Removes private functions that nothing else at the top of the module leads to.
+/// Removes private functions that no other op at the top of the module leads to by references.
 pub(crate) fn remove_unused_functions(program: &mut Program) {
     let top = program.block_ops(program.body()).to_vec();
     let public: Vec<Op> = top.iter().copied().filter(|&op| !is_private(program, op)).collect();
@@ -12,7 +12,7 @@ pub(crate) fn remove_unused_functions(program: &mut Program) {
     program.set_block_ops(program.body(), top.into_iter().filter(|op| kept.contains(op)).collect());
 }
 
-/// `roots` and what they lead to by name.
+/// `roots` and everything they refer to by name, directly or indirectly.
 pub(crate) fn led_to(program: &Program, roots: &[Op]) -> FxHashSet<Op> {
     let top = program.block_ops(program.body()).iter();
     let names: FxHashMap<&str, Op> = top.filter_map(|&op| Some((func::symbol(program, op)?, op))).collect();

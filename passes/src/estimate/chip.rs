@@ -1,8 +1,9 @@
 //! The TPU generations as data: one row per chip, everything per chip and in SI units.
 //!
-//! Sources, cited by key on the figures: **B1** the book jax-ml/scaling-book (commit 0819a7d8, `file:line`), **B2**, **B3** its later
-//! editions, **JAX** jax/_src/pallas/mosaic/tpu_info.py (per TensorCore there, multiplied here), **GC** Google Cloud's TPU pages.
-//! Where sources differ the book's table is preferred: its link figures are 90 % of the nominal ones, which is what transfers reach.
+//! Sources, cited by key on the figures: **B1** the book jax-ml/scaling-book (commit 0819a7d8, `file:line`), **B2**,
+//! **B3** its later editions, **JAX** jax/_src/pallas/mosaic/tpu_info.py (per TensorCore there, multiplied here),
+//! **GC** Google Cloud's TPU pages. Where sources differ the book's table is preferred: its link figures are 90 % of
+//! the nominal ones, which is what transfers reach.
 
 use super::precision::Precision;
 
@@ -13,15 +14,15 @@ pub struct Chip {
     pub name: &'static str,
     /// Other names accepted in targets.
     pub aliases: &'static [&'static str],
-    /// The generation's number; layouts changed with 7.
+    /// The generation's number; layouts changed with generation 7.
     pub generation: u32,
     /// Peak dense matmul rate in bf16, FLOP/s.
     pub bf16_flops: f64,
-    /// Peak int8 rate in OP/s, where the chip has one of its own.
+    /// Peak int8 rate in OP/s, where the chip has a separate one.
     pub int8_flops: Option<f64>,
-    /// Peak int4 rate in OP/s, where the chip has one of its own.
+    /// Peak int4 rate in OP/s, where the chip has a separate one.
     pub int4_flops: Option<f64>,
-    /// Peak fp8 rate in FLOP/s, where the chip has one of its own.
+    /// Peak fp8 rate in FLOP/s, where the chip has a separate one.
     pub fp8_flops: Option<f64>,
     /// HBM capacity in bytes.
     pub hbm_bytes: u64,
@@ -58,7 +59,7 @@ pub enum WrapRule {
     SixteenLong,
     /// Every dimension wraps when the slice is made of whole 4x4x4 cubes, none otherwise (B1 tpus.md:143,195).
     WholeCubes,
-    /// Only a full pod wraps; slices below it are not described by any source and are taken as lines.
+    /// Only a full pod wraps; no source describes smaller slices, so they are assumed to be lines.
     WholePod,
 }
 
@@ -89,7 +90,8 @@ impl Chip {
         if self.torus_rank == 2 { "4x4" } else { "4x4x4" }
     }
 
-    /// Peak matmul rate in FLOP/s for a precision class; what a chip has no rate for runs at the next wider class's.
+    /// Peak matmul rate in FLOP/s for a precision class; a class that the chip has no rate for runs at the next wider
+    /// one's.
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         match precision {
             Precision::Int4 => self.int4_flops.or(self.int8_flops).unwrap_or(self.bf16_flops),
@@ -107,8 +109,8 @@ const HOP_LATENCY: f64 = 1e-6;
 
 /// Every chip a target can name, oldest first.
 ///
-/// v2 and v3 are priced as one device per chip although JAX shows their two cores as two devices: nothing is published about the path
-/// between those cores.
+/// v2 and v3 are priced as one device per chip although JAX shows their two cores as two devices: nothing is published
+/// about the path between those cores.
 pub static CHIPS: [Chip; 7] = [
     Chip {
         name: "v2",
@@ -262,7 +264,8 @@ pub static CHIPS: [Chip; 7] = [
         pod_chips: 9216,
         host: [2, 2, 1], // B3 tpus table
         chiplets: 2,     // GC: two chiplets, shown to JAX as two devices
-        // GC tpu7x: die-to-die is six times as fast as one ICI link, here taken each way and of the book's link figure.
+        // GC tpu7x: die-to-die is six times as fast as one ICI link, assumed here to hold per direction and for the
+        // book's link figure.
         chiplet_bandwidth: 6.0 * 90e9,
     },
 ];

@@ -1,7 +1,9 @@
-//! Where the devices of one collective lie: a group is a product of lines, one per physical dimension it extends over.
+//! Where the devices of one collective are placed: a group is a product of lines, one per physical dimension it extends
+//! over.
 //!
-//! All groups of a collective run at once and look alike, so one group's lines and the number of groups sharing each link say everything
-//! the formulas of `collective` need. A group is small and `Copy`: computed once per set of axes, it prices any number of collectives.
+//! All groups of a collective run at once and look alike, so one group's lines and the number of groups sharing each
+//! link are all that the formulas of `collective` need. A group is small and `Copy`: computed once per set of axes, it
+//! prices any number of collectives.
 
 /// The devices of a group along one physical dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,37 +12,38 @@ pub struct Line {
     pub participants: u64,
     /// Whether the last is linked back to the first.
     pub ring: bool,
-    /// Links between neighbors in the group. The groups in between use the same links, so each gets one part in `stride` of them.
+    /// Links between neighbors in the group. The groups in between use the same links, so each gets 1/`stride` of them.
     pub stride: u64,
-    /// One-way bandwidth of a link as far as one device may use it, bytes/s.
+    /// One-way bandwidth of the part of a link that one device may use, bytes/s.
     pub link_bandwidth: f64,
     /// Seconds per link crossed.
     pub hop_latency: f64,
 }
 
 impl Line {
-    /// Steps after which every participant has met every other: a ring passes data on both ways at once, the ends of a line wait for
-    /// each other.
+    /// Steps until every participant's data has reached every other: a ring passes data in both directions at once; on
+    /// a line it has to travel from end to end.
     pub fn steps(&self) -> u64 {
         if self.ring { self.participants / 2 } else { self.participants.saturating_sub(1) }
     }
 
-    /// Seconds a byte takes through all steps.
+    /// Seconds of latency of all steps.
     pub fn latency(&self) -> f64 {
         self.hop_latency * (self.steps() * self.stride) as f64
     }
 
-    /// Bytes/s at which each participant's share grows to the whole of a gathered array, the whole counted.
+    /// Bytes/s of an all-gather at each participant, counting the full gathered array.
     pub fn gather_bandwidth(&self) -> f64 {
         self.link_bandwidth * self.participants as f64 / (self.steps() * self.stride) as f64
     }
 
-    /// Bytes/s at which data can enter the worst-placed participant along this line: one link at the end of a line, two in a ring.
+    /// Bytes/s at which data can enter the worst-placed participant along this line: one link at the end of a line, two
+    /// in a ring.
     pub fn entry_bandwidth(&self) -> f64 {
         self.link_bandwidth * if self.ring { 2.0 } else { 1.0 } / self.stride as f64
     }
 
-    /// The gathered size in bytes below which latency, not bandwidth, decides.
+    /// The gathered size in bytes below which latency decides rather than bandwidth.
     pub fn latency_bound_bytes(&self) -> f64 {
         self.participants as f64 * self.link_bandwidth * self.hop_latency
     }
@@ -86,7 +89,7 @@ impl Group {
         self.chiplets.as_ref()
     }
 
-    /// Adds a line, unless it is one device only.
+    /// Adds a line, unless it has a single device.
     pub(super) fn push(&mut self, line: Line) {
         if line.participants > 1 && self.line_count < self.lines.len() {
             self.lines[self.line_count] = line;
@@ -94,7 +97,7 @@ impl Group {
         }
     }
 
-    /// Says that both chiplets of each chip are in the group.
+    /// Records that both chiplets of each chip are in the group.
     pub(super) fn set_chiplets(&mut self, line: Line) {
         self.chiplets = (line.participants > 1).then_some(line);
     }

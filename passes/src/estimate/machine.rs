@@ -1,7 +1,7 @@
-//! A target with a mesh on it: the one object that prices operations and collectives of a program.
+//! A target with a mesh on it: the one object that prices the operations and collectives of a program.
 //!
-//! Queries allocate nothing and depend on their arguments alone. A program with several meshes has one machine for each; on `flat` the mesh
-//! does not matter.
+//! Queries don't allocate and depend only on their arguments. A program with several meshes has one machine for each;
+//! on `flat` the mesh does not matter.
 
 use dialect::collective::{GroupMesh, Groups};
 
@@ -26,7 +26,7 @@ enum Kind {
 }
 
 impl Machine {
-    /// The mesh of these axis sizes on the target, in the default placement.
+    /// A machine with a mesh of these axis sizes on the target, in the default placement.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -37,12 +37,12 @@ impl Machine {
         }
     }
 
-    /// The model without topology.
+    /// A machine without topology.
     pub fn flat(flat: Flat) -> Machine {
         Machine { kind: Kind::Flat(flat) }
     }
 
-    /// A mesh in a placement of the caller's choice, which must be one on that slice.
+    /// A machine with a mesh in a given placement, which must be one on that slice.
     pub fn placed(slice: Slice, placement: Placement) -> Machine {
         Machine { kind: Kind::Slice(slice, Box::new(placement)) }
     }
@@ -55,7 +55,7 @@ impl Machine {
         }
     }
 
-    /// Where the mesh lies; `None` on `flat`.
+    /// The placement of the mesh; `None` on `flat`.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.kind {
             Kind::Flat(_) => None,
@@ -78,8 +78,9 @@ impl Machine {
         }
     }
 
-    /// The group of a collective of a program: read off its mesh axes where they are this machine's, else off the devices of the
-    /// first group, which the others are taken to look like. `device` is the place in the mesh of a device of the program.
+    /// The group of a program's collective: from its mesh axes where they are this machine's, else from the devices of
+    /// the first group, assuming that the others look alike. `device` maps a device of the program to its position in
+    /// the mesh.
     pub fn group_of(&self, groups: &Groups, device: impl Fn(i64) -> i64) -> Group {
         if let Some(axes) = groups.axes()
             && self.has_axes(axes.mesh())
@@ -90,7 +91,7 @@ impl Machine {
             0 => Vec::new(),
             _ => groups.group(0).map(|d| device(d).max(0) as u64).collect(),
         };
-        // Replicas stand in places of their own.
+        // Every replica has a slice of its own, so devices of different replicas may have the same position.
         devices.sort_unstable();
         devices.dedup();
         self.group_of_devices(&devices)
@@ -104,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// The group of a collective whose replica groups are lists of device ids; one of them is looked at.
+    /// The group of a collective whose replica groups are lists of device ids; only one of them is looked at.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         match &self.kind {
             Kind::Flat(_) => Group::of_size(devices.len() as u64),
@@ -112,7 +113,8 @@ impl Machine {
         }
     }
 
-    /// Seconds of a collective; `operand` and `result` are bytes per device, before and after. A permute's pairs are not looked at.
+    /// Seconds of a collective; `operand` and `result` are bytes per device, before and after. A permute's pairs are
+    /// not looked at.
     pub fn collective_seconds(&self, kind: CollectiveKind, operand: f64, result: f64, group: &Group) -> f64 {
         let load = CollectiveLoad::new(kind, operand, result, group.size());
         match &self.kind {
@@ -121,7 +123,8 @@ impl Machine {
         }
     }
 
-    /// Seconds of a permute that sends `bytes` from every device of the group to the one `distance` further on, cyclically.
+    /// Seconds of a permute that sends `bytes` from every device of the group to the one `distance` further on,
+    /// cyclically.
     pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
         match &self.kind {
             Kind::Flat(_) => {
@@ -131,7 +134,7 @@ impl Machine {
         }
     }
 
-    /// What the pairs (source, target) of a permute do to the links; `None` on `flat`, where they do not matter.
+    /// How the pairs (source, target) of a permute load the links; `None` on `flat`, where they do not matter.
     pub fn route(&self, pairs: &[(u64, u64)]) -> Option<Route> {
         self.placement().map(|placement| placement.route(pairs))
     }
@@ -147,7 +150,7 @@ impl Machine {
         }
     }
 
-    /// Peak matmul rate of a device, FLOP/s. `flat` has one for all element types.
+    /// Peak matmul rate of a device, FLOP/s. `flat` has the same for all element types.
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.flops,
@@ -180,12 +183,13 @@ impl Machine {
         flops as f64 / self.peak_flops(precision)
     }
 
-    /// Seconds of that many bytes of memory traffic, read and written.
+    /// Seconds of that many bytes of memory traffic, reads and writes together.
     pub fn memory_seconds(&self, bytes: f64) -> f64 {
         bytes / self.memory_bandwidth()
     }
 
-    /// Both sides of a matmul of local shards that reads and writes `bytes` of memory; `total` of the answer is its time.
+    /// Both sides of the roofline of a matmul of local shards that reads and writes `bytes` of memory; the result's
+    /// `total` is its time.
     pub fn matmul_roofline(&self, matmul: &Matmul, precision: Precision, bytes: f64) -> OpSeconds {
         OpSeconds { math: self.matmul_seconds(matmul, precision), memory: self.memory_seconds(bytes) }
     }

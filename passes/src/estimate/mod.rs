@@ -1,9 +1,9 @@
 //! The machine model: what operations and collectives cost on a target, in seconds.
 //!
-//! [`Machine`] is the door: a [`Target`] with a mesh on it. Sharding plans, cost reports and explanations all ask it, so they agree. The
-//! model knows nothing of programs: it takes shapes, bytes and parts of mesh axes; [`estimate`] asks it for every op of one. The formulas are
-//! those of the public book jax-ml/scaling-book, cited by file and line where they are used; every published case of theirs that this
-//! module can answer is a test.
+//! [`Machine`] is the entry point: a [`Target`] with a mesh on it. Sharding plans, cost reports and explanations all
+//! use it, so they agree. The model is independent of programs: it takes shapes, bytes and sub-axes of a mesh;
+//! [`estimate`] queries it for every op of a program. The formulas are those of the public book jax-ml/scaling-book,
+//! cited by file and line where they are used; every published case there that this module can answer is a test.
 
 pub mod chip;
 pub mod collective;

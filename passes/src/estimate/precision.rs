@@ -1,8 +1,9 @@
 //! Precision classes of matmuls: which of a chip's peak rates an operation on given element types may use.
 //!
-//! The MXU multiplies bf16 (and int8, int4, fp8 where the chip has it) and accumulates in f32. An f32 dot at the default precision is one
-//! bf16 pass (docs.jax.dev, "Matmul precision"), so it runs at the bf16 rate; HIGH is bf16_3x, three passes. HIGHEST is taken as six, the
-//! next multiple that recovers f32; no source for the chips themselves says so.
+//! The MXU multiplies bf16 (and int8, int4, fp8 where the chip supports it) and accumulates in f32. An f32 dot at the
+//! default precision is one bf16 pass (docs.jax.dev, "Matmul precision"), so it runs at the bf16 rate; HIGH is bf16_3x,
+//! three passes. HIGHEST is assumed to be six, the next multiple that recovers f32; no source for the chips themselves
+//! confirms it.
 
 /// A class of element types with one peak rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +20,8 @@ pub enum Precision {
     F32,
     /// f32 as three bf16 passes.
     F32High,
-    /// f32 as six bf16 passes. Also taken for what no MXU multiplies (f64, wide integers): a lower bound of their time.
+    /// f32 as six bf16 passes. Also used for types that no MXU multiplies (f64, wide integers), as a lower bound of
+    /// their time.
     F32Highest,
 }
 

@@ -1,8 +1,8 @@
 //! What one run of a per-device program costs on a machine: seconds of arithmetic and communication on a timeline,
 //! FLOPs, memory traffic and peak memory.
 //!
-//! A device has two hands: one computes, one communicates. On a machine that overlaps them each op starts when its
-//! operands are there and its hand is free; otherwise everything runs one after the other. Loops run as often as their
+//! A device has two streams: compute and communication. On a machine that overlaps them each op starts when its
+//! operands are ready and its stream is free; otherwise everything runs in sequence. Loops run as often as their
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
 use dialect::buffers::{Buffers, Fusion};
@@ -32,16 +32,16 @@ pub struct Estimate {
     pub flops: f64,
     /// Bytes one device reads and writes in its memory.
     pub memory_traffic: f64,
-    /// Bytes of the memory in which one device holds its values, as [`Buffers`] lays it out.
+    /// Peak memory in which one device holds its values, in bytes, as laid out by [`Buffers`].
     pub peak_bytes: f64,
     /// Every collective, in the order of the program.
     pub collectives: Vec<Communication>,
-    /// What happens when; of a loop its first trip.
+    /// When each op runs; for a loop, its first trip.
     pub timeline: Vec<Event>,
 }
 
 impl Estimate {
-    /// Seconds in which nothing is computed.
+    /// Seconds during which nothing is computed.
     pub fn exposed_seconds(&self) -> f64 {
         (self.step_seconds - self.compute_seconds).max(0.0)
     }
@@ -54,9 +54,9 @@ pub struct Communication {
     pub op: Op,
     /// What it does.
     pub collective: Collective,
-    /// Bytes each device gives.
+    /// Bytes of operands per device.
     pub operand_bytes: u64,
-    /// Bytes each device gets.
+    /// Bytes of results per device.
     pub result_bytes: u64,
     /// Devices that take part together; 2 for a permute.
     pub group: usize,
@@ -71,7 +71,7 @@ pub struct Communication {
 pub struct Event {
     /// The op.
     pub op: Op,
-    /// Whether the hand that communicates does it.
+    /// Whether it runs on the communication stream.
     pub communicates: bool,
     /// Seconds from the start of the program.
     pub start: f64,
@@ -93,7 +93,7 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     estimate
 }
 
-/// When each hand is free, and when each value is there.
+/// When each stream is free, and when each value is ready.
 #[derive(Default)]
 struct Clock {
     computing: f64,
@@ -182,7 +182,7 @@ impl Run<'_> {
     }
 
     fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
-        // Every replica stands on a slice of its own; what goes between slices is not modelled.
+        // Every replica runs on a slice of its own; communication between slices is not modeled.
         let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
         let device = |d: i64| if replicas { d.rem_euclid(partitions) } else { d };
@@ -190,7 +190,7 @@ impl Run<'_> {
             let pairs = collective.groups.pairs().map(|(s, t)| (device(s).max(0) as u64, device(t).max(0) as u64));
             let mut pairs = pairs.filter(|p| p.0 != p.1);
             let Some(first) = pairs.next() else { return 0.0 };
-            // Without topology no pair is farther than another.
+            // Without topology all pairs are equally far apart.
             if self.machine.placement().is_none() {
                 return self.machine.permute_seconds(operand, &[first]);
             }
@@ -215,7 +215,7 @@ impl Run<'_> {
                 self.barrier(view.op, seconds * trips as f64, clock);
             }
             Control::If | Control::Case => {
-                // The slowest branch; its collectives are the ones that count.
+                // Only the slowest branch and its collectives count.
                 let before = self.estimate.clone();
                 let mut best: Option<(f64, Estimate)> = None;
                 for i in 0..self.program.op(view.op).regions.len() {
@@ -237,7 +237,7 @@ impl Run<'_> {
         }
     }
 
-    /// Seconds of one run of these regions, which begins at `start`; everything in them counts `times` as often.
+    /// Seconds of one run of these regions, starting at `start`; everything in them counts `times` times.
     fn region(&mut self, view: OpRef<'_>, regions: &[usize], times: u64, start: f64) -> f64 {
         let outer = self.weight;
         self.weight = outer.saturating_mul(times);
@@ -251,7 +251,7 @@ impl Run<'_> {
         clock.now() - start
     }
 
-    /// An op that waits for everything before it, and for which everything after it waits.
+    /// An op that waits for everything before it, and that everything after it waits for.
     fn barrier(&self, op: Op, seconds: f64, clock: &mut Clock) {
         let end = clock.now() + seconds;
         (clock.computing, clock.communicating) = (end, end);
@@ -285,7 +285,7 @@ impl Run<'_> {
     }
 }
 
-/// A product as the machine sees it; the positions inside a convolution's windows are contracted.
+/// A product as the machine model takes it; the positions inside a convolution's windows are contracted.
 fn matmul(nest: &Nest, product: &Contraction) -> Matmul {
     let size = |role| product.size(nest, role);
     Matmul {

@@ -1,14 +1,14 @@
-//! Seconds of an operation on one device: the larger of its arithmetic at the peak rate and its bytes at memory bandwidth.
+//! Seconds of an operation on one device: the larger of the time of its arithmetic and the time of its memory traffic.
 //!
-//! Loads overlap the arithmetic inside a chip, so the larger of the two is the time (jax-ml/scaling-book, roofline.md:86-112). Shapes are
-//! always the local shard's.
+//! Loads overlap the arithmetic inside a chip, so the larger of the two is the time (jax-ml/scaling-book,
+//! roofline.md:86-112). Shapes are always the local shard's.
 
 use super::tiling::padded;
 
-/// A contraction as the MXU sees it: `batch` products of `[rows, contracting]` by `[contracting, columns]`.
+/// A contraction as the MXU computes it: `batch` products of `[rows, contracting]` by `[contracting, columns]`.
 ///
-/// `rows` is the product of the lhs's free dimensions, `columns` the rhs's. A convolution is one too: output positions by kernel elements
-/// per output feature by output features.
+/// `rows` is the product of the lhs's free dimensions, `columns` of the rhs's. A convolution is one too: output
+/// positions by kernel elements per output feature by output features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matmul {
     /// Independent products.
@@ -27,8 +27,8 @@ impl Matmul {
         product([2, self.batch, self.rows, self.contracting, self.columns])
     }
 
-    /// FLOPs an MXU of side `mxu_side` spends: the held operand's two dimensions pad to the side, the streamed operand's rows to 8
-    /// (tpus.md:90,169). Either operand may be the held one; the cheaper choice is taken.
+    /// FLOPs an MXU of side `mxu_side` spends: the held operand's two dimensions pad to the side, the streamed
+    /// operand's rows to 8 (tpus.md:90,169). Either operand may be the held one; the cheaper choice is taken.
     pub fn padded_flops(&self, mxu_side: u64) -> u128 {
         let streamed_by_held = |streamed, held| {
             product([2, self.batch, padded(streamed, 8), padded(self.contracting, mxu_side), padded(held, mxu_side)])
@@ -73,25 +73,25 @@ impl OpSeconds {
         self.math.max(self.memory)
     }
 
-    /// Whether arithmetic, not memory, decides.
+    /// Whether arithmetic decides rather than memory.
     pub fn is_compute_bound(&self) -> bool {
         self.math >= self.memory
     }
 }
 
-/// FLOPs per byte from which on work is bound by arithmetic and not by the `bandwidth` (bytes/s) that feeds it.
+/// FLOPs per byte above which work is bound by arithmetic rather than by the `bandwidth` (bytes/s) that feeds it.
 pub fn critical_intensity(peak_flops: f64, bandwidth: f64) -> f64 {
     peak_flops / bandwidth
 }
 
-/// Rows from which on a matmul by a large weight of `weight_bytes` per element is bound by arithmetic: each weight element is loaded
-/// once and does two FLOPs per row (roofline.md:157-213).
+/// Number of rows above which a matmul by a large weight of `weight_bytes` per element is bound by arithmetic: each
+/// weight element is loaded once and does two FLOPs per row (roofline.md:157-213).
 pub fn critical_rows(peak_flops: f64, bandwidth: f64, weight_bytes: f64) -> f64 {
     weight_bytes * critical_intensity(peak_flops, bandwidth) / 2.0
 }
 
 fn product(factors: [u64; 5]) -> u128 {
-    // A zero anywhere means no work, even beside factors that saturate.
+    // A zero anywhere means no work, even next to factors that saturate.
     if factors.contains(&0) {
         return 0;
     }

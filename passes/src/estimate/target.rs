@@ -1,13 +1,14 @@
 //! What a program is priced for: the `flat` model, or a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`.
 //!
-//! `flat` is the default. It knows no topology: a ring under every collective, a fixed start-up, no overlap; its communication and FLOP
-//! part is a judge anybody can compute by hand. A slice is a box of chips with lines or rings of links along its dimensions.
+//! `flat` is the default. It knows no topology: a ring for every collective, a fixed start-up, no overlap; its
+//! communication and FLOP costs can be checked by hand. A slice is a box of chips with lines or rings of links along
+//! its dimensions.
 
 use super::chip::Chip;
 use super::targets::{Targets, shortened};
 use std::fmt;
 
-/// How often the body of a loop of unknown trip count is taken to run.
+/// The number of trips assumed for a loop whose trip count is unknown.
 pub const UNKNOWN_TRIP_COUNT: u64 = 8;
 
 /// The machine a program is priced for.
@@ -49,7 +50,7 @@ pub struct Slice {
     pub dims: [u64; 3],
 }
 
-/// Why a target text is refused, and what would be accepted.
+/// Why the text of a target is rejected, and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetError {
     /// What is wrong.
@@ -67,7 +68,7 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the chips we know; [`Targets`] knows an embedder's too.
+    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips; [`Targets`] knows an embedder's too.
     ///
     /// # Errors
     /// An unknown chip, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
@@ -107,7 +108,7 @@ impl Slice {
         let mut dims = [1; 3];
         let mut count = 0;
         for size in shape.split('x') {
-            // Plain digits only: `parse` alone would take a sign.
+            // Plain digits only: `parse` alone would accept a sign.
             if count == chip.torus_rank || size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(limits());
             }
@@ -121,7 +122,7 @@ impl Slice {
         if count == chip.torus_rank && fits && inside { Ok(Slice { chip, dims }) } else { Err(limits()) }
     }
 
-    /// The sizes of the slice's own dimensions, two or three.
+    /// The sizes of the slice's own dimensions, two or three of them.
     pub fn shape(&self) -> &[u64] {
         &self.dims[..self.chip.torus_rank]
     }
@@ -141,7 +142,7 @@ impl Slice {
         self.chip.wrap_rule.wraps(self.dims, self.chip.pod)
     }
 
-    /// Links along each dimension on the shortest way between two chips, given by their coordinates.
+    /// Links along each dimension on the shortest path between two chips, given by their coordinates.
     pub fn hops(&self, from: [u64; 3], to: [u64; 3]) -> [u64; 3] {
         let wraps = self.wraps();
         std::array::from_fn(|dim| {

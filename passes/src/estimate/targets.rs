@@ -1,9 +1,9 @@
-//! The targets that have a name: the flat model, slices of the chips we know, and what an embedder adds.
+//! The named targets: the flat model, slices of the built-in chips, and what an embedder adds.
 
 use super::chip::{CHIPS, Chip};
 use super::target::{Flat, Slice, Target, TargetError};
 
-/// Targets and chips by name. A name of its own goes before `flat` and before slices of chips.
+/// Targets and chips by name. A name added by an embedder takes precedence over `flat` and slices of chips.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Targets {
     chips: Vec<&'static Chip>,
@@ -16,7 +16,7 @@ impl Targets {
         Targets { chips: CHIPS.iter().collect(), named: Vec::new() }
     }
 
-    /// With more chips, whose slices are then named as `name:4x4`; a later chip replaces one of the same name.
+    /// Adds chips, whose slices are then named as `name:4x4`; a later chip replaces one of the same name.
     pub fn with_chips(mut self, chips: &[&'static Chip]) -> Targets {
         for &chip in chips {
             match self.chips.iter_mut().find(|c| c.name == chip.name) {
@@ -27,7 +27,7 @@ impl Targets {
         self
     }
 
-    /// With one more target under a name of its own; a later one replaces one of the same name.
+    /// Adds one target under a name of its own; a later one replaces one of the same name.
     pub fn with_target(mut self, name: impl Into<String>, target: Target) -> Targets {
         let name = name.into();
         self.named.retain(|t| t.0 != name);
@@ -35,12 +35,12 @@ impl Targets {
         self
     }
 
-    /// The names an embedder gave, in the order they were added.
+    /// The names that an embedder added, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|t| t.0.as_str())
     }
 
-    /// Reads a target's own name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`.
+    /// Reads an added target's name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`.
     ///
     /// # Errors
     /// An unknown name, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.

@@ -1,15 +1,15 @@
-//! What each op reads and writes in memory.
+//! Bytes that each op reads and writes in memory.
 //!
-//! Ops folded into their readers cost nothing: their readers read what they were made from.
+//! Ops folded into their readers cost nothing: their readers read the folded ops' operands instead.
 
 use dialect::buffers::Fusion;
 use dialect::ir::{Op, Program, Value};
 use dialect::kernel::Kernel;
 
-/// Bytes `op` reads and writes: of an operand no more than its loops touch.
+/// Bytes that `op` reads and writes: of an operand, no more than its loops touch.
 pub(super) fn bytes(program: &Program, fusion: &Fusion, op: Op) -> f64 {
     let view = program.view(op);
-    // Its reader does the work.
+    // A folded op's traffic is counted for its reader.
     if view.def().constant(view).is_some() || view.def().terminator() || fusion.is_folded(op) {
         return 0.0;
     }
@@ -25,7 +25,7 @@ pub(super) fn bytes(program: &Program, fusion: &Fusion, op: Op) -> f64 {
     written + fusion.reads(program, op).iter().map(|s| read(s.value)).sum::<f64>()
 }
 
-/// Bytes of a value on one device; 0 for tokens and sizes that aren't known.
+/// Bytes of a value on one device; 0 for tokens and unknown sizes.
 pub(crate) fn bytes_of(program: &Program, value: Value) -> f64 {
     program.tensor_type(value).and_then(|t| t.bytes()).unwrap_or(0) as f64
 }

@@ -1,5 +1,5 @@
-//! How often a loop runs: known where a counter that starts at a constant goes up or down by a constant until it
-//! passes a constant, as JAX's `fori_loop` and `scan` are printed.
+//! How often a loop runs: known where a counter that starts at a constant is increased or decreased by a constant until
+//! it passes a constant, as in JAX's `fori_loop` and `scan`.
 
 use dialect::ir::{Block, OpRef, Program, Value, ValueSource};
 use dialect::kernel::{Arg, Inst, Kernel};
@@ -12,7 +12,7 @@ pub fn trip_count(op: OpRef<'_>) -> Option<u64> {
     let (condition, body) = (op.block(0)?, op.block(1)?);
     let tested = *program.op(program.terminator(condition)?).operands.first()?;
     let (ScalarOp::Compare(direction), sides) = scalar_op(program, tested)? else { return None };
-    // The counter stands left; where it stands right the comparison is turned round.
+    // The counter is on the left; where it is on the right the comparison is turned around.
     let (counter, limit, direction) = match (argument_of(program, condition, sides[0]), constant(program, sides[1])) {
         (Some(counter), Some(limit)) => (counter, limit, direction),
         _ => (argument_of(program, condition, sides[1])?, constant(program, sides[0])?, turned(direction)),
@@ -61,7 +61,7 @@ fn turned(direction: Comparison) -> Comparison {
     }
 }
 
-/// The one scalar operation that makes `value` from two operands, and those.
+/// The single scalar operation that computes `value` from two operands, and the operands.
 fn scalar_op(program: &Program, value: Value) -> Option<(ScalarOp, SmallVec<[Value; 2]>)> {
     let ValueSource::Result(op, _) = program.value_source(value) else { return None };
     let view = program.view(op);

@@ -1,36 +1,37 @@
-//! Seconds of a collective, from the bytes each device gives and gets and where its group lies.
+//! Seconds of a collective, from the bytes each device holds before and after and from the placement of its group.
 //!
-//! Flat model: start-up plus the bytes a ring moves per device. On a slice: the hop-quantized torus rule. Along one line an all-gather of
-//! `V` bytes takes `steps * max(hop, V / (participants * link))`; along several at once the latencies add and the bandwidths add, as if the
-//! array were split and each part went round the dimensions in another order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines
-//! the sum is optimistic, by up to a half: see [`gather_floor_seconds`]. Additions inside reductions are free.
+//! Flat model: start-up plus the bytes a ring moves per device. On a slice: the hop-quantized torus rule. Along one
+//! line an all-gather of `V` bytes takes `steps * max(hop, V / (participants * link))`; along several at once the
+//! latencies add and the bandwidths add, as if the array were split and each part went around the dimensions in a
+//! different order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines the sum is optimistic, by up to a
+//! half: see [`gather_floor_seconds`]. Additions inside reductions are free.
 
 pub use dialect::op::CollectiveKind;
 
 use super::group::{Group, Line};
 use super::target::Flat;
 
-/// What one collective asks of the network, whatever the network is.
+/// What one collective needs of the network, whatever the network is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollectiveLoad {
-    /// What is done.
+    /// Its kind.
     pub kind: CollectiveKind,
     /// Bytes a device holds before.
     pub operand: f64,
     /// Bytes a device holds after.
     pub result: f64,
-    /// Devices of a group; of no account to a permute.
+    /// Devices of a group; ignored for a permute.
     pub devices: u64,
 }
 
 impl CollectiveLoad {
-    /// `operand` and `result` are bytes of one device, before and after.
+    /// `operand` and `result` are bytes per device, before and after.
     pub fn new(kind: CollectiveKind, operand: f64, result: f64, devices: u64) -> Self {
         Self { kind, operand, result, devices }
     }
 
-    /// Bytes of the array that goes round the group: the one all devices' shards make, where they are gathered or scattered; of what
-    /// is exchanged or sent each device's own.
+    /// Bytes of the array that goes around the group: for a gather or a reduction the full array, for an exchange or a
+    /// send each device's own operand.
     pub fn bytes(&self) -> f64 {
         match self.kind {
             CollectiveKind::AllGather => self.result,
@@ -42,12 +43,12 @@ impl CollectiveLoad {
         }
     }
 
-    /// How often it goes round: an all_reduce reduces and scatters, then gathers.
+    /// How often it goes around: an all_reduce is a reduce-scatter, then a gather.
     pub fn rounds(&self) -> f64 {
         if self.kind == CollectiveKind::AllReduce { 2.0 } else { 1.0 }
     }
 
-    /// Bytes a device moves on a ring.
+    /// Bytes that each device moves on a ring.
     pub fn moved_bytes(&self) -> f64 {
         let bytes = self.rounds() * self.bytes();
         match self.kind {
@@ -59,19 +60,21 @@ impl CollectiveLoad {
 }
 
 impl Flat {
-    /// Seconds of a collective without topology. A group of one device does nothing, except that a permute's group is not looked at.
+    /// Seconds of a collective without topology. A group of one device takes no time, but a permute is priced whatever
+    /// its group.
     pub fn collective_seconds(&self, load: &CollectiveLoad) -> f64 {
         if load.devices <= 1 && load.kind != CollectiveKind::CollectivePermute {
             return 0.0;
         }
-        // The reciprocal is taken first, so that sums agree to the last digit with others who state seconds per byte.
+        // The reciprocal is taken first, so that sums agree to the last digit with calculations that use seconds per
+        // byte.
         self.latency + load.moved_bytes() * (1.0 / self.bandwidth)
     }
 }
 
 /// Seconds of a collective on a torus.
 ///
-/// A permute is priced without knowing its pairs, see [`any_permute_seconds`].
+/// A permute is priced without knowing its pairs; see [`any_permute_seconds`].
 pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
     let bytes = load.bytes();
     match load.kind {
@@ -101,9 +104,10 @@ fn gather_on_lines(bytes: f64, lines: &[Line]) -> f64 {
     latency(lines).max(bytes / bandwidth)
 }
 
-/// Seconds below which no gather of `bytes` can stay: what is not there yet must enter the chip in the corner of the group by its links.
+/// A lower bound on the seconds of any gather of `bytes`: the missing bytes must enter the chip in the corner of the
+/// group over its links.
 ///
-/// Unlike [`gather_seconds`] it compares lines and boxes fairly, which the choice of a placement rests on.
+/// Unlike [`gather_seconds`] it compares lines and boxes fairly, which matters when choosing a placement.
 pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
     let floor = |bytes: f64, lines: &[Line]| {
         if lines.is_empty() {
@@ -121,8 +125,8 @@ pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
 
 /// Seconds of an all-to-all of an array of `group_bytes` over the whole group.
 ///
-/// A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The slowest dimension
-/// decides. Exact for odd sizes too: `floor(n^2/4)` of the `n^2` pairs are cut.
+/// A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The
+/// slowest dimension decides. Exact for odd sizes too: `floor(n^2/4)` of the `n^2` pairs cross it.
 pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
     let chips: f64 = group.lines().iter().map(|line| line.participants as f64).product();
     match group.chiplets() {
@@ -142,14 +146,15 @@ fn exchange_on_lines(group_bytes: f64, lines: &[Line]) -> f64 {
         let size = line.participants as f64;
         let cut = (size * size / 4.0).floor() / (size * size);
         let links_cut = if line.ring { 2.0 } else { 1.0 };
-        // Of all the devices only `size` lie on one line; the other lines have cuts of their own.
+        // Only `size` of all the devices are on one line; the other lines have cuts of their own.
         group_bytes * cut * (size / devices) * line.stride as f64 / (links_cut * line.link_bandwidth)
     });
     seconds.fold(0.0, f64::max)
 }
 
-/// Seconds of a permute within the group whose pairs are not looked at: at least one operand over one link, at least what an all-to-all
-/// of all operands would cross the middle with, plus the way through the group. Exact pairs are priced by [`route_seconds`].
+/// Seconds of a permute within the group without looking at its pairs: at least one operand over one link, and at least
+/// the time of an all-to-all of all operands across the middle, plus the latency through the group. Exact pairs are
+/// priced by [`route_seconds`].
 pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
     let all = || group.lines().iter().chain(group.chiplets());
     let devices: f64 = group.lines().iter().map(|line| line.participants as f64).product();
@@ -158,9 +163,9 @@ pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
     way + one_link.max(exchange_on_lines(bytes * devices, group.lines()))
 }
 
-/// Seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically, as halo exchange and windowed
-/// matmuls do. On a line the wrapped messages travel back on the other lane of the links. Over several lines the pairs depend on the order
-/// of the dimensions and the general bound is taken.
+/// Seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically, as halo
+/// exchange and windowed matmuls do. On a line the wrapped messages travel back on the links' other direction. Over
+/// several lines the pairs depend on the order of the dimensions, so the general bound is used.
 pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
     let line = match (group.lines(), group.chiplets()) {
         ([line], None) => line,
@@ -189,14 +194,14 @@ pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
     seconds(group.lines()) + group.chiplets().map_or(0.0, |pair| seconds(std::slice::from_ref(pair)))
 }
 
-/// What the pairs of a permute do to the links of a slice; see `Placement::route`.
+/// How the pairs of a permute load the links of a slice; see `Placement::route`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// Most messages over one link between chips, in one direction.
     pub link_messages: u64,
     /// Most messages between the chiplets of one chip, in one direction.
     pub chiplet_messages: u64,
-    /// Links on the longest way.
+    /// Links on the longest path.
     pub hops: u64,
     /// One-way bandwidth of a link, bytes/s.
     pub link_bandwidth: f64,
@@ -206,7 +211,7 @@ pub struct Route {
     pub hop_latency: f64,
 }
 
-/// Seconds of a permute whose pairs are known: the busiest link, plus the longest way.
+/// Seconds of a permute whose pairs are known: the busiest link, plus the longest path.
 pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
     let share = |messages: u64, bandwidth: f64| if messages == 0 { 0.0 } else { messages as f64 * (bytes / bandwidth) };
     let busiest =
@@ -214,7 +219,8 @@ pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
     busiest + route.hop_latency * route.hops as f64
 }
 
-/// Seconds from one chip to another at `hops` links, the bytes split over `ports` links of each (tpus.md:254-261: here latency adds).
+/// Seconds from one chip to another `hops` links away, with the bytes split over `ports` links of each chip
+/// (tpus.md:254-261: here latency adds).
 pub fn point_to_point_seconds(bytes: f64, ports: u64, hops: u64, link_bandwidth: f64, hop_latency: f64) -> f64 {
     bytes / (ports.max(1) as f64 * link_bandwidth) + hop_latency * hops as f64
 }

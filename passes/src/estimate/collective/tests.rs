@@ -1,4 +1,5 @@
-//! Collectives by hand: the flat judge to the last digit, and what links carry on small rings, lines and boxes.
+//! Collectives computed by hand: the flat model to the last digit, and what links carry on small rings, lines and
+//! boxes.
 
 use super::CollectiveKind::{AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, ReduceScatter};
 use super::*;
@@ -88,11 +89,11 @@ fn gathers() {
 #[test]
 fn the_floor_of_a_gather() {
     let floor = |lines: &[Line]| gather_floor_seconds(64.0, &Group::of_lines(lines));
-    // On one line it is the gather itself; a ring could save the last half step.
+    // On one line the floor is the gather itself; a ring could save the last half step.
     check(floor(&[line(4, false, 1)]), seconds(AllGather, 16, 64, &[line(4, false, 1)]));
     check(floor(&[line(4, true, 1)]), 24.0);
     check(floor(&[line(4, true, 2)]), 48.0);
-    // Three of four shards enter the corner by two links; the sum of bandwidths would have it in 16.
+    // Three of four shards enter the corner chip over two links; at the sum of bandwidths they would take 16 s.
     check(floor(&[line(2, false, 1), line(2, false, 1)]), 24.0);
     check(gather_floor_seconds(0.0, &Group::of_lines(&[line(4, false, 1)])), 3.0 * H);
 }
@@ -103,14 +104,14 @@ fn exchanges() {
     check(seconds(AllToAll, 16, 16, &[line(4, false, 1)]), 16.0);
     check(seconds(AllToAll, 16, 16, &[line(4, true, 1)]), 8.0);
     check(seconds(AllToAll, 16, 16, &[line(2, false, 1)]), 8.0);
-    // Of a ring of 3 each device sends a third to either side.
+    // On a ring of 3 each device sends a third to either side.
     check(seconds(AllToAll, 18, 18, &[line(3, true, 1)]), 6.0);
-    // Of a line of 3 the end devices send both their thirds over the same link.
+    // On a line of 3 the end devices send both their thirds over the same link.
     check(seconds(AllToAll, 18, 18, &[line(3, false, 1)]), 12.0);
     // The longer dimension decides; it has as many cuts as the shorter one is long.
     check(seconds(AllToAll, 16, 16, &[line(4, true, 1), line(8, true, 1)]), 16.0);
     check(seconds(AllToAll, 0, 0, &[line(4, true, 1), line(8, true, 1)]), 6.0 * H);
-    // Two of every second chip of a ring of 4: half of everything passes each link.
+    // Two devices, every second chip of a ring of 4: half of everything passes each link.
     check(seconds(AllToAll, 16, 16, &[line(2, true, 2)]), 8.0);
 }
 
@@ -123,7 +124,7 @@ fn shifts() {
     check(shift(1, line(8, false, 1)), 10.0 + 7.0 * H);
     check(shift(3, line(8, false, 2)), 60.0 + 10.0 * H);
     check(shift(8, line(8, false, 1)), 0.0);
-    // On a box the order of the dimensions is not known: one link, and all the way.
+    // On a box the order of the dimensions is not known: one link and the longest path are assumed.
     check(shift_seconds(10.0, 1, &Group::of_lines(&[line(4, true, 1), line(4, true, 1)])), 10.0 + 4.0 * H);
 }
 
@@ -153,7 +154,7 @@ fn chiplets_talk_after_chips() {
     let mut group = Group::of_size(8);
     group.push(line(4, true, 1));
     group.set_chiplets(pair);
-    // Half of the 64 bytes between the chips at 2 bytes/s, then all within them at 8.
+    // Half of the 64 bytes between the chips at 2 bytes/s, then all of them within the chips at 8.
     check(torus_seconds(&load(AllGather, 8, 64, 2), &group), 16.0 + 8.0);
     check(gather_floor_seconds(64.0, &group), 12.0 + 8.0);
     // Each die's half of the array over the ring; a chip's 32 bytes, a quarter of them each way, between its dies.

@@ -1,14 +1,14 @@
 //! Placements that need no search: the default one and the row-major one.
 //!
-//! The default gives each mesh axis whole dimensions of the slice where sizes allow, in the slice's order, as `jax.make_mesh` does; else
-//! the search decides with all axes equally busy.
+//! The default gives each mesh axis whole dimensions of the slice where sizes allow, in the slice's order, as
+//! `jax.make_mesh` does; otherwise the search decides, with all axes equally busy.
 
 use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use smallvec::smallvec;
 
 impl Placement {
-    /// The placement assumed when nothing is known about the program: whole dimensions if possible, else the best one for axes that carry
-    /// the same bytes.
+    /// The placement assumed when nothing is known about the program: whole dimensions if possible, else the best one
+    /// for axes that carry the same bytes.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -19,8 +19,9 @@ impl Placement {
         }
     }
 
-    /// The mesh's devices in row-major order on the slice's chips in row-major order, as reshaping the list of devices gives. `None` where
-    /// the axes' boundaries do not line up with the dimensions', or where the mesh leaves chips unused.
+    /// The mesh's devices in row-major order on the slice's chips in row-major order, as reshaping the list of devices
+    /// gives. `None` where the axes' boundaries do not line up with the dimensions', or where the mesh leaves chips
+    /// unused.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -60,7 +61,7 @@ impl Placement {
         let Some(owners) = whole_dims(&grid, axis_sizes) else { return Ok(None) };
         let mut assignment = Assignment::empty(axis_sizes.len());
         for (dim, owner) in owners.into_iter().enumerate() {
-            // What no axis takes belongs to the chips outside the mesh.
+            // Dimensions that no axis takes belong to the chips outside the mesh.
             let owner = owner.unwrap_or(axis_sizes.len());
             assignment.factors[owner][dim] = grid.dims[dim].size;
             assignment.orders[dim].push(owner);
@@ -79,14 +80,14 @@ impl Assignment {
 fn whole_dims(grid: &Grid, axis_sizes: &[u64]) -> Option<[Option<usize>; DIMS]> {
     let mut subsets: [usize; 1 << DIMS] = std::array::from_fn(|subset| subset);
     subsets.sort_by_key(|subset| (subset.count_ones(), *subset));
-    // Dimensions of size 1 belong to nobody, so that no two subsets are alike.
+    // Dimensions of size 1 belong to no axis, so that no two subsets are equivalent.
     let free = (0..DIMS).filter(|&dim| grid.dims[dim].size > 1).fold(0, |free, dim| free | 1 << dim);
     let mut owners = [None; DIMS];
     let axes: Vec<usize> = (0..axis_sizes.len()).filter(|&axis| axis_sizes[axis] > 1).collect();
     assign(grid, axis_sizes, &axes, &subsets, free, &mut owners).then_some(owners)
 }
 
-/// Backtracks over the axes; there are at most as many of size above 1 as dimensions, or it fails at once.
+/// Backtracks over the axes; if more axes have a size above 1 than there are dimensions, it fails at once.
 fn assign(
     grid: &Grid,
     axis_sizes: &[u64],

@@ -1,12 +1,12 @@
-//! Groups given as lists of devices instead of mesh axes, as replica groups are printed.
+//! Groups given as lists of devices instead of mesh axes, as in replica groups.
 
 use super::{DIMS, Extent, Placement};
 use crate::estimate::group::Group;
 use smallvec::SmallVec;
 
 impl Placement {
-    /// The group of an explicit list of device ids. The other groups of the collective are taken to look alike. Ids outside the mesh are
-    /// ignored.
+    /// The group of an explicit list of device ids. The collective's other groups are assumed to look alike. Ids
+    /// outside the mesh are ignored.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         let places: SmallVec<[[u64; DIMS]; 16]> =
             devices.iter().filter_map(|&device| self.coordinates(device)).collect();
@@ -22,12 +22,12 @@ impl Placement {
     }
 }
 
-/// The digits that count through these coordinates, which are sorted and distinct. Coordinates that no digits give are taken to be evenly
-/// spread.
+/// The digits that count through these coordinates, which are sorted and distinct. Coordinates that fit no digits are
+/// assumed to be evenly spaced.
 fn extent_of(coordinates: &[u64]) -> Extent {
     let [first, .., last] = *coordinates else { return Extent::NONE };
     let mut extent = Extent::NONE;
-    // The first `counted` coordinates are those the digits so far give, in a block of `block` positions.
+    // The digits found so far give the first `counted` coordinates, within a block of `block` positions.
     let (mut counted, mut block) = (1, 1);
     while counted < coordinates.len() {
         let step = coordinates[counted] - first;

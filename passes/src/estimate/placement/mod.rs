@@ -1,10 +1,10 @@
-//! How a mesh lies on a slice: each physical dimension counts in digits, each digit belongs to one mesh axis.
+//! How a mesh is placed on a slice: each physical dimension counts in digits, each digit belongs to one mesh axis.
 //!
-//! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the minor one's groups
-//! are contiguous segments, the major one's are strided and share links). Device ids run row-major over the mesh, as in JAX. Chips beyond
-//! the mesh's devices stay unused. Approximations, all on the careful side unless said otherwise: strided groups share their links as if
-//! all ran at once; a sub-axis that cuts a digit unevenly is priced as the whole digit; a segment of a ring is a line; twisted tori are
-//! not modeled.
+//! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the
+//! minor one's groups are contiguous segments, the major one's are strided and share links). Device ids run row-major
+//! over the mesh, as in JAX. Chips beyond the mesh's devices stay unused. Approximations, all pessimistic unless said
+//! otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a digit unevenly is priced
+//! as the whole digit; a segment of a ring is a line; twisted tori are not modeled.
 
 mod default;
 mod devices;
@@ -19,16 +19,16 @@ use dialect::sharding::AxisPart;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// A mixed-radix digit of a physical dimension, and of the mesh axis that counts with it.
+/// A mixed-radix digit of a physical dimension, and of the mesh axis it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Digit {
-    /// The mesh axis; the number of axes for chips outside the mesh.
+    /// The mesh axis; equal to the number of axes for chips outside the mesh.
     axis: usize,
-    /// What one step of the digit is worth along the axis.
+    /// How far one step of the digit moves along the axis.
     axis_stride: u64,
     size: u64,
     dim: usize,
-    /// What one step of the digit is worth along the dimension.
+    /// How far one step of the digit moves along the dimension.
     dim_stride: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Placement {
     digits: SmallVec<[Digit; 8]>,
 }
 
-/// Why a mesh cannot be laid on a slice.
+/// Why a mesh cannot be placed on a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementError {
     /// What does not fit.
@@ -69,8 +69,8 @@ impl fmt::Display for PlacementError {
 
 impl std::error::Error for PlacementError {}
 
-/// Which axis takes how much of which dimension: `factors[axis][dim]`, with one more row for unused chips, and for each dimension the
-/// axes in it from minor to major.
+/// How much of each dimension each axis takes: `factors[axis][dim]`, with one more row for unused chips, and for each
+/// dimension the axes in it from minor to major.
 #[derive(Clone)]
 struct Assignment {
     factors: SmallVec<[[u64; DIMS]; 5]>,
@@ -93,8 +93,8 @@ impl Placement {
         self.dims[CHIPLETS].size
     }
 
-    /// The group a collective over these parts of mesh axes runs in. Parts must not overlap; parts of axes the mesh does not have are
-    /// ignored.
+    /// The group of a collective over these sub-axes of the mesh. They must not overlap; those of axes that the mesh
+    /// does not have are ignored.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into()));
         let mut extents = [Extent::NONE; DIMS];
@@ -104,7 +104,7 @@ impl Placement {
         self.group_of_extents(size, &extents)
     }
 
-    /// Coordinates of a device: three of its chip, then its chiplet. `None` beyond the mesh.
+    /// Coordinates of a device: three of its chip, then its chiplet. `None` outside the mesh.
     pub fn coordinates(&self, device: u64) -> Option<[u64; 4]> {
         if device >= self.devices() {
             return None;
@@ -118,15 +118,15 @@ impl Placement {
         Some(place)
     }
 
-    /// For each device of the mesh, row-major, the position of its chip (or chiplet) in the slice, row-major too: the device order to
-    /// build the mesh with.
+    /// For each device of the mesh, row-major, the row-major position of its chip (or chiplet) in the slice: the device
+    /// order to build the mesh with.
     pub fn device_order(&self) -> Vec<u64> {
         let position =
             |place: [u64; DIMS]| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
-    /// Adds to `extent` the parts of `digit` that belong to the group and those that do not, from minor to major.
+    /// Adds to `extent` the factors of `digit` that belong to the group and those that do not, from minor to major.
     fn count_digit(&self, digit: &Digit, parts: &[AxisPart], extent: &mut Extent) {
         let Some(&axis_size) = self.axis_sizes.get(digit.axis) else {
             extent.skip(digit.size);
@@ -135,7 +135,7 @@ impl Placement {
         let end = digit.axis_stride * digit.size;
         let mut at = digit.axis_stride;
         while at < end {
-            // The part that covers this position of the axis, else the next one above it.
+            // The sub-axis that covers this position of the axis, else the next one above it.
             let mut until = end;
             let mut covered = false;
             for part in parts.iter().filter(|part| part.axis as usize == digit.axis) {
@@ -150,7 +150,7 @@ impl Placement {
                 }
             }
             if !until.is_multiple_of(at) || !end.is_multiple_of(until) {
-                // The part cuts the digit unevenly: no box holds the group, take the whole of what is left.
+                // The sub-axis splits the digit unevenly, so the group is no box: take all of what is left.
                 (until, covered) = (end, true);
             }
             if covered {
@@ -162,7 +162,8 @@ impl Placement {
         }
     }
 
-    /// The group that extends over these parts of the dimensions. When they hold more than `size` devices the surplus shares the links.
+    /// The group that extends over these parts of the dimensions. When they hold more than `size` devices, the extra
+    /// ones share the links.
     fn group_of_extents(&self, size: u64, extents: &[Extent; DIMS]) -> Group {
         let box_size = extents.iter().fold(1, |product: u64, extent| product.saturating_mul(extent.participants));
         let sharing = box_size.div_ceil(size.max(1));
@@ -184,14 +185,15 @@ impl Placement {
         group
     }
 
-    /// Builds the placement an assignment describes; its factors must multiply to the axes' sizes and to the dimensions'.
+    /// Builds the placement an assignment describes; its factors must multiply to the axes' sizes and to the
+    /// dimensions'.
     fn of_assignment(grid: &Grid, axis_sizes: &[u64], assignment: &Assignment) -> Placement {
         let mut digits = SmallVec::new();
         for (dim, order) in assignment.orders.iter().enumerate() {
             let mut dim_stride = 1;
             for &axis in order {
                 let size = assignment.factors[axis][dim];
-                // Along an axis the dimensions count as in the slice, the last one minor.
+                // Along an axis the dimensions are in the slice's order, the last one minor.
                 let axis_stride = assignment.factors[axis][dim + 1..].iter().product();
                 digits.push(Digit { axis, axis_stride, size, dim, dim_stride });
                 dim_stride *= size;
@@ -201,7 +203,7 @@ impl Placement {
     }
 }
 
-/// The physical dimensions a mesh is laid on.
+/// The physical dimensions that a mesh is placed on.
 struct Grid {
     dims: [Dim; DIMS],
     hop_latency: f64,
@@ -210,7 +212,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// The slice as a mesh of that many devices sees it: its chips, or its chiplets where the mesh has more devices than chips.
+    /// The slice as seen by a mesh of that many devices: its chips, or its chiplets where the mesh has more devices
+    /// than chips.
     fn new(slice: &Slice, axis_sizes: &[u64]) -> Result<Grid, PlacementError> {
         let devices =
             axis_sizes.iter().try_fold(1, |devices: u64, &size| devices.checked_mul(size)).unwrap_or(u64::MAX);
@@ -237,13 +240,13 @@ impl Grid {
     }
 }
 
-/// What part of a dimension a group has, while its digits are counted from minor to major.
+/// The part of a dimension that a group covers, built up digit by digit from minor to major.
 #[derive(Clone, Copy)]
 struct Extent {
     participants: u64,
     /// Groups interleaved between a group's participants.
     stride: u64,
-    /// Size of the digits outside the group since the last one inside.
+    /// Product of the sizes of the digits outside the group since the last one inside.
     skipped: u64,
 }
 

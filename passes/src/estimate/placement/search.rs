@@ -1,7 +1,8 @@
-//! The best placement by enumeration: every way to factor the axes into the dimensions, and the orders of the axes that share one.
+//! The best placement by enumeration: every factorization of the axes into the dimensions, and the orders of axes that
+//! share one.
 //!
-//! The number of placements tried is bounded by counts alone, so the answer is the same everywhere. Where a factorization has many orders
-//! one of them is improved by swapping neighbors. Ties go to the first found.
+//! The number of placements tried is bounded by counts rather than time, so the answer is the same everywhere. Where a
+//! factorization has many orders, one of them is improved by swapping neighbors. Ties go to the first found.
 
 use super::{Assignment, DIMS, Grid, Placement, PlacementError, Slice};
 use crate::estimate::collective::gather_floor_seconds;
@@ -9,7 +10,7 @@ use dialect::sharding::AxisPart;
 
 /// Most placements one search scores.
 const MOST_PLACEMENTS: usize = 50_000;
-/// Most orders tried for one factorization; beyond, one order is improved by swaps.
+/// Most orders tried for one factorization; if there are more, one order is improved by swaps.
 const MOST_ORDERS: usize = 36;
 
 impl Placement {
@@ -32,8 +33,8 @@ impl Placement {
         }
     }
 
-    /// The placement that could gather `bytes[axis]` bytes per device over each axis in the least time, all axes one after another. Axes
-    /// without an entry carry nothing.
+    /// The placement that could gather `bytes[axis]` bytes per device over each axis in the least time, all axes one
+    /// after another. Axes without an entry carry no bytes.
     ///
     /// # Errors
     /// When the slice's devices are no multiple of the mesh's.
@@ -62,7 +63,7 @@ struct Search<'a, F> {
 }
 
 impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
-    /// Gives axis `axis` and the ones after it every share of what is `left` of the dimensions.
+    /// Tries every way to give axis `axis` and the ones after it shares of the dimensions' remaining sizes `left`.
     fn factor(&mut self, axis: usize, assignment: &mut Assignment, left: [u64; DIMS]) {
         if self.is_over() {
             return;
@@ -70,14 +71,15 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
         match (axis..self.axis_sizes.len()).find(|&axis| self.axis_sizes[axis] > 1) {
             Some(axis) => self.share(axis, 0, self.axis_sizes[axis], assignment, left),
             None => {
-                // What is left is unused; its product is the grid's number of unused places.
+                // What is left is unused; its product is the number of unused devices.
                 assignment.factors[self.axis_sizes.len()] = left;
                 self.order(assignment);
             }
         }
     }
 
-    /// Gives axis `axis` every part of dimension `dim` and of the ones after it, until its `rest` is spent.
+    /// Tries every way to give axis `axis` a share of dimension `dim` and of the ones after it, until its `rest` is
+    /// used up.
     fn share(&mut self, axis: usize, dim: usize, rest: u64, assignment: &mut Assignment, left: [u64; DIMS]) {
         if dim == DIMS {
             if rest == 1 {
@@ -85,7 +87,7 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
             }
             return;
         }
-        // Large shares first: whole dimensions come early, where the bound does not reach.
+        // Large shares first, so that whole dimensions are tried before the search reaches its bound.
         for size in
             (1..=rest.min(left[dim])).rev().filter(|size| rest.is_multiple_of(*size) && left[dim].is_multiple_of(*size))
         {
@@ -97,7 +99,7 @@ impl<F: FnMut(&Placement) -> f64> Search<'_, F> {
         assignment.factors[axis][dim] = 1;
     }
 
-    /// Tries the orders of the axes that share a dimension: all of them if they are few, else the way up from one.
+    /// Tries the orders of the axes that share a dimension: all of them if they are few, else a hill climb from one.
     fn order(&mut self, assignment: &mut Assignment) {
         let mut orders = 1;
         for dim in 0..DIMS {

@@ -1,4 +1,4 @@
-//! Placements by hand: which lines the groups of small meshes on small slices are.
+//! Placements worked out by hand: the lines of the groups of small meshes on small slices.
 
 use super::super::target::{Slice, Target};
 use super::*;
@@ -48,7 +48,7 @@ fn whole_dimensions_are_preferred() {
     let placement = new("v5p:4x4x8", &[8, 16]);
     check_group(&placement, &[part(0, 1, 8)], "o8");
     check_group(&placement, &[part(1, 1, 16)], "o4 o4");
-    // Sub-axes of the 16: one dimension each.
+    // Sub-axes of the axis of 16: one dimension each.
     check_group(&placement, &[part(1, 1, 4)], "o4");
     check_group(&placement, &[part(1, 4, 4)], "o4");
     check_group(&placement, &[part(1, 2, 2), part(1, 8, 2)], "2 2");
@@ -80,18 +80,19 @@ fn an_axis_over_two_dimensions() {
     check_group(&placement, &[part(1, 1, 4)], "4");
     check_group(&placement, &[part(0, 4, 2)], "2/4");
     check_group(&placement, &[part(0, 1, 4)], "4");
-    // Row-major order is the slice's own here; whole dimensions are not.
+    // Row-major order is the slice's own here; the default placement's order is not.
     assert_eq!(placement.device_order(), (0..32).collect::<Vec<u64>>());
     assert_eq!(new("v5e:4x8", &[8, 4]).device_order()[..6], [0, 8, 16, 24, 1, 9]);
 }
 
 #[test]
 fn parts_that_cut_a_digit_unevenly_take_it_whole() {
-    // 12 is laid as 2 (minor) by 6; its middle part of 3 cuts the 6 into 2 and 3, which it can; 4 of 12 cuts the 2 evenly.
+    // 12 is placed as 2 (minor) by 6; its middle sub-axis of 3 splits the 6 evenly into 2 and 3; 4 of 12 splits evenly
+    // at the 2.
     let placement = row_major("v5e:6x2", &[12]);
     check_group(&placement, &[part(0, 2, 3)], "3");
     check_group(&placement, &[part(0, 3, 4)], "2 2");
-    // On 2 by 3 the major 2 of 6 is the first dimension; the minor 2 cuts the 3, whose links two groups then share.
+    // On 2 by 3 the major 2 of 6 is the first dimension; the minor 2 splits the 3, whose links two groups then share.
     let placement = row_major("v5e:2x3", &[6]);
     check_group(&placement, &[part(0, 1, 2)], "2");
     check_group(&placement, &[part(0, 3, 2)], "3/2");
@@ -136,7 +137,7 @@ fn chiplets_are_the_minor_dimension() {
     check_group(&placement, &[part(0, 1, 16)], "o4 o4");
     let bandwidth = |placement: &Placement| placement.group(&[part(0, 1, 4)]).lines()[0].link_bandwidth;
     assert_eq!(bandwidth(&placement), 45e9);
-    // A mesh of as many devices as chips: whole chips, whole links.
+    // A mesh of as many devices as chips: each device has a chip and its links to itself.
     assert_eq!(bandwidth(&row_major("v7x:4x4x4", &[16, 4])), 90e9);
 }
 
@@ -159,7 +160,7 @@ fn groups_of_device_lists() {
     check(&[5], "");
     check(&[], "");
     check(&[0, 1, u64::MAX], "2");
-    // A diagonal: no box, so its box's links are shared.
+    // A diagonal is no box, so the links of its bounding box are shared.
     check(&[0, 17], "2/2 2/2");
 }
 
@@ -175,7 +176,7 @@ fn device_orders_are_permutations() {
     }
 }
 
-/// The lines of a group must be what the coordinates of its devices say.
+/// The lines of a group must match the coordinates of its devices.
 #[test]
 fn groups_agree_with_coordinates() {
     for (target, axis_sizes) in
@@ -197,10 +198,10 @@ fn groups_agree_with_coordinates() {
 
 #[test]
 fn the_busy_axis_gets_the_links() {
-    // The axis of 16 may have the ring of 16 or a 4x4 corner of lines; the busy one gets the ring.
+    // The axis of 16 may get the ring of 16 or a 4x4 corner of lines; the busy axis gets the ring.
     let busy = |bytes: &[f64]| Placement::best_for_bytes(&slice("v5e:16x16"), &[16, 4, 4], bytes).unwrap();
     check_group(&busy(&[1e9, 1.0, 1.0]), &[part(0, 1, 16)], "o16");
-    // Two busy axes of 4 on a ring of 16: one is a segment of its own.
+    // Two busy axes of 4 on a ring of 16: one gets a contiguous segment.
     check_group(&busy(&[1.0, 1.0, 1e9]), &[part(2, 1, 4)], "2 2");
     let seconds = |placement: &Placement, bytes: &[f64]| -> f64 {
         [16u32, 4, 4]
@@ -239,7 +240,7 @@ fn routes() {
     check(&ring, &shift(3), 3, 3);
     check(&ring, &shift(15), 1, 1);
     check(&ring, &shift(0), 0, 0);
-    // The same shift by one along the line of 4: the last sends back over all links.
+    // The same shift by one along a line of 4: the last device sends back over all links.
     let line_shift: Vec<(u64, u64)> = (0..64).map(|d| (d, (d + 16) % 64)).collect();
     check(&ring, &line_shift, 1, 3);
     // A reversal of the line crosses its middle with half of the devices.
