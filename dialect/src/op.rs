@@ -1,5 +1,5 @@
 //! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one line in
-//! [`OPS`](crate::ops::OPS). Passes and runtime never match on an op's name; they ask these questions.
+//! [`OPS`](crate::ops::OPS). Passes and the runtime never match on an op's name; they call these methods.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,26 +22,26 @@ use crate::text::Syntax;
 /// A violated constraint of an op.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// The operand it is about; `None` for the op as a whole.
+    /// The operand at fault; `None` for the op as a whole.
     pub operand: Option<usize>,
     /// What was expected and found, ending with the specification's label: `… (C3)`.
     pub message: String,
-    /// How to mend it; may be empty.
+    /// How to fix it; may be empty.
     pub note: String,
 }
 
 impl Problem {
-    /// About the op as a whole.
+    /// A problem of the op as a whole.
     pub fn new(message: impl Into<String>) -> Self {
         Self { operand: None, message: message.into(), note: String::new() }
     }
 
-    /// About operand `i`.
+    /// A problem of operand `i`.
     pub fn operand(i: usize, message: impl Into<String>) -> Self {
         Self { operand: Some(i), message: message.into(), note: String::new() }
     }
 
-    /// Says how to mend it.
+    /// Adds how to fix it.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
@@ -54,23 +54,23 @@ impl From<Problem> for Vec<Problem> {
     }
 }
 
-/// Result types, or what is wrong.
+/// Result types, or the violated constraints.
 pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
 
 /// A reduction in two steps, see [`OpDef::in_two_steps`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct TwoSteps {
-    /// The operands with the dimension split in two, pieces first.
+    /// The operands with the dimension split in two: number of pieces, then size of a piece.
     pub operands: Vec<Value>,
-    /// What each piece gives, as further positions of dimension `at`.
+    /// The result of reducing each piece, laid out along the extra dimension `at`.
     pub partial: Vec<Value>,
-    /// The dimension of `partial` that counts the pieces.
+    /// The dimension of `partial` that numbers the pieces.
     pub at: usize,
     /// What replaces the op's results.
     pub results: Vec<Value>,
 }
 
-/// How control passes through an op whose kernel is [`Kernel::Control`].
+/// How control flows through an op whose kernel is [`Kernel::Control`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// Region 0 (the condition) and region 1 (the body) both take the operands' current values; while the condition
@@ -80,9 +80,9 @@ pub enum Control {
     Case,
     /// The only operand is an `i1`: region 0 runs for true, region 1 for false.
     If,
-    /// The function [`callee`](crate::ops::func::callee) names runs over the operands.
+    /// Runs the function that [`callee`](crate::ops::func::callee) names on the operands.
     Call,
-    /// Region 0 runs on every device of a mesh over its pieces of the operands; see
+    /// Region 0 runs on every device of a mesh over its shards of the operands; see
     /// [`ManualComputation`](crate::ops::sdy::ManualComputation).
     Manual,
     /// Region 0 runs over the operands.
@@ -91,23 +91,23 @@ pub enum Control {
     Identity,
 }
 
-/// What an op is there to say about where its operand lies.
+/// What an annotation op states about its operand's sharding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Annotation {
-    /// Its result has the sharding it states, and so has its operand where nothing else is said.
+    /// Its result has the sharding it states, and so has its operand unless something else states that one.
     Constraint,
     /// Its operand is moved to the sharding it states: reshards, and collectives over whole tensors.
     Reshard,
-    /// Shardings pass it in this direction alone.
+    /// Propagation passes shardings through it in this direction only.
     Barrier(Direction),
-    /// Its operand lies as all other members of the group of this number.
+    /// Its operand is sharded like all other members of the group with this number.
     Group(i64),
 }
 
-/// Values that an op makes one to shardings: what `sources` hold, `targets` hold next.
+/// Values that an op requires to have the same sharding: what `sources` hold, `targets` hold next.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DataFlow {
-    /// The target that stands for all: the op's result, or a block argument that no result stands for.
+    /// The target that represents all of them: the op's result, or a block argument that has no result.
     pub owner: Value,
     /// Operands of the op and of its regions' terminators.
     pub sources: SmallVec<[Value; 2]>,
@@ -115,53 +115,54 @@ pub struct DataFlow {
     pub targets: SmallVec<[Value; 3]>,
 }
 
-/// In which round of sharding propagation an op takes part, and which way: the order in which conflicts are settled.
-/// Source: Shardy, op priorities.
+/// The rounds of sharding propagation in which an op takes part, and in which direction: the order in which conflicts
+/// are settled. Source: Shardy, op priorities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OpPriority {
-    /// First, both ways; an operand is not cut where a result refuses to be: elementwise ops.
+    /// First, in both directions; an operand isn't sharded where a result can't be: elementwise ops.
     Elementwise,
-    /// First, both ways: reshape, transpose.
+    /// First, in both directions: reshape, transpose.
     First,
-    /// First from operands to results, late the other way: dynamic slices and updates.
+    /// First from operands to results, late in the other direction: dynamic slices and updates.
     FirstForward,
-    /// From results to operands when the middle rounds come, the other way last: broadcasts.
+    /// From results to operands in the middle rounds, in the other direction last: broadcasts.
     BackwardFirst,
-    /// Along pass-through factors in the middle rounds, along the others after.
+    /// Along pass-through factors in the middle rounds, along all others after that.
     Late,
 }
 
-/// How an op stands to constants. What is made of constants alone is copied for every use that is not, so that two
-/// uses of a constant don't make their other operands lie alike.
+/// How an op relates to constants. A value computed from constants alone is copied for every use by a non-constant op,
+/// so that two uses of a constant don't force their other operands to have the same sharding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Constancy {
-    /// A constant by itself: `constant`, `iota`.
+    /// A constant itself: `constant`, `iota`.
     Source,
     /// Constant when its operands are.
     Preserving,
-    /// Constant when its operands are; over a scalar that is none it is copied for every use too: broadcasts.
+    /// Constant when its operands are; if its operand is a non-constant scalar it is copied for every use too:
+    /// broadcasts.
     Broadcast,
-    /// Never.
+    /// Never constant.
     No,
 }
 
-/// What sharding propagation itself does about an op whose tensors end up lying differently.
+/// Whether sharding propagation itself inserts reshards for an op whose tensors end up with different shardings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExplicitReshard {
-    /// Nothing: it is left to whoever plans communication.
+    /// It doesn't: that is left to the communication planner.
     No,
     /// Operands and results are resharded until all agree.
     Operands,
-    /// The result is computed as the operands lie and then resharded, where that saves communication.
+    /// The result is computed with the operands' sharding and then resharded, where that saves communication.
     Result,
 }
 
-/// What one op means. Required where silence would be wrong, defaulted where the generic answer is right.
+/// What one op means. A method without a default must be written for every op; a default is right for most ops.
 pub trait OpDef: Sync {
     /// The full name, `stablehlo.add`.
     fn name(&self) -> &'static str;
 
-    /// The shape of its text, which parser and printer both read; generic MLIR form by default.
+    /// How its text is written, for both parser and printer; generic MLIR form by default.
     fn syntax(&self) -> Syntax {
         Syntax::Generic
     }
@@ -178,7 +179,8 @@ pub trait OpDef: Sync {
         Kernel::None
     }
 
-    /// Which dimensions move together; read off the nest where loops tell. `None`: shardings don't cross the op.
+    /// Which dimensions must be sharded together; derived from the loop nest if there is one. `None`: shardings don't
+    /// propagate through the op.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         match self.kernel(op) {
             Kernel::Nest(nest) => Some(crate::sharding::rule_of_nest(op, &nest)),
@@ -186,12 +188,12 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// The rule that sharding propagation spreads by: Shardy's, where that says more than is true.
+    /// The rule that sharding propagation uses: Shardy's, which sometimes claims more than is true.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)
     }
 
-    /// The rule for conservative propagation, which doesn't spread along dimensions whose pieces need data from their
+    /// The rule for conservative propagation, which doesn't spread along dimensions whose shards need data from their
     /// neighbors.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let mut rule = self.propagation_rule(op)?;
@@ -204,17 +206,17 @@ pub trait OpDef: Sync {
         cx.same_op();
     }
 
-    /// The same computation in plain StableHLO, for ops of other dialects and those that sums and products say better
-    /// (batch normalization, einsum, constant shapes): builds it and gives the values that replace the op's results.
-    /// `None`: it stays as it is.
+    /// The same computation in plain StableHLO, for ops of other dialects and those simpler to write as sums and
+    /// products (batch normalization, einsum, constant shapes): builds it and returns the values that replace the op's
+    /// results. `None`: the op stays as it is.
     fn expand(&self, _op: Op, _build: &mut Builder<'_>) -> Option<Vec<Value>> {
         None
     }
 
-    /// The slow, obvious meaning over concrete tensors: the oracle.
+    /// The slow, obvious reference meaning over concrete tensors: what everything else is compared with.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>>;
 
-    /// All devices in lockstep: those of `mask` run. Overridden by collectives, partition_id and ops with regions.
+    /// Runs on all devices of `mask` in lockstep. Overridden by collectives, partition_id and ops with regions.
     fn evaluate_spmd(
         &self,
         op: OpRef<'_>,
@@ -225,38 +227,39 @@ pub trait OpDef: Sync {
         crate::eval::each_lane(op, operands, mask, cx)
     }
 
-    /// Small instances that feed the generic proofs: arguments in parentheses, then the op's text.
+    /// Small instances for the generic proofs: arguments in parentheses, then the op's text.
+    /// `(%a: tensor<2x3xf32>) %r = stablehlo.abs %a : tensor<2x3xf32>`
     /// `(%a: tensor<2x3xf32>) %r = stablehlo.abs %a : tensor<2x3xf32>`
     fn examples(&self) -> &'static [&'static str];
 
     // Roles ----------------------------------------------------------------------------------------------------
 
-    /// What it communicates, if it is a collective of the per-device program.
+    /// Its communication, if it is a collective of the per-device program.
     fn collective(&self, _op: OpRef<'_>) -> Option<Collective> {
         None
     }
 
-    /// Where its groups of devices are written and what is asked of them, if it has any. The verifier checks them.
+    /// The attribute that holds its device groups and their constraints, if it has any. The verifier checks them.
     fn groups(&self, _op: OpRef<'_>) -> Option<GroupsRule> {
         None
     }
 
-    /// How control passes through it, if its kernel is [`Kernel::Control`].
+    /// How control flows through it, if its kernel is [`Kernel::Control`].
     fn control(&self, _op: OpRef<'_>) -> Option<Control> {
         None
     }
 
-    /// Which values it makes one: loops, branches, manual and named computations, barriers.
+    /// Which values it requires to have the same sharding: loops, branches, manual and named computations, barriers.
     fn data_flow(&self, _op: OpRef<'_>) -> Vec<DataFlow> {
         Vec::new()
     }
 
-    /// What it says about where its operand lies, if that is all it is there for.
+    /// What it states about its operand's sharding, if that is its only purpose.
     fn annotation(&self, _op: OpRef<'_>) -> Option<Annotation> {
         None
     }
 
-    /// The change of distribution it stands for, if it is one of Shardy's collectives (or an identity among them).
+    /// The change of distribution it performs, if it is one of Shardy's collectives (or an identity among them).
     fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
         None
     }
@@ -271,12 +274,12 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// When sharding propagation visits it.
+    /// In which rounds sharding propagation visits it.
     fn op_priority(&self, _op: OpRef<'_>) -> OpPriority {
         if self.elementwise() { OpPriority::Elementwise } else { OpPriority::Late }
     }
 
-    /// How it stands to constants.
+    /// How it relates to constants.
     fn constancy(&self, op: OpRef<'_>) -> Constancy {
         match self.constant(op) {
             Some(_) => Constancy::Source,
@@ -285,30 +288,32 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// What sharding propagation does about it when its tensors lie differently; Shardy does so for a few ops.
+    /// Whether sharding propagation inserts reshards when its tensors are sharded differently; Shardy does for a few
+    /// ops.
     fn explicit_reshard(&self) -> ExplicitReshard {
         ExplicitReshard::No
     }
 
-    /// Whether its sharding rule looks past its own attributes and types, at what makes its operands.
+    /// Whether its sharding rule depends on more than its own attributes and types: on the ops that compute its
+    /// operands.
     fn rule_reads_operands(&self) -> bool {
         false
     }
 
-    /// How the pieces of a result cut along reduction factors combine; `None` when they can't be.
+    /// How the partial results of an op sharded along reduction factors combine; `None` when they can't be combined.
     fn reduction(&self, _op: OpRef<'_>) -> Option<ReductionKind> {
         None
     }
 
-    /// The same results in two steps, for parts that [`OpDef::reduction`] can't combine: dimension `dim` of the operands,
-    /// which is reduced, is split into `pieces` of equal size, each is reduced alone, then what came of them. `None` where
-    /// that can't be done or may not be the same; then nothing is built.
+    /// The same results in two steps, for partial results that [`OpDef::reduction`] can't combine: dimension `dim` of
+    /// the operands, which is reduced, is split into `pieces` of equal size, each is reduced alone, then the results of
+    /// that. `None`, and nothing built, where that can't be done or may give different results.
     fn in_two_steps(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<TwoSteps> {
         None
     }
 
-    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for what isn't counted. A loop nest
-    /// tells; what is none and multiplies all the same says it here.
+    /// Floating-point operations of the op as it stands (2·m·n·k of a matmul); 0 for ops that aren't counted. Computed
+    /// from the loop nest; ops without one that still multiply override it.
     fn flops(&self, op: OpRef<'_>) -> f64 {
         match self.kernel(op) {
             Kernel::Nest(nest) => nest.flops(),
@@ -316,7 +321,7 @@ pub trait OpDef: Sync {
         }
     }
 
-    /// Whether its regions don't see the values around it.
+    /// Whether its regions can't see the values around it.
     fn isolated(&self) -> bool {
         false
     }
@@ -326,33 +331,33 @@ pub trait OpDef: Sync {
         false
     }
 
-    /// Whether it must stay although nobody reads its results, and in order with others that say so.
+    /// Whether it must stay even if its results are unused, and keep its order among other ops with side effects.
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0
     }
 
-    /// What MLIR calls its regions' arguments (`%iterArg`), instead of `%arg` and a number.
+    /// MLIR's name for its regions' arguments (`%iterArg`), instead of `%arg` and a number.
     fn block_arg_name(&self) -> Option<&'static str> {
         None
     }
 
-    /// What MLIR calls its results (`%cst`, `%c`), instead of a number.
+    /// MLIR's name for its results (`%cst`, `%c`), instead of a number.
     fn result_name(&self, _op: OpRef<'_>) -> Option<&'static str> {
         None
     }
 }
 
-/// The known ops by name. A [`Program`](crate::ir::Program) holds the one it was read with, so that whoever has the
+/// The known ops by name. A [`Program`](crate::ir::Program) holds the one it was read with, so that any code with the
 /// program knows its ops. Clones share their table.
 #[derive(Clone)]
 pub struct Registry {
     ops: Arc<FxHashMap<&'static str, &'static dyn OpDef>>,
-    /// Whether some name no longer means the op that [`OPS`](crate::ops::OPS) has.
+    /// Whether some name now means another op than the one in [`OPS`](crate::ops::OPS).
     replaced: bool,
 }
 
 impl Registry {
-    /// Everything in [`OPS`](crate::ops::OPS).
+    /// All ops in [`OPS`](crate::ops::OPS).
     pub fn standard() -> Self {
         static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry {
             ops: Arc::new(crate::ops::OPS.iter().map(|&op| (op.name(), op)).collect()),
@@ -361,7 +366,7 @@ impl Registry {
         STANDARD.clone()
     }
 
-    /// With more ops; a later one replaces one of the same name.
+    /// Adds ops; a later one replaces an earlier one of the same name.
     pub fn with_ops(mut self, ops: &[&'static dyn OpDef]) -> Self {
         let table = Arc::make_mut(&mut self.ops);
         for &op in ops {
@@ -375,7 +380,7 @@ impl Registry {
         self.ops.get(name).copied()
     }
 
-    /// The op of this registry that stands where the standard one has `def`: the same, unless it was replaced.
+    /// This registry's op with the name of the standard op `def`: `def` itself unless it was replaced.
     pub fn current(&self, def: &'static dyn OpDef) -> &'static dyn OpDef {
         if self.replaced { self.get(def.name()).unwrap_or(def) } else { def }
     }

@@ -1,8 +1,8 @@
-//! Parts of mesh axes as small integers, and everything that can be said of two of them or of lists of them.
+//! Parts of mesh axes as small integers, and the algebra of two of them or of lists of them.
 //!
 //! A part is `(pre, size)`: the axis seen as sizes `[pre, size, rest]`, major first. The whole axis is `(1, its size)`,
-//! so that no case needs it apart. [`AxisRef`](super::AxisRef) says the same by name, as text and attributes do;
-//! [`Mesh`](super::Mesh) translates. Source: Shardy, `AxisRefAttr`.
+//! so it needs no case of its own. [`AxisRef`](super::AxisRef) is the same by name, as in text and attributes;
+//! [`Mesh`](super::Mesh) converts between them. Source: Shardy, `AxisRefAttr`.
 
 use smallvec::SmallVec;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 pub struct AxisPart {
     /// Position of the axis in its mesh.
     pub axis: u32,
-    /// Product of the sizes to the left.
+    /// Product of the sizes to the left (major) of this part.
     pub pre: u32,
     /// Size of this part.
     pub size: u32,
@@ -44,12 +44,12 @@ impl AxisPart {
         other.contains(self) && self.pre == other.pre
     }
 
-    /// Whether both take up a common range of one axis. An axis of size 1 takes up nothing, but overlaps itself.
+    /// Whether both share a range of one axis. An axis of size 1 covers nothing, but counts as overlapping itself.
     pub fn overlaps(self, other: Self) -> bool {
         self.axis == other.axis && (self == other || (self.pre < other.end() && other.pre < self.end()))
     }
 
-    /// Whether both are parts of one finer division of the axis: of 6 devices the first 2 and the last 2 are not.
+    /// Whether both are parts of one finer division of the axis. `(1)2` and `(3)2` of an axis of size 6 are not.
     pub fn can_coexist(self, other: Self) -> bool {
         if self.axis != other.axis {
             return true;
@@ -63,7 +63,7 @@ impl AxisPart {
         }
     }
 
-    /// Whether one value can't be sharded along both: they overlap, or no division of the axis has both.
+    /// Whether one value can't be sharded along both: they overlap, or no division of the axis contains both.
     pub fn conflicts_with(self, other: Self) -> bool {
         if self.axis != other.axis {
             return false;
@@ -83,7 +83,7 @@ impl AxisPart {
         (self.pre < other.pre).then(|| Self { size: other.pre / self.pre, ..self })
     }
 
-    /// The minor part of this that lies past `other`.
+    /// The minor part of this that comes after `other`.
     pub fn suffix_without(self, other: Self) -> Option<Self> {
         if !self.can_coexist(other) {
             return None;
@@ -123,7 +123,7 @@ pub fn push_merged(axes: &mut Axes, axis: AxisPart) {
     axes.push(axis);
 }
 
-/// The same axes in the same order, neighbors merged and those of size 1 left out.
+/// The same axes in the same order, neighbors merged and those of size 1 dropped.
 pub fn merged(axes: impl IntoIterator<Item = AxisPart>) -> Axes {
     let mut out = Axes::new();
     axes.into_iter().filter(|a| a.size > 1).for_each(|a| push_merged(&mut out, a));
@@ -139,14 +139,14 @@ pub fn sort_and_merge(axes: &mut Axes) {
     }
 }
 
-/// A set of axes in its one canonical form: in mesh order, neighbors merged, those of size 1 left out.
+/// A set of axes in canonical form: in mesh order, neighbors merged, those of size 1 dropped.
 pub fn set_of(axes: impl IntoIterator<Item = AxisPart>) -> Axes {
     let mut all: Axes = axes.into_iter().filter(|a| a.size > 1).collect();
     sort_and_merge(&mut all);
     all
 }
 
-/// What of `axes` lies in none of `others`, in the order of `axes`.
+/// The parts of `axes` that are in none of `others`, in the order of `axes`.
 pub fn difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     if others.is_empty() {
         return Axes::from_slice(axes);
@@ -168,7 +168,7 @@ pub fn difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     out
 }
 
-/// What of the set `axes` lies in none of `others`, as a set.
+/// The parts of the set `axes` that are in none of `others`, as a set.
 pub fn set_difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
     set_of(difference(axes, others))
 }
@@ -178,7 +178,7 @@ pub fn set_difference(axes: &[AxisPart], others: &[AxisPart]) -> Axes {
 pub enum Prefix {
     /// The same axes.
     Equal,
-    /// The other has all of this and more.
+    /// The other has all of this at its major end, and more.
     Strict,
     /// They differ.
     None,
@@ -199,7 +199,7 @@ pub fn prefix(first: &[AxisPart], second: &[AxisPart]) -> Prefix {
     if last.is_prefix_of(other) { Prefix::Strict } else { Prefix::None }
 }
 
-/// The longest list that both merged lists begin with, parts of axes counted.
+/// The longest list that both merged lists begin with, counting parts of axes.
 pub fn common_prefix(first: &[AxisPart], second: &[AxisPart]) -> Axes {
     let mut out = Axes::new();
     for (&a, &b) in first.iter().zip(second) {
@@ -216,7 +216,7 @@ pub fn common_prefix(first: &[AxisPart], second: &[AxisPart]) -> Axes {
     out
 }
 
-/// What follows `prefix`, a prefix of the merged list `axes` as [`common_prefix`] finds it.
+/// The axes after `prefix`, a prefix of the merged list `axes` as [`common_prefix`] finds it.
 pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
     let mut out = Axes::new();
     for (i, &axis) in axes.iter().enumerate() {
@@ -229,7 +229,7 @@ pub fn after_prefix(axes: &[AxisPart], prefix: &[AxisPart]) -> Axes {
     merged(out)
 }
 
-/// Takes `suffix` off the end of `axes`, both divided as finely as needed; `None` where it is not their end.
+/// Removes `suffix` from the end of `axes`, dividing both as finely as needed; `None` where `axes` doesn't end with it.
 pub fn strip_suffix(axes: &mut Axes, suffix: &[AxisPart]) -> Option<()> {
     for &part in suffix.iter().rev() {
         let mut part = part;
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(whole.prefix_without_all(&[minor, middle]), Some(major));
         // Sizes 2 and 3 of an axis of six cannot be parts of one division.
         assert_eq!(part(0, 1, 2).prefix_without(part(0, 3, 2)), None);
-        // An axis of size one is in its own way.
+        // An axis of size one overlaps itself.
         assert!(part(3, 1, 1).overlaps(part(3, 1, 1)));
     }
 

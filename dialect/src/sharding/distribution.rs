@@ -1,27 +1,27 @@
-//! Distributions: how a value lies on a mesh, in small integers.
+//! Distributions: how a value is sharded on a mesh, in small integers.
 //!
-//! A [`Distribution`] says what a closed `sdy.sharding` says (axes per dimension, unreduced axes and how their partial
-//! values combine), without names. Two distributions of one mesh are equal exactly when every device holds the same
-//! shard: neighboring parts of one axis are always merged, axes of size 1 left out, unreduced axes sorted.
+//! A [`Distribution`] is a closed `sdy.sharding` (axes per dimension, unreduced axes and how their partial results
+//! combine) without names. Two distributions of one mesh are equal exactly when every device holds the same shard:
+//! neighboring parts of one axis are always merged, axes of size 1 dropped, unreduced axes sorted.
 
 use super::axis::{Axes, AxesPerDim, AxisPart, merged, set_of, size_of};
 use super::shard::ShardDim;
 use super::sharding::ReductionKind;
 use crate::ir::{Shape, TensorType};
 
-/// How a value lies on a mesh.
+/// How a value is sharded on a mesh.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Distribution {
     /// For each dimension the axes that shard it, major first.
     pub dims: AxesPerDim,
-    /// Axes along which devices hold partial values still to be combined; sorted.
+    /// Axes along which devices hold partial results still to be combined; sorted.
     pub unreduced: Axes,
     /// How they combine; `Sum` when there are none.
     pub kind: ReductionKind,
 }
 
 impl Distribution {
-    /// Every device holds the whole value.
+    /// Replicated on all devices.
     pub fn replicated(rank: usize) -> Self {
         Self { dims: (0..rank).map(|_| Axes::new()).collect(), ..Self::default() }
     }
@@ -31,7 +31,7 @@ impl Distribution {
         Self { dims: dims.into_iter().map(merged).collect(), ..Self::default() }
     }
 
-    /// The same, unreduced along `axes` (besides what already is; then `kind` must agree).
+    /// The same, unreduced along `axes` (in addition to those that already are; then `kind` must agree).
     pub fn with_unreduced(mut self, axes: &[AxisPart], kind: ReductionKind) -> Self {
         self.unreduced = set_of(self.unreduced.iter().chain(axes).copied());
         if !self.unreduced.is_empty() {
@@ -50,7 +50,7 @@ impl Distribution {
         self.dims.len()
     }
 
-    /// Whether every device holds the whole value.
+    /// Whether the value is replicated on all devices.
     pub fn is_replicated(&self) -> bool {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Positions in a mesh as numbers of several digits: what groups along axes and shards are counted by.
+//! Positions in a mesh as numbers of several digits, which number shards and the groups of devices along axes.
 //!
 //! A device stands at a row-major position of its mesh; an axis reference reads one digit of that position.
 
@@ -28,7 +28,7 @@ pub fn digit(mesh: &Mesh, axis: AxisRef) -> Digit {
     Digit { stride: minor * (full / (pre * size)).max(1), size }
 }
 
-/// Digits of all of `axes`, neighbors that read one run of positions joined.
+/// Digits of all of `axes`; neighbors that read adjacent digits are merged into one.
 pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
     let mut out: Vec<Digit> = Vec::new();
     for d in axes.iter().map(|&a| digit(mesh, a)).filter(|d| d.size > 1) {
@@ -42,7 +42,7 @@ pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
     out
 }
 
-/// The digits of the mesh that `used` leaves: together they make up every position. `None` where digits of `used` overlap.
+/// The digits of the mesh not in `used`: both together give every position. `None` where digits of `used` overlap.
 pub(crate) fn unused(mesh: &Mesh, used: &[Digit]) -> Option<Vec<Digit>> {
     let mut sorted = used.to_vec();
     sorted.sort_by_key(|d| std::cmp::Reverse(d.stride));
@@ -64,7 +64,7 @@ pub(crate) fn unused(mesh: &Mesh, used: &[Digit]) -> Option<Vec<Digit>> {
     Some(out)
 }
 
-/// The position whose `digits` read `index` in row-major order.
+/// The position whose `digits`, in row-major order, give `index`.
 pub(crate) fn position(digits: &[Digit], mut index: i64) -> i64 {
     let mut at = 0;
     for d in digits.iter().rev() {
@@ -74,7 +74,7 @@ pub(crate) fn position(digits: &[Digit], mut index: i64) -> i64 {
     at
 }
 
-/// What `digits` of `position` read, in row-major order.
+/// The row-major number that `digits` of the position `at` give.
 pub fn index(digits: &[Digit], at: i64) -> i64 {
     digits.iter().fold(0, |n, d| n * d.size + d.of(at))
 }
@@ -83,8 +83,8 @@ fn size(digits: &[Digit]) -> i64 {
     digits.iter().map(|d| d.size).product()
 }
 
-/// Lists of the devices that differ in `axes`, which don't overlap, alone. For who runs all devices anyway; a program has
-/// [`Groups`](crate::collective::Groups).
+/// Lists of the devices that differ only in `axes`, which don't overlap. For code that runs all devices anyway; a
+/// program has [`Groups`](crate::collective::Groups).
 pub(crate) fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
     let inside = digits(mesh, axes);
     let outside = unused(mesh, &inside).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Dividing a global tensor into devices' shards by a sharding, and putting shards together. Padding holds zeros unless
-//! asked for otherwise.
+//! Splitting a global tensor into the devices' shards by a sharding, and assembling it from shards. Padding holds zeros
+//! unless asked for otherwise.
 
 use super::groups::{Digit, digits, index};
 use super::mesh::Mesh;
@@ -9,16 +9,16 @@ use crate::ir::{ElementClass, ElementType, Shape, TensorType};
 use crate::literal::{Indices, Literal};
 use crate::scalar::{Scalar, ScalarOp};
 
-/// How one tensor lies on the devices of a mesh.
+/// How one tensor is sharded on the devices of a mesh.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The global type.
     pub ty: TensorType,
-    /// What one device holds of it.
+    /// One device's shard of it.
     pub shard: Shard,
-    /// What the padding of shards holds that [`Layout::cut`] makes.
+    /// What the padding of shards made by [`Layout::cut`] holds.
     padding: Padding,
-    /// Digits of a device's position that count the pieces of each dimension.
+    /// The digits of a device's position that number the shards of each dimension.
     cuts: Vec<Vec<Digit>>,
     unreduced: Vec<Digit>,
     kind: ReductionKind,
@@ -27,7 +27,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `ty` on `mesh` by `sharding`; on every device whole without one.
+    /// The layout of `ty` on `mesh` by `sharding`; replicated without one.
     pub fn new(ty: &TensorType, sharding: Option<&TensorSharding>, mesh: &Mesh) -> Self {
         let n = mesh.devices().max(1);
         let mut positions: Vec<i64> = (0..n).collect();
@@ -59,18 +59,18 @@ impl Layout {
         TensorType::new(&self.shard.shape(), self.ty.element)
     }
 
-    /// Which piece of each dimension `device` holds.
+    /// Which shard of each dimension `device` holds.
     pub fn piece(&self, device: usize) -> Shape {
         let at = self.positions.get(device).copied().unwrap_or(0);
         self.cuts.iter().map(|d| index(d, at)).collect()
     }
 
-    /// The part of the global tensor inside `device`'s piece: where it begins and its sizes.
+    /// The part of the global tensor inside `device`'s shard: start and sizes.
     pub fn range(&self, device: usize) -> (Shape, Shape) {
         self.shard.valid(&self.piece(device))
     }
 
-    /// `device`'s piece of `whole`. Of an unreduced value the first device of each group gets all, the others the
+    /// `device`'s shard of `whole`. Of an unreduced value the first device of each group gets the value, the others the
     /// reduction's identity.
     pub fn cut(&self, whole: &Literal, device: usize) -> Literal {
         let (at, local) = (self.positions.get(device).copied().unwrap_or(0), self.shard.shape());
@@ -94,19 +94,19 @@ impl Layout {
         }
     }
 
-    /// The same with nothing promised of padding: shards hold values there that are noticed wherever they are seen.
+    /// The same with undefined padding: shards are padded with values that show up in any result that uses them.
     pub fn with_undefined_padding(mut self) -> Self {
         self.padding = Padding::Undefined;
         self
     }
 
-    /// The global tensor from every device's piece. Of devices that hold the same piece the first one counts;
-    /// unreduced parts are combined in order of devices.
+    /// The global tensor from every device's shard. Of devices that hold the same shard the first one counts; partial
+    /// results are combined in order of devices.
     pub fn assemble(&self, pieces: &[Literal]) -> Literal {
         self.assemble_held(pieces.iter().enumerate())
     }
 
-    /// [`Layout::assemble`] from those devices' pieces that are at hand: (device, piece). What none of them holds is
+    /// [`Layout::assemble`] from the shards of some devices: (device, shard). Positions that none of them holds are
     /// zero.
     pub fn assemble_held<'a>(&self, pieces: impl IntoIterator<Item = (usize, &'a Literal)>) -> Literal {
         let mut combined: Vec<(Shape, Literal)> = Vec::new();
@@ -137,7 +137,7 @@ impl Layout {
     }
 }
 
-/// A value that no result stays right with: NaN, or an integer that is neither zero nor one nor extreme.
+/// A padding value that spoils any result that uses it: NaN, or an integer that is neither zero nor one nor extreme.
 fn noticeable(element: ElementType) -> Scalar {
     match element.class() {
         ElementClass::Float => Scalar::Float(f64::NAN).round(element),
@@ -147,7 +147,7 @@ fn noticeable(element: ElementType) -> Scalar {
     }
 }
 
-/// What leaves every other value as it is.
+/// The identity of a reduction: combining it with any value gives that value.
 pub fn identity(kind: ReductionKind, element: ElementType) -> Scalar {
     reduction_op(kind).identity(element).unwrap_or_else(|| Scalar::zero(element))
 }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::ir::Name;
 
-/// More devices than this in one mesh are refused.
+/// The most devices that one mesh may have.
 pub const MAX_DEVICES: i64 = 65_536;
 
 /// A mesh: named axes, and devices in row-major order of their coordinates.
@@ -12,7 +12,7 @@ pub const MAX_DEVICES: i64 = 65_536;
 pub struct Mesh {
     /// Axis names and sizes, major first.
     pub axes: SmallVec<[(Name, i64); 3]>,
-    /// The logical device at each row-major position; `None` is 0, 1, 2, …
+    /// The logical device at each row-major position; `None` means 0, 1, 2, …
     pub device_ids: Option<Vec<i64>>,
 }
 
@@ -32,7 +32,7 @@ impl Mesh {
         self.axes.iter().position(|a| a.0 == name)
     }
 
-    /// Whether it stands for one device alone (`<[], device_ids=[k]>`).
+    /// Whether the mesh is a single device (`<[], device_ids=[k]>`).
     pub fn is_maximal(&self) -> bool {
         self.axes.is_empty() && self.device_ids.is_some()
     }
@@ -91,7 +91,7 @@ impl AxisRef {
         mesh.axis_part(self).zip(mesh.axis_part(other)).is_some_and(|(a, b)| a.overlaps(b))
     }
 
-    /// The reference for `(pre, size)` of `name`, canonical: the whole axis when it covers it.
+    /// The reference for `(pre, size)` of `name`, canonical: a whole-axis reference when the part is all of it.
     pub fn part(name: Name, pre: i64, size: i64, mesh: &Mesh) -> Self {
         let whole = pre == 1 && mesh.axis_size(name) == Some(size);
         Self { name, sub: (!whole).then_some(SubAxis { pre, size }) }

@@ -1,7 +1,7 @@
-//! Axes and shardings of a mesh by name, and the same as small integers; axes of one mesh in words of another.
+//! Converts axes and shardings of a mesh between names and small integers, and axes of one mesh to those of another.
 //!
-//! An axis is a run of digits of the row-major device number. Where the runs of one mesh divide those of another into
-//! whole factors, every axis of the one is a list of parts of axes of the other.
+//! An axis is a run of digits of the row-major device number. If the axes of two meshes divide this number compatibly,
+//! every axis of one is a list of parts of axes of the other.
 
 use super::axis::{Axes, AxisPart, push_merged};
 use super::distribution::Distribution;
@@ -9,32 +9,32 @@ use super::mesh::{AxisList, AxisRef, Mesh, SubAxis};
 use super::sharding::{DimSharding, MeshRef, TensorSharding};
 
 impl Mesh {
-    /// The part of an axis that `axis` names; `None` when the mesh has no such axis or it is absurdly large.
+    /// The part of an axis that `axis` names; `None` when the mesh has no such axis or its size doesn't fit.
     pub fn axis_part(&self, axis: AxisRef) -> Option<AxisPart> {
         let index = self.axis_index(axis.name)?;
         let (pre, size) = axis.sub.map_or((1, self.axes[index].1), |s| (s.pre, s.size));
         Some(AxisPart { axis: index as u32, pre: u32::try_from(pre).ok()?, size: u32::try_from(size).ok()? })
     }
 
-    /// The parts of axes that `axes` name, as many.
+    /// The parts of axes that `axes` name, one for each.
     pub fn axis_parts(&self, axes: &[AxisRef]) -> Option<Axes> {
         axes.iter().map(|&a| self.axis_part(a)).collect()
     }
 
-    /// `part` as the text spells it.
+    /// The named reference for `part`, as in text.
     pub fn axis_ref(&self, part: AxisPart) -> AxisRef {
         let (name, size) = self.axes[part.axis as usize];
         let whole = part.pre == 1 && i64::from(part.size) == size;
         AxisRef { name, sub: (!whole).then_some(SubAxis { pre: part.pre.into(), size: part.size.into() }) }
     }
 
-    /// `axes` as the text spells them.
+    /// The named references for `axes`, as in text.
     pub fn axis_refs(&self, axes: &[AxisPart]) -> AxisList {
         axes.iter().map(|&a| self.axis_ref(a)).collect()
     }
 
-    /// Axes of `from` in words of this mesh, merged, those of size 1 left out; `None` when the meshes order their
-    /// devices differently or an axis of one straddles axes of the other.
+    /// Axes of `from` as axes of this mesh, merged, those of size 1 dropped; `None` when the meshes order their devices
+    /// differently or an axis of one straddles axes of the other.
     pub fn translate(&self, axes: &[AxisPart], from: &Mesh) -> Option<Axes> {
         if self.devices() != from.devices() || self.device_ids != from.device_ids {
             return None;
@@ -47,7 +47,7 @@ impl Mesh {
         Some(out)
     }
 
-    /// The same of axes by name; `None` too when `from` lacks one of them.
+    /// The same for named axes; also `None` when `from` lacks one of them.
     pub fn translate_refs(&self, axes: &[AxisRef], from: &Mesh) -> Option<AxisList> {
         Some(self.axis_refs(&self.translate(&from.axis_parts(axes)?, from)?))
     }
@@ -76,7 +76,7 @@ impl Mesh {
     }
 }
 
-/// The mesh that distributions speak of, and the translation from and to shardings.
+/// The mesh that distributions refer to, and the conversion from and to shardings.
 #[derive(Clone, Debug)]
 pub struct MeshAxes {
     /// How the mesh is named in the program.
@@ -96,7 +96,7 @@ impl MeshAxes {
         self.data.devices() as usize
     }
 
-    /// Number of axes, those of size 1 counted.
+    /// Number of axes, including those of size 1.
     pub fn len(&self) -> usize {
         self.data.axes.len()
     }
@@ -111,12 +111,12 @@ impl MeshAxes {
         AxisPart::whole(axis as u32, self.data.axes[axis].1 as u32)
     }
 
-    /// The whole axes that shard anything: those of more than one device, major first.
+    /// The whole axes of more than one device, major first.
     pub fn nontrivial(&self) -> impl DoubleEndedIterator<Item = AxisPart> + Clone + '_ {
         (0..self.len()).map(|a| self.whole(a)).filter(|a| a.size > 1)
     }
 
-    /// Axes of `mesh` in words of this one, merged; see [`Mesh::translate`].
+    /// Axes of `mesh` as axes of this one, merged; see [`Mesh::translate`].
     pub fn axes_of(&self, axes: &[AxisRef], mesh: &Mesh) -> Option<Axes> {
         let mut parts = Axes::new();
         if mesh == &self.data {
@@ -135,24 +135,24 @@ impl MeshAxes {
         if parts.is_empty() { Some(parts) } else { self.data.translate(&parts, mesh) }
     }
 
-    /// The distribution a sharding over `mesh` describes; `None` when this mesh has no words for it.
+    /// The distribution that a sharding over `mesh` describes; `None` when this mesh can't express it.
     pub fn distribution(&self, sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
         let dims = sharding.dims.iter().map(|d| self.axes_of(&d.axes, mesh)).collect::<Option<_>>()?;
         let unreduced = self.axes_of(&sharding.unreduced, mesh)?;
         Some(Distribution { dims, ..Distribution::default() }.with_unreduced(&unreduced, sharding.kind))
     }
 
-    /// A part as the program writes it.
+    /// The named reference for a part.
     pub fn axis_ref(&self, part: AxisPart) -> AxisRef {
         self.data.axis_ref(part)
     }
 
-    /// Axes as the program writes them.
+    /// The named references for axes.
     pub fn axis_refs(&self, axes: &[AxisPart]) -> AxisList {
         self.data.axis_refs(axes)
     }
 
-    /// The closed sharding of a distribution.
+    /// The closed sharding equal to a distribution.
     pub fn sharding(&self, distribution: &Distribution) -> TensorSharding {
         let dims = distribution.dims.iter().map(|d| DimSharding::closed(&self.axis_refs(d))).collect();
         let mut sharding = TensorSharding::with_dims(self.mesh.clone(), dims);

@@ -1,4 +1,4 @@
-//! Meshes, axes, shardings and sharding rules: Shardy's words, kept exactly.
+//! Meshes, axes, shardings and sharding rules, with exactly Shardy's terms.
 
 pub mod axis;
 mod distribution;

@@ -1,5 +1,5 @@
-//! The algebra of mesh axes against explicit devices: what each device's coordinate along an axis is decides whether
-//! axes overlap, what a difference is, and whether a translation says the same.
+//! Checks the algebra of mesh axes against explicit devices: each device's coordinates along axes decide whether axes
+//! overlap, what a difference is, and whether a translation is equivalent.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::ir::Program;
 
-/// Numbers that look random and are the same on every run.
+/// Pseudorandom numbers, the same on every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -48,7 +48,7 @@ fn parts(axis: u32, size: u32) -> Vec<AxisPart> {
     divides(size).flat_map(|pre| divides(size / pre).map(move |size| AxisPart { axis, pre, size })).collect()
 }
 
-/// Whether a device's coordinate along one says nothing about that along the other.
+/// Whether a device's coordinate along one is independent of that along the other.
 fn independent(size: u32, a: AxisPart, b: AxisPart) -> bool {
     let mut p = Program::new();
     let mesh = mesh_axes(&mut p, &[i64::from(size)]).data;
@@ -57,7 +57,7 @@ fn independent(size: u32, a: AxisPart, b: AxisPart) -> bool {
     count.iter().all(|&c| c == count[0])
 }
 
-/// Whether the coordinate along `a` tells that along `b`.
+/// Whether the coordinate along `a` determines that along `b`.
 fn tells(mesh: &Mesh, a: &[AxisPart], b: &[AxisPart]) -> bool {
     let mut seen = vec![None; size_of(a) as usize];
     (0..mesh.devices()).all(|d| {
@@ -115,7 +115,7 @@ fn random_parts(random: &mut Random, p: &mut Program) -> (MeshAxes, Vec<AxisPart
     (mesh, all)
 }
 
-/// The devices whose coordinates along everything but `axes` are those of device 0.
+/// The devices whose coordinates along all axes but `axes` equal those of device 0.
 fn group(mesh: &Mesh, parts: &[AxisPart], axes: &[AxisPart]) -> Vec<i64> {
     let others: Vec<AxisPart> = parts.iter().copied().filter(|p| !axes.iter().any(|a| a.contains(*p))).collect();
     (0..mesh.devices()).filter(|&d| along(mesh, d, &others) == 0).collect()
@@ -130,7 +130,7 @@ fn lists_and_sets_of_parts() {
         let cut = random.below(all.len() + 1);
         let (list, rest) = all.split_at(cut);
         let short = merged(list.iter().copied());
-        // Merging changes nothing that a device could see.
+        // Merging changes no device's coordinates.
         for d in 0..mesh.data.devices() {
             assert_eq!(along(&mesh.data, d, list), along(&mesh.data, d, &short));
         }
@@ -142,13 +142,13 @@ fn lists_and_sets_of_parts() {
         let mut sorted = short.clone();
         sort_and_merge(&mut sorted);
         assert_eq!(sorted, set);
-        // Differences: what stays varies over the devices of the one group that the other doesn't reach.
+        // Differences: the remaining axes vary over the devices of one group that the other doesn't reach.
         let taken: Vec<AxisPart> = all.iter().copied().filter(|_| random.below(2) == 0).collect();
         let expect: Vec<AxisPart> = list.iter().copied().filter(|p| !taken.contains(p)).collect();
         let taken = merged(taken);
         assert_eq!(merged(difference(&short, &taken)), merged(expect.iter().copied()));
         assert_eq!(set_difference(&short, &taken), set_of(expect));
-        // Prefixes and suffixes, cut anywhere.
+        // Prefixes and suffixes, split at any place.
         let (head, tail) = list.split_at(random.below(list.len() + 1));
         let (head, tail) = (merged(head.iter().copied()), merged(tail.iter().copied()));
         assert_eq!(common_prefix(&short, &head), head);
@@ -208,7 +208,7 @@ fn axes_in_words_of_another_mesh() {
                     assert_eq!(found, None);
                     continue;
                 }
-                // It is the one merged list that reads the same on every device, where there is one.
+                // It is the one merged list with the same coordinates on every device, where there is one.
                 let mut all = Vec::new();
                 lists(&to, part.size.into(), &mut all, &Axes::new());
                 let same = |list: &Axes| {
@@ -238,7 +238,7 @@ fn shardings_and_distributions_say_the_same() {
             .with_unreduced(&unreduced, ReductionKind::Max);
         let text = mesh.sharding(&at);
         assert_eq!(mesh.distribution(&text, &mesh.data).as_ref(), Some(&at));
-        // Unmerged, unsorted and with axes of size 1 the text still says the same.
+        // Unmerged, unsorted and with axes of size 1 the sharding is still the same.
         let fine = |list: &[AxisPart]| {
             let mut axes = mesh.axis_refs(list);
             let trivial = (0..mesh.len()).filter(|&a| mesh.whole(a).size == 1);
@@ -257,7 +257,7 @@ fn shardings_and_distributions_say_the_same() {
     }
 }
 
-/// What each device holds: elements of a matrix, and which part of a sum of them.
+/// What each device holds: elements of a matrix, and which partial sum of them.
 fn held(mesh: &Mesh, at: &Distribution) -> Vec<(BTreeSet<(i64, i64)>, i64)> {
     let n = mesh.devices();
     let range = |device: i64, d: usize| {
@@ -318,7 +318,7 @@ fn applying_a_reshard_moves_what_devices_hold() {
             let (was, is) = (&before[d as usize], &after[d as usize]);
             let parts =
                 |held: &[(BTreeSet<(i64, i64)>, i64)]| group.iter().map(|&e| held[e].1).collect::<BTreeSet<_>>();
-            // The group holds the same elements before and after, and each device as many of them as it should.
+            // The group holds the same elements before and after, and each device the right number of them.
             assert_eq!(union(&before), union(&after), "{reshard:?} of {from:?}");
             let n = group.len();
             match reshard {
@@ -338,7 +338,7 @@ fn applying_a_reshard_moves_what_devices_hold() {
             }
         }
         applied += 1;
-        // What is in use doesn't come again, what isn't the end doesn't leave.
+        // Axes already in use can't be added; axes that aren't at the minor end can't be removed.
         if let (Some(&used), Some(&free)) = (piles[..3].iter().flatten().next(), piles[3].first()) {
             let mut axes = none();
             axes[to] = Axes::from_slice(&[used]);

@@ -1,10 +1,10 @@
-//! The sharding rule that a loop nest says by itself.
+//! Derives an op's sharding rule from its loop nest.
 //!
 //! A parallel loop is a pass-through factor, a reduction loop a reduction factor. A dimension read at a loop's plain
 //! position shares its factor. One read shifted, strided or guarded along a single parallel loop shares it too, but
-//! then the factor is a permutation: cutting it moves data between neighbors. The positions inside a window must be
-//! whole. What is read in any other way must be whole too, and so must the loops that it is read along: a piece would
-//! count from its own beginning. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad) its
+//! then the factor is a permutation: sharding along it moves data between neighbors. The positions inside a window need
+//! replication. So do dimensions read in any other way and the loops they are read along, since a shard would count
+//! positions from its own beginning. Factor sizes are Shardy's: where one tensor is read shifted (slice, pad) its
 //! dimension's, else the loop's.
 
 use std::ops::Range;
@@ -20,9 +20,9 @@ enum Read {
     Not,
     /// At the loop's position.
     Plain(usize),
-    /// Along one parallel loop; `windowed`: and reduction loops.
+    /// Along one parallel loop; `windowed`: and along reduction loops.
     Moved { along: usize, windowed: bool },
-    /// At position 0 of one.
+    /// At position 0 of a dimension of size 1.
     Single,
     /// In any other way.
     Other,
@@ -52,7 +52,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             index.loads(&mut |operand, at| note(operand, at, &[]));
         }
     }
-    // Loops whose position is computed with.
+    // Loops whose position is used in arithmetic.
     let mut counted = vec![false; nest.loops.len()];
     for input in &nest.inputs {
         count_in_input(input, &shapes, nest, &mut counted);
@@ -62,7 +62,7 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
             index.loops(&mut |i| counted[i] = true);
         }
     }
-    // A diagonal: no cut of one dimension is a cut of the other.
+    // A diagonal: sharding one dimension doesn't shard the other.
     for dims in &mut reads {
         for d in 0..dims.len() {
             let (before, rest) = dims.split_at_mut(d);
@@ -117,14 +117,14 @@ pub fn rule_of_nest(op: OpRef<'_>, nest: &Nest) -> ShardingRule {
     rule
 }
 
-/// Marks the loops that an input's positions and guards compute with in any way but moving along one dimension.
+/// Marks the loops that an input's positions and guards use for anything but moving along one dimension.
 fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [bool]) {
     let size = |d: usize| shapes.get(input.operand).and_then(|s| s.get(d)).copied().unwrap_or(0);
     let mut moved = Vec::new();
     for (d, at) in input.index.iter().enumerate() {
         match read_of(at, size(d), &input.guards, nest) {
             Read::Other => at.own_loops(&mut |i| counted[i] = true),
-            // A part of a window's positions reads other elements than a part of the tensor.
+            // A shard of a window's positions reads other elements than a shard of the tensor.
             Read::Moved { along, windowed: true } => {
                 at.own_loops(&mut |i| counted[i] |= i >= nest.parallel);
                 moved.push(along);
@@ -142,13 +142,13 @@ fn count_in_input(input: &Input, shapes: &[Shape], nest: &Nest, counted: &mut [b
     }
 }
 
-/// All dimensions of all operands with the way they are read.
+/// All dimensions of all operands, each with how it is read.
 fn each(reads: &[Vec<Read>]) -> impl Iterator<Item = (usize, usize, Read)> {
     reads.iter().enumerate().flat_map(|(t, dims)| dims.iter().enumerate().map(move |(d, &read)| (t, d, read)))
 }
 
-/// The loops in the order their factors are named: that of the operands' dimensions where all operands are read
-/// alike (reductions), else results first.
+/// The loops in the order their factors are named: that of the operands' dimensions where all operands are read alike
+/// (reductions), else results first.
 fn factor_order(nest: &Nest) -> Vec<usize> {
     let all: Range<usize> = 0..nest.loops.len();
     let mut tensors = nest.inputs.iter().filter(|i| !i.index.is_empty());
@@ -188,7 +188,7 @@ fn read_of(at: &Index, size: i64, guards: &[Guard], nest: &Nest) -> Read {
 }
 
 impl Read {
-    /// Read in both ways.
+    /// A dimension read both as `self` and as `other`.
     fn and(self, other: Read) -> Read {
         match (self, other) {
             (Read::Not, x) | (x, Read::Not) => x,

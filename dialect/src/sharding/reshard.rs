@@ -1,6 +1,6 @@
-//! What Shardy's collectives say, as data: changes of distribution over global values.
+//! Shardy's collectives as data: changes of distribution of global values.
 //!
-//! Ops name axes (`Reshard`), whoever computes with them takes parts of axes (`Reshard<AxisPart>`).
+//! Ops name axes (`Reshard`); passes that compute with them use integer parts of axes (`Reshard<AxisPart>`).
 
 use smallvec::SmallVec;
 
@@ -24,24 +24,25 @@ pub struct Move<A = AxisRef> {
     pub to: usize,
 }
 
-/// A change of distribution: what an `sdy` collective says.
+/// A change of distribution, as one `sdy` collective performs it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reshard<A = AxisRef> {
-    /// Axes leave their dimensions, as the minor ones of each.
+    /// Axes are removed from the minor end of each dimension.
     AllGather(PerDim<A>),
-    /// Axes come to dimensions, as the minor ones of each.
+    /// Axes are added at the minor end of each dimension.
     AllSlice(PerDim<A>),
-    /// Axes move between dimensions; no dimension both gives and gets some.
+    /// Axes move between dimensions; no dimension both gives and receives axes.
     AllToAll(Vec<Move<A>>),
-    /// Shards move to where the new sharding wants them; every dimension keeps the number of its shards.
+    /// Shards move to where the new sharding places them; every dimension keeps its number of shards.
     CollectivePermute,
-    /// Partial values along the axes are combined.
+    /// Partial results along the axes are combined.
     AllReduce(SmallVec<[A; 2]>, ReductionKind),
-    /// Partial values along the axes are combined and sharded along dimensions.
+    /// Partial results along the axes are combined and sharded along dimensions.
     ReduceScatter(PerDim<A>, ReductionKind),
-    /// A replicated value becomes partial: the first device of each group keeps it, the others hold the identity.
+    /// A replicated value becomes partial: the first device of each group keeps it, the others hold the reduction's
+    /// identity.
     ReplicatedToUnreduced(SmallVec<[A; 2]>, ReductionKind),
-    /// Shards become partial values: each is placed among identities.
+    /// Shards become partial results: each device's shard is padded with the reduction's identity to the full size.
     ShardedToUnreduced(PerDim<A>, ReductionKind),
     /// Nothing changes: barriers, and constraints already met.
     Identity,
@@ -52,30 +53,30 @@ pub enum Reshard<A = AxisRef> {
 pub enum ReshardFault {
     /// It has this many lists of axes, the value that many dimensions.
     Lists(usize, usize),
-    /// An axis it takes off this dimension isn't the minor one there.
+    /// An axis it removes from this dimension isn't the minor one there.
     NotMinor(usize),
-    /// An axis it brings to this dimension is in use.
+    /// An axis it adds to this dimension is already in use.
     InUse(usize),
     /// No axes move.
     NoMoves,
     /// There is no such dimension.
     NoDimension(usize),
-    /// The dimension gives axes and gets some.
+    /// The dimension both gives and receives axes.
     GivesAndGets(usize),
-    /// The first dimension is named before the second, a smaller one.
+    /// The first dimension is listed before the second, although the second is smaller.
     Order(usize, usize),
-    /// A reduction axis shards the value.
+    /// It reduces along an axis that shards the value.
     ReducesShards,
     /// No axes become unreduced.
     NothingUnreduced,
     /// An axis that becomes unreduced is in use.
     UnreducedInUse,
-    /// What a permute makes is not said by the axes it moves.
+    /// A permute's result doesn't follow from the axes it moves.
     AnyPermutation,
 }
 
 impl<A: Copy> Reshard<A> {
-    /// The collective it is; `None` for what each device does alone.
+    /// The collective that carries it out; `None` for changes that each device makes alone.
     pub fn collective(&self) -> Option<CollectiveKind> {
         match self {
             Reshard::AllGather(_) => Some(CollectiveKind::AllGather),
@@ -103,7 +104,7 @@ impl<A: Copy> Reshard<A> {
         }
     }
 
-    /// The same over other axes; `None` where `f` knows one of them not.
+    /// The same over other axes; `None` where `f` doesn't know one of them.
     fn try_map<B>(&self, f: impl Fn(A) -> Option<B>) -> Option<Reshard<B>> {
         let list = |axes: &SmallVec<[A; 2]>| axes.iter().map(|&a| f(a)).collect::<Option<SmallVec<[B; 2]>>>();
         let dims = |dims: &PerDim<A>| dims.iter().map(&list).collect::<Option<PerDim<B>>>();
@@ -125,20 +126,20 @@ impl<A: Copy> Reshard<A> {
 }
 
 impl Reshard {
-    /// The same over parts of the axes of `mesh`; `None` where it has no such axes.
+    /// The same over parts of the axes of `mesh`; `None` where `mesh` lacks one of them.
     pub fn parts(&self, mesh: &Mesh) -> Option<Reshard<AxisPart>> {
         self.try_map(|axis| mesh.axis_part(axis))
     }
 }
 
 impl Reshard<AxisPart> {
-    /// The same as an op of a program with `mesh` says it.
+    /// The same with named axes, as an op of a program with `mesh` has it.
     pub fn named(&self, mesh: &Mesh) -> Reshard {
         // Every part has a name.
         self.try_map(|part| Some(mesh.axis_ref(part))).unwrap_or(Reshard::Identity)
     }
 
-    /// The axes of its groups; for a permute from `from` to `to` all that change place.
+    /// The axes along which its device groups extend; for a permute from `from` to `to` all axes that change place.
     pub fn group_axes(&self, from: &Distribution, to: &Distribution) -> Axes {
         if *self != Reshard::CollectivePermute {
             return self.axes();
@@ -152,10 +153,10 @@ impl Reshard<AxisPart> {
         changed
     }
 
-    /// The distribution it makes of `from`. What is not unreduced may be combined too: it then is as it was.
+    /// The distribution that results from `from`. Combining along an axis that isn't unreduced changes nothing.
     ///
     /// # Errors
-    /// Where it can't be applied, and for a permute, whose result its axes don't say.
+    /// If it can't be applied, and for a permute, whose result doesn't follow from its axes.
     pub fn apply(&self, from: &Distribution) -> Result<Distribution, ReshardFault> {
         let mut to = from.clone();
         match self {
@@ -197,7 +198,7 @@ fn count(to: &Distribution, lists: &[Axes]) -> Result<(), ReshardFault> {
     if lists == dims { Ok(()) } else { Err(ReshardFault::Lists(lists, dims)) }
 }
 
-/// Axes leave the minor end of each dimension.
+/// Removes axes from the minor end of each dimension.
 fn take(to: &mut Distribution, axes: &[Axes]) -> Result<(), ReshardFault> {
     count(to, axes)?;
     for (d, (dim, axes)) in to.dims.iter_mut().zip(axes).enumerate() {
@@ -206,7 +207,7 @@ fn take(to: &mut Distribution, axes: &[Axes]) -> Result<(), ReshardFault> {
     Ok(())
 }
 
-/// Axes come to the minor end of each dimension.
+/// Adds axes at the minor end of each dimension.
 fn add(to: &mut Distribution, axes: &[Axes]) -> Result<(), ReshardFault> {
     count(to, axes)?;
     for (d, axes) in axes.iter().enumerate() {
@@ -232,7 +233,8 @@ fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), Resha
             return Err(ReshardFault::GivesAndGets(m.from));
         }
     }
-    // Where dimensions give or get several times, the order of the moves counts; else they are in that of dimensions.
+    // Where a dimension gives or receives several times, the order of the moves counts; else moves are in order of
+    // dimensions.
     let distinct = |dim: fn(&Move<AxisPart>) -> usize| {
         moves.iter().enumerate().all(|(i, m)| moves[..i].iter().all(|other| dim(other) != dim(m)))
     };
@@ -242,7 +244,7 @@ fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), Resha
     {
         return Err(ReshardFault::Order(pair[0].from, pair[1].from));
     }
-    // All leave before any arrives; each as the minor one of those still there, whatever the order of the moves.
+    // All leave before any arrives; each is the minor one of those still there, whatever the order of the moves.
     let mut left: SmallVec<[&Move<AxisPart>; 4]> = moves.iter().collect();
     while !left.is_empty() {
         let stripped = left.iter().enumerate().find_map(|(i, m)| {
@@ -259,7 +261,7 @@ fn exchange(to: &mut Distribution, moves: &[Move<AxisPart>]) -> Result<(), Resha
     Ok(())
 }
 
-/// Nothing is unreduced along `axes` any more.
+/// Removes `axes` from the unreduced axes.
 fn combine(to: &mut Distribution, axes: &[AxisPart]) {
     if to.unreduced.is_empty() {
         return;

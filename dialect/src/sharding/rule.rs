@@ -1,22 +1,23 @@
-//! Sharding rules: which dimensions of an op's operands and results move together. Source: Shardy, `OpShardingRuleAttr`.
+//! Sharding rules: which dimensions of an op's operands and results are sharded together. Source: Shardy,
+//! `OpShardingRuleAttr`.
 //!
-//! A rule reads like an einsum: every dimension is a list of factors, major first; a factor that several tensors
-//! share is cut the same way in all of them.
+//! A rule reads like an einsum: every dimension is a list of factors, major first; a factor that several tensors share
+//! is sharded the same way in all of them.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::ir::{OpRef, TensorType, TypeData};
 
-/// What it means to cut a factor.
+/// What sharding along a factor requires.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FactorKind {
-    /// Every device computes its part alone.
+    /// Nothing: every device computes its shard alone.
     PassThrough,
     /// Devices hold partial results that must be combined.
     Reduction,
-    /// Cutting it means moving data between neighbors (slices, pads, windows).
+    /// Data must move between neighbors (slices, pads, windows).
     Permutation,
-    /// The op needs it whole.
+    /// It isn't possible: the op needs the factor replicated.
     NeedReplication,
 }
 
@@ -25,9 +26,9 @@ pub enum FactorKind {
 pub struct Factor {
     /// Its size.
     pub size: i64,
-    /// What cutting it means.
+    /// What sharding along it requires.
     pub kind: FactorKind,
-    /// Whether shardings may not spread along it.
+    /// Whether propagation may not spread shardings along it.
     pub blocked: bool,
 }
 
@@ -36,14 +37,14 @@ pub type DimFactors = SmallVec<[u32; 1]>;
 /// The factors of one tensor's dimensions.
 pub type TensorFactors = SmallVec<[DimFactors; 4]>;
 
-/// Which dimensions move together.
+/// Which dimensions are sharded together.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ShardingRule {
     /// All the factors, in the order they are named (`i`, `j`, …).
     pub factors: Vec<Factor>,
-    /// One entry an operand.
+    /// One entry per operand.
     pub operands: Vec<TensorFactors>,
-    /// One entry a result.
+    /// One entry per result.
     pub results: Vec<TensorFactors>,
     /// Written by the user; never dropped.
     pub custom: bool,
@@ -64,7 +65,8 @@ impl ShardingRule {
         Self::new(&operands, &results)
     }
 
-    /// Every operand and result dimension `d` moves together: elementwise ops. Rank-0 operands are left alone.
+    /// A rule that shards dimension `d` of all operands and results together: elementwise ops. Rank-0 operands are left
+    /// alone.
     pub fn pointwise(operand_ranks: &[usize], result_ranks: &[usize], shape: &[i64]) -> Self {
         let mut rule = Self::new(operand_ranks, result_ranks);
         for (d, &size) in shape.iter().enumerate() {

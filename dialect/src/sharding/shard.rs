@@ -1,7 +1,7 @@
-//! One device's shard of a tensor: its size, what of it is inside the tensor, and what the rest holds.
+//! One device's shard of a tensor: its size, which part of it is inside the tensor, and what its padding holds.
 //!
-//! Every device's shard has the same shape: sizes round up, so the last shards of a dimension may reach past its end, or
-//! lie there altogether. What lies past the end is padding, and means nothing.
+//! Every device's shard has the same shape: sizes round up, so the last shards of a dimension may reach past its end or
+//! be entirely past it. Positions past the end are padding, whose values mean nothing.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -25,7 +25,7 @@ impl ShardDim {
         Self { global, shards: shards.max(1) }
     }
 
-    /// The size of a shard: rounded up. A size that isn't known stays so.
+    /// The size of a shard: rounded up. An unknown size stays unknown.
     pub fn size(self) -> i64 {
         if self.global < 0 { self.global } else { (self.global as u64).div_ceil(self.shards as u64) as i64 }
     }
@@ -35,19 +35,19 @@ impl ShardDim {
         self.global >= 0 && self.global % self.shards == 0
     }
 
-    /// Where shard `index` begins in the tensor, and how many of its positions are inside.
+    /// Where shard `index` begins in the tensor, and how many of its positions are inside the tensor.
     pub fn valid(self, index: i64) -> (i64, i64) {
         let start = index.saturating_mul(self.size()).min(self.global);
         (start, self.size().min(self.global - start))
     }
 
-    /// Whether each shard lies inside the shard of `outer` that its number says, `outer`'s shards being divided further:
-    /// then data moves between devices that share one shard of `outer`, and no element shifts.
+    /// Whether dividing the shards of `outer` further gives these shards, each inside the one of `outer` that its
+    /// number says: then data moves only between devices that share one shard of `outer`, and no element shifts.
     pub fn refines(self, outer: ShardDim) -> bool {
         outer.shards == 1 || outer.size() == self.size() * (self.shards / outer.shards)
     }
 
-    /// How many devices share the work: fewer than there are shards where some of them compute padding.
+    /// The factor by which the work shrinks: less than the number of shards where some of them compute padding.
     pub fn speedup(self) -> f64 {
         if self.global <= 0 { self.shards as f64 } else { self.global as f64 / self.size() as f64 }
     }
@@ -56,7 +56,7 @@ impl ShardDim {
 /// What the padding along one dimension holds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Padding {
-    /// Anything: infinities and NaN too.
+    /// Unknown values, possibly infinities and NaN.
     #[default]
     Undefined,
     /// This value at every position, such as zero or the identity of a reduction.
@@ -64,12 +64,12 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// Padding that a reduction of `kind` doesn't see.
+    /// Padding that doesn't affect a reduction of `kind`.
     pub fn identity(kind: ReductionKind, element: ElementType) -> Self {
         Padding::Filled(identity(kind, element))
     }
 
-    /// The value it holds, where that is known.
+    /// The padding value, if known.
     pub fn value(self) -> Option<Scalar> {
         match self {
             Padding::Undefined => None,
@@ -83,12 +83,12 @@ impl Padding {
 pub struct Shard {
     /// How each dimension is divided.
     pub dims: SmallVec<[ShardDim; 4]>,
-    /// What lies past the end of each dimension.
+    /// What the padding at the end of each dimension holds.
     pub padding: SmallVec<[Padding; 4]>,
 }
 
 impl Shard {
-    /// A shard of a tensor of shape `global`, each dimension in so many shards; nothing is known of the padding.
+    /// A shard of a tensor of shape `global`, each dimension in this many shards; nothing is known of the padding.
     pub fn new(global: &[i64], shards: impl IntoIterator<Item = i64>) -> Self {
         let dims: SmallVec<[ShardDim; 4]> = global.iter().zip(shards).map(|(&n, s)| ShardDim::new(n, s)).collect();
         let padding = smallvec![Padding::Undefined; dims.len()];
@@ -105,7 +105,7 @@ impl Shard {
         self.dims.iter().all(|d| d.is_even())
     }
 
-    /// What of the tensor the shard with these numbers holds, one a dimension: where it begins, and sizes.
+    /// The part of the tensor that the shard with these numbers, one per dimension, holds: start and sizes.
     pub fn valid(&self, indices: &[i64]) -> (Shape, Shape) {
         self.dims.iter().zip(indices).map(|(d, &i)| d.valid(i)).unzip()
     }
@@ -115,7 +115,7 @@ impl Shard {
         (0..self.dims.len()).filter(|&d| !self.dims[d].is_even())
     }
 
-    /// Whether positions past the end of `dim` hold something else than `value`, as far as is known.
+    /// Whether the padding of `dim` may hold anything but `value`.
     pub fn shows(&self, dim: usize, value: Scalar) -> bool {
         !self.dims[dim].is_even() && self.padding[dim].value() != Some(value)
     }
@@ -139,7 +139,7 @@ mod tests {
                 assert!(seen.iter().all(|&n| n == 1), "{dim:?}: {seen:?}");
                 let full = (0..shards).all(|i| dim.valid(i).1 == dim.size());
                 assert_eq!(dim.is_even(), full, "{dim:?}");
-                // The first shard has most to do.
+                // The first shard has the most to do.
                 assert_eq!(
                     dim.speedup() * dim.valid(0).1.max(1) as f64,
                     if global > 0 { global as f64 } else { shards as f64 }
@@ -157,7 +157,7 @@ mod tests {
                     let ((start, size), (from, all)) = (fine.valid(i), coarse.valid(i / inner));
                     size == 0 || start == from + i % inner * fine.size() && start + size <= from + all
                 });
-                // Shards of one tensor need no agreement on padding where nothing is outside.
+                // Shards of one tensor need not agree on padding where there is none.
                 if fine.refines(coarse) {
                     assert!(inside, "{coarse:?} {fine:?}");
                 }

@@ -1,4 +1,4 @@
-//! `#sdy.sharding`: how a tensor lies on a mesh. Source: Shardy's dialect documentation, `TensorShardingAttr`.
+//! `#sdy.sharding`: how a tensor is sharded on a mesh. Source: Shardy's dialect documentation, `TensorShardingAttr`.
 
 use smallvec::SmallVec;
 
@@ -15,10 +15,10 @@ pub enum MeshRef {
     Inline(Box<Mesh>),
 }
 
-/// How one dimension is cut.
+/// How one dimension is sharded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DimSharding {
-    /// The axes that cut it, major first.
+    /// The axes that shard it, major first.
     pub axes: AxisList,
     /// Whether propagation may add axes (`?`).
     pub open: bool,
@@ -27,18 +27,18 @@ pub struct DimSharding {
 }
 
 impl DimSharding {
-    /// Cut along exactly these axes.
+    /// Sharded along exactly these axes.
     pub fn closed(axes: &[AxisRef]) -> Self {
         Self { axes: AxisList::from_slice(axes), open: false, priority: None }
     }
 
-    /// Open and not cut yet.
+    /// Open and not sharded yet.
     pub fn open() -> Self {
         Self { axes: AxisList::new(), open: true, priority: None }
     }
 }
 
-/// How the parts of an unreduced value combine.
+/// How the partial results of an unreduced value combine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum ReductionKind {
     /// By addition.
@@ -61,33 +61,33 @@ impl ReductionKind {
     }
 }
 
-/// How a tensor lies on a mesh.
+/// How a tensor is sharded on a mesh.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TensorSharding {
     /// The mesh.
     pub mesh: MeshRef,
-    /// One entry a dimension.
+    /// One entry per dimension.
     pub dims: SmallVec<[DimSharding; 4]>,
-    /// Axes that may not be used to cut it further.
+    /// Axes along which propagation may not shard it further.
     pub replicated: AxisList,
-    /// Axes along which the devices hold parts still to be combined.
+    /// Axes along which the devices hold partial results still to be combined.
     pub unreduced: AxisList,
-    /// How those parts combine.
+    /// How those partial results combine.
     pub kind: ReductionKind,
 }
 
 impl TensorSharding {
-    /// All dimensions closed and whole.
+    /// All dimensions closed and replicated.
     pub fn replicated(mesh: MeshRef, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::default()).collect())
     }
 
-    /// All dimensions open and whole.
+    /// All dimensions open and not sharded yet.
     pub fn open(mesh: MeshRef, rank: usize) -> Self {
         Self::with_dims(mesh, (0..rank).map(|_| DimSharding::open()).collect())
     }
 
-    /// Only dimensions, nothing replicated or unreduced.
+    /// Only dimensions; no replicated or unreduced axes.
     pub fn with_dims(mesh: MeshRef, dims: SmallVec<[DimSharding; 4]>) -> Self {
         Self { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new(), kind: ReductionKind::Sum }
     }
@@ -97,7 +97,7 @@ impl TensorSharding {
         self.dims.len()
     }
 
-    /// Number of pieces dimension `dim` is cut into.
+    /// Number of shards of dimension `dim`.
     pub fn shards(&self, dim: usize, mesh: &Mesh) -> i64 {
         self.dims.get(dim).map_or(1, |d| axes_size(&d.axes, mesh))
     }
@@ -112,7 +112,7 @@ impl TensorSharding {
         shape.iter().enumerate().map(|(d, &n)| ShardDim::new(n, self.shards(d, mesh)).size()).collect()
     }
 
-    /// Whether no dimension is cut and nothing is unreduced.
+    /// Whether no dimension is sharded and nothing is unreduced.
     pub fn is_fully_replicated(&self) -> bool {
         self.unreduced.is_empty() && self.dims.iter().all(|d| d.axes.is_empty())
     }

@@ -1,11 +1,11 @@
-//! The sharding of every value of a program, as it stands in the text.
+//! The sharding of every value of a program, as its attributes give it.
 //!
-//! What an op states of its own result (constraints, reshards, Shardy's collectives) comes before what computations
-//! say of theirs (`out_shardings`), and that before `sdy.sharding`. Arguments of a function are sharded as the function
-//! says. Inside a manual computation arguments are sharded as outside, along the axes that are not manual. What goes
-//! round a loop is sharded as the result it becomes.
+//! A sharding that an op states for its own result (constraints, reshards, Shardy's collectives) takes precedence over
+//! the `out_shardings` of computations, and those over `sdy.sharding`. Arguments of a function are sharded as the
+//! function says. Inside a manual computation arguments are sharded as outside, without the manual axes. A loop-carried
+//! value is sharded like the loop's result.
 //!
-//! Shardings are kept once each: two values are sharded alike when their ids are equal.
+//! Each distinct sharding is stored once: two values have the same sharding when their ids are equal.
 
 use std::rc::Rc;
 
@@ -51,7 +51,7 @@ impl ShardingTable {
         table
     }
 
-    /// The id of a value's sharding; `None` where nobody says how it is sharded.
+    /// The id of a value's sharding; `None` where it has none.
     pub fn id(&self, value: Value) -> Option<ShardingId> {
         self.values.get(value.index()).copied().filter(|&id| id != ShardingId::NONE)
     }
@@ -77,7 +77,7 @@ impl ShardingTable {
     }
 }
 
-/// The names of the attributes that hold shardings; those the program doesn't know are on no op.
+/// The interned names of the attributes that hold shardings; a name the program doesn't have is on no op.
 struct Names {
     sharding: Option<Name>,
     out_sharding: Option<Name>,
@@ -215,7 +215,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
                 "<@m, []>"
             ]
         );
-        // Inside, a manual axis is gone; what goes round a loop is sharded as its results.
+        // Inside, manual axes are removed; loop-carried values are sharded like the loop's results.
         let inside = |op: usize, region: usize| -> Vec<String> {
             program.view(ops[op]).region_args(region).iter().map(|&v| text(v)).collect()
         };
