@@ -11,19 +11,19 @@ pub struct EvalError {
     pub message: String,
     /// The name of the op it happened in, `stablehlo.add`.
     pub op: Option<Box<str>>,
-    /// The op, when it stands in a text.
+    /// The op's place in the source; empty for an op that a pass made.
     pub span: Span,
-    /// The device it happened on, by its number in the program, where it was one alone.
+    /// The device it happened on, by its number in the program, if it was a single one.
     pub device: Option<usize>,
 }
 
 impl EvalError {
-    /// At no particular place; the evaluator adds the op's.
+    /// An error at no op yet; the evaluator adds it.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), op: None, span: Span::default(), device: None }
     }
 
-    /// In `op`, unless it is known to have happened in an op inside.
+    /// Sets the op to `op`, unless an op inside it is already known to be at fault.
     pub fn within(mut self, op: OpRef<'_>) -> Self {
         if self.op.is_none() {
             self.op = Some(op.name().into());
@@ -50,7 +50,7 @@ impl From<crate::op::Problem> for EvalError {
     }
 }
 
-/// A value or the reason there is none.
+/// A value or why there is none.
 pub type EvalResult<T> = Result<T, EvalError>;
 
 /// One value on every device: `None` where the device did not run.
@@ -59,16 +59,16 @@ pub type Lanes = Vec<Option<Literal>>;
 /// Which devices run.
 pub type Mask = Vec<bool>;
 
-/// Where values wait between who sends and who receives them.
+/// A queue in which values wait between sender and receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ChannelKey {
-    /// A channel's number and the device it is for; `None` for the host.
+    /// A channel's number and the receiving device; `None` for the host.
     Channel(i64, Option<i64>),
-    /// What the host feeds.
+    /// The host's infeed.
     Infeed,
 }
 
-/// The evaluator, as ops see it. Regions read the values around them through it.
+/// The evaluator, as ops see it. Regions also read the values around them through it.
 pub trait Context {
     /// Number of replicas.
     fn replicas(&self) -> usize;
@@ -76,51 +76,51 @@ pub trait Context {
     /// Number of partitions; devices are `replica * partitions + partition`.
     fn partitions(&self) -> usize;
 
-    /// Runs a region on the devices of `mask` and gives its terminator's operands.
+    /// Runs a region on the devices of `mask` and returns its terminator's operands.
     fn region(&mut self, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
-    /// Runs a region that reads nothing around it on `partitions` devices of its own in every replica: how a manual
-    /// computation of an unpartitioned program meets its mesh. `args` and `mask` are over those devices.
+    /// Runs a region that reads no values around it on `partitions` separate devices in every replica: how a manual
+    /// computation of an unpartitioned program gets its mesh. `args` and `mask` are over those devices.
     fn isolated(&mut self, partitions: usize, region: Region, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
     /// Runs the function called `callee`.
     fn call(&mut self, callee: &str, args: &[Lanes], mask: &Mask) -> EvalResult<Vec<Lanes>>;
 
-    /// The device an `evaluate` of one lane stands for.
+    /// The device that an `evaluate` of one lane runs as.
     fn lane(&self) -> usize;
 
     /// Sets that device.
     fn set_lane(&mut self, lane: usize);
 
-    /// Runs `programs[replica][partition]` on a grid of devices of its own, and gives the devices' results one after the other;
-    /// `args` are theirs likewise.
+    /// Runs `programs[replica][partition]` on separate devices and returns the devices' results one after the other;
+    /// `args` are theirs in the same order.
     fn parallel(&mut self, _programs: &[Vec<&str>], _args: &[Literal]) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("programs can't be run in parallel here"))
     }
 
-    /// Lets values wait at `address`, behind those that do already.
+    /// Appends values to the queue at `address`.
     fn post(&mut self, _address: ChannelKey, _values: Vec<Literal>) -> EvalResult<()> {
         Err(EvalError::new("nothing can be sent here"))
     }
 
-    /// Takes what has waited longest at `address`.
+    /// Removes the oldest values from the queue at `address`.
     fn collect(&mut self, _address: ChannelKey) -> EvalResult<Vec<Literal>> {
         Err(EvalError::new("nothing can be received here"))
     }
 
-    /// Keeps what a probe saw.
+    /// Records a value for a probe.
     fn record(&mut self, _probe: &str, _value: &Literal) {}
 
-    /// What a probe saw the `time`-th time, from 0.
+    /// The `time`-th value recorded for a probe, from 0.
     fn recorded(&self, _probe: &str, _time: usize) -> Option<Literal> {
         None
     }
 
-    /// Counts one step of a loop, so that a program that never ends is stopped.
+    /// Counts one step of a loop, so that an endless program is stopped.
     fn step(&mut self) -> EvalResult<()>;
 }
 
-/// Runs a region on the lane `cx` stands at.
+/// Runs a region on the lane `cx` is at.
 pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) -> EvalResult<Vec<Literal>> {
     let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
     let mut mask = vec![false; n];
@@ -131,7 +131,7 @@ pub fn region_on_lane(cx: &mut dyn Context, region: Region, args: &[Literal]) ->
     results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("a region gave no value"))).collect()
 }
 
-/// `evaluate` by way of `evaluate_spmd`, on the lane `cx` stands at: for ops that say only what all devices do.
+/// `evaluate` in terms of `evaluate_spmd`, on the lane `cx` is at: for ops that only define `evaluate_spmd`.
 pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
     let (lane, n) = (cx.lane(), cx.replicas() * cx.partitions());
     let mut mask = vec![false; n];
@@ -142,7 +142,7 @@ pub fn on_one_lane(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) ->
     results.into_iter().map(|mut r| r[lane].take().ok_or_else(|| EvalError::new("the op gave no value"))).collect()
 }
 
-/// `value` on device `lane` of `n` alone.
+/// `value` on device `lane` of `n`, nothing on the others.
 fn one_lane(n: usize, lane: usize, value: Literal) -> Lanes {
     let mut lanes = vec![None; n];
     lanes[lane] = Some(value);

@@ -1,13 +1,13 @@
-//! What `OpDef::localize` works with: one op of the global program, its local operands, and where its results lie.
+//! What `OpDef::localize` works with: one op of the global program, its local operands, and its results' shardings.
 
 use crate::ir::build::Builder;
 use crate::ir::{Attr, Name, Op, Shape, TensorType, Ty, Value};
 use crate::ops::sdy;
 
-/// Where one op's tensors lie on the device that runs the program being built. What it gives are rank-0 values, made
-/// on first demand.
+/// Where one op's shards begin on the device that runs the program being built. Offsets are rank-0 values, built on
+/// first demand.
 pub trait Position {
-    /// The device's first global position (`i64`) in dimension `dim` of result `result`; `None` when it isn't cut.
+    /// The device's first global position (`i64`) in dimension `dim` of result `result`; `None` when it isn't sharded.
     fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value>;
 
     /// The same of operand `operand`.
@@ -16,7 +16,7 @@ pub trait Position {
     }
 }
 
-/// Where results lie is all that matters to most ops.
+/// Most ops only need the results' offsets.
 impl<F: FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>> Position for F {
     fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
         self(build, result, dim)
@@ -35,7 +35,7 @@ pub struct Localize<'a> {
     pub result_types: Vec<Ty>,
     /// The local results, to be filled by `localize`.
     pub results: Vec<Value>,
-    /// Where results and operands lie.
+    /// The offsets of the shards of results and operands.
     pub offsets: &'a mut dyn Position,
 }
 
@@ -63,7 +63,7 @@ impl Localize<'_> {
                 None => attrs.push((key, attr)),
             }
         }
-        // Shardings speak of the global program.
+        // Shardings describe the global program.
         attrs.retain(|a| !sdy::is_attribute(self.build.program.name_text(a.0)));
         let local = self.build.raw(op.def, &name, operands, &self.result_types.clone(), &attrs, &op.regions);
         self.results = self.build.program.results(local).collect();
@@ -84,7 +84,7 @@ impl Localize<'_> {
         self.build.program.tensor_type(self.operands[i]).map(|t| t.shape.clone()).unwrap_or_default()
     }
 
-    /// Where dimension `dim` of result `result` begins on this device (rank-0 `i64`); `None` when it isn't cut.
+    /// Where dimension `dim` of result `result` begins on this device (rank-0 `i64`); `None` when it isn't sharded.
     pub fn offset(&mut self, result: usize, dim: usize) -> Option<Value> {
         self.offsets.result_offset(&mut self.build, result, dim)
     }

@@ -1,15 +1,14 @@
-//! Where buffers lie: memory reused as soon as what it held is no longer needed.
+//! Assigns memory to buffers: memory is reused as soon as its contents are no longer needed.
 //!
-//! First fit in order of first use, each buffer at the lowest offset where nothing that is still alive lies. What is
-//! needed from start to end lies below all others, so that placing the others doesn't walk over it.
+//! First fit in order of first use: each buffer gets the lowest offset free of live buffers. Buffers needed from start
+//! to end are placed below all others, so that placing the others needn't scan them.
 
 use super::liveness::Interval;
 
 /// Every buffer begins at a multiple of this many bytes: a cache line, and the widest vector register.
 pub const ALIGNMENT: usize = 64;
 
-/// The offsets of buffers of these sizes and lifetimes, and the bytes of all together. Lifetimes end at `end` at the
-/// latest.
+/// The offsets of buffers of these sizes and lifetimes, and the total bytes. Lifetimes end at `end` at the latest.
 pub fn place(buffers: &[(Interval, usize)], end: u32) -> (Vec<usize>, usize) {
     let mut offsets = vec![0; buffers.len()];
     let mut order: Vec<usize> = (0..buffers.len()).filter(|&i| buffers[i].1 > 0).collect();
@@ -23,7 +22,7 @@ pub fn place(buffers: &[(Interval, usize)], end: u32) -> (Vec<usize>, usize) {
         }
         !always
     });
-    // What lives now: first byte, last byte and last step, by offset.
+    // The live buffers: first byte, last byte and last step, sorted by offset.
     let mut live: Vec<(usize, usize, u32)> = Vec::new();
     let mut size = base;
     for i in order {

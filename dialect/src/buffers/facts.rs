@@ -1,4 +1,4 @@
-//! What the decision to fuse asks about an op, read off its loop nest.
+//! The properties of an op that fusion decides by, derived from its loop nest.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,7 +9,7 @@ use crate::ir::{ElementType, OpRef, TensorType};
 use crate::kernel::{Contraction, Index, Init, Input, Inst, Kernel, Nest, Outside};
 use crate::scalar::ScalarOp;
 
-/// What fusion knows of an op that is a loop nest.
+/// The properties of an op that is a loop nest.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
     /// How often its body runs.
@@ -18,42 +18,42 @@ pub struct Facts {
     pub elements: u64,
     /// Bytes of its result.
     pub bytes: u64,
-    /// How much it adds to a kernel, in instructions.
+    /// The number of instructions it adds to a kernel.
     pub weight: u32,
-    /// Whether each element of its only result is computed by itself: no loop reduces.
+    /// Whether each element of its only result is computed independently: no loop reduces.
     pub maps: bool,
-    /// Whether it only moves elements, or makes them from nothing, at the price of an index.
+    /// Whether it only moves elements or has no inputs, at the cost of an index computation.
     pub copies: bool,
-    /// Whether it multiplies and adds: what it reads is read so often that it must be in memory.
+    /// Whether it is a product: it reads each element so often that its operands must be in memory.
     pub product: bool,
-    /// Whether machine code can be made of it. A kernel is compiled as a whole or not at all.
+    /// Whether it can be compiled to machine code. A kernel is compiled completely or not at all.
     pub compiled: bool,
     /// The elements it reads in each iteration.
     pub reads: SmallVec<[Read; 3]>,
-    /// Operands whose elements say where it reads; they are always in memory.
+    /// Operands whose elements determine where it reads; they are always in memory.
     pub positions: SmallVec<[u32; 2]>,
 }
 
 /// An element that a nest reads in every iteration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Read {
-    /// Of which operand.
+    /// The operand.
     pub operand: u32,
     /// Bytes of the whole operand.
     pub bytes: u64,
-    /// Which element: 0 for the one at the position of the loops, otherwise a hash of the index expressions.
+    /// Which element: 0 for the one at the loops' position, otherwise a hash of the index expressions.
     pub map: u64,
 }
 
-/// The map of what is read at the position of the loops.
+/// The map of the element at the loops' position.
 pub(super) const SAME: u64 = 0;
 
-/// The map of the only element of a tensor without dimensions, where there are loops.
+/// The map of the only element of a rank-0 tensor, where there are loops.
 pub(super) const SCALAR: u64 = 1;
 
 impl Facts {
-    /// What fusion knows of `op`; `None` for what always reads and writes memory: products of matrices, which have a
-    /// library of their own, and everything that is no loop nest over tensors of known sizes.
+    /// The properties of `op`; `None` for ops that always read and write memory: matrix products, which a library
+    /// computes, and everything that isn't a loop nest over tensors of static shape.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
         let def = op.def();
         if def.constant(op).is_some() {
@@ -96,19 +96,19 @@ impl Facts {
         })
     }
 
-    /// Whether an operand is read by the body alone and says nothing about where other elements are.
+    /// Whether an operand is read only by the body and doesn't determine where other elements are read.
     pub fn reads_plainly(&self, operand: u32) -> bool {
         !self.product && !self.positions.contains(&operand)
     }
 }
 
-/// Whether a product reads both operands evenly, so that a library multiplies them as they lie.
+/// Whether a product reads both operands with constant strides, so that a library can multiply them in place.
 fn is_even(product: &Contraction, nest: &Nest, op: OpRef<'_>) -> bool {
     let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
     matches!((lhs, rhs), (Some(l), Some(r)) if product.strides(nest, [&l.shape, &r.shape]).is_some())
 }
 
-/// Which element an input reads under so many loops, as a number.
+/// A number for the element that an input reads under this many loops.
 fn map_of(input: &Input, loops: usize) -> u64 {
     if input.guards.is_empty() {
         let same = |(i, index): (usize, &Index)| *index == Index::Loop(i);
@@ -123,7 +123,7 @@ fn map_of(input: &Input, loops: usize) -> u64 {
     hasher.finish().max(SCALAR + 1)
 }
 
-/// The operands that index expressions read, each once.
+/// The operands that index expressions load, each once.
 fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
     let note = |index: &Index, found: &mut SmallVec<[u32; 2]>| {
         index.loads(&mut |operand, _| {
@@ -145,7 +145,7 @@ fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
     found
 }
 
-/// Whether the nest only moves elements, or makes them from nothing.
+/// Whether the nest only moves elements or has no inputs.
 fn copies(nest: &Nest) -> bool {
     let cheap = |inst: &Inst| match inst {
         Inst::Const(..) | Inst::Index(..) => true,
@@ -158,7 +158,7 @@ fn copies(nest: &Nest) -> bool {
         && positions(nest).is_empty()
 }
 
-/// Whether the runtime has machine code for the nest's types and operations.
+/// Whether the runtime can compile the nest's types and operations.
 fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
     let known = |t: Option<&TensorType>| t.is_some_and(|t| has_code(t.element));
     let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));

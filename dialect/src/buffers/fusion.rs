@@ -1,8 +1,8 @@
-//! Which ops share a kernel: the one rule that machine code, prices and plans go by.
+//! Which ops share a kernel: the rule that machine code, cost estimates and plans all follow.
 //!
 //! An op is folded into the kernels of its readers when computing its elements where they are read costs no more than
-//! storing them: all its readers end up in one kernel that runs no more often than it has elements; or it only moves
-//! elements. Reductions, products and everything that isn't a loop nest store their results.
+//! storing them: all its readers are in one kernel that runs no more often than the op has elements, or the op only
+//! moves elements. Reductions, products and everything that isn't a loop nest store their results.
 
 use std::rc::Rc;
 
@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 use super::facts::{Facts, SAME, SCALAR};
 use crate::ir::{Block, Op, Program, Value, ValueSource};
 
-/// Kernels grow no larger than this many instructions. Longer ones spill registers: a chain of a thousand ran at a
-/// third of the speed of ten chains of a hundred.
+/// The most instructions in a kernel. Longer ones spill registers: a chain of a thousand ran at a third of the speed of
+/// ten chains of a hundred.
 const MAX_WEIGHT: u32 = 100;
 
-/// What only moves elements is repeated in at most this many kernels, unless it is made from little.
+/// The most kernels in which an op that only moves elements is repeated, unless its inputs are small.
 const MAX_COPIES: usize = 4;
 
-/// What is at least this many times larger than all it is made from is made from little.
+/// Inputs are small if the op's result is at least this many times larger than all of them.
 const SMALL: u64 = 4;
 
 /// Stands for a producer that isn't among the nodes.
@@ -28,18 +28,18 @@ pub const NONE: u32 = u32::MAX;
 /// An op as [`decide`] sees it.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is as a loop nest; without it, it reads and writes memory.
+    /// Its loop nest's properties; without them, it reads and writes memory.
     pub facts: Option<Rc<Facts>>,
-    /// The block it stands in: loops may run one more often than another.
+    /// The block it is in: loops may run one block more often than another.
     pub block: u32,
     /// The nodes that make its operands, or [`NONE`] for arguments of blocks and the like.
     pub operands: SmallVec<[u32; 3]>,
 }
 
-/// The nodes in whose kernels a node ends up: itself alone when it stores its results.
+/// The nodes whose kernels compute a node: only itself when it stores its results.
 pub type Roots = SmallVec<[u32; 2]>;
 
-/// For each of the nodes, which are in program order, the kernels it is computed in.
+/// For each node (nodes are in program order), the kernels it is computed in.
 pub fn decide(nodes: &[Node]) -> Vec<Roots> {
     let mut starts = vec![0u32; nodes.len() + 1];
     let producers = |n: &Node| n.operands.clone().into_iter().enumerate().filter(|o| o.1 != NONE);
@@ -75,7 +75,7 @@ pub fn decide(nodes: &[Node]) -> Vec<Roots> {
     decision.roots
 }
 
-/// Bytes that must be read to make each node's result anew, through ops that only move elements.
+/// For each node, the bytes that must be read to recompute its result through ops that only move elements.
 fn light(nodes: &[Node]) -> Vec<u64> {
     let mut light: Vec<u64> = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -94,15 +94,15 @@ struct Decision<'a> {
     nodes: &'a [Node],
     light: Vec<u64>,
     roots: Vec<Roots>,
-    /// Where in which kernel each node is computed: the kernel, and a number for the positions of its elements among
-    /// the kernel's loops. What is needed twice at the same positions is computed once.
+    /// Where each node is computed: the kernel, and a number for the positions of its elements among the kernel's
+    /// loops. An element needed twice at the same position is computed once.
     places: Vec<Vec<(u32, u64)>>,
-    /// Instructions of each kernel so far.
+    /// Number of instructions in each kernel so far.
     weights: Vec<u32>,
 }
 
 impl Decision<'_> {
-    /// Whether node `i`, whose result these nodes read as these operands, is folded into their kernels; if so, notes
+    /// Whether node `i`, whose result these nodes read as these operands, is folded into their kernels; if so, records
     /// it there.
     fn folds(&mut self, i: usize, readers: &[(u32, u32)]) -> bool {
         let node = &self.nodes[i];
@@ -146,7 +146,7 @@ impl Decision<'_> {
     }
 }
 
-/// The positions at which an operand is read, from those of its reader.
+/// The positions at which an operand is read, given those of its reader.
 fn through(at: u64, map: u64) -> u64 {
     match map {
         SAME => at,
@@ -164,14 +164,14 @@ pub struct Source {
     pub same: bool,
 }
 
-/// What a kernel reads from memory, each value once.
+/// The values a kernel reads from memory, each once.
 pub type Sources = SmallVec<[Source; 4]>;
 
 /// The kernels of everything under a block.
 #[derive(Default, Debug)]
 pub struct Fusion {
     facts: FxHashMap<Op, Rc<Facts>>,
-    /// Ops folded into their readers, and what those read for them.
+    /// Ops folded into their readers, and the values those read for them.
     folded: FxHashMap<Op, Sources>,
 }
 
@@ -194,7 +194,7 @@ impl Fusion {
         fusion
     }
 
-    /// What is known of an op that is a loop nest.
+    /// The properties of an op that is a loop nest.
     pub fn facts(&self, op: Op) -> Option<&Facts> {
         self.facts.get(&op).map(|f| &**f)
     }
@@ -204,7 +204,7 @@ impl Fusion {
         self.folded.contains_key(&op)
     }
 
-    /// Whether a value is ever in memory.
+    /// Whether a value is ever stored in memory.
     pub fn in_memory(&self, program: &Program, value: Value) -> bool {
         match program.value_source(value) {
             ValueSource::Result(op, _) => !self.is_folded(op),
@@ -212,7 +212,7 @@ impl Fusion {
         }
     }
 
-    /// The values in memory that `op` reads, for what is folded into it too; not those its regions read.
+    /// The values in memory that `op` reads, including those for ops folded into it; not those its regions read.
     pub fn reads(&self, program: &Program, op: Op) -> Sources {
         let mut sources = Sources::new();
         let operands = &program.op(op).operands;
@@ -232,7 +232,7 @@ impl Fusion {
         };
         facts.reads.iter().for_each(|r| read(r.operand as usize, r.map == SAME));
         if !facts.compiled {
-            // The reference meaning also looks at what no loop reads.
+            // The reference evaluation also reads operands that no loop reads.
             (0..operands.len()).for_each(|i| read(i, false));
         }
         for &operand in &facts.positions {
@@ -242,7 +242,7 @@ impl Fusion {
     }
 }
 
-/// Whether an op is a constant that repeats one element: kernels hold that element.
+/// Whether an op is a constant that repeats one element; kernels embed that element.
 pub fn is_splat(program: &Program, op: Op) -> bool {
     let view = program.view(op);
     view.def().constant(view).is_some_and(|l| l.splat_value().is_some())

@@ -1,4 +1,4 @@
-//! From when to when a value is needed, loops included: the one clock that all who ask go by.
+//! During which steps a value is needed, loops included: the one clock for all passes that ask.
 
 use rustc_hash::FxHashMap;
 
@@ -7,19 +7,19 @@ use crate::ir::{Block, Op, Program, Value};
 /// First and last step at which something is needed.
 pub type Interval = (u32, u32);
 
-/// Something that is held from a step to another, by number.
+/// The number of something held in memory for a range of steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Item(pub u32);
 
-/// Steps in program order, and what is held when. A step first makes its results while all it reads is still there;
-/// what nobody reads any more is gone at the next.
+/// Steps in program order, and what is held at each. A step makes its results while everything it reads is still held;
+/// values with no readers left are freed at the next step.
 #[derive(Default, Debug)]
 pub struct Timeline {
     now: u32,
     live: Vec<Interval>,
-    /// What was read in loops that aren't over: candidates for being held to their end.
+    /// Items read in open loops: candidates for being held to their end.
     read: Vec<Item>,
-    /// Loops that aren't over: their first step, and how much had been read before.
+    /// Open loops: the first step of each, and how many items had been read before it.
     loops: Vec<(u32, usize)>,
 }
 
@@ -35,13 +35,13 @@ impl Timeline {
         self.now
     }
 
-    /// Something made at this step.
+    /// An item made at this step.
     pub fn define(&mut self) -> Item {
         self.live.push((self.now, self.now));
         Item((self.live.len() - 1) as u32)
     }
 
-    /// It is read, or written again, at this step.
+    /// The item is read, or written again, at this step.
     pub fn read(&mut self, item: Item) {
         let live = &mut self.live[item.0 as usize];
         live.1 = live.1.max(self.now);
@@ -50,13 +50,13 @@ impl Timeline {
         }
     }
 
-    /// What follows, up to [`Timeline::leave`], may run many times.
+    /// The steps from here to [`Timeline::leave`] may run many times.
     pub fn enter(&mut self) {
         self.loops.push((self.now + 1, self.read.len()));
     }
 
-    /// The loop ends with this step. What was there before it and is read in it is needed until now: it may be read
-    /// again.
+    /// The loop ends with this step. Items from before the loop that it reads are needed until now: the next iteration
+    /// may read them again.
     pub fn leave(&mut self) {
         let Some((start, mark)) = self.loops.pop() else { return };
         let mut kept = mark;
@@ -72,7 +72,7 @@ impl Timeline {
         self.read.truncate(if self.loops.is_empty() { 0 } else { kept });
     }
 
-    /// From when to when something is held.
+    /// The steps during which an item is held.
     pub fn live(&self, item: Item) -> Interval {
         self.live[item.0 as usize]
     }
@@ -83,14 +83,14 @@ impl Timeline {
     }
 }
 
-/// The most that is held at once: the largest sum over all steps of what lives then.
+/// The most that is held at once: the largest sum of live sizes over all steps.
 pub fn peak(held: impl IntoIterator<Item = (Interval, f64)>) -> f64 {
     let mut changes: Vec<(u32, f64)> = Vec::new();
     for ((first, last), bytes) in held {
         changes.push((first, bytes));
         changes.push((last + 1, -bytes));
     }
-    // At one step what is gone goes first.
+    // Within a step, frees come before allocations.
     changes.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let (mut sum, mut most) = (0.0, 0.0f64);
     for (_, change) in changes {
@@ -100,15 +100,15 @@ pub fn peak(held: impl IntoIterator<Item = (Interval, f64)>) -> f64 {
     most
 }
 
-/// For every op of a block, in order, the block's own values that nothing behind it reads.
+/// For every op of a block, in order, the block's own values that no later op reads.
 pub struct Deaths {
-    /// The values that die behind op `i` are `values[starts[i]..starts[i + 1]]`.
+    /// The values that die after op `i` are `values[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
     values: Vec<Value>,
 }
 
 impl Deaths {
-    /// Those of `block`. What an op's regions read the op reads.
+    /// The deaths in `block`. An op also reads what its regions read.
     pub fn of(program: &Program, block: Block) -> Self {
         let ops = program.block_ops(block);
         let mut timeline = Timeline::default();
@@ -118,7 +118,7 @@ impl Deaths {
             items.insert(value, timeline.define());
             own.push(value);
         };
-        // Arguments and results die with the op that makes them unless somebody reads them later.
+        // Arguments and results die with the op that makes them unless they are read later.
         for &arg in program.block_args(block) {
             define(arg, &mut timeline, &mut items);
         }
@@ -147,7 +147,7 @@ impl Deaths {
         Self { starts, values: order.into_iter().map(|i| own[i]).collect() }
     }
 
-    /// The values that die behind op `i`.
+    /// The values that die after op `i`.
     pub fn behind(&self, i: usize) -> &[Value] {
         &self.values[self.starts[i] as usize..self.starts[i + 1] as usize]
     }

@@ -1,7 +1,8 @@
-//! Kernels, buffers and their lifetimes, decided once: machine code is made by this plan, prices and plans read it.
+//! Kernels, buffers and their lifetimes, decided once: machine code follows this plan, cost estimates and planning read
+//! it.
 //!
-//! [`Fusion`] says which ops share a kernel, so which values are ever in memory; [`Timeline`] from when to when each is
-//! needed; [`Buffers`] which of them share a buffer, and where in a device's memory each buffer lies.
+//! [`Fusion`] decides which ops share a kernel, and so which values are ever in memory; [`Timeline`] when each is
+//! needed; [`Buffers`] which of them share a buffer, and each buffer's offset in device memory.
 
 mod assign;
 mod facts;
@@ -25,9 +26,9 @@ pub struct BufferId(pub u32);
 /// A range of a device's memory that holds one value after another.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Buffer {
-    /// What it holds first.
+    /// The element type of its first value.
     pub element: ElementType,
-    /// The sizes of that.
+    /// The shape of its first value.
     pub shape: Shape,
     /// Bytes of the largest value it holds.
     pub bytes: usize,
@@ -37,41 +38,41 @@ pub struct Buffer {
     pub offset: usize,
 }
 
-/// From one buffer to another, all of it.
+/// A copy of one buffer to another, in full.
 pub type Move = (BufferId, BufferId);
 
-/// Where the values of a function lie in a device's memory while it runs.
+/// Where the values of a function are in a device's memory while it runs.
 #[derive(Default, Debug)]
 pub struct Buffers {
     /// Which ops share a kernel.
     pub fusion: Fusion,
     /// All buffers.
     pub buffers: Vec<Buffer>,
-    /// Where each value in memory lies.
+    /// The buffer of each value in memory.
     pub of_value: FxHashMap<Value, BufferId>,
-    /// Constants that are read from memory, which are there before the function begins and stay.
+    /// Constants read from memory; they are there before the function begins and stay.
     pub constants: Vec<(Op, BufferId)>,
-    /// What is copied before a loop begins: initial values to the buffers of the values that it carries.
+    /// Copies before a loop begins: initial values to the buffers of the loop-carried values.
     pub before: FxHashMap<Op, Vec<Move>>,
-    /// What is copied, in this order, at the end of a loop's body or of a branch.
+    /// Copies, in this order, at the end of a loop's body or of a branch.
     pub after: FxHashMap<Block, Vec<Move>>,
-    /// Bytes of a device's memory.
+    /// Total bytes of device memory.
     pub bytes: usize,
 }
 
 impl Buffers {
-    /// The plan of a function. Its arguments stay, as the caller holds them, but those that are donated
-    /// (`jax.buffer_donor`, `tf.aliasing_output`); its results are there when it ends.
+    /// The plan of a function. Its arguments stay, as the caller holds them, except donated ones (`jax.buffer_donor`,
+    /// `tf.aliasing_output`); its results are there when it ends.
     pub fn of(program: &Program, function: Op) -> Self {
         planner::plan(program, function)
     }
 
-    /// Where a value lies.
+    /// The buffer of a value.
     pub fn get(&self, value: Value) -> Option<BufferId> {
         self.of_value.get(&value).copied()
     }
 
-    /// What is known of a buffer.
+    /// The buffer with this id.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0 as usize]
     }

@@ -1,4 +1,4 @@
-//! One walk over a function: what is made and read at which step, then which values share a buffer.
+//! One walk over a function: records what is made and read at which step, then which values share a buffer.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ struct Held {
     element: ElementType,
     shape: Shape,
     bytes: usize,
-    /// Whether it stays although nobody reads it: what the caller holds, constants, results.
+    /// Whether it stays although nothing reads it: what the caller holds, constants, results.
     stays: Stays,
 }
 
@@ -27,7 +27,7 @@ enum Stays {
     Always,
 }
 
-/// An item that may take the buffer of one of others, which are read for the last time where it is made.
+/// An item that may take over the buffer of one of several items whose last read is where it is made.
 struct Heir {
     item: Item,
     from: SmallVec<[Item; 2]>,
@@ -42,7 +42,7 @@ struct Planner<'a> {
     constants: Vec<(Op, Item)>,
     /// In order of the items.
     heirs: Vec<Heir>,
-    /// What a loop's body makes right where the next round wants it.
+    /// What a loop's body makes directly in the buffer where the next iteration needs it.
     direct: FxHashMap<Item, Item>,
     before: Vec<(Op, Vec<(Item, Item)>)>,
     after: Vec<(Block, Vec<(Item, Item)>)>,
@@ -96,7 +96,7 @@ impl Planner<'_> {
         item
     }
 
-    /// A value read at this step. A constant is there from the start.
+    /// A value read at this step. Constants are there from the start.
     fn read(&mut self, value: Value) -> Option<Item> {
         if let Some(&item) = self.items.get(&value) {
             self.timeline.read(item);
@@ -111,7 +111,7 @@ impl Planner<'_> {
         Some(item)
     }
 
-    /// The values a block ends with, read at this step.
+    /// The operands of a block's terminator, read at this step.
     fn given(&mut self, block: Block) -> Vec<Item> {
         let last = self.program.terminator(block);
         let values = last.map(|op| self.program.op(op).operands.to_vec()).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Planner<'_> {
                 dying.push(item);
             }
         }
-        // What the op's regions read of the values around it.
+        // The values around the op that its regions read.
         for &region in &self.program.op(op).regions {
             for &block in self.program.region_blocks(region) {
                 self.program.walk(block, &mut |inner| {
@@ -196,14 +196,14 @@ impl Planner<'_> {
                 }
                 results.iter().for_each(|&r| self.timeline.read(r));
             }
-            // Nothing is changed once it is made, so another name needs no other buffer.
+            // Values are immutable, so another name needs no other buffer.
             Control::Identity => {
                 let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
                 self.bind(program.results(op), &items);
             }
             Control::Manual | Control::Inline if let [block] = blocks[..] => {
                 let items: Vec<Item> = operands.iter().filter_map(|&v| self.read(v)).collect();
-                // Pieces may be smaller than what they are pieces of.
+                // Shards may be smaller than the tensors they belong to.
                 match control {
                     Control::Inline => self.bind(program.block_args(block).iter().copied(), &items),
                     _ => program.block_args(block).iter().for_each(|&arg| {
@@ -231,8 +231,8 @@ impl Planner<'_> {
         }
     }
 
-    /// A loop: its results lie where the values that it carries lie, and those where the initial values lay if nobody
-    /// else needs these.
+    /// A loop: its results share buffers with the loop-carried values, and those with the initial values if nothing
+    /// else reads these.
     fn whole_loop(&mut self, op: Op, blocks: &[Block]) {
         let program = self.program;
         let operands = &program.op(op).operands;
@@ -262,7 +262,8 @@ impl Planner<'_> {
         self.timeline.leave();
     }
 
-    /// Lets a loop's body make the next of a carried value in its place where nobody reads that one any more.
+    /// Lets a loop's body write a carried value's next value into the same buffer where nothing reads the old one any
+    /// more.
     fn make_direct(&mut self, body: Block, carried: &[Item]) {
         let Some(&first) = carried.first() else { return };
         let last = self.program.terminator(body);
@@ -286,8 +287,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Copies what a block ends with to where it is wanted as if all at once: what is both read and written goes
-    /// through a buffer of its own.
+    /// Copies the terminator's operands to the wanted buffers as if all at once: a buffer that is both read and written
+    /// is copied through a temporary.
     fn assign(&mut self, block: Block, given: &[Item], wanted: &[Item]) {
         let mut moves: Vec<(Item, Item)> =
             given.iter().copied().zip(wanted.iter().copied()).filter(|m| m.0 != m.1).collect();
@@ -310,7 +311,7 @@ impl Planner<'_> {
         self.after.push((block, copies));
     }
 
-    /// Which items share a buffer, and where the buffers lie.
+    /// Which items share a buffer, and the offsets of the buffers.
     fn finish(mut self) -> Buffers {
         let end = self.timeline.step();
         let mut live = self.timeline.intervals().to_vec();
@@ -321,7 +322,7 @@ impl Planner<'_> {
                 Stays::Always => *live = (0, end),
             }
         }
-        // In program order, so that what is taken over has its own first owner by then.
+        // In program order, so that an item's first owner is known before another takes it over.
         let mut owner: Vec<u32> = (0..self.held.len() as u32).collect();
         for heir in &self.heirs {
             let at = live[heir.item.0 as usize].0;
@@ -367,7 +368,7 @@ impl Planner<'_> {
     }
 }
 
-/// How often each of these is among them.
+/// How often each item occurs.
 fn counts<'i>(items: impl IntoIterator<Item = &'i super::Item>) -> FxHashMap<Item, usize> {
     let mut counts = FxHashMap::default();
     for &item in items {

@@ -1,5 +1,5 @@
 //! Groups as attributes: lists as a dense tensor, axes of a mesh as `#stablehlo.replica_group_mesh_axes`, permutations
-//! by axes as an attribute of our own. The last two stay as small as they are written until somebody prints lists.
+//! by axes as an attribute of our own. The last two are expanded to lists only when lists are printed.
 //!
 //! Source: the StableHLO specification, "Replica groups".
 
@@ -18,12 +18,12 @@ const MESH_AXIS: &str = "stablehlo.mesh_axis";
 const AXIS: &str = "stablehlo.axis_ref";
 const PERMUTATION: &str = "shardc.permutation";
 
-/// Whether an attribute gives groups by axes of a mesh, whatever they are.
+/// Whether an attribute gives groups by axes of a mesh, valid or not.
 pub fn is_along_axes(program: &Program, attr: Attr) -> bool {
     matches!(program.attr_data(attr), AttrData::Struct(kind, _) if &**kind == ALONG)
 }
 
-/// The groups, or pairs, of an attribute; `None` where it says none, or names a mesh or axes that aren't there.
+/// The groups, or pairs, of an attribute; `None` where it has none, or names a mesh or axes that don't exist.
 pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
     match program.attr_data(attr) {
         AttrData::Dense(_, ids) => match ids.shape[..] {
@@ -46,7 +46,7 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
     }
 }
 
-/// What an attribute that gives groups or pairs by axes lists; `None` for any other.
+/// The lists of an attribute that gives groups or pairs by axes; `None` for any other.
 pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     let rows = rows(program, attr)?;
     let by_axes = matches!(rows, Rows::Axes(_) | Rows::Permutation(_));
@@ -57,8 +57,8 @@ pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     })
 }
 
-/// Whether the specification has words for the groups of an attribute that gives them by axes: it has none for
-/// replicas of a mesh and for permutations.
+/// Whether the specification can express the groups of an attribute that gives them by axes: it can't for replicas of a
+/// mesh and for permutations.
 pub fn is_specified(program: &Program, attr: Attr) -> bool {
     is_along_axes(program, attr) && field(program, attr, "replicas").is_none()
 }
@@ -123,12 +123,12 @@ fn field<'a>(program: &'a Program, attr: Attr, key: &str) -> Option<&'a AttrData
     }
 }
 
-/// A mesh as the groups of collectives name it, written down once for all that are along its axes.
+/// A mesh as collectives' groups refer to it, interned once for all groups along its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshAttr(Attr);
 
 impl MeshAttr {
-    /// Writes down `mesh`.
+    /// Interns `mesh`.
     pub fn new(program: &mut Program, mesh: &Mesh) -> Self {
         let axis = |program: &mut Program, (name, size): (Name, i64)| {
             let name = program.name_text(name).to_owned();
@@ -145,7 +145,7 @@ impl MeshAttr {
         Self(structure(program, MESH, &fields))
     }
 
-    /// Groups of the devices that differ in `axes` alone, in each of `replicas` replicas of the mesh.
+    /// Groups of the devices that differ only in `axes`, in each of `replicas` replicas of the mesh.
     pub fn along(self, program: &mut Program, axes: &[AxisRef], replicas: i64) -> Attr {
         let axes = array(program, axes);
         let mut fields = vec![("mesh", self.0), ("axes", axes)];
@@ -155,7 +155,8 @@ impl MeshAttr {
         structure(program, ALONG, &fields)
     }
 
-    /// Pairs that bring every shard of a value from where `from` (all dimensions' axes in order) has it to where `to` does.
+    /// Pairs that move every shard of a value from its device under `from` (all dimensions' axes in order) to that
+    /// under `to`.
     pub fn permutation(self, program: &mut Program, from: &[AxisRef], to: &[AxisRef]) -> Attr {
         let (from, to) = (array(program, from), array(program, to));
         structure(program, PERMUTATION, &[("mesh", self.0), ("from", from), ("to", to)])

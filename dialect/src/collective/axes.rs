@@ -6,13 +6,13 @@ use crate::ir::Name;
 use crate::literal::Literal;
 use crate::sharding::{Axes, AxisPart, AxisRef, Digit, Mesh, digits, index, position, unused};
 
-/// The mesh that groups are written over, by itself: names, sizes and the order of its devices.
+/// The mesh that groups refer to: axis names, sizes and the order of its devices.
 #[derive(Debug)]
 pub struct GroupMesh {
     names: Vec<Box<str>>,
-    /// The axes, with their numbers for names.
+    /// The axes, named by their numbers.
     mesh: Mesh,
-    /// The device at each row-major position; `None` is 0, 1, 2, …
+    /// The device at each row-major position; `None` means 0, 1, 2, …
     order: Option<Literal>,
     /// The position of each device.
     positions: OnceLock<Vec<i64>>,
@@ -44,7 +44,7 @@ impl GroupMesh {
         self.names.iter().map(|n| &**n)
     }
 
-    /// The axis of that name; a part of it where `part`, `(pre, size)`, says so.
+    /// The axis of that name, or the part of it that `part`, `(pre, size)`, gives.
     pub fn axis(&self, name: &str, part: Option<(i64, i64)>) -> Option<AxisRef> {
         let name = Name::new(self.names.iter().position(|n| **n == *name)?);
         let Some((pre, size)) = part else { return Some(AxisRef::full(name)) };
@@ -53,7 +53,7 @@ impl GroupMesh {
         fits.then(|| AxisRef::part(name, pre, size, &self.mesh))
     }
 
-    /// Whether the devices stand in another order than 0, 1, 2, …
+    /// Whether the devices are in another order than 0, 1, 2, …
     pub fn is_reordered(&self) -> bool {
         self.order.is_some()
     }
@@ -82,7 +82,7 @@ impl GroupMesh {
         usize::try_from(device).ok().and_then(|d| positions.get(d)).copied().unwrap_or(0)
     }
 
-    /// A device that the order names twice or that isn't there.
+    /// A device that the order lists twice or that doesn't exist.
     pub fn misplaced_device(&self) -> Option<i64> {
         self.order.as_ref()?;
         let mut seen = vec![false; self.devices() as usize];
@@ -93,7 +93,7 @@ impl GroupMesh {
     }
 }
 
-/// Groups of devices that differ in some axes alone, in the order of those axes, major first; the same in each of
+/// Groups of devices that differ only in some axes, in the order of those axes, major first; the same in each of
 /// several replicas of the mesh.
 #[derive(Debug)]
 pub struct AxisGroups {
@@ -109,7 +109,7 @@ fn size(digits: &[Digit]) -> i64 {
 }
 
 impl AxisGroups {
-    /// Groups along `axes` of `mesh`; `None` where those overlap.
+    /// Groups along `axes` of `mesh`; `None` where `axes` overlap.
     pub fn new(mesh: GroupMesh, axes: &[AxisRef], replicas: i64) -> Option<Self> {
         let inside = digits(&mesh.mesh, axes);
         let axes = mesh.mesh.axis_parts(axes)?;
@@ -127,7 +127,7 @@ impl AxisGroups {
         &self.axes
     }
 
-    /// Devices of a group.
+    /// Number of devices in a group.
     pub fn size(&self) -> usize {
         size(&self.inside) as usize
     }
@@ -137,12 +137,12 @@ impl AxisGroups {
         (size(&self.outside) * self.replicas) as usize
     }
 
-    /// Number of ids, all of which are in a group.
+    /// Number of ids; each is in a group.
     pub fn ids(&self) -> i64 {
         self.mesh.devices().saturating_mul(self.replicas)
     }
 
-    /// Replicas of the mesh that the ids go through.
+    /// Number of replicas of the mesh that the ids cover.
     pub fn replicas(&self) -> i64 {
         self.replicas
     }
@@ -167,16 +167,16 @@ impl AxisGroups {
     }
 }
 
-/// What brings every shard of a value from where some axes have it to where others want it: one pair for each device.
+/// Moves every shard of a value from its device under some axes to that under others: one pair per device.
 #[derive(Debug)]
 pub struct AxisPermutation {
     mesh: GroupMesh,
-    /// The digits of all dimensions' axes in order, and those they leave.
+    /// The digits of all dimensions' axes in order, and the remaining digits.
     from: [Vec<Digit>; 2],
     to: [Vec<Digit>; 2],
 }
 
-/// The position that reads in `to` what `at` reads in `from`.
+/// The position whose `to` digits equal the `from` digits of `at`.
 fn moved(at: i64, from: &[Vec<Digit>; 2], to: &[Vec<Digit>; 2]) -> i64 {
     (0..2).map(|i| position(&to[i], index(&from[i], at))).sum()
 }

@@ -1,7 +1,7 @@
-//! Which devices take part in a collective together.
+//! Which devices take part together in a collective.
 //!
-//! What the compiler writes says it by axes of a mesh and stays that small on any number of devices: who asks for a
-//! member, a device's place or a partner gets it by arithmetic on positions. What a user writes as lists stays lists.
+//! Groups made by the compiler are given by axes of a mesh and stay that small on any number of devices: a member, a
+//! device's place or a partner is computed by arithmetic on positions. A user's lists stay lists.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::axes::{AxisGroups, AxisPermutation};
 use crate::literal::Literal;
 use crate::sharding::MAX_DEVICES;
 
-/// How the ids that groups are written with name devices. Source: the StableHLO specification, "Collective ops".
+/// How the ids in groups name devices. Source: the StableHLO specification, "Collective ops".
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IdMode {
-    /// Ids are replicas; every partition has groups of its own.
+    /// Ids are replicas; every partition has its own groups.
     CrossReplica,
-    /// Ids are partitions; every replica has groups of its own.
+    /// Ids are partitions; every replica has its own groups.
     CrossPartition,
     /// Ids are replicas; all their partitions are in the group.
     CrossReplicaAndPartition,
@@ -25,13 +25,13 @@ pub enum IdMode {
 /// Groups as written: rows of ids.
 #[derive(Clone, Debug)]
 pub enum Rows {
-    /// No row: one group of all ids there are.
+    /// No row: one group of all ids.
     All,
     /// The rows of a tensor of integers, padded with -1; pairs of a permute have two columns.
     Lists(Lists),
-    /// Ids that differ in axes of a mesh alone.
+    /// Ids that differ only in some axes of a mesh.
     Axes(Arc<AxisGroups>),
-    /// Pairs that bring shards from where some axes of a mesh have them to where others want them.
+    /// Pairs that move shards from their devices under some axes of a mesh to those under others.
     Permutation(Arc<AxisPermutation>),
 }
 
@@ -43,10 +43,10 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// The rows of `ids`; `None` unless it is of rank 2 and neither empty nor larger than any groups are.
+    /// The rows of `ids`; `None` unless it is of rank 2, not empty, and no larger than valid groups can be.
     pub fn new(ids: Literal) -> Option<Self> {
         let [_, width] = ids.shape[..] else { return None };
-        // A splat may claim any shape.
+        // A splat can claim any shape without using memory.
         let fits = !ids.is_empty() && ids.len() as i64 <= 4 * MAX_DEVICES && ids.get(0).as_i64().is_some();
         fits.then_some(Self { ids, width: width.max(1) as usize })
     }
@@ -61,17 +61,17 @@ impl Lists {
 }
 
 impl Rows {
-    /// The rows of an explicit list, padded where some are shorter.
+    /// The rows of an explicit list, shorter ones padded.
     pub fn of_lists(lists: &[Vec<i64>]) -> Self {
         Lists::new(super::attribute::literal_of(lists)).map_or(Rows::All, Rows::Lists)
     }
 
-    /// No pair at all.
+    /// Pairs of a permute that sends nothing.
     pub fn no_pairs() -> Self {
         Rows::Lists(Lists { ids: super::attribute::literal_of(&[]), width: 2 })
     }
 
-    /// How many rows are written.
+    /// Number of rows.
     pub fn count(&self) -> usize {
         match self {
             Rows::All => 0,
@@ -91,7 +91,7 @@ impl Rows {
         }
     }
 
-    /// The ids of a row, padding left out.
+    /// The ids of a row, without padding.
     pub fn row(&self, row: usize) -> impl Iterator<Item = i64> + '_ {
         let id = move |at| match self {
             Rows::All => -1,
@@ -105,7 +105,7 @@ impl Rows {
         (0..self.width()).map(id).filter(|&id| id != -1)
     }
 
-    /// The row an id stands in, and its place there, padding not counted. Of pairs the one it is the source of.
+    /// The row that contains an id, and its place there, not counting padding. For pairs, the one it is the source of.
     fn place(&self, id: i64) -> Option<(usize, usize)> {
         match self {
             Rows::Axes(axes) => axes.place(id),
@@ -136,7 +136,7 @@ impl Rows {
     }
 }
 
-/// The groups of a collective, by flat device ids. Nothing is listed until somebody asks for a list.
+/// The groups of a collective, by flat device ids. Lists are made only on demand.
 #[derive(Clone, Debug)]
 pub struct Groups {
     rows: Rows,
@@ -146,12 +146,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// `rows` of ids read by `mode`, on so many replicas and partitions.
+    /// `rows` of ids read by `mode`, on this many replicas and partitions.
     pub fn new(rows: Rows, mode: IdMode, replicas: i64, partitions: i64) -> Self {
         Self { rows, mode, replicas, partitions }
     }
 
-    /// These lists of flat device ids.
+    /// Groups given by lists of flat device ids.
     pub fn of_lists(lists: &[Vec<i64>]) -> Self {
         Self::new(Rows::of_lists(lists), IdMode::Flattened, 1, 1)
     }
@@ -161,12 +161,12 @@ impl Groups {
         &self.rows
     }
 
-    /// Other rows read the same way.
+    /// Other rows with the same id mode and devices.
     pub(super) fn with_rows(&self, rows: Rows) -> Self {
         Self { rows, ..*self }
     }
 
-    /// How many devices a group has as far as its row's length says, padding counted: `dim(process_groups, 1)`.
+    /// Number of devices in a group by its row's length, counting padding: `dim(process_groups, 1)`.
     pub fn padded_size(&self) -> i64 {
         let row = if matches!(self.rows, Rows::All) { self.ids() } else { self.rows.width() as i64 };
         if self.mode == IdMode::CrossReplicaAndPartition { row.saturating_mul(self.partitions) } else { row }
@@ -177,7 +177,7 @@ impl Groups {
         self.mode
     }
 
-    /// How many ids there are to name.
+    /// Number of valid ids.
     pub fn ids(&self) -> i64 {
         match self.mode {
             IdMode::CrossReplica | IdMode::CrossReplicaAndPartition => self.replicas,
@@ -186,7 +186,7 @@ impl Groups {
         }
     }
 
-    /// How many groups there are; none on more than [`MAX_DEVICES`] devices.
+    /// Number of groups; none on more than [`MAX_DEVICES`] devices.
     pub fn count(&self) -> usize {
         if self.replicas.saturating_mul(self.partitions) > MAX_DEVICES {
             return 0;
@@ -195,7 +195,7 @@ impl Groups {
         rows * self.copies() as usize
     }
 
-    /// How many groups a row stands for.
+    /// Number of groups per row.
     fn copies(&self) -> i64 {
         match self.mode {
             IdMode::CrossReplica => self.partitions.max(0),
@@ -204,7 +204,7 @@ impl Groups {
         }
     }
 
-    /// How many devices the first group has, and all of them where nothing is padded; 0 where there is no group.
+    /// Number of devices in the first group, and in every group where nothing is padded; 0 without groups.
     pub fn size(&self) -> usize {
         if self.count() == 0 {
             return 0;
@@ -215,12 +215,12 @@ impl Groups {
         }
     }
 
-    // Ids are anything until they are checked.
+    // Ids may be out of range until they are checked.
     fn device(&self, replica: i64, partition: i64) -> i64 {
         replica.saturating_mul(self.partitions).saturating_add(partition)
     }
 
-    /// The devices of a group, in order; source and target of a permute's pair.
+    /// The devices of a group, in order; for a permute, source and target of a pair.
     pub fn group(&self, group: usize) -> impl Iterator<Item = i64> + '_ {
         let copies = self.copies().max(1) as usize;
         let (row, copy) = (group / copies, (group % copies) as i64);
@@ -280,12 +280,12 @@ impl Groups {
         Some((group, before + at))
     }
 
-    /// Whom a permute brings `device` a value from.
+    /// The device from which a permute sends a value to `device`.
     pub fn source(&self, device: i64) -> Option<i64> {
         self.partner(device, |id| self.rows.source(id))
     }
 
-    /// Whom a permute brings the value of `device`.
+    /// The device to which a permute sends the value of `device`.
     pub fn target(&self, device: i64) -> Option<i64> {
         self.partner(device, |id| self.rows.target(id))
     }
@@ -302,8 +302,8 @@ impl Groups {
         }
     }
 
-    /// The axes along which the devices of a group differ, where the groups are given by them and every replica has
-    /// the mesh for itself.
+    /// The axes along which the devices of a group differ, where groups are given by axes and every replica has its own
+    /// copy of the mesh.
     pub fn axes(&self) -> Option<&AxisGroups> {
         match (&self.rows, self.mode) {
             (Rows::Axes(axes), IdMode::CrossPartition | IdMode::Flattened) => Some(axes),
@@ -311,7 +311,7 @@ impl Groups {
         }
     }
 
-    /// Whether the groups are lists, to be searched for a device.
+    /// Whether the groups are lists, in which finding a device takes a search.
     pub fn are_lists(&self) -> bool {
         matches!(self.rows, Rows::Lists(_))
     }
@@ -326,7 +326,7 @@ mod tests {
         Groups::new(Rows::of_lists(&rows), mode, grid.0, grid.1)
     }
 
-    /// What is computed by place is what stands in the lists.
+    /// Checks that computed places equal those in the lists.
     fn check(groups: &Groups) {
         let lists = groups.lists();
         for (g, list) in lists.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Collectives of the per-device program: what they do, on which devices.
+//! Collectives of the per-device program: what they do and on which devices.
 
 mod attribute;
 mod axes;
@@ -14,8 +14,7 @@ pub use rule::GroupsRule;
 
 use crate::kernel::Body;
 
-/// What a collective does. Everything that says only *which* collective says it by this: the ops, the plan, the prices,
-/// the runtime.
+/// What a collective does: how the ops, the plan, the cost model and the runtime say which collective they mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum CollectiveKind {
     /// Concatenates the devices' shards along a dimension.
@@ -57,7 +56,7 @@ pub struct Collective {
     pub dim: usize,
     /// The dimension an all_to_all concatenates.
     pub concat_dim: usize,
-    /// How two elements combine, inputs 0 and 1, in an all_reduce and a reduce_scatter; `None` where nothing does or
-    /// the op's region is more than scalar arithmetic.
+    /// How two elements, inputs 0 and 1, combine in an all_reduce or a reduce_scatter; `None` for other collectives or
+    /// where the op's region is more than scalar arithmetic.
     pub computation: Option<Body>,
 }

@@ -1,4 +1,4 @@
-//! What the specification asks of the groups of an op.
+//! The specification's constraints on the device groups of an op.
 
 use std::collections::HashSet;
 
@@ -8,35 +8,35 @@ use crate::ir::{AttrData, Op, OpRef};
 use crate::op::Problem;
 use crate::ops::{func, sdy};
 
-/// What the specification asks of the groups of an op, with its labels.
+/// The specification's constraints on the device groups of an op, with its labels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GroupsRule {
-    /// The attribute they stand in.
+    /// The attribute that holds the groups.
     pub attribute: &'static str,
     /// How ids name devices.
     pub mode: IdMode,
-    /// Labels: of uniqueness, coverage, range.
+    /// Labels of the constraints of uniqueness, coverage and range.
     pub labels: [&'static str; 3],
     /// Whether every device must be in a group.
     pub cover: bool,
-    /// The label where all groups must have one size.
+    /// The label of the constraint that all groups have one size, if there is one.
     pub even: Option<&'static str>,
-    /// Whether they are the (source, target) pairs of a permute, by whose labels no device sends or receives twice.
+    /// Whether they are the (source, target) pairs of a permute; by the labels no device sends or receives twice.
     pub pairs: bool,
 }
 
 impl GroupsRule {
-    /// Groups in `attribute` that every device is in; labels: of uniqueness, coverage, range.
+    /// Groups in `attribute` that must cover all devices; labels of uniqueness, coverage, range.
     pub fn covering(attribute: &'static str, mode: IdMode, labels: [&'static str; 3]) -> Self {
         Self { attribute, mode, labels, cover: true, even: None, pairs: false }
     }
 
-    /// The groups as the op has them, on the devices that the module declares.
+    /// The op's groups, on the devices that the module declares.
     pub fn groups(&self, op: OpRef<'_>) -> Option<Groups> {
         self.groups_on(op, func::num_replicas(op.program), func::num_partitions(op.program))
     }
 
-    /// The groups as the op has them, on these devices.
+    /// The op's groups, on these devices.
     pub fn groups_on(&self, op: OpRef<'_>, replicas: i64, partitions: i64) -> Option<Groups> {
         let rows = match rows(op.program, op.attr_id(self.attribute)?)? {
             Rows::All if self.pairs => Rows::no_pairs(),
@@ -45,7 +45,7 @@ impl GroupsRule {
         Some(Groups::new(rows, self.mode, replicas, partitions))
     }
 
-    /// What is wrong with the groups. Of lists every id is looked at; of axes none is.
+    /// The violated constraints. In lists every id is checked; groups by axes are checked without listing ids.
     pub fn problems(&self, op: OpRef<'_>) -> Vec<Problem> {
         let mut problems = Vec::new();
         match self.groups(op) {
@@ -66,7 +66,7 @@ impl GroupsRule {
         problems
     }
 
-    /// What is wrong with groups that can't be read.
+    /// Why the groups can't be read.
     fn unreadable(&self, op: OpRef<'_>) -> Option<Problem> {
         if self.pairs {
             let problem = Problem::new("source_target_pairs must be a tensor of integers of rank 2 (C1)");
@@ -79,7 +79,7 @@ impl GroupsRule {
             let problem = Problem::new("replica_groups must be a tensor of integers of rank 2");
             return Some(problem.note("write replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"));
         }
-        // A mesh that isn't Shardy's is taken at its word.
+        // A mesh that isn't Shardy's isn't checked further.
         let AttrData::Symbol(mesh) = op.field(self.attribute, "mesh")? else { return None };
         let there = |&o: &Op| func::symbol(op.program, o) == Some(mesh);
         if !op.program.block_ops(op.program.body()).iter().any(there) {
@@ -91,14 +91,14 @@ impl GroupsRule {
         Some(problem.note("write axes = [#stablehlo.axis_ref<name = \"x\">], or a part: sub_axis_info = (1)2"))
     }
 
-    /// Ids must be unique, in range, and cover all where the rule says so.
+    /// Checks that ids are unique, in range, and cover all where the rule requires it.
     fn check(&self, op: OpRef<'_>, groups: &Groups, problems: &mut Vec<Problem>) {
         let rows = groups.rows();
         let twice = |id: i64| {
             let problem = Problem::new(format!("device id {id} stands in the groups twice ({})", self.labels[0]));
             problem.note("every device belongs to one group")
         };
-        // Axes that don't overlap give every device of their mesh once.
+        // Axes that don't overlap contain every device of their mesh once.
         let (named, ids) = if let Rows::Axes(axes) = rows {
             problems.extend(axes.mesh().misplaced_device().map(twice));
             (axes.ids(), HashSet::new())
@@ -115,7 +115,7 @@ impl GroupsRule {
             }
             (seen.len() as i64, seen)
         };
-        // A module that names no devices leaves open who runs it.
+        // A module that declares no devices may run on any number.
         let Some((replicas, partitions)) = func::declared_grid(op.program) else {
             let missing = (0..ids.len() as i64).find(|id| !ids.contains(id));
             if let Some(id) = missing.filter(|_| self.cover && problems.is_empty()) {
@@ -139,7 +139,7 @@ impl GroupsRule {
         }
     }
 
-    /// No device sends twice or gets twice; all are there.
+    /// Checks that no device sends or receives twice and that all exist.
     fn check_pairs(&self, op: OpRef<'_>, pairs: &Groups, problems: &mut Vec<Problem>) {
         let rows = pairs.rows();
         let even = |row: usize| rows.row(row).count() == 2;
@@ -149,7 +149,7 @@ impl GroupsRule {
             return problems.push(Problem::new(message));
         }
         if let Rows::Permutation(permutation) = rows {
-            // A permutation of the mesh's devices by itself.
+            // It is a permutation of the mesh's devices by construction.
             if permutation.mesh().devices() > pairs.ids() {
                 let message = format!("device id {0} in the groups, but there are {0} devices (C4)", pairs.ids());
                 problems.push(Problem::new(message));
@@ -164,7 +164,7 @@ impl GroupsRule {
                 problems.push(Problem::new(format!("device {} {what} twice ({label})", twice[0])));
             }
         }
-        // Sources and targets overlap, so the range is checked side by side.
+        // A device may be both source and target, so each column is checked separately.
         for at in 0..2 {
             let ids: Vec<Vec<i64>> = side(at).map(|id| vec![id]).collect();
             let alone = pairs.with_rows(Rows::of_lists(&ids));
@@ -175,7 +175,7 @@ impl GroupsRule {
         }
     }
 
-    /// Which ids count, in words.
+    /// Which ids are valid, in words.
     fn counted(&self, replicas: i64, partitions: i64) -> String {
         let ids = match self.mode {
             IdMode::CrossReplica => "without a channel the ids are replicas",

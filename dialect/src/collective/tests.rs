@@ -1,4 +1,4 @@
-//! Groups by axes against lists made from coordinates: random meshes, parts of axes, orders of devices, replicas.
+//! Checks groups by axes against lists made from coordinates: random meshes, parts of axes, device orders, replicas.
 
 use fastrand::Rng;
 
@@ -83,7 +83,7 @@ fn groups_by_axes_are_those_of_coordinates() {
             }
         }
         assert_eq!(groups.place(replicas * mesh.devices()), None);
-        // The lists that are printed say the same, read by themselves.
+        // The printed lists give the same groups when read back.
         let literal = as_lists(&program, attr).expect("groups by axes");
         assert_eq!(literal, literal_of(&expected));
         let explicit = Groups::of_lists(&expected);
@@ -119,7 +119,7 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         let mut targets: Vec<i64> = pairs.iter().map(|p| p.1).collect();
         targets.sort_unstable();
         assert_eq!(targets, (0..devices).collect::<Vec<_>>());
-        // Which shard a device has, counted over all axes, major first.
+        // The number of the device's shard, over all axes, major first.
         let shard = |device: i64, axes: &[AxisRef]| {
             let digits = coordinates(&mesh, device % mesh.devices(), axes);
             digits.iter().zip(axes).fold(0, |n, (digit, axis)| n * axis.size(&mesh) + digit)

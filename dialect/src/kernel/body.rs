@@ -20,11 +20,11 @@ pub enum Arg {
 /// One instruction of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Inst {
-    /// `op(args)` giving an element of type `ty`. For comparisons the operands' type is that of the first argument.
+    /// `op(args)`, an element of type `ty`. For comparisons the operands' type is that of the first argument.
     Op {
-        /// What is computed.
+        /// The operation.
         op: ScalarOp,
-        /// From what.
+        /// Its arguments.
         args: SmallVec<[Arg; 3]>,
         /// The result's type.
         ty: ElementType,
@@ -36,7 +36,7 @@ pub enum Inst {
 }
 
 impl Inst {
-    /// The type of what it computes.
+    /// The type of its value.
     pub fn ty(&self) -> ElementType {
         match self {
             Inst::Op { ty, .. } | Inst::Const(_, ty) | Inst::Index(_, ty) => *ty,
@@ -53,12 +53,12 @@ pub struct Body {
     pub accumulators: Vec<ElementType>,
     /// Instructions in order.
     pub insts: Vec<Inst>,
-    /// One value a result.
+    /// One value per result.
     pub results: Vec<Arg>,
 }
 
 impl Body {
-    /// `op` of all the inputs.
+    /// `op` applied to all the inputs.
     pub fn of(op: ScalarOp, inputs: &[ElementType], ty: ElementType) -> Self {
         let args = (0..inputs.len()).map(Arg::Input).collect();
         Self {

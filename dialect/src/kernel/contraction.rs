@@ -1,8 +1,8 @@
-//! A loop nest seen as a product of two tensors: which loops run along in both operands, which in one, which are summed
-//! over, and which dimensions are read through windows.
+//! A loop nest seen as a product of two tensors: which loops run in both operands, which in one, which are summed over,
+//! and which dimensions are read through windows.
 //!
-//! It is found in the nest alone, so that matrix products, einsums and convolutions are one thing to whoever multiplies
-//! matrices or prices it.
+//! It is derived from the nest alone, so that matrix multiplication and cost estimates treat matrix products, einsums
+//! and convolutions alike.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -10,14 +10,14 @@ use super::{Affine, Arg, Body, Guard, Index, Init, Input, Inst, Nest};
 use crate::ir::ElementType;
 use crate::scalar::ScalarOp;
 
-/// What a loop is to a product.
+/// The role of a loop in a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Both operands are read along it, and the result.
+    /// Both operands and the result are indexed by it.
     Batch,
-    /// Only the left operand and the result run along it: rows. (Or neither operand.)
+    /// Only the left operand and the result are indexed by it: rows. (Or neither operand.)
     Left,
-    /// Only the right operand and the result run along it: columns.
+    /// Only the right operand and the result are indexed by it: columns.
     Right,
     /// It is summed over.
     Contracted,
@@ -32,30 +32,30 @@ pub struct Window {
     pub dim: usize,
     /// The loop over windows.
     pub outer: usize,
-    /// The loop inside a window: a contracted one.
+    /// The loop inside a window: a contracted loop.
     pub inner: usize,
-    /// How far windows are apart.
+    /// Distance between windows.
     pub stride: i64,
-    /// How far the positions inside one are apart; negative in a reversed window.
+    /// Distance between the positions inside a window; negative in a reversed window.
     pub dilation: i64,
-    /// Where the first one begins: negative in padding, where guards say that nothing is read.
+    /// Where the first window begins: negative in padding, where guards skip the read.
     pub offset: i64,
-    /// How many positions stand for one element; between elements nothing is read.
+    /// Number of positions per element; positions between elements aren't read.
     pub divisor: i64,
 }
 
-/// A nest that multiplies two inputs, and adds over the loops that aren't parallel.
+/// A nest that multiplies two inputs and adds over its reduction loops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contraction {
-    /// What each loop is.
+    /// The role of each loop.
     pub roles: SmallVec<[Role; 6]>,
     /// Which dimensions are read through windows.
     pub windows: SmallVec<[Window; 2]>,
 }
 
 impl Contraction {
-    /// The product that `nest` is. A product of elements is none: something must be summed over, or each side must have
-    /// loops of its own.
+    /// The product that `nest` computes. An elementwise product isn't one: something must be summed over, or each side
+    /// must have loops of its own.
     pub fn of(nest: &Nest) -> Option<Self> {
         let [left, right] = &nest.inputs[..] else { return None };
         let zero = |init: &Init| matches!(init, Init::Const(c) if c.is_zero());
@@ -79,13 +79,13 @@ impl Contraction {
         self.roles.iter().enumerate().filter(move |r| *r.1 == role).map(|r| r.0)
     }
 
-    /// How many iterations the loops of a role have together. Saturates.
+    /// Product of the trip counts of all loops of a role. Saturates.
     pub fn size(&self, nest: &Nest, role: Role) -> u64 {
         self.loops(role).fold(1, |n: u64, l| n.saturating_mul(nest.loops[l].max(0) as u64))
     }
 
-    /// How far a step of each loop moves in the two operands, which have these shapes and lie in row-major order; with
-    /// the offset of the first position. `None` where an operand isn't read evenly.
+    /// The stride of each loop in the two operands, which have these shapes in row-major order, and the offset of the
+    /// first position. `None` where an operand isn't read with constant strides.
     pub fn strides(&self, nest: &Nest, shapes: [&[i64]; 2]) -> Option<[Affine; 2]> {
         let ranges = nest.ranges();
         let strides = |i: usize| {
@@ -130,14 +130,14 @@ fn windows(nest: &Nest) -> SmallVec<[Window; 2]> {
     found
 }
 
-/// The element type in which products are taken and added, before they are rounded to the result's: the widest.
+/// The element type in which products are multiplied and added, before rounding to the result's: the widest.
 pub fn product_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let rank = |e: ElementType| (e.is_complex(), e.is_float(), e.bits());
     [lhs, rhs].into_iter().fold(result, |widest, e| if rank(e) > rank(widest) { e } else { widest })
 }
 
 impl Body {
-    /// The product of two inputs of these types; added to an accumulator if it is to be `reduced`.
+    /// The product of two inputs of these types; added to an accumulator if `reduced`.
     pub fn product(lhs: ElementType, rhs: ElementType, result: ElementType, reduced: bool) -> Self {
         let element = product_type(lhs, rhs, result);
         let mut body = Body { inputs: vec![lhs, rhs], ..Body::default() };
@@ -190,7 +190,7 @@ impl Body {
         product.and_then(|p| both(p, Arg::Input(0))) == Some(Arg::Input(1))
     }
 
-    /// What a conversion converts.
+    /// The argument of a conversion.
     fn converted(&self, arg: Arg) -> Option<Arg> {
         let Arg::Inst(i) = arg else { return None };
         match &self.insts[i] {

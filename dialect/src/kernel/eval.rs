@@ -1,5 +1,5 @@
-//! The meaning of a [`Nest`] and of a [`Body`], slowly and obviously: what proofs and evaluators compare with.
-//! Also the way from an op's region of scalar ops (the combiner of a reduction) to a body.
+//! The reference evaluation of a [`Nest`] and of a [`Body`], slow and obvious: proofs and evaluators compare with it.
+//! Also turns an op's region of scalar ops (the combiner of a reduction) into a body.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,7 @@ use crate::scalar::{Scalar, ScalarOp};
 use crate::scalar_eval::{float_binary, float_unary};
 
 impl Nest {
-    /// Runs the nest over the op's operands and gives its results, all of the shape of the parallel loops.
+    /// Runs the nest over the op's operands and returns its results, all of the shape of the parallel loops.
     pub fn eval(&self, operands: &[Literal]) -> Vec<Literal> {
         let (parallel, reduced) = self.loops.split_at(self.parallel);
         let types: Vec<ElementType> = self.body.results.iter().map(|&r| self.body.arg_type(r)).collect();
@@ -66,8 +66,8 @@ impl Nest {
 }
 
 impl Body {
-    /// The results of one iteration. Bodies made of regions hold no index expressions; those of other bodies count
-    /// as 0, see [`Body::eval_at`].
+    /// The results of one iteration. Bodies made from regions have no index expressions; in other bodies those count as
+    /// 0, see [`Body::eval_at`].
     pub fn eval(&self, inputs: &[Scalar], accumulators: &[Scalar]) -> Vec<Scalar> {
         self.eval_at(inputs, accumulators, &mut |_| 0)
     }
@@ -84,7 +84,7 @@ impl Body {
         self.results.iter().map(|&r| value_of(r, inputs, accumulators, &values)).collect()
     }
 
-    /// Fills `values` with what the instructions compute.
+    /// Fills `values` with the instructions' values.
     fn run(
         &self,
         inputs: &[Scalar],
@@ -108,7 +108,8 @@ impl Body {
         }
     }
 
-    /// The commutative operation the body is, if it is only that: of its input and accumulator, or its two inputs.
+    /// The commutative operation the body consists of, if it is only that: of its input and accumulator, or its two
+    /// inputs.
     pub fn as_binary(&self) -> Option<ScalarOp> {
         let [Inst::Op { op, args, ty }] = &self.insts[..] else { return None };
         let [a, b] = args[..] else { return None };
@@ -126,8 +127,8 @@ fn value_of(arg: Arg, inputs: &[Scalar], accumulators: &[Scalar], values: &[Scal
     }
 }
 
-/// The scalar computation of a region whose ops all are scalar; its block's arguments are what `args` says. `None`
-/// when an op in it has no scalar computation, or reads a value around the region that isn't a constant.
+/// The scalar computation of a region whose ops are all scalar; `args` gives the arguments of its block. `None` when an
+/// op in it has no scalar computation, or reads a value around the region that isn't a constant.
 pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option<Body> {
     let block = match program.region_blocks(region) {
         &[block] => block,
@@ -166,7 +167,7 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
     None
 }
 
-/// The element types by position; `None` when positions are missing or double.
+/// The element types by position; `None` when positions are missing or duplicated.
 fn in_order(mut list: Vec<(usize, ElementType)>) -> Option<Vec<ElementType>> {
     list.sort_by_key(|e| e.0);
     list.iter().enumerate().all(|(at, e)| e.0 == at).then(|| list.iter().map(|e| e.1).collect())
@@ -225,7 +226,7 @@ pub fn map(body: &Body, shape: &[i64], operands: &[Literal]) -> Literal {
     }
     let mut bytes = Vec::with_capacity(n * ty.bytes());
     match (&body.insts[..], operands) {
-        // Reading and writing f32 without the detour over `Scalar`: most of every program.
+        // Reads and writes f32 without converting to `Scalar`: most of every program.
         ([Inst::Op { op, args, .. }], [a])
             if is_f32(body, ty) && args[..] == [Arg::Input(0)] && float_unary(*op, 1.0).is_some() =>
         {
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_region_of_several_ops() {
-        // The larger value with its position, and a constant of the surroundings.
+        // The larger value with its position, and a constant from outside the region.
         let text = "(%x: tensor<f32>, %i: tensor<i32>, %y: tensor<f32>, %j: tensor<i32>):
             %h = stablehlo.multiply %y, %c : tensor<f32>
             %p = stablehlo.compare GE, %x, %h : (tensor<f32>, tensor<f32>) -> tensor<i1>

@@ -1,7 +1,7 @@
 //! Index expressions: where a loop nest reads.
 //!
-//! Whoever looks for something in an expression asks [`Index::any`] or [`Index::visit`]; whoever moves it to other loops
-//! calls [`Index::substitute`]. What it says about positions is found in its [affine form](super::Affine).
+//! To look for something in an expression use [`Index::any`] or [`Index::visit`]; to move it to other loops use
+//! [`Index::substitute`]. To reason about its positions use its [affine form](super::Affine).
 
 /// A quasi-affine integer expression over the loops, with runtime scalars and indirect loads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,7 +24,7 @@ pub enum Index {
     Load {
         /// Which operand of the op.
         operand: usize,
-        /// Where in it.
+        /// At which position.
         index: Vec<Index>,
     },
 }
@@ -76,7 +76,7 @@ impl Index {
         }
     }
 
-    /// Calls `f` on the expression and on everything inside it, outermost first; `f` says whether to look inside.
+    /// Calls `f` on the expression and on everything inside it, outermost first; `f` returns whether to look inside.
     pub fn visit<'i>(&'i self, f: &mut impl FnMut(&'i Index) -> bool) {
         if !f(self) {
             return;
@@ -92,7 +92,7 @@ impl Index {
         }
     }
 
-    /// Whether `is` holds for the expression or for something inside it.
+    /// Whether `is` holds for the expression or any expression inside it.
     pub fn any(&self, mut is: impl FnMut(&Index) -> bool) -> bool {
         let mut found = false;
         self.visit(&mut |i| {
@@ -102,7 +102,7 @@ impl Index {
         found
     }
 
-    /// Calls `f` on every loop in it, as often as it stands there.
+    /// Calls `f` on every loop in it, once per occurrence.
     pub fn loops(&self, f: &mut impl FnMut(usize)) {
         self.visit(&mut |i| {
             if let Index::Loop(l) = i {
@@ -112,7 +112,8 @@ impl Index {
         });
     }
 
-    /// Calls `f` on every loop that moves the position by itself: those that only say where a table is read don't.
+    /// Calls `f` on every loop that moves the position directly, not on those that only determine where a table is
+    /// read.
     pub fn own_loops(&self, f: &mut impl FnMut(usize)) {
         self.visit(&mut |i| {
             if let Index::Loop(l) = i {
@@ -122,7 +123,7 @@ impl Index {
         });
     }
 
-    /// Calls `f` on every load in it: which operand, and where. Outermost first.
+    /// Calls `f` on every load in it (operand and index), outermost first.
     pub fn loads<'i>(&'i self, f: &mut impl FnMut(usize, &'i [Index])) {
         self.visit(&mut |i| {
             if let Index::Load { operand, index } = i {
@@ -137,8 +138,8 @@ impl Index {
         self.any(|i| matches!(i, Index::Loop(x) if *x == l))
     }
 
-    /// The same position told by other loops and operands: `loops` gives what stands for a loop, `operands` the new
-    /// number of an operand.
+    /// The same position over other loops and operands: `loops` gives the expression that replaces a loop, `operands`
+    /// the new number of an operand.
     pub fn substitute(
         &self,
         loops: &mut impl FnMut(usize) -> Index,

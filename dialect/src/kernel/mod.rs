@@ -1,10 +1,10 @@
-//! What an op computes, as a loop nest: the one description from which sharding rules, costs, fusion and native code
-//! are derived.
+//! What an op computes, as a loop nest: sharding rules, costs, fusion and native code are all derived from this one
+//! description.
 //!
 //! A nest runs over `loops`; the first `parallel` of them are the dimensions of the results in order, the rest are
-//! reduced, innermost last. Every input is read at quasi-affine positions; where a guard fails its `outside` value
-//! stands instead. The body computes from the loaded elements (and, in a reduction, the accumulators) one value a
-//! result. Results all have the shape of the parallel loops.
+//! reduced, innermost last. Every input is read at quasi-affine positions; where a guard fails its `outside` value is
+//! used instead. The body computes one value per result from the loaded elements (and, in a reduction, the
+//! accumulators). All results have the shape of the parallel loops.
 
 mod affine;
 mod body;
@@ -31,16 +31,16 @@ pub enum Kernel {
     Nest(Nest),
     /// No loop nest.
     External(External),
-    /// Regions decide: while, if, case, manual_computation, call.
+    /// Computed by its regions: while, if, case, manual_computation, call.
     Control,
-    /// Nothing the runtime can do: returns, meshes, unknown ops.
+    /// Nothing to run: returns, meshes, unknown ops.
     None,
 }
 
 impl Kernel {
-    /// The operands that count once whatever is added to them: what accumulators begin with, what a scatter updates.
-    /// Where the op is divided along what it reduces, one device has them and the others have identities. `results` is
-    /// the number of the op's results.
+    /// The operands that must count only once: initial values of accumulators, the tensor that a scatter updates. Where
+    /// the op is sharded along what it reduces, one device has them and the others have identities. `results` is the
+    /// number of the op's results.
     pub fn accumulated(&self, results: usize) -> SmallVec<[usize; 2]> {
         let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
         match self {
@@ -51,7 +51,7 @@ impl Kernel {
     }
 }
 
-/// Computations that are no loop nests, as far as somebody treats them by themselves.
+/// Computations that aren't loop nests; those that some code treats specially have their own variants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum External {
     /// `stablehlo.scatter`
@@ -62,7 +62,7 @@ pub enum External {
     PartitionId,
     /// `stablehlo.replica_id`
     ReplicaId,
-    /// Nothing of its own: the runtime asks for the op's reference meaning.
+    /// Anything else: the runtime uses the op's reference evaluation.
     Reference,
 }
 
@@ -73,11 +73,11 @@ pub struct Nest {
     pub loops: SmallVec<[i64; 6]>,
     /// How many of the loops are parallel.
     pub parallel: usize,
-    /// What is read.
+    /// The elements read in each iteration.
     pub inputs: Vec<Input>,
-    /// Initial values of the accumulators, one a result; empty without reduction loops.
+    /// Initial values of the accumulators, one per result; empty without reduction loops.
     pub init: Vec<Init>,
-    /// What is computed from the inputs (then the accumulators).
+    /// The computation on the inputs (then the accumulators).
     pub body: Body,
 }
 
@@ -88,9 +88,9 @@ pub struct Input {
     pub operand: usize,
     /// A position for each dimension of the operand.
     pub index: SmallVec<[Index; 4]>,
-    /// Conditions under which the element exists; all must hold.
+    /// Conditions under which the element is read; all must hold.
     pub guards: Vec<Guard>,
-    /// What stands in its place where a guard fails; required when there are guards.
+    /// The value used instead where a guard fails; required when there are guards.
     pub outside: Option<Outside>,
 }
 
@@ -111,7 +111,7 @@ pub enum Outside {
     Operand(usize),
 }
 
-/// The start of an accumulator.
+/// The initial value of an accumulator.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Init {
     /// A constant of the result's element type.
@@ -123,7 +123,7 @@ pub enum Init {
 /// `lo <= index < hi`. Interior padding guards the remainder: `Mod(index, step)` in `0..1`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
-    /// What is compared.
+    /// The expression compared.
     pub index: Index,
     /// Smallest allowed value.
     pub lo: i64,

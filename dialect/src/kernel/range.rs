@@ -1,7 +1,7 @@
-//! Which positions an index expression takes while its loops stay in ranges: what a device must have of an operand to
+//! Which positions an index expression takes while its loops stay in ranges: which part of an operand a device needs to
 //! compute a part of a result.
 //!
-//! Nothing that is read is left out. Of affine expressions nothing else is named either: first, last and step are exact.
+//! Every position read is included. For affine expressions no others are: first, last and step are exact.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Any position: what is read from a table is not known.
+    /// Any position: positions read from a table aren't known.
     pub const ALL: Self = Self { first: i64::MIN, last: i64::MAX, step: 1 };
 
     /// One position.
@@ -35,7 +35,7 @@ impl Positions {
         Self { first: range.start, last, step: i64::from(last > range.start) }
     }
 
-    /// From `first` to `last`, as many steps from `first` as fit.
+    /// From `first` in steps of `step`, up to `last` at most.
     fn stepping(first: i64, last: i64, step: i64) -> Self {
         match last.checked_sub(first) {
             _ if first == last => Self::at(first),
@@ -43,7 +43,7 @@ impl Positions {
                 let last = first + length / step * step;
                 Self { first, last, step: if last == first { 0 } else { step } }
             }
-            // As far apart as that only what is not known is.
+            // Only unknown positions are that far apart.
             _ => Self { first, last, step: 1 },
         }
     }
@@ -53,7 +53,7 @@ impl Positions {
         (self.first == self.last).then_some(self.first)
     }
 
-    /// How many positions it names.
+    /// Number of positions.
     pub fn count(self) -> u64 {
         match self.step {
             0 => 1,
@@ -67,7 +67,7 @@ impl Positions {
         inside && position.abs_diff(self.first).checked_rem(self.step.unsigned_abs()).is_none_or(|r| r == 0)
     }
 
-    /// Sums of one of each.
+    /// The sums of a position of each.
     pub fn plus(self, other: Self) -> Self {
         let (first, last) = (self.first.saturating_add(other.first), self.last.saturating_add(other.last));
         Self::stepping(first, last, gcd(self.step, other.step))
@@ -139,7 +139,7 @@ impl Input {
         if ranges.iter().any(Range::is_empty) {
             return None;
         }
-        // A loop that one guard narrows may narrow what another allows.
+        // Narrowing a loop by one guard may let another guard narrow a second loop.
         for _ in 0..2 {
             for guard in &self.guards {
                 narrow(&mut ranges, guard)?;
@@ -158,7 +158,7 @@ impl Input {
     }
 }
 
-/// Takes from each range what the guard does not allow whatever the other loops are; `None` when nothing is left.
+/// Removes from each range what the guard excludes for any values of the other loops; `None` when nothing is left.
 fn narrow(ranges: &mut [Range<i64>], guard: &Guard) -> Option<()> {
     let mut sum = Affine::of(&guard.index, ranges);
     sum.positions(ranges).within(guard.lo, guard.hi)?;
@@ -168,7 +168,7 @@ fn narrow(ranges: &mut [Range<i64>], guard: &Guard) -> Option<()> {
             continue;
         }
         let rest = sum.positions(ranges);
-        // c * l lies in lo..=hi.
+        // `c * l` is in `lo..=hi`.
         let (lo, hi) = (guard.lo.saturating_sub(rest.last), guard.hi.saturating_sub(1).saturating_sub(rest.first));
         let (lo, hi) = if c > 0 { (lo, hi) } else { (hi.saturating_neg(), lo.saturating_neg()) };
         let size = c.saturating_abs();

@@ -1,4 +1,4 @@
-//! Ranges of positions against all positions, one by one.
+//! Checks ranges of positions against all positions, one by one.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Random {
         })
     }
 
-    /// Anything without loads.
+    /// Any expression without loads.
     fn index(&mut self, loops: usize, depth: usize) -> Index {
         if depth == 0 {
             return self.affine(loops);
@@ -62,7 +62,7 @@ fn value(index: &Index, loops: &[i64]) -> i64 {
     index.eval(loops, &mut |_, _| panic!("no loads here"))
 }
 
-/// The positions that name just these values and as few others as can be.
+/// The positions that include these values and as few others as possible.
 fn tight(values: &BTreeSet<i64>) -> Option<Positions> {
     let (&first, &last) = (values.first()?, values.last()?);
     Some(Positions { first, last, step: values.iter().fold(0, |step, v| gcd(step, v - first)) })
@@ -82,7 +82,7 @@ fn nothing_is_left_out() {
         let best = tight(&values).expect("ranges aren't empty");
         assert!(depth > 0 || found == best, "{}", message());
         exact += usize::from(found == best);
-        // The sum that it is found by has the same values.
+        // Its affine form has the same values.
         let sum = Affine::of(&index, &ranges).to_index();
         for at in each(&ranges) {
             assert_eq!(value(&sum, &at), value(&index, &at), "{index:?} as {sum:?} at {at:?}");
@@ -91,7 +91,7 @@ fn nothing_is_left_out() {
     assert!(exact > 2800, "only {exact} of 4000 are exact");
 }
 
-/// What an input reads, one by one, dimension by dimension.
+/// The positions an input reads, one by one, dimension by dimension.
 fn read(input: &Input, ranges: &[Range<i64>]) -> Vec<BTreeSet<i64>> {
     let allowed = |at: &&Vec<i64>| input.guards.iter().all(|g| (g.lo..g.hi).contains(&value(&g.index, at)));
     let places = each(ranges);
@@ -111,7 +111,8 @@ fn what_guards_exclude_is_not_read() {
         let n = 1 + case % 3;
         let ranges = random.ranges(n);
         let places = each(&ranges);
-        // Guards on one loop each are exact; others, among them one on the position itself, may name too much.
+        // Guards on one loop each are exact; others, including guards on the position itself, may include too many
+        // positions.
         let single = case % 2 == 0;
         let index = if single { random.affine(n) } else { random.index(n, case / 6 % 3) };
         let guards: Vec<Guard> = (0..random.between(1, 2))
@@ -122,7 +123,7 @@ fn what_guards_exclude_is_not_read() {
                     1 => random.affine(n),
                     _ => random.index(n, 1),
                 };
-                // Around a value it has, mostly.
+                // Mostly around a value that the expression takes.
                 let lo = value(&at, &places[random.below(places.len() as i64) as usize]) - random.between(-1, 6);
                 Guard { index: at, lo, hi: lo + random.between(1, 12) }
             })
