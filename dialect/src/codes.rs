@@ -1,11 +1,11 @@
-//! The codes of diagnostics: stable names of kinds of faults, for scripts and editors to match on.
+//! The codes of diagnostics: stable names for kinds of errors, for scripts and editors to match on.
 //!
-//! A code is added here and nowhere else; a name that was published is not given another meaning. Embedders name theirs by
+//! Codes are added only here; a published name never changes its meaning. Embedders define their own with
 //! [`Code::custom`].
 
 use std::fmt;
 
-/// The name of a kind of fault, and what it says.
+/// The name of a kind of error, and what it means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Code {
     name: &'static str,
@@ -13,10 +13,10 @@ pub struct Code {
 }
 
 impl Code {
-    /// Of remarks, which are about no fault.
+    /// For remarks, which report no error.
     pub const NONE: Code = Code { name: "", says: "" };
 
-    /// A code of somebody else's, whose name begins with theirs.
+    /// An embedder's code; its name begins with a prefix of the embedder's.
     pub const fn custom(name: &'static str, says: &'static str) -> Code {
         Code { name, says }
     }
@@ -26,7 +26,7 @@ impl Code {
         self.name
     }
 
-    /// One sentence about it.
+    /// One sentence that explains it.
     pub fn says(self) -> &'static str {
         self.says
     }

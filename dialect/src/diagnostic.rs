@@ -17,7 +17,7 @@ impl Span {
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// Whether it points nowhere: the thing was made by a pass.
+    /// Whether it points nowhere: it belongs to something a pass made.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -41,11 +41,11 @@ pub enum Severity {
     Error,
     /// The program compiles, but probably not to what its author wants.
     Warning,
-    /// Said on request.
+    /// Information given on request.
     Remark,
 }
 
-/// One message with the places it is about.
+/// One message with the places it refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// How bad it is.
@@ -54,9 +54,9 @@ pub struct Diagnostic {
     pub code: Code,
     /// What was expected and found; lower case, no full stop.
     pub message: String,
-    /// The places, the first is the primary one. An empty text is fine.
+    /// The places; the first is the primary one. A label's text may be empty.
     pub labels: Vec<(Span, String)>,
-    /// How to mend it.
+    /// How to fix it.
     pub notes: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
-    /// Says something at the primary place.
+    /// Sets the text of the primary place.
     pub fn label(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.labels.first_mut() {
             first.1 = text.into();
@@ -80,7 +80,7 @@ impl Diagnostic {
         self
     }
 
-    /// Points at another place too.
+    /// Adds another place.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         if !span.is_empty() {
             self.labels.push((span, text.into()));
@@ -88,7 +88,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says how to mend it.
+    /// Adds how to fix it.
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
         self
@@ -103,7 +103,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// More than this many are only counted.
+    /// The most diagnostics stored; further ones are only counted.
     pub const LIMIT: usize = 100;
 
     /// Adds one.

@@ -1,8 +1,8 @@
-//! Typed ids: positions in tables that no other table takes by mistake; and [`Interner`], the table in which equal
-//! things have one id.
+//! Typed ids: positions in a table, which the type system keeps from being used with another table; and [`Interner`],
+//! the table that gives equal things the same id.
 //!
-//! Ids are `Copy`, half the size of a pointer, and hash and compare as integers. Tables by id are [`TiVec`]s, which are
-//! vectors in all but what indexes them.
+//! Ids are `Copy`, half the size of a pointer, and hash and compare as integers. Tables indexed by ids are [`TiVec`]s,
+//! which are vectors in everything but the index type.
 
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -53,7 +53,7 @@ macro_rules! define_id {
     };
 }
 
-/// Things by id, equal ones once. Ids count from 0 in the order in which things came.
+/// Things by id, equal ones stored once. Ids count from 0 in order of insertion.
 #[derive(Clone)]
 pub struct Interner<I, T> {
     set: IndexSet<T, FxBuildHasher>,
@@ -67,12 +67,12 @@ impl<I, T> Default for Interner<I, T> {
 }
 
 impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
-    /// The id of `item`, which gets one if none is equal to it.
+    /// The id of `item`, new if nothing equal has one yet.
     pub fn intern(&mut self, item: T) -> I {
         self.set.insert_full(item).0.into()
     }
 
-    /// The id of what equals `item`; where nothing does, of a copy of it.
+    /// The id of the thing equal to `item`; if there is none, inserts a copy.
     pub fn intern_ref(&mut self, item: &T) -> I
     where
         T: Clone,
@@ -83,12 +83,12 @@ impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
         }
     }
 
-    /// The id of what equals `item`, if anything does.
+    /// The id of the thing equal to `item`, if there is one.
     pub fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, item: &Q) -> Option<I> {
         self.set.get_index_of(item).map(I::from)
     }
 
-    /// How many there are.
+    /// Number of things.
     pub fn count(&self) -> usize {
         self.set.len()
     }
@@ -100,7 +100,7 @@ impl<I: From<usize>, T: Hash + Eq> Interner<I, T> {
 }
 
 impl<I: Into<usize>, T> Interner<I, T> {
-    /// What has this id, if anything does.
+    /// The thing with this id, if there is one.
     pub fn get(&self, id: I) -> Option<&T> {
         self.set.get_index(id.into())
     }

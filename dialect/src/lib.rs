@@ -1,7 +1,7 @@
 //! The language of shardc: IR, text, types, meshes and shardings, every op, the verifier, diagnostics as plain data.
 //!
-//! This crate knows nothing of LLVM, e-graphs, command lines and files: it is what a sharded program *is*.
-//! Passes and runtime build on it and never on each other.
+//! This crate doesn't depend on LLVM, e-graphs, command lines or files: it defines what a sharded program *is*. Passes
+//! and the runtime build on it and never on each other.
 
 pub mod buffers;
 pub mod codes;

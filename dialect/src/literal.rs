@@ -1,8 +1,8 @@
 //! Concrete tensors: the payload of `constant`, and the values of the reference evaluator.
 //!
-//! Elements lie row-major, little-endian, one byte at least each. A splat keeps one element for any shape, so a
-//! constant of a gigabyte costs four bytes until somebody asks for [`Literal::dense_bytes`]. Bytes are shared, and may
-//! lie in a mapped file: at any address, so no reader may count on alignment.
+//! Elements are stored row-major, little-endian, at least one byte each. A splat keeps one element for any shape, so a
+//! constant of a gigabyte takes four bytes until [`Literal::dense_bytes`] is called. Bytes are shared, and may be in a
+//! mapped file at any address, so readers must not rely on alignment.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// From all elements' bytes; `bytes` must hold exactly as many as the shape wants, or one element for a splat.
+    /// From all elements' bytes; `bytes` must hold exactly as many as the shape needs, or one element for a splat.
     pub fn from_bytes(element: ElementType, shape: &[i64], bytes: impl Into<Bytes>) -> Self {
         let literal = Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() };
         debug_assert!(
@@ -42,7 +42,7 @@ impl Literal {
         Self { element, shape: Shape::from_slice(shape), bytes: bytes.into() }
     }
 
-    /// From elements in row-major order; as many as the shape wants.
+    /// From elements in row-major order; as many as the shape needs.
     pub fn from_scalars(element: ElementType, shape: &[i64], values: impl IntoIterator<Item = Scalar>) -> Self {
         let mut bytes = Vec::new();
         for value in values {
@@ -51,7 +51,7 @@ impl Literal {
         Self::from_bytes(element, shape, bytes)
     }
 
-    /// From one function of the row-major position.
+    /// From a function of the row-major position.
     pub fn from_fn(ty: &TensorType, mut f: impl FnMut(usize) -> Scalar) -> Self {
         let n = ty.elements().unwrap_or(0);
         Self::from_scalars(ty.element, &ty.shape, (0..n).map(&mut f))
@@ -77,12 +77,12 @@ impl Literal {
         self.len() == 0
     }
 
-    /// Whether it is kept as one element.
+    /// Whether it is stored as one element.
     pub fn is_splat(&self) -> bool {
         self.bytes.len() == self.element.bytes() && self.len() != 1
     }
 
-    /// The one value all elements have, if it is kept so or has one element.
+    /// The one value of all elements, if it is stored as a splat or has one element.
     pub fn splat_value(&self) -> Option<Scalar> {
         (self.bytes.len() == self.element.bytes() && !self.is_empty())
             .then(|| Scalar::decode(self.element, &self.bytes))
@@ -108,7 +108,7 @@ impl Literal {
         if self.bytes.len() == want { Cow::Borrowed(&self.bytes) } else { Cow::Owned(self.bytes.repeat(self.len())) }
     }
 
-    /// The bytes as they are kept: one element for a splat.
+    /// The bytes as stored: one element for a splat.
     pub fn stored_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -118,7 +118,7 @@ impl Literal {
         (0..self.len()).map(|i| self.get(i).as_i64()).collect()
     }
 
-    /// The same bytes with another shape of as many elements, of any number for a splat.
+    /// The same bytes with another shape of equally many elements, or of any number for a splat.
     pub fn reshaped(&self, shape: &[i64]) -> Self {
         Self { element: self.element, shape: Shape::from_slice(shape), bytes: self.bytes.clone() }
     }

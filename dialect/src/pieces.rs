@@ -1,6 +1,6 @@
-//! Cutting concrete tensors into boxes and putting boxes together: what sharded values and collectives do.
+//! Slicing concrete tensors into boxes and assembling tensors from boxes: the basis of sharded values and collectives.
 //!
-//! Copies run over whole rows of the innermost dimension; a splat stays one element.
+//! Copies whole rows of the innermost dimension at a time; a splat stays one element.
 
 use crate::ir::{ElementType, Shape};
 use crate::literal::{Indices, Literal};
@@ -19,7 +19,7 @@ impl Literal {
         Literal::from_bytes(self.element, shape, out)
     }
 
-    /// A tensor of `shape` from boxes and where each begins; positions no box covers are zero.
+    /// A tensor of `shape` from boxes and their start positions; positions that no box covers are zero.
     pub fn assemble<'a>(
         element: ElementType,
         shape: &[i64],
@@ -40,7 +40,7 @@ impl Literal {
         Literal::from_bytes(element, shape, out)
     }
 
-    /// `pieces` side by side along `dim`; they agree in every other dimension. At least one.
+    /// Concatenates `pieces` along `dim`; they agree in every other dimension. There must be at least one.
     pub fn concatenate(pieces: &[&Literal], dim: usize) -> Literal {
         let first = pieces[0];
         let mut shape = first.shape.clone();
@@ -56,7 +56,7 @@ impl Literal {
         Literal::assemble(first.element, &shape, placed)
     }
 
-    /// `parts` equal pieces along `dim`, which they must divide.
+    /// Splits along `dim` into `parts` equal pieces; `parts` must divide its size.
     pub fn split(&self, dim: usize, parts: usize) -> Vec<Literal> {
         let mut shape = self.shape.clone();
         shape[dim] /= parts.max(1) as i64;
@@ -68,7 +68,7 @@ impl Literal {
         (0..parts).map(piece).collect()
     }
 
-    /// The same one element in another shape.
+    /// The splat's element in another shape.
     fn resized(&self, shape: &[i64]) -> Literal {
         self.reshaped(shape)
     }

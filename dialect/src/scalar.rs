@@ -37,8 +37,8 @@ pub enum Comparison {
     Ge,
 }
 
-/// A scalar operation. Operands and result have the element type named with it in a [`Body`](crate::kernel::Body),
-/// save where said otherwise.
+/// A scalar operation. Operands and result have the element type given with it in a [`Body`](crate::kernel::Body),
+/// except where noted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the operations of the StableHLO specification")]
 pub enum ScalarOp {
@@ -89,7 +89,7 @@ pub enum ScalarOp {
     Select,
     /// Any type to the result's type.
     Convert,
-    /// The same bits as an element of the result's type, which is as wide.
+    /// The same bits as an element of the result's type, which has the same width.
     Bitcast,
     /// Complex to its part.
     Real,
@@ -105,7 +105,7 @@ pub enum ScalarOp {
 }
 
 impl ScalarOp {
-    /// The value that leaves every other one as it is; `None` where there is none or none is known.
+    /// The value that changes no other when combined with it; `None` where there is none or none is known.
     pub fn identity(self, element: ElementType) -> Option<Scalar> {
         let all_ones = || Scalar::Int(-1).round(element);
         match (self, element.class()) {
@@ -128,12 +128,12 @@ impl ScalarOp {
     }
 }
 
-/// An infinity, or the value next to it of a type without infinities.
+/// An infinity, or the extreme finite value for a type without infinities.
 fn extreme(element: ElementType, infinity: f64) -> f64 {
     if round_float(infinity, element) == infinity {
         return infinity;
     }
-    // It rounds to NaN or to that value: search the few patterns such narrow types have.
+    // The infinity rounds to NaN or to that value: search all patterns of such narrow types.
     let values = (0..=u8::MAX).filter_map(|bits| match Scalar::decode(element, &[bits]) {
         Scalar::Float(v) if !v.is_nan() => Some(v),
         _ => None,
@@ -181,7 +181,7 @@ impl Scalar {
         matches!(self, Scalar::Int(v) if v != 0)
     }
 
-    /// Whether it is zero, of whatever class.
+    /// Whether it is zero, of any class.
     pub fn is_zero(self) -> bool {
         matches!(self, Scalar::Int(0)) || self == Scalar::Float(0.0) || self == Scalar::Complex(0.0, 0.0)
     }
@@ -323,7 +323,7 @@ mod tests {
                 });
                 for value in patterns.map(|bytes| Scalar::decode(element, &bytes[..element.bytes()])) {
                     let nan = matches!(value, Scalar::Float(v) if v.is_nan());
-                    // Without a zero nothing is left as it is by a sum.
+                    // A sum over a type without zero has no identity.
                     let none = op == ScalarOp::Add && Scalar::zero(element).round(element) != Scalar::zero(element);
                     if !nan && !none {
                         assert_eq!(

@@ -1,4 +1,4 @@
-//! What each [`ScalarOp`] computes: the meaning every evaluator and every kernel agrees on.
+//! What each [`ScalarOp`] computes: the meaning that all evaluators and kernels implement.
 //!
 //! Sources: the StableHLO specification and its interpreter; where they leave the result open, XLA: integer
 //! division by zero gives -1 (all bits) and the remainder is the dividend, shifts past the width give 0 or the sign,
@@ -38,14 +38,14 @@ impl ScalarOp {
         }
     }
 
-    /// Whether `a op b = b op a` and grouping doesn't matter (up to rounding): what reductions may be made of.
+    /// Whether `a op b = b op a` and grouping doesn't matter (up to rounding): reductions may use only such operations.
     pub fn commutes(self) -> bool {
         use ScalarOp::*;
         matches!(self, Add | Mul | Max | Min | And | Or | Xor)
     }
 
-    /// Applies it to elements of type `operand_ty` (that of the first argument), giving one of `result_ty`, rounded
-    /// to it. Panics on operands the operation isn't defined for; the verifier lets none through.
+    /// Applies it to elements of type `operand_ty` (that of the first argument); the result has type `result_ty` and is
+    /// rounded to it. Panics on operands the operation isn't defined for; the verifier rejects those.
     pub fn apply(self, operand_ty: ElementType, result_ty: ElementType, args: &[Scalar]) -> Scalar {
         use ScalarOp::*;
         match (self, args) {

@@ -1,5 +1,5 @@
-//! What a per-device `@main` says of the global program: types, shardings and meshes, as attributes that MLIR can
-//! ignore. Enough to cut inputs and to put results together.
+//! The global program's types, shardings and meshes, recorded on a per-device `@main` as attributes that MLIR can
+//! ignore. Enough to shard inputs and to assemble results.
 
 use crate::ir::{Attr, AttrData, Program, TensorType, Ty};
 use crate::ops::func;
@@ -17,7 +17,7 @@ pub const MESHES: &str = "shardc.meshes";
 pub struct Side {
     /// Its type.
     pub global: TensorType,
-    /// How it is cut; `None` is whole on every device.
+    /// How it is sharded; `None` means replicated.
     pub sharding: Option<TensorSharding>,
 }
 
@@ -33,8 +33,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Read off the attributes of a per-device program's `@main`; what says nothing is whole on every device. `None`
-    /// without `@main`, for types other than tensors, and when an attribute is malformed.
+    /// Reads the attributes of a per-device program's `@main`; arguments and results without them are replicated.
+    /// `None` without `@main`, for types other than tensors, and when an attribute is malformed.
     pub fn of(program: &mut Program) -> Option<Self> {
         let main = func::function(program, "main")?;
         let types = func::signature(program, main);
@@ -54,7 +54,7 @@ impl Signature {
         Some(Self { mesh: mesh(program), arguments, results })
     }
 
-    /// How `side` lies on the devices: one mesh position a device, or one device without a mesh.
+    /// How `side` is sharded on the devices: one mesh position per device, or one device without a mesh.
     pub fn layout(&self, side: &Side) -> Layout {
         match &self.mesh {
             Some((_, mesh)) => Layout::new(&side.global, side.sharding.as_ref(), mesh),

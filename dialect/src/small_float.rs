@@ -1,7 +1,7 @@
 //! The floating-point types of one byte and less: f8, f6, f4 in all their variants.
 //!
-//! A format is its exponent and mantissa widths, its bias, and what it does at the top: infinities and NaNs as
-//! IEEE, only NaN (`FN`), or one NaN in place of minus zero (`FNUZ`). Source: the StableHLO specification, types.
+//! A format is its exponent and mantissa widths, its bias, and its special values: infinities and NaNs as in IEEE, only
+//! NaN (`FN`), or one NaN in place of minus zero (`FNUZ`). Source: the StableHLO specification, types.
 
 use crate::ir::ElementType;
 
@@ -70,7 +70,7 @@ pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
     let nan = match (element, f.top) {
         (ElementType::F8E8M0FNU, _) => 0xFF,
         (_, Top::Unsigned) => sign_bit,
-        // A format without NaN has minus zero to offer; the specification leaves it open.
+        // A format without NaN gives minus zero; the specification leaves this open.
         (_, Top::Finite) => sign_bit,
         (_, Top::Ieee) => (((1u32 << f.exponent) - 1) << f.mantissa | 1 << (f.mantissa - 1)) as u8,
         (_, Top::NanOnly) => sign_bit - 1,
@@ -96,7 +96,8 @@ pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
             bits = lo + 1;
         }
     } else if a > below {
-        // Past the largest finite value: rounded as if there were one more step, ties to the even pattern; that step is no number.
+        // Past the largest finite value: rounded as if there were one more step, ties to even; reaching that step
+        // overflows.
         let half = (below - decode(max - 1, element)) / 2.0;
         let even = max & 1 == 0 && element != ElementType::F8E8M0FNU;
         if a - below > half || a - below == half && !even {

@@ -1,5 +1,5 @@
-//! Kernels, lifetimes and buffers of small programs, worked out by hand; and of any program, that what is needed at
-//! the same time never overlaps.
+//! Kernels, lifetimes and buffers of small programs, compared with results worked out by hand; and for any program,
+//! that values needed at the same time never overlap.
 
 use dialect::buffers::{Buffers, Timeline, peak};
 use dialect::diagnostic::Diagnostics;
@@ -52,9 +52,9 @@ fn long_chains_are_several_kernels() {
     }
     body.push_str("return %249 : tensor<1024xf32>");
     let (names, buffers) = kernels(&main_of(&body));
-    // Two inputs weigh two.
+    // An op with two inputs has weight two.
     assert_eq!(names.split(' ').filter(|n| !n.starts_with('(')).count(), 5 + 1);
-    // Each kernel takes the place of what it reads.
+    // Each kernel reuses the buffer of its operand.
     assert_eq!(buffers.bytes, 3 * 4096);
 }
 
@@ -111,7 +111,8 @@ fn loops_keep_what_they_read_and_take_the_place_of_what_they_begin_with() {
            return %w#1 : tensor<1024xf32>
          }",
     );
-    // %x, %outside, what is carried, the next of it; %n, %zero and the counter; the condition lies where the next will.
+    // %x, %outside, the carried value and its next value; %n, %zero and the counter; the condition is where the next
+    // value will be.
     assert_eq!(buffers.bytes, 4 * 4096 + 3 * 64);
 }
 
@@ -134,11 +135,11 @@ fn a_loop_makes_the_next_value_in_the_place_of_the_last_where_nobody_reads_that(
         ));
         (buffers.after.values().map(Vec::len).sum::<usize>(), buffers.bytes / 1024)
     };
-    // Elementwise over the last: in its place. The argument, what is carried, the product; and the condition.
+    // Elementwise over the old value: in its buffer. The argument, the carried value, the product; and the condition.
     assert_eq!(moves("%n = stablehlo.add %e, %v : tensor<16x16xf32>"), (0, 3));
-    // The last is dead by then.
+    // The old value is dead by then.
     assert_eq!(moves("%n = stablehlo.transpose %e, dims = [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>"), (0, 3));
-    // The last is still read at other positions: a copy.
+    // The old value is still read at other positions: a copy.
     let reversed = "%r = stablehlo.reverse %v, dims = [0] : tensor<16x16xf32>
                     %n = stablehlo.add %r, %v : tensor<16x16xf32>";
     assert_eq!(moves(reversed).0, 1);

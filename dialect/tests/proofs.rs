@@ -1,4 +1,4 @@
-//! The generic proofs on every op there is, and that they notice what is wrong.
+//! Runs the generic proofs on every op, and checks that they notice errors.
 
 use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
@@ -41,7 +41,7 @@ fn many_ops_say_themselves_in_others() {
     assert!(OPS.iter().filter(expands).count() >= 30);
 }
 
-/// Reverses its operand and claims that nothing moves.
+/// Reverses its operand and claims that no data moves.
 struct Liar;
 
 impl OpDef for Liar {

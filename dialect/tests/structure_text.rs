@@ -2,7 +2,7 @@
 
 use dialect::diagnostic::Diagnostics;
 
-/// `text` reads without a word and prints to itself.
+/// Checks that `text` parses without diagnostics and prints to itself.
 fn prints_itself(text: &str) {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);

@@ -32,7 +32,7 @@ fn generic_ops_and_attributes() {
     );
 }
 
-/// The print of a module, without its braces.
+/// The printed module, without its braces.
 fn printed(text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
@@ -56,7 +56,7 @@ fn one_type_has_one_spelling() {
 
 #[test]
 fn what_nobody_knows_is_kept() {
-    // Aliases are written out and comments left away, since neither is kept.
+    // Aliases are expanded and comments dropped, since neither is stored.
     let text = "#csr = #sparse.encoding<{ // by rows
         map = (d0) -> (d0 : dense)}>
       \"x.a\"() {a = #x.y<#csr>, b = dense<\"hello\"> : tensor<!x.string>, c = dense<[1, 2]> : vector<2xi7>, d = loc(\"f\":1:2)} : () -> ()";
@@ -140,7 +140,7 @@ fn locations_are_one_however_aliases_lead_to_them() {
 
 #[test]
 fn what_is_broken_is_read_once() {
-    // Functions inside functions that never end, among braces that pair with nothing.
+    // Nested functions that never end, among braces that match nothing.
     for pairless in ["// }]}}}\n", "\"a.b\"() {c = \"}\" } }\n"] {
         let text = format!("{pairless}func.func @f() {{\nfunc.func @g() {{\n").repeat(12);
         let mut diagnostics = Diagnostics::default();

@@ -1,8 +1,8 @@
-//! Every rule of the verifier: what it says about a program that breaks it, and where it points.
+//! Every rule of the verifier: its errors for a program that violates it, and where they point.
 
 use dialect::diagnostic::{Diagnostics, Severity};
 
-/// What the verifier says about a module: (severity, the source it points at, message).
+/// The verifier's diagnostics for a module: (severity, the source it points at, message).
 fn found(text: &str) -> Vec<(Severity, String, String)> {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);

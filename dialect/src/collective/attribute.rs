@@ -71,7 +71,8 @@ pub fn literal_of(lists: &[Vec<i64>]) -> Literal {
     Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())))
 }
 
-/// The mesh of groups: Shardy's under a symbol, or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>]>`.
+/// The mesh of groups: Shardy's under a symbol, or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size =
+/// 2>]>`.
 fn mesh(program: &Program, mesh: &AttrData) -> Option<GroupMesh> {
     match mesh {
         AttrData::Symbol(name) => {

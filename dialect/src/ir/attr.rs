@@ -1,7 +1,7 @@
-//! Attributes: what an op's text says besides its operands.
+//! Attributes: the part of an op's text besides its operands.
 //!
 //! Shardy's attributes are structured, since passes compute with them; StableHLO's parameter structs
-//! (`#stablehlo.gather<…>`) are lists of named fields that typed views read; what nobody knows stays text.
+//! (`#stablehlo.gather<…>`) are lists of named fields that typed views read; unknown attributes stay text.
 
 use super::entity::{Attr, Name, Ty};
 use super::ty::ElementType;
@@ -11,7 +11,7 @@ use crate::sharding::{AxisList, AxisRef, Mesh, ShardingRule, TensorSharding};
 /// An attribute's value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum AttrData {
-    /// `unit`: its presence says it all.
+    /// `unit`: only its presence matters.
     Unit,
     /// `true`
     Bool(bool),
@@ -41,7 +41,7 @@ pub enum AttrData {
     Struct(Box<str>, Vec<(Name, Attr)>),
     /// Convolution dimension numbers.
     ConvDims(ConvDims),
-    /// `#dialect.whatever<…>`, or any other attribute nobody knows, by its text.
+    /// `#dialect.whatever<…>`, or any other unknown attribute, by its text.
     Opaque(Box<str>),
     /// `<["x"=2]>`
     Mesh(Mesh),
@@ -63,12 +63,12 @@ pub enum AttrData {
     PropagationEdges(Vec<PropagationStep>),
 }
 
-/// One step of propagation: the axes that came from one value to others.
+/// One step of propagation: the axes that spread from one value to others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PropagationStep {
     /// Its number.
     pub index: i64,
-    /// Each axis with where it was and where it came.
+    /// Each axis, the value it came from, and the values it spread to.
     pub axes: Vec<(AxisRef, EdgeValue, Vec<EdgeValue>)>,
 }
 
@@ -81,14 +81,14 @@ pub enum EdgeValue {
     Result(i64),
 }
 
-/// One move of an `sdy.all_to_all`: `axes` leave dimension `from` and end `to`.
+/// One move of an `sdy.all_to_all`: `axes` move from dimension `from` to dimension `to`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AllToAllParam {
     /// The axes that move, major first.
     pub axes: AxisList,
     /// The dimension they leave.
     pub from: i64,
-    /// The dimension they come to.
+    /// The dimension they move to.
     pub to: i64,
 }
 
@@ -126,7 +126,7 @@ impl ConvDims {
         ]
     }
 
-    /// Whether every list names each of its dimensions once, which the short text can say.
+    /// Whether every list names each of its dimensions once, as the short text form requires.
     pub fn is_whole(&self) -> bool {
         self.lists().into_iter().all(|mut list| {
             list.sort_unstable();

@@ -1,4 +1,4 @@
-//! Building ops: the one way passes make them. Every op gets the location the builder stands at.
+//! Building ops, for all passes. Every op gets the builder's current location.
 
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
@@ -22,7 +22,7 @@ impl<'a> Builder<'a> {
         Self { program, ops, loc }
     }
 
-    /// The same builder for a shorter time.
+    /// The same builder with a shorter lifetime.
     pub fn reborrow(&mut self) -> Builder<'_> {
         Builder { program: self.program, ops: self.ops, loc: self.loc }
     }
@@ -48,8 +48,8 @@ impl<'a> Builder<'a> {
         self.raw(def, def.name(), operands, results, &attrs, &[])
     }
 
-    /// An op whose result types follow from its operands and attributes. Panics when its constraints don't hold:
-    /// a pass built a wrong op.
+    /// An op whose result types are inferred from its operands and attributes. Panics when its constraints don't hold:
+    /// the pass built an invalid op.
     pub fn inferred(
         &mut self,
         def: &'static dyn OpDef,

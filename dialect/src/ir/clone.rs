@@ -1,4 +1,4 @@
-//! Copying ops with everything inside, values renamed on the way: inlining, outlining, partitioning.
+//! Copying ops with everything inside, renaming values: for inlining, outlining, partitioning.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ use super::program::Program;
 /// What copying renames.
 #[derive(Default)]
 pub struct Renaming {
-    /// New values for old ones; others stay.
+    /// New values for old ones; other values stay the same.
     pub values: FxHashMap<Value, Value>,
     /// Called from here: locations become `callsite(old at this)`.
     pub call_site: Option<Loc>,
@@ -23,7 +23,7 @@ impl Renaming {
 }
 
 impl Program {
-    /// A copy of `op` that stands nowhere yet; its results are renamed for what is copied next.
+    /// A copy of `op` in no block yet; its results are renamed in whatever is copied next.
     pub fn clone_op(&mut self, op: Op, renaming: &mut Renaming) -> Op {
         let mut regions = self.op(op).regions.clone();
         regions.iter_mut().for_each(|r| *r = self.clone_region(*r, renaming));

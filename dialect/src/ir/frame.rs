@@ -1,4 +1,4 @@
-//! What a location says to a person: the stack of source lines that JAX recorded, innermost first.
+//! A location for human readers: the stack of source lines that JAX recorded, innermost first.
 //!
 //! JAX names an op `loc("jit(f)/path/op"(callsite(inner at callsite(… at outer))))`, where each of the places is
 //! `loc("function"("file.py":line:column))`.
@@ -20,14 +20,14 @@ pub struct Frame<'a> {
     pub column: u32,
 }
 
-/// Locations nest as deep as Python's stack; aliases may go in circles.
+/// Locations nest as deep as Python's stack; aliases may form cycles.
 const MAX_STEPS: usize = 1000;
 
 impl Program {
     /// The source lines behind a location, innermost first.
     pub fn frames(&self, loc: Loc) -> Vec<Frame<'_>> {
         let mut frames = Vec::new();
-        // What is still to be read, the next one last, with the name it stands under.
+        // The locations still to visit, the next one last, each with the name around it.
         let mut open = vec![(loc, None)];
         for _ in 0..MAX_STEPS {
             let Some((loc, function)) = open.pop() else { break };

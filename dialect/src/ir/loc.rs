@@ -1,4 +1,4 @@
-//! Source locations: what JAX's `loc(…)` says about where an op came from, kept through every pass.
+//! Source locations: JAX's `loc(…)`, where an op came from, kept through every pass.
 
 use rustc_hash::FxHashMap;
 
@@ -50,13 +50,13 @@ impl LocData {
 }
 
 impl Program {
-    /// Puts what aliases stand for in their place, so that equal locations have equal ids; called when the text ends. What goes in
-    /// circles is unknown where the circle closes.
+    /// Replaces aliases by what they stand for, so that equal locations have equal ids; called when the text ends. In a
+    /// cycle of aliases the one that closes it becomes unknown.
     pub(crate) fn settle_locations(&mut self) {
         if self.loc_aliases.is_empty() {
             return;
         }
-        // What each location has become; unknown as long as it is open.
+        // The final form of each location; unknown while it is being resolved.
         let mut settled: FxHashMap<Loc, Loc> = FxHashMap::default();
         settled.insert(Loc::UNKNOWN, Loc::UNKNOWN);
         for op in self.ops.keys() {
@@ -68,7 +68,7 @@ impl Program {
         self.loc_aliases.clear();
     }
 
-    /// Depth first, without recursion of our own: aliases may nest as deep as the text is long.
+    /// Depth first, without recursion in our code: aliases may nest as deep as the text is long.
     fn settled(&mut self, loc: Loc, settled: &mut FxHashMap<Loc, Loc>) -> Loc {
         let mut open: Vec<(Loc, Vec<Loc>, usize)> = Vec::new();
         let mut next = Some(loc);

@@ -1,7 +1,7 @@
 //! A program: arenas of ops, values, blocks and regions, and the tables of everything hash-consed.
 //!
-//! **Invariant:** no op is without a location, and the results of an op are consecutive values. Removing an op
-//! only takes it out of its block; its entry stays until the program is dropped.
+//! **Invariant:** every op has a location, and the results of an op are consecutive values. Removing an op only takes
+//! it out of its block; its entry stays until the program is dropped.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::op::{OpDef, Registry};
 /// Attributes of an op, sorted by the text of their names.
 pub type AttrList = SmallVec<[(Name, Attr); 2]>;
 
-/// What an op is made of.
+/// The data of an op.
 #[derive(Clone)]
 pub struct OpData {
-    /// What it means; [`crate::ops::UNKNOWN`] for ops nobody registered.
+    /// Its definition; [`crate::ops::UNKNOWN`] for unregistered ops.
     pub def: &'static dyn OpDef,
     /// Its full name, `stablehlo.add`.
     pub name: Name,
@@ -39,7 +39,7 @@ pub struct OpData {
     pub span: Span,
     /// Its operands in the source text, as far as it has them.
     pub operand_spans: SmallVec<[Span; 3]>,
-    /// The whole op in the source text, without its regions' inside.
+    /// The whole op in the source text, without the inside of its regions.
     pub text_span: Span,
     pub(crate) first_result: Value,
     pub(crate) result_count: u32,
@@ -103,7 +103,7 @@ impl Program {
         Self::with_registry(Registry::standard())
     }
 
-    /// An empty module whose ops mean what `registry` says.
+    /// An empty module with the ops of `registry`.
     pub fn with_registry(registry: Registry) -> Self {
         let mut p = Program {
             names: Interner::default(),
@@ -162,14 +162,14 @@ impl Program {
         &self.types[ty]
     }
 
-    /// The most each dimension can be (`None`: no bound is known), where the type says so: `#stablehlo.bounds<4, ?>`.
+    /// The upper bound of each dimension (`None`: unknown), where the type gives it: `#stablehlo.bounds<4, ?>`.
     pub fn bounds(&self, ty: &TensorType) -> Option<Vec<Option<i64>>> {
         let AttrData::Opaque(text) = self.attr_data(ty.encoding?) else { return None };
         let list = text.strip_prefix("#stablehlo.bounds<")?.strip_suffix('>')?;
         Some(list.split(", ").filter(|b| !b.is_empty()).map(|b| b.parse().ok()).collect())
     }
 
-    /// Whether each type is compatible with the other of its position; see [`TypeData::compatible`].
+    /// Whether each type is compatible with the other one at its position; see [`TypeData::compatible`].
     pub fn compatible_types(&self, a: &[Ty], b: &[Ty]) -> bool {
         let same = |(&a, &b): (&Ty, &Ty)| a == b || self.type_data(a).compatible(self.type_data(b));
         a.len() == b.len() && a.iter().zip(b).all(same)
@@ -203,7 +203,7 @@ impl Program {
 
     /// The id behind an alias.
     pub fn canonical_loc(&self, mut loc: Loc) -> Loc {
-        // An alias may name an alias; a cycle among them ends as unknown.
+        // An alias may name an alias; a cycle among them resolves to unknown.
         for _ in 0..64 {
             match self.alias_target(loc) {
                 Some(target) => loc = target,
@@ -233,7 +233,7 @@ impl Program {
         value
     }
 
-    /// An op that stands in no block yet. `attrs` need not be sorted.
+    /// An op in no block yet. `attrs` need not be sorted.
     pub fn new_op(
         &mut self,
         def: &'static dyn OpDef,
@@ -268,7 +268,7 @@ impl Program {
         op
     }
 
-    /// The same op again, with results of its own, over the same operands and regions; it stands nowhere yet.
+    /// A copy of the op with its own results, over the same operands and regions; in no block yet.
     pub fn copy_op(&mut self, op: Op) -> Op {
         let copy = self.ops.next_key();
         let mut data = self.ops[op].clone();

@@ -1,23 +1,23 @@
 //! Quantized element types, read from their text: `!quant.uniform<i8:f32, 0.5:3>`, `!quant.uniform<u8<1:9>:f32:1, {0.5, 2.0:1}>`.
 //!
-//! A program keeps them as [`ElementType::Other`](super::ElementType::Other) under their one text; this is the view for who asks
-//! what they say. Source: MLIR's quant dialect and the StableHLO specification, "Quantized element types".
+//! A program stores them as [`ElementType::Other`](super::ElementType::Other) by their canonical text; this is the
+//! structured view. Source: MLIR's quant dialect and the StableHLO specification, "Quantized element types".
 
 use std::fmt;
 
 use super::program::Program;
 use super::ty::ElementType;
 
-/// What a quantized element type says.
+/// The parameters of a quantized element type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Quantized {
-    /// The integers that are stored.
+    /// The type of the stored integers.
     pub storage: ElementType,
-    /// What they stand for.
+    /// The type they represent.
     pub expressed: ElementType,
     /// The smallest and largest integer used.
     pub range: (i64, i64),
-    /// The dimension whose elements have scales of their own; `None`: one scale for all.
+    /// The dimension that has a scale per element; `None`: one scale for the whole tensor.
     pub dimension: Option<i64>,
     /// The scales, one or as many as the dimension has elements.
     pub scales: Vec<f64>,
@@ -26,19 +26,19 @@ pub struct Quantized {
 }
 
 impl Quantized {
-    /// What `text` says; `None` when it is no `!quant.uniform` of one scale or one dimension's.
+    /// Parses `text`; `None` when it isn't `!quant.uniform` with scales per tensor or per axis.
     pub fn parse(text: &str) -> Option<Result<Self, String>> {
         let inner = text.strip_prefix("!quant.uniform<")?.strip_suffix('>')?;
         let inner: String = inner.chars().filter(|c| !c.is_whitespace()).collect();
         let (types, scales) = inner.split_once(',')?;
-        // Blocks of several dimensions are kept as they are.
+        // Sub-channel blocks (several dimensions) stay text.
         if types.contains('{') {
             return None;
         }
         Some(read(types, scales))
     }
 
-    /// What an element type says, if it is a quantized one.
+    /// The parameters of an element type, if it is a quantized one.
     pub fn of(program: &Program, element: ElementType) -> Option<Self> {
         match element {
             ElementType::Other(name) => Self::parse(program.name_text(name))?.ok(),

@@ -1,4 +1,4 @@
-//! Types: tensors first, and what little else StableHLO text needs.
+//! Types: tensors, and the few others that StableHLO text needs.
 //!
 //! Shapes may hold [`DYNAMIC`] dimensions and elements of unknown kind, so that every program can be read and
 //! printed; passes that need static shapes say so.
@@ -13,7 +13,7 @@ pub const DYNAMIC: i64 = i64::MIN;
 /// Sizes of a tensor's dimensions, outermost first.
 pub type Shape = SmallVec<[i64; 4]>;
 
-/// The greatest common divisor of two sizes; 0 goes into all.
+/// The greatest common divisor of two sizes; every size divides 0.
 pub fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
@@ -148,7 +148,7 @@ impl TensorType {
         self.shape.iter().try_fold(1usize, |n, &d| (d >= 0).then(|| n.saturating_mul(d as usize)))
     }
 
-    /// Whether the sizes agree, those left open with any.
+    /// Whether the sizes agree; dynamic sizes agree with any.
     pub fn fits(&self, other: &Self) -> bool {
         let mut sizes = self.shape.iter().zip(&other.shape);
         self.rank() == other.rank() && sizes.all(|(&a, &b)| a == b || a == DYNAMIC || b == DYNAMIC)
@@ -188,7 +188,7 @@ impl TypeData {
         }
     }
 
-    /// Whether a value of one type may be one of the other: sizes that one of them leaves open agree with any.
+    /// Whether a value of one type may be one of the other: dynamic sizes agree with any.
     pub fn compatible(&self, other: &TypeData) -> bool {
         match (self, other) {
             (TypeData::Tensor(a), TypeData::Tensor(b)) => a.element == b.element && a.fits(b),

@@ -1,4 +1,4 @@
-//! [`OpRef`]: an op seen together with its program, what `OpDef`'s methods are given.
+//! [`OpRef`]: an op together with its program, which `OpDef`'s methods take.
 
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Op, Region, Ty, Value};
@@ -18,7 +18,7 @@ pub struct OpRef<'a> {
 }
 
 impl<'a> OpRef<'a> {
-    /// What the op means.
+    /// Its definition.
     pub fn def(self) -> &'static dyn OpDef {
         self.program.op(self.op).def
     }
@@ -116,7 +116,7 @@ impl<'a> OpRef<'a> {
         }
     }
 
-    /// The value of operand `i`, if a constant makes it.
+    /// The value of operand `i`, if it is a constant.
     pub fn constant_operand(self, i: usize) -> Option<&'a Literal> {
         match self.program.value_source(*self.operands().get(i)?) {
             ValueSource::Result(op, _) => self.program.op(op).def.constant(self.program.view(op)),

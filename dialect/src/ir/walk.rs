@@ -1,4 +1,4 @@
-//! Walking a program: ops in order, regions inside, and who uses a value.
+//! Walking a program: ops in order, the ops in their regions, and the uses of a value.
 
 use rustc_hash::FxHashMap;
 
@@ -32,14 +32,14 @@ impl Program {
         blocks
     }
 
-    /// Lets `op` read other values in place of those that have another name.
+    /// Replaces the operands of `op` that are renamed.
     pub fn rename_operands(&mut self, op: Op, renamed: &FxHashMap<Value, Value>) {
         for operand in &mut self.op_mut(op).operands {
             *operand = renamed.get(operand).copied().unwrap_or(*operand);
         }
     }
 
-    /// The same for every op of the program.
+    /// Replaces renamed operands of every op of the program.
     pub fn rename(&mut self, renamed: &FxHashMap<Value, Value>) {
         if renamed.is_empty() {
             return;

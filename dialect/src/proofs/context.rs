@@ -1,4 +1,4 @@
-//! What the proofs run ops with: inputs that make every result exact, and an evaluator of one device.
+//! What the proofs run ops with: inputs that make every result exact, and an evaluator for one device.
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask};
 use crate::ir::{ElementClass, Op, Program, Region, TensorType, Value};
@@ -8,7 +8,7 @@ use crate::op::OpDef;
 use crate::scalar::Scalar;
 use std::collections::HashMap;
 
-/// One device without surroundings, that runs regions.
+/// A single device that runs regions.
 pub(crate) struct Plain<'a> {
     program: &'a Program,
     values: HashMap<Value, Literal>,
@@ -19,7 +19,7 @@ impl<'a> Plain<'a> {
         Self { program, values: HashMap::new() }
     }
 
-    /// Gives a value.
+    /// Sets a value.
     pub(crate) fn set(&mut self, value: Value, literal: Literal) {
         self.values.insert(value, literal);
     }
@@ -30,7 +30,7 @@ impl<'a> Plain<'a> {
         values.iter().map(get).collect()
     }
 
-    /// Runs ops in order; gives the terminator's operands, if there is one.
+    /// Runs ops in order; returns the terminator's operands, if there is one.
     pub(crate) fn run(&mut self, ops: &[Op]) -> EvalResult<Vec<Literal>> {
         for &op in ops {
             let view = self.program.view(op);
@@ -85,7 +85,7 @@ impl Context for Plain<'_> {
     }
 }
 
-/// Small integers of the type, different everywhere and the same in every run: sums of them are exact.
+/// Small integers of the type, varied, and the same in every run: sums of them are exact.
 pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
     let bits = |i: usize| (i as u64 + 1).wrapping_mul(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1) >> 33;
     Literal::from_fn(ty, |i| {
@@ -100,7 +100,7 @@ pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
     })
 }
 
-/// Small inputs for every operand; constants where the example computes them.
+/// Small inputs for every operand; constants where the example computes them from constants.
 pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
     let view = program.view(op);
     (0..view.operands().len())
@@ -135,7 +135,7 @@ pub(crate) fn same(want: &Literal, found: &Literal, tolerance: f64) -> Result<()
     Ok(())
 }
 
-/// Whether one device alone can run it.
+/// Whether a single device can run it.
 pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
     let view = program.view(op);
     def.collective(view).is_none()
@@ -143,7 +143,7 @@ pub(crate) fn runs_alone(def: &dyn OpDef, program: &Program, op: Op) -> bool {
         && !def.side_effect(view)
 }
 
-/// The results of the op's reference meaning.
+/// The results of the op's reference evaluation.
 pub(crate) fn evaluate(program: &Program, op: Op, operands: &[Literal]) -> Result<Vec<Literal>, String> {
     program.op(op).def.evaluate(program.view(op), operands, &mut Plain::new(program)).map_err(|e| e.message)
 }

@@ -1,5 +1,5 @@
-//! The proof of a sharding rule: divide every dimension a factor maps to in two, run the op's per-device form on both
-//! halves, and put the results together again.
+//! The proof of a sharding rule: shards every dimension a factor maps to in two, runs the op's per-device form on both
+//! halves, and assembles the results.
 
 use crate::ir::build::Builder;
 use crate::ir::{Loc, Op, Program, Shape, TypeData, Value};
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::context::{Plain, evaluate, inputs, same};
 
-/// Which positions of each dimension belong to the factor's positions `half`.
+/// The positions of each dimension that belong to the factor's positions `half`.
 fn positions(
     tensor: &TensorFactors,
     rule: &ShardingRule,
@@ -37,7 +37,7 @@ fn pick(literal: &Literal, positions: &[Vec<i64>]) -> Literal {
     Literal::from_scalars(literal.element, &shape, values)
 }
 
-/// Whether cutting any factor that needs no communication, or only a reduction, leaves the results as they are.
+/// Whether sharding along any factor that needs no communication, or only a reduction, leaves the results unchanged.
 ///
 /// # Errors
 /// The factor and the first element that differs.
@@ -60,7 +60,7 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
             (true, Some(ReductionKind::Sum)) => ScalarOp::Add,
             (true, Some(ReductionKind::Max)) => ScalarOp::Max,
             (true, Some(ReductionKind::Min)) => ScalarOp::Min,
-            // Shardings along the factor are known of, but partial results can't be combined.
+            // Shardings propagate along the factor, but partial results can't be combined.
             (true, None) => continue,
         };
         let mut together: Vec<Vec<Option<Scalar>>> = want.iter().map(|w| vec![None; w.len()]).collect();
@@ -70,7 +70,7 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
                 .zip(&rule.operands)
                 .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &half)))
                 .collect();
-            // What counts once is the first half's.
+            // Operands that must count only once go to the first half.
             if let Some(kind) = view.def().reduction(view).filter(|_| reduced && half.start > 0) {
                 for i in view.def().kernel(view).accumulated(want.len()) {
                     let l = &operands[i];
@@ -103,11 +103,11 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
     Ok(())
 }
 
-/// The device that has one half.
+/// The device that holds one half.
 struct Half<'a> {
     rule: &'a ShardingRule,
     factor: u32,
-    /// The factor's first position in it.
+    /// The factor's first position in this half.
     start: i64,
 }
 

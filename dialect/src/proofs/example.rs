@@ -1,26 +1,26 @@
-//! Programs made of the examples that ops give.
+//! Programs made from ops' examples.
 
 use crate::diagnostic::Diagnostics;
 use crate::ir::{Block, Op, Program};
 use crate::op::{OpDef, Registry};
 
-/// One example of an op, read.
+/// One parsed example of an op.
 pub struct Example {
     /// The op it is an example of.
     pub def: &'static dyn OpDef,
-    /// As the op gives it.
+    /// The text as the op gives it.
     pub text: String,
-    /// The program it says.
+    /// The program parsed from it.
     pub program: Program,
     /// The last op of that name in it.
     pub op: Op,
 }
 
 impl Example {
-    /// The examples of `def`, read with the ops of `registry`.
+    /// The examples of `def`, parsed with the ops of `registry`.
     ///
     /// # Errors
-    /// A text that can't be read, or in which the op doesn't stand.
+    /// A text that can't be parsed, or that doesn't contain the op.
     pub fn all_of(def: &'static dyn OpDef, registry: &Registry) -> Result<Vec<Self>, String> {
         def.examples().iter().map(|text| Self::read(def, text, registry)).collect()
     }
@@ -28,7 +28,7 @@ impl Example {
     /// One example of `def`.
     ///
     /// # Errors
-    /// A text that can't be read, or in which the op doesn't stand.
+    /// A text that can't be parsed, or that doesn't contain the op.
     pub fn read(def: &'static dyn OpDef, text: &str, registry: &Registry) -> Result<Self, String> {
         let program = program(text, registry)?;
         let ops = program.block_ops(example_block(&program));
@@ -48,8 +48,8 @@ fn program(text: &str, registry: &Registry) -> Result<Program, String> {
     if diagnostics.has_errors() { Err(format!("{text}\n{diagnostics:#?}")) } else { Ok(program) }
 }
 
-/// The program of one example of standard ops: its arguments in parentheses, then the text of its ops. They stand in
-/// the one block that [`example_block`] finds. Panics when the text is wrong, which is a mistake in the op's examples.
+/// The program of one example of standard ops: its arguments in parentheses, then the text of its ops. They are in the
+/// one block that [`example_block`] finds. Panics when the text is wrong, which is a mistake in the op's examples.
 pub fn example_program(text: &str) -> Program {
     program(text, &Registry::standard()).unwrap_or_else(|message| panic!("{message}"))
 }

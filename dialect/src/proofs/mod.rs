@@ -1,8 +1,9 @@
-//! What every op promises, proved on its examples. For tests: of our own ops and of anybody's.
+//! The contract of every op, checked on its examples. For tests of our own ops and of other crates' ops.
 //!
 //! An op's [`examples`](OpDef::examples) are small programs around one instance of it. Each [`Proof`] takes one of them
-//! and compares two things that must agree: the text and its reading, `infer` and `evaluate`, the loop nest and
-//! `evaluate`, the op on shards put together and the op on the whole. [`prove`] runs all of them:
+//! and compares two things that must agree: the printed and parsed text, `infer` and `evaluate`, the loop nest and
+//! `evaluate`, the assembled results of the op on shards and its results on the whole tensors. [`prove`] runs all of
+//! them:
 //!
 //! ```
 //! use dialect::op::Registry;
@@ -28,11 +29,11 @@ use crate::op::{OpDef, Registry};
 use crate::text::PrintOptions;
 use context::{Plain, evaluate, inputs, runs_alone, same};
 
-/// One thing that every op promises.
+/// One property that every op must have.
 pub struct Proof {
     /// Its name, in words.
     pub name: &'static str,
-    /// Whether it holds for an example. What it has nothing to say of, it holds for.
+    /// Whether it holds for an example. It holds for examples to which it doesn't apply.
     pub check: fn(&Example) -> Result<(), String>,
 }
 
@@ -47,10 +48,10 @@ pub static PROOFS: &[Proof] = &[
     Proof { name: "the expansion is the same computation", check: expansion },
 ];
 
-/// Runs all proofs on all examples of `ops`, which are read with the ops of `registry`; gives the number of examples.
+/// Runs all proofs on all examples of `ops`, parsed with the ops of `registry`; returns the number of examples.
 ///
 /// # Errors
-/// Every proof that fails, with its example and what is wrong; an op without examples, if it computes anything.
+/// Every proof that fails, with its example and the reason; an op without examples, if it computes anything.
 pub fn prove(ops: &[&'static dyn OpDef], registry: &Registry) -> Result<usize, String> {
     let (mut failures, mut count) = (Vec::new(), 0);
     for &def in ops {
@@ -114,7 +115,8 @@ fn nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, 1e-6))
 }
 
-/// The analysis of positions names all that the nest reads, and nothing outside the operand unless a table says where.
+/// The analysis of positions includes all that the nest reads, and nothing outside the operand unless loaded indices
+/// are used.
 fn positions(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     let Kernel::Nest(nest) = def.kernel(program.view(*op)) else { return Ok(()) };
     let operands = inputs(program, *op);
@@ -152,7 +154,7 @@ fn sharding_rule(Example { def, program, op, .. }: &Example) -> Result<(), Strin
 fn rule_of_nest(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     let view = program.view(*op);
     let Kernel::Nest(nest) = def.kernel(view) else { return Ok(()) };
-    // Of an operand that is never read (an empty part of a concatenation) the nest can't say anything.
+    // The nest can't tell anything about an operand that is never read (an empty part of a concatenation).
     if inputs(program, *op).iter().any(|l| l.is_empty()) {
         return Ok(());
     }
@@ -182,7 +184,7 @@ fn expansion(Example { def, program, op, .. }: &Example) -> Result<(), String> {
     }
     context.run(&ops).map_err(|e| e.message)?;
     let found = context.get(&results).map_err(|e| e.message)?;
-    // Formulas are the same to the bit; sums may be grouped otherwise.
+    // Formulas agree bit for bit; sums may be grouped differently.
     let tolerance = if foreign { 0.0 } else { 1e-5 };
     want.iter().zip(&found).try_for_each(|(w, f)| same(w, f, tolerance))
 }

@@ -1,4 +1,4 @@
-//! Attributes' text: builtin ones, StableHLO's enums and parameter structs, and whatever else as opaque text.
+//! The text of attributes: builtin ones, StableHLO's enums and parameter structs, and all others as opaque text.
 
 use super::lexer::{Lexer, Tok};
 use super::parser::{Parse, Parser};
@@ -300,13 +300,13 @@ impl<'s> Parser<'s> {
         if fields.is_empty() && name == "stablehlo.channel_handle" {
             return self.fail(start, "a channel handle has a handle and a type");
         }
-        // Left out is the same as empty.
+        // An omitted field is the same as an empty one.
         fields.retain(|f| !matches!(self.program.attr_data(f.1), AttrData::DenseArray(_, v) if v.is_empty()));
         Ok(fields)
     }
 
-    /// What stands between byte `start` and the current token, aliases written out, comments as blanks: what is kept
-    /// of text that nobody here knows.
+    /// The text between byte `start` and the current token, aliases expanded, comments replaced by blanks: how unknown
+    /// text is stored.
     pub(super) fn text_from(&self, start: usize) -> Box<str> {
         let text = self.lexer.text;
         let mut lexer = Lexer { text, at: start };
@@ -464,7 +464,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Positions of two letters and of the spatial numbers; `None` when something is missing or double.
+    /// Positions of two letters and of the spatial numbers; `None` when something is missing or duplicated.
     fn conv_dim_list(&mut self, first: &str, second: &str) -> Parse<Option<(i64, i64, Vec<i64>)>> {
         // Unknown dimensions `?` are kept by position only.
         let items = self.list("[", "]", |p| {

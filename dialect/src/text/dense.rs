@@ -46,7 +46,7 @@ impl Parser<'_> {
         let ty = self.ty()?;
         let tensor = match self.program.type_data(ty) {
             TypeData::Tensor(t) if !matches!(t.element, ElementType::Other(_)) => t.clone(),
-            // Elements of a type nobody here knows, or a vector: kept as it is.
+            // Elements of an unknown type, or a vector: stored as text.
             TypeData::Tensor(_) | TypeData::Opaque(_) => {
                 let text = self.text_from(start.start as usize);
                 return Ok(self.program.intern_attr(AttrData::Opaque(text)));
@@ -180,7 +180,7 @@ fn blob_literal(bytes: Vec<u8>, element: ElementType, shape: &[i64], count: usiz
         return Some(Literal::from_bytes(element, shape, bits));
     }
     let fits = Some(bytes.len()) == count.checked_mul(n) || bytes.len() == n && count > 0;
-    // Bits past a narrow type's width would make two spellings of one value.
+    // Bits past a narrow type's width would give one value two encodings.
     let bytes = match element.bits() {
         8.. => bytes,
         1 => bytes.into_iter().map(|b| u8::from(b != 0)).collect(),

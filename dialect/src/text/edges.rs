@@ -1,5 +1,5 @@
-//! The text of `#sdy.propagation_edges`: which value gave which axis to which others, step by step, as Shardy notes it when it is
-//! asked to. Source: Shardy's dialect documentation.
+//! The text of `#sdy.propagation_edges`: which value each axis was propagated from and to, step by step, as Shardy
+//! records it on request. Source: Shardy's dialect documentation.
 
 use super::parser::{Parse, Parser};
 use super::printer::Printer;

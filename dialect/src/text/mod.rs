@@ -1,4 +1,4 @@
-//! Text: lexer, parser, printer, and the description of each op's syntax that both of the latter read.
+//! Text: lexer, parser, printer, and the description of each op's syntax that parser and printer share.
 
 mod attribute;
 mod dense;

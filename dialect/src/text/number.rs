@@ -25,7 +25,7 @@ pub(super) fn float(text: &str, negative: bool, element: ElementType) -> Option<
     }
 }
 
-/// The literal of `bits`' value: shortest of MLIR's two decimal forms that reads back to the same bits, else hex.
+/// The literal of `bits`' value: the shorter of MLIR's two decimal forms that reads back to the same bits, else hex.
 /// Source: `printFloatValue` in MLIR's AsmPrinter and `APFloat::toString` describe the forms.
 pub(super) fn print_float(value: f64, bytes: &[u8], element: ElementType, out: &mut String) {
     let same = |text: &str| {
@@ -119,7 +119,7 @@ fn scientific(value: f64) -> String {
     format!("{sign}{}.{:0<6}e{e}{:02}", &digits[..1], &digits[1..], most.abs())
 }
 
-/// As many digits as the type can need, zeros cut; plain where short: `0.797884583`, `9.99999993E-9`.
+/// As many digits as the type can need, trailing zeros dropped; plain where short: `0.797884583`, `9.99999993E-9`.
 fn shortest(value: f64, element: ElementType) -> String {
     let precision = match element {
         ElementType::F64 => 17,

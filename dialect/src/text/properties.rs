@@ -1,12 +1,12 @@
-//! Which attributes MLIR keeps among an op's properties, `<{…}>` in generic form; all others are discardable and stand behind the
-//! regions. MLIR drops what it finds in `<{…}>` and doesn't expect there, so this must be right for what it reads.
-//! Source: the definitions of StableHLO's, CHLO's, Shardy's and MLIR's own ops.
+//! Which attributes MLIR stores as an op's properties, `<{…}>` in generic form; all others are discardable and printed
+//! after the regions. MLIR drops unknown attributes inside `<{…}>`, so this must be right for text that MLIR is to
+//! read. Source: the definitions of StableHLO's, CHLO's, Shardy's and MLIR's own ops.
 
 const GROUPS: &str = "channel_handle replica_groups use_global_device_ids";
 const WINDOW: &str = "batch_group_count dimension_numbers feature_group_count lhs_dilation padding precision_config rhs_dilation \
     window_reversal window_strides";
 
-/// Op, its properties; families of ops by what their names start or end with, after the ops themselves.
+/// Ops and their properties; after single ops, families of ops by how their names start or end.
 #[rustfmt::skip]
 const PROPERTIES: &[(&str, &str)] = &[
     ("builtin.module", "sym_name sym_visibility"),

@@ -1,6 +1,6 @@
 //! `dense_resource<key>` and the `{-# dialect_resources: … #-}` trailer that holds the data.
 //!
-//! The attribute keeps the key until the trailer is read; then every use becomes a plain dense literal.
+//! The attribute holds the key until the trailer is parsed; then every use becomes a plain dense literal.
 
 use super::parser::{Parse, Parser};
 use crate::diagnostic::Span;
@@ -56,7 +56,7 @@ impl Parser<'_> {
                 let Some((_, bytes, span)) = blobs.iter().find(|b| *b.0 == *key) else { continue };
                 let span = *span;
                 let tensor = self.program.type_data(ty).tensor().cloned();
-                // The first four bytes say the alignment.
+                // The first four bytes are the alignment.
                 let data = bytes.get(4..).unwrap_or(&[]).to_vec();
                 match tensor {
                     Some(t) if t.bytes() == Some(data.len()) => {

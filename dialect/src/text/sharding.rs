@@ -88,7 +88,7 @@ impl<'s> Parser<'s> {
             self.expect("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            // The usual order goes without saying.
+            // The default order isn't stored.
             let usual = !mesh.axes.is_empty() && ids.iter().copied().eq(0..mesh.devices());
             mesh.device_ids = (!usual).then_some(ids);
         }

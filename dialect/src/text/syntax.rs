@@ -1,5 +1,5 @@
-//! The shape of an op's text as data: one description that both parser and printer read, so that round trip holds
-//! by construction. Source: the assembly formats of StableHLO and Shardy, and what JAX prints.
+//! The syntax of an op as data: parser and printer both use this one description, so that texts round-trip by
+//! construction. Source: the assembly formats of StableHLO and Shardy, and what JAX prints.
 
 use super::parser::{Parse, ParsedOp, Parser};
 use super::printer::Printer;
@@ -12,15 +12,15 @@ pub enum Syntax {
     Generic,
     /// The name, then these pieces in order.
     Pieces(&'static [Piece]),
-    /// Code of its own, for the few ops whose text is no list of pieces.
+    /// Code for the few ops whose syntax isn't a list of pieces.
     Custom(&'static CustomSyntax),
 }
 
 /// A pair of functions that must agree.
 pub struct CustomSyntax {
-    /// Reads everything after the op's name.
+    /// Parses everything after the op's name.
     pub parse: fn(&mut Parser<'_>, &mut ParsedOp) -> Parse<()>,
-    /// Writes everything after the op's name; `false`: this instance has no such form, print the generic one.
+    /// Prints everything after the op's name; `false` if this instance can't be printed so and needs the generic form.
     pub print: fn(&mut Printer<'_>, OpRef<'_>) -> bool,
 }
 
@@ -43,7 +43,7 @@ pub enum Piece {
     Attr(&'static str),
     /// Written only when the named attribute is there; recognized by its tokens up to the first attribute.
     Optional(&'static str, &'static [Piece]),
-    /// `{name = value, …}` of what no piece has written.
+    /// `{name = value, …}` with the attributes that no other piece prints.
     AttrDict,
     /// ` : types` in one of the forms.
     Types(TypeForm),

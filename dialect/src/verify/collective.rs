@@ -1,4 +1,4 @@
-//! Shardy's collectives: `out_sharding` is what the axes make of the operand's sharding.
+//! Shardy's collectives: `out_sharding` is the result of applying their axes to the operand's sharding.
 
 use std::rc::Rc;
 
@@ -15,12 +15,12 @@ use crate::sharding::{
 };
 
 impl<'a> Verifier<'a> {
-    /// The sharding a value is known to have.
+    /// The value's sharding, if known.
     pub(super) fn sharding_of(&self, value: Value) -> Option<Rc<TensorSharding>> {
         self.shardings.get_or_init(|| ShardingTable::of(self.program)).get(value).cloned()
     }
 
-    /// A collective of Shardy's.
+    /// Checks one of Shardy's collectives.
     pub(super) fn reshard(&mut self, op: OpRef<'a>) {
         let Some(reshard) = op.def().reshard(op) else { return };
         let (Some(out), Some(&operand)) = (sdy::stated_sharding(op), op.operands().first()) else { return };
@@ -36,7 +36,7 @@ impl<'a> Verifier<'a> {
                 known = from;
                 known.as_ref()
             }
-            // What cuts or combines may start from a value nobody has placed.
+            // Collectives that slice or combine may start from a value without a sharding.
             None if matches!(reshard, Reshard::AllSlice(_) | Reshard::AllReduce(..) | Reshard::ReduceScatter(..)) => {
                 whole = TensorSharding::replicated(out.mesh.clone(), rank);
                 &whole
@@ -49,7 +49,7 @@ impl<'a> Verifier<'a> {
             }
         };
         let Some(from_mesh) = sdy::resolve(self.program, &from.mesh) else { return };
-        // Shardings that are wrong by themselves are told of where they stand.
+        // Shardings invalid by themselves are reported where they stand.
         if !is_proper(from, from_mesh) || !is_proper(out, mesh) {
             return;
         }
@@ -79,7 +79,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The op's own axes are proper; false when they aren't.
+    /// Checks the op's own axes; false when they are invalid.
     fn reshard_axes(&mut self, reshard: &Reshard, mesh: &Mesh, place: Place) -> bool {
         let mut faults = AxisFaults::default();
         let mut ordered = true;
@@ -106,7 +106,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether a sharding's axes are what they should be.
+/// Whether a sharding's axes are valid.
 pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     let mut faults = AxisFaults::default();
     sharding.dims.iter().for_each(|dim| faults.list(&dim.axes, mesh));
@@ -116,7 +116,7 @@ pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
     faults.found.is_empty()
 }
 
-/// What in `out` differs from what `reshard` makes of `from`, or why that can't be applied.
+/// How `out` differs from `reshard` applied to `from`, or why that can't be applied.
 fn mismatch(
     program: &Program,
     reshard: &Reshard<AxisPart>,
@@ -138,7 +138,7 @@ fn mismatch(
                 return Some(fault_text(ReshardFault::ReducesShards));
             }
         }
-        // Whether what is unreduced may go is asked elsewhere.
+        // Whether unreduced axes may be combined is checked elsewhere.
         Reshard::AllSlice(_) | Reshard::ReduceScatter(..) => before.unreduced.clear(),
         _ => {}
     }
@@ -171,7 +171,7 @@ fn mismatch(
     }
 }
 
-/// A proper sharding over parts of axes, those of size 1 kept: who writes them means them.
+/// A valid sharding as parts of axes, keeping axes of size 1: they were written on purpose.
 fn as_written(sharding: &TensorSharding, mesh: &Mesh) -> Option<Distribution> {
     let dims = sharding.dims.iter().map(|d| mesh.axis_parts(&d.axes)).collect::<Option<_>>()?;
     Some(Distribution { dims, unreduced: mesh.axis_parts(&sharding.unreduced)?, kind: sharding.kind })

@@ -1,4 +1,4 @@
-//! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops when it is asked how shardings spread.
+//! `sdy.propagation_edges`: notes that Shardy's propagation leaves on ops, on request, about how shardings spread.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::ops::func;
 use crate::sharding::TensorSharding;
 
 const EDGES: &str = "sdy.propagation_edges";
-/// Lists of such notes, one a result or argument.
+/// Lists of such notes, one per result or argument.
 const LISTS: [&str; 2] = ["sdy.result_propagation_edges", "sdy.block_arg_propagation_edges"];
 
 impl<'a> Verifier<'a> {
@@ -46,7 +46,7 @@ impl<'a> Verifier<'a> {
 
     fn propagation_steps(&mut self, op: OpRef<'a>, steps: &[PropagationStep]) {
         let mut seen = FxHashSet::default();
-        // An edge of a function's argument speaks of the function's calls.
+        // An edge of a function's argument refers to the function's calls.
         let of_calls = op.name() == "sdy.func_data_flow_edge" || op.def().control(op) == Some(Control::Call);
         let counts = (op.operands().len() as i64, op.result_count() as i64);
         let mut faults = Vec::new();
@@ -93,7 +93,7 @@ impl<'a> Verifier<'a> {
         self.meshes.values().copied().chain(inline).any(|mesh| mesh.axis_size(axis.name).is_some())
     }
 
-    /// What its operands and results are known to lie as.
+    /// The known shardings of its operands and results.
     fn all_shardings(&self, op: OpRef<'a>) -> Vec<Rc<TensorSharding>> {
         let own = match op.attr(func::SHARDING) {
             Some(AttrData::ShardingPerValue(list)) => list.as_slice(),

@@ -12,7 +12,7 @@ use crate::ops::sdy::ManualComputation;
 use crate::sharding::{Mesh, TensorSharding};
 
 impl<'a> Verifier<'a> {
-    /// The shardings and axes of a manual or named computation.
+    /// Checks the shardings and axes of a manual or named computation.
     pub(super) fn manual_computation(&mut self, op: OpRef<'a>) {
         let place = Place::of_op(op);
         let operands: Vec<&TypeData> = op.operand_types().collect();
@@ -22,11 +22,11 @@ impl<'a> Verifier<'a> {
             if let Some(AttrData::ShardingPerValue(list)) = op.attr(name) {
                 let mut place = place.after(self.program, name);
                 if name == "in_shardings" {
-                    // The other list's shardings are not this one's.
+                    // Shardings of the other list don't count for this one.
                     let next = self.program.find_in_source(place.span, "out_shardings");
                     place = if next == place.span { place } else { place.until(next.start) };
                 }
-                // How many there are is checked with a manual computation's types.
+                // For a manual computation their number is checked with its types.
                 if list.len() == types.len() || op.def().control(op) != Some(Control::Manual) {
                     self.per_value(list, types, what, place);
                 }
@@ -87,7 +87,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// All shardings are on one mesh, save those on a mesh without axes.
+    /// All shardings are on one mesh, except those on a mesh without axes.
     fn one_mesh(&mut self, op: OpRef<'a>, lists: &[(&'a [TensorSharding], &str, Place)]) {
         let mut first: Option<&Mesh> = None;
         for sharding in lists.iter().flat_map(|l| l.0) {
@@ -140,7 +140,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Remembers the axes that are manual inside `op`.
+    /// Records the axes that are manual inside `op`.
     pub(super) fn enter_manual(&mut self, op: OpRef<'a>) {
         if let Some(manual) = ManualComputation::of(op) {
             self.computations.push(op.op);

@@ -14,7 +14,7 @@ use crate::ops::sdy::MESH;
 use crate::sharding::{MAX_DEVICES, Mesh};
 
 impl<'a> Verifier<'a> {
-    /// The module's device count, and every `sdy.mesh` by itself and beside the others.
+    /// Checks the module's device count, and every `sdy.mesh` by itself and against the others.
     pub(super) fn meshes(&mut self) {
         let program = self.program;
         let devices = func::num_replicas(program).saturating_mul(func::num_partitions(program));

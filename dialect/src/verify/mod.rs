@@ -1,35 +1,35 @@
-//! Whole-module checks: everything that must hold of a program before any pass looks at it. All errors are found in
-//! one run.
+//! Whole-module checks: everything that a program must satisfy before any pass runs. All errors are found in one run.
 //!
 //! Values (`value`): every operand is defined before the op that reads it, in its block or one around it; functions,
-//! manual and named computations read nothing from around them.
+//! manual and named computations read no values around them.
 //!
-//! Types (`type`): operands and attributes obey the op's constraints, with the specification's labels; the declared
-//! result types are those that follow; the blocks of functions take and return what their type says.
+//! Types (`type`): operands and attributes satisfy the op's constraints, reported with the specification's labels; the
+//! declared result types are the inferred ones; the blocks of functions take and return what their type says.
 //!
-//! Regions (`region`): one block each, ended by the return of the op's dialect and holding no other; functions and
-//! meshes stand in the module alone. A module takes no arguments.
+//! Regions (`region`): one block each, ended by the return of the op's dialect and with no other return in it;
+//! functions and meshes stand only directly in the module. A module takes no arguments.
 //!
-//! Symbols (`symbol`): names are unique; calls name functions, with their types; no function calls itself, not even
-//! through others.
+//! Symbols (`symbol`): names are unique; calls name functions and match their types; no function calls itself, directly
+//! or indirectly.
 //!
-//! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices, as for replicas times
-//! partitions; device ids are a permutation; a mesh without axes names at most one device; all
-//! meshes have as many devices (a warning: Shardy's own tests break it).
+//! Meshes (`mesh`): axis sizes are at least 1, axis names unique, at most 65,536 devices, which is also the limit for
+//! replicas times partitions; device ids are a permutation; a mesh without axes names at most one device; all meshes
+//! have equally many devices (only a warning, since Shardy's own tests violate it).
 //!
 //! Shardings (`sharding`), of arguments, results, ops, constraints, reshards, edges, collectives, manual and named
-//! computations: the mesh exists; as many dimensions as the tensor has, none for what isn't a tensor or for one
-//! device alone; axes exist; none is used twice, whole or in overlapping parts; parts divide their axis, are not all
-//! of it, and neighbors that are one part are written as one; replicated and unreduced axes follow the mesh's order;
-//! a closed empty dimension has no priority; no axis is manual around the op; as many shardings as values.
+//! computations: the mesh exists; there are as many dimensions as the tensor has, none for types other than tensors or
+//! for a single device; axes exist; none is used twice, whole or in overlapping parts; parts divide their axis, are
+//! smaller than it, and are merged with neighbors that continue them; replicated and unreduced axes follow the mesh's
+//! order; a closed empty dimension has no priority; no axis is manual around the op; there are as many shardings as
+//! values.
 //!
-//! Manual computations: one mesh; manual axes exist, once, and not manual around it; they stand before the others in
-//! each dimension and divide it; the body's types are those of the pieces. Shardy's collectives: `out_sharding` is
-//! what the axes make of the operand's sharding. Members of a sharding group are all inside one manual computation
-//! or all outside. Barriers close one direction at least. Sharding rules fit the op. Parts of unreduced values are
-//! combined as they were made, and only sums come about by a change of sharding. A data-flow edge is its operand's
-//! only reader; the operand has known sizes and is no result of an annotation. Sources: the StableHLO specification,
-//! Shardy's dialect documentation and its verifiers.
+//! Manual computations: one mesh; manual axes exist, are listed once, and aren't manual around the op; they come before
+//! the others in each dimension and divide its size; the body's types are those of the shards. Shardy's collectives:
+//! `out_sharding` is the result of applying their axes to the operand's sharding. Members of a sharding group are all
+//! inside one manual computation or all outside. Barriers block at least one direction. Sharding rules fit the op.
+//! Partial results are combined by the reduction that made them, and changes of sharding only make partial sums. A
+//! data-flow edge is its operand's only reader; the operand has static sizes and is no result of an annotation.
+//! Sources: the StableHLO specification, Shardy's dialect documentation and its verifiers.
 
 mod collective;
 mod edges;
@@ -58,7 +58,7 @@ use crate::op::Problem;
 use crate::ops::func;
 use crate::sharding::{Mesh, ShardingTable};
 
-/// Checks the whole program; see the file's head for the rules.
+/// Checks the whole program; see the module documentation for the rules.
 pub fn verify(program: &Program, diagnostics: &mut Diagnostics) {
     let mut verifier = Verifier::new(program, diagnostics);
     verifier.meshes();
@@ -88,21 +88,21 @@ struct Verifier<'a> {
     functions: FxHashMap<&'a str, Op>,
     /// The function a block is the body of.
     function_of: FxHashMap<Block, Op>,
-    /// The op a block stands in.
+    /// The op that contains a block.
     owners: FxHashMap<Block, Op>,
-    /// Valid or not: who refers to an invalid mesh isn't told twice.
+    /// Valid or not: references to an invalid mesh aren't reported again.
     meshes: FxHashMap<&'a str, &'a Mesh>,
-    /// The manual axes around the op being checked, and whose they are.
+    /// The manual axes around the op being checked, each with its op.
     manual: Vec<(Name, Op)>,
     /// The manual computations around the op being checked.
     computations: Vec<Op>,
-    /// The first member of each sharding group, and the manual computation it stands in.
+    /// The first member of each sharding group, and the manual computation it is in.
     groups: FxHashMap<i64, (Op, Option<Op>)>,
-    /// The sharding of every value, once somebody asks.
+    /// The sharding of every value, computed on first use.
     shardings: OnceCell<ShardingTable>,
-    /// How often each value is read.
+    /// The number of reads of each value.
     uses: Vec<u32>,
-    /// Groups of devices that are what a rule asks.
+    /// Device groups already found to satisfy a rule.
     sound_groups: FxHashSet<(GroupsRule, Option<Attr>)>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Verifier<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// An error about the op's name.
+    /// Reports an error at the op's name.
     fn error(&mut self, code: codes::Code, op: OpRef<'_>, message: impl Into<String>, note: &str) {
         let d = Diagnostic::error(code, op.span(), message);
         self.push(if note.is_empty() { d } else { d.note(note) });
@@ -159,7 +159,7 @@ impl<'a> Verifier<'a> {
         self.computations.truncate(outer);
     }
 
-    /// The groups of devices are what the specification asks. Equal groups are looked at once.
+    /// Whether the device groups satisfy the specification. Equal groups are checked once.
     fn device_groups(&mut self, op: OpRef<'a>) -> bool {
         let Some(rule) = op.def().groups(op) else { return true };
         let key = (rule, op.attr_id(rule.attribute));
@@ -175,7 +175,7 @@ impl<'a> Verifier<'a> {
         false
     }
 
-    /// `infer` finds no fault, and gives the declared types.
+    /// `infer` finds no problem, and gives the declared types.
     fn types(&mut self, op: OpRef<'a>) {
         let groups_are_right = self.device_groups(op);
         let types = match op.def().infer(op) {
@@ -205,7 +205,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// How exact an elementary function is to be: tolerances go with the mode TOLERANCE alone.
+    /// The accuracy wanted of an elementary function: tolerances are only allowed in mode TOLERANCE.
     fn accuracy(&mut self, op: OpRef<'a>) {
         let Some(AttrData::Opaque(mode)) = op.field(ACCURACY, "mode") else { return };
         let stated = |name: &str| match op.field(ACCURACY, name) {
@@ -240,10 +240,10 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether a declared type is the inferred one, as far as both are known.
+/// Whether a declared type matches the inferred one, as far as both are known.
 fn compatible(program: &Program, declared: &TypeData, inferred: &TypeData) -> bool {
     let (TypeData::Tensor(a), TypeData::Tensor(b)) = (declared, inferred) else { return declared == inferred };
-    // Quantized types and those of other dialects: what they stand for isn't inferred.
+    // Quantized types and those of other dialects: the types they express aren't inferred.
     let open = |e: ElementType| matches!(e, ElementType::Other(name) if program.name_text(name).starts_with('!'));
     let elements = a.element == b.element || open(a.element) || open(b.element);
     elements && a.fits(b)

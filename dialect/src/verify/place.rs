@@ -1,13 +1,13 @@
-//! Where in the source an attribute stands, to point at the axis that is wrong instead of the whole op.
+//! Where in the source an attribute is, so that a diagnostic points at the wrong axis instead of the whole op.
 
 use crate::diagnostic::Span;
 use crate::ir::{OpRef, Program};
 
-/// A stretch of source that holds one attribute; empty for what a pass made.
+/// A range of source text that holds one attribute; empty for ops that a pass made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) span: Span,
-    /// Shown when nothing in the stretch matches.
+    /// Shown when nothing in the range matches.
     pub(super) fallback: Span,
 }
 
@@ -24,7 +24,7 @@ impl Place {
         Self { span, fallback: data.span }
     }
 
-    /// What follows the first `word` inside.
+    /// The text after the first `word` inside.
     pub(super) fn after(self, program: &Program, word: &str) -> Self {
         let found = program.find_in_source(self.span, word);
         if found == self.span || found.is_empty() { self } else { self.from(found.end) }
@@ -46,13 +46,13 @@ impl Place {
         Self { span: Span::new(base + start, base + end), fallback: self.fallback }
     }
 
-    /// Only what follows byte `at`.
+    /// Only the text from byte `at` on.
     pub(super) fn from(self, at: u32) -> Self {
         let start = at.clamp(self.span.start, self.span.end);
         Self { span: Span { start, end: self.span.end }, fallback: self.fallback }
     }
 
-    /// Only what stands before byte `at`.
+    /// Only the text before byte `at`.
     pub(super) fn until(self, at: u32) -> Self {
         let end = at.clamp(self.span.start, self.span.end);
         Self { span: Span { start: self.span.start, end }, fallback: self.fallback }

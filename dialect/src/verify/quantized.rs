@@ -1,12 +1,12 @@
-//! Quantized element types on StableHLO's ops: the specification's constraints on the types themselves, which ops take one scale a
-//! slice, and what the scales of operands and results have to do with each other.
+//! Quantized element types on StableHLO's ops: the specification's constraints on the types themselves, which ops
+//! accept per-axis scales, and how the scales of operands and results must be related.
 
 use super::Verifier;
 use crate::ir::{AttrData, DYNAMIC, ElementType, OpRef, Program, Quantized, TensorType};
 use crate::op::Problem;
 
-/// Ops that take operands with a scale for each element of a dimension; all others want one scale. Ops with regions pass on what
-/// they get.
+/// Ops that accept operands with a scale for each element of a dimension; all others need one scale. Ops with regions
+/// pass on what they get.
 const PER_AXIS: [&str; 22] = [
     "add",
     "bitcast_convert",
@@ -33,7 +33,7 @@ const PER_AXIS: [&str; 22] = [
 ];
 
 impl<'a> Verifier<'a> {
-    /// The quantized types of one of StableHLO's ops.
+    /// Checks the quantized types of a StableHLO op.
     pub(super) fn quantized(&mut self, op: OpRef<'a>) {
         let Some(name) = op.name().strip_prefix("stablehlo.") else { return };
         let operands: Vec<Option<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
@@ -77,7 +77,7 @@ fn of_type(q: &Quantized, ty: &TensorType) -> Option<String> {
         .then(|| format!("{} scales for dimension {dimension} of size {size} (C13)", q.scales.len()))
 }
 
-/// What an op demands of the scales of its operands and result, first the operands.
+/// What an op requires of the scales of its operands and result, operands first.
 fn relation(program: &Program, op: OpRef<'_>, name: &str, tensors: &[&TensorType]) -> Option<Problem> {
     let q: Vec<Option<Quantized>> = tensors.iter().map(|t| Quantized::of(program, t.element)).collect();
     let message: String = match (name, &q[..]) {
@@ -182,8 +182,9 @@ fn broadcast(op: OpRef<'_>, tensors: &[&TensorType], operand: &Quantized, result
     (!same).then_some("operand and result have other scales or zero points (C6)")
 }
 
-/// Sums of products, by the scales of left operand, right operand and result. Labels: of who is quantized, of zero points (none: any
-/// will do), of stored and expressed types, of scales, of a quantized right operand alone.
+/// Sums of products, by the scales of left operand, right operand and result. Labels of the constraints on: which of
+/// them are quantized, zero points (none: any are allowed), storage and expressed types, scales, a quantized right
+/// operand alone.
 fn product(tensors: &[&TensorType], sides: [Option<&Quantized>; 3], labels: [&str; 6]) -> Option<String> {
     let say = |text: &str, label: usize| Some(format!("{text} ({})", labels[label]));
     let [lhs, rhs, result] = sides;

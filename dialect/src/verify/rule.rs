@@ -6,7 +6,7 @@ use crate::ir::{OpRef, TypeData};
 use crate::sharding::{FactorKind, ShardingRule, TensorFactors};
 
 impl<'a> Verifier<'a> {
-    /// The rule has a mapping for every value and dimension, and its factors make sense.
+    /// The rule maps every value and dimension, and its factors are consistent.
     pub(super) fn rule(&mut self, op: OpRef<'a>, rule: &ShardingRule) {
         let operands: Vec<&TypeData> = op.operand_types().collect();
         let results: Vec<&TypeData> = op.result_types().collect();

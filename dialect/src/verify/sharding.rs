@@ -1,4 +1,4 @@
-//! Every sharding attribute against its mesh and its value's type.
+//! Checks every sharding attribute against its mesh and its value's type.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +12,7 @@ use crate::sharding::{AxisRef, Mesh, MeshRef, TensorSharding};
 use crate::text::nearest;
 
 impl<'a> Verifier<'a> {
-    /// All shardings an op carries.
+    /// Checks all shardings on an op.
     pub(super) fn shardings(&mut self, op: OpRef<'a>) {
         let place = Place::of_op(op);
         match op.attr(func::SHARDING) {
@@ -20,7 +20,7 @@ impl<'a> Verifier<'a> {
                 let types: Vec<&TypeData> = op.result_types().collect();
                 let place = place.after(self.program, func::SHARDING);
                 match list.as_slice() {
-                    // An op without results may say where it runs.
+                    // An op without results may have a sharding that says where it runs.
                     [only] if types.is_empty() => self.sharding(only, &TypeData::None, place),
                     _ => self.per_value(list, &types, "results", place),
                 }
@@ -66,7 +66,7 @@ impl<'a> Verifier<'a> {
         self.propagation_edges(op);
     }
 
-    /// Members of one group stand all inside one manual computation or all outside of any.
+    /// Members of a sharding group are all inside one manual computation or all outside of any.
     fn group(&mut self, op: OpRef<'a>) {
         let Some(id) = sdy::group_id(op) else { return };
         let owner = self.computations.last().copied();
@@ -118,7 +118,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// One sharding a value.
+    /// Checks one sharding per value.
     pub(super) fn per_value(&mut self, list: &'a [TensorSharding], types: &[&TypeData], what: &str, place: Place) {
         if list.len() != types.len() {
             let message = format!("{} {what}, but {} shardings", types.len(), list.len());
@@ -130,7 +130,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The mesh of a sharding; says so when there is none.
+    /// The mesh of a sharding; reports an error when it doesn't exist.
     pub(super) fn mesh_of(&mut self, sharding: &'a TensorSharding, place: Place) -> Option<&'a Mesh> {
         match &sharding.mesh {
             MeshRef::Inline(mesh) => {
@@ -156,7 +156,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// One sharding of a value of type `ty`.
+    /// Checks one sharding of a value of type `ty`.
     pub(super) fn sharding(&mut self, sharding: &'a TensorSharding, ty: &TypeData, place: Place) {
         let Some(mesh) = self.mesh_of(sharding, place) else { return };
         let plain = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
@@ -171,13 +171,13 @@ impl<'a> Verifier<'a> {
             }
             return;
         }
-        // A tuple of one lies as what it holds.
+        // A tuple of one element is sharded like that element.
         let ty = match ty {
             TypeData::Tuple(items) if items.len() == 1 => self.program.type_data(items[0]),
             ty => ty,
         };
         let TypeData::Tensor(tensor) = ty else {
-            // A tensor of unknown rank can't say how many dimensions it has.
+            // The rank of an unranked tensor is unknown, so dimensions aren't counted.
             let unranked = matches!(ty, TypeData::Opaque(text) if text.starts_with("tensor<*"));
             if !plain || unranked {
                 let text = self.program.type_data_text(ty);
@@ -204,7 +204,7 @@ impl<'a> Verifier<'a> {
         self.bound_axes(sharding, place);
     }
 
-    /// Axes exist, none is used twice, parts are proper, lists are in order.
+    /// Axes exist, none is used twice, parts are valid, lists are in order.
     fn axes(&mut self, sharding: &TensorSharding, mesh: &Mesh, place: Place) {
         let lists = sharding.dims.iter().map(|d| &d.axes).chain([&sharding.replicated, &sharding.unreduced]);
         let mut faults = AxisFaults::default();
@@ -223,7 +223,7 @@ impl<'a> Verifier<'a> {
         self.axis_faults(faults, mesh, place);
     }
 
-    /// Says what is wrong with axes.
+    /// Reports what is wrong with axes.
     pub(super) fn axis_faults(&mut self, faults: AxisFaults, mesh: &Mesh, place: Place) {
         for fault in faults.found {
             let text = |axis: AxisRef| axis_text(self.program.name_text(axis.name), axis);
@@ -299,12 +299,12 @@ pub(super) enum Fault {
     Twice(AxisRef),
     Overlap(AxisRef, AxisRef),
     Mergeable(AxisRef, AxisRef),
-    /// The part and its axis's size.
+    /// An invalid part and its axis's size.
     Part(AxisRef, i64),
     Whole(AxisRef),
 }
 
-/// Collects what is wrong with lists of axes that share one name space.
+/// Collects the faults in several lists of axes, in which no axis may occur twice.
 #[derive(Default)]
 pub(super) struct AxisFaults {
     pub(super) found: Vec<Fault>,
@@ -314,7 +314,7 @@ pub(super) struct AxisFaults {
 }
 
 impl AxisFaults {
-    /// One list.
+    /// Adds one list.
     pub(super) fn list(&mut self, list: &[AxisRef], mesh: &Mesh) {
         let mut previous: Option<AxisRef> = None;
         for &axis in list {
@@ -349,7 +349,7 @@ impl AxisFaults {
         }
     }
 
-    /// Parts of one axis that overlap, over all lists.
+    /// Finds parts of one axis that overlap, over all lists.
     pub(super) fn overlaps(&mut self, mesh: &Mesh) {
         for name in &self.order {
             let parts = &mut self.by_axis.get_mut(name).map(std::mem::take).unwrap_or_default();
@@ -369,7 +369,7 @@ fn axis_text(name: &str, axis: AxisRef) -> String {
     }
 }
 
-/// Whether axes stand in the order in which the mesh has them, parts by their place.
+/// Whether axes are in mesh order, parts of one axis by position.
 pub(super) fn in_mesh_order(axes: &[AxisRef], mesh: &Mesh) -> bool {
     axes.is_sorted_by_key(|a| (mesh.axis_index(a.name), a.range(mesh)))
 }

@@ -1,4 +1,4 @@
-//! Regions, terminators, and that every value is defined before it is read.
+//! Checks regions, terminators, and that every value is defined before it is read.
 
 use super::Verifier;
 use crate::codes;
@@ -8,7 +8,7 @@ use crate::op::{Control, OpDef};
 use crate::ops::func;
 
 impl<'a> Verifier<'a> {
-    /// A module is entered by nobody, so it takes nothing: `block` is its body.
+    /// Nothing calls a module, so it takes no arguments: `block` is its body.
     pub(super) fn module_arguments(&mut self, block: Block) {
         if let Some(&first) = self.program.block_args(block).first() {
             let d =
@@ -17,7 +17,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// An op stands where it may, and its regions have the right form.
+    /// Checks that an op may stand where it is, and that its regions have the right form.
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();
         if owner.is_some() && matches!(name, "func.func" | "sdy.mesh") {
@@ -47,7 +47,8 @@ impl<'a> Verifier<'a> {
                 }
             };
         }
-        // What nobody registered may have regions of any form. Definitions have no size, so their addresses tell nothing.
+        // Unregistered ops may have regions of any form. Op definitions are zero-sized, so their addresses can't be
+        // compared.
         if op.def().name() == crate::ops::UNKNOWN.name() {
             return;
         }
@@ -66,7 +67,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A block ends with its dialect's return and has none before.
+    /// A block ends with its dialect's return op and has no other.
     fn region_end(&mut self, op: OpRef<'a>, region: usize, block: Block) {
         let name = op.name();
         let dialect = name.split('.').next().unwrap_or_default();
@@ -94,7 +95,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A function's block takes and returns what its type says.
+    /// A function's block takes and returns the types that the function's type gives.
     fn function_types(&mut self, op: OpRef<'a>) {
         let program = self.program;
         let name = func::symbol(program, op.op).unwrap_or_default();
@@ -139,8 +140,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op. Counts
-/// who reads what on the way.
+/// Every operand is defined before it is read, in a block around the reader and inside the same isolated op. Also
+/// counts the reads of each value.
 pub(super) fn values(verifier: &mut Verifier<'_>) {
     let program = verifier.program;
     let none = vec![0; program.value_count()];
@@ -169,9 +170,9 @@ pub(super) fn values(verifier: &mut Verifier<'_>) {
 
 struct Scopes<'a> {
     program: &'a Program,
-    /// The isolated op a visible value is defined in, by number; 0: not visible.
+    /// The number of the isolated op in which each visible value is defined; 0: not visible.
     scope: Vec<u32>,
-    /// How often each value is read.
+    /// The number of reads of each value.
     uses: Vec<u32>,
     current: u32,
     next: u32,
@@ -202,7 +203,7 @@ impl Scopes<'_> {
             self.current = outer;
             self.define(program.results(op));
         }
-        // Out of sight for whoever comes after.
+        // The block's values aren't visible after it.
         let results = program.block_ops(block).iter().flat_map(|&op| program.results(op));
         for value in program.block_args(block).iter().copied().chain(results) {
             self.scope[value.index()] = 0;
@@ -216,7 +217,7 @@ impl Scopes<'_> {
     }
 }
 
-/// Whether its regions read nothing from around them.
+/// Whether its regions may not read values around them.
 fn is_isolated(op: OpRef<'_>) -> bool {
     matches!(op.name(), "func.func" | func::MODULE_NAME)
         || matches!(op.def().control(op), Some(Control::Manual | Control::Inline))

@@ -11,7 +11,7 @@ use crate::ops::func;
 use crate::text::nearest;
 
 impl<'a> Verifier<'a> {
-    /// Names are unique; calls fit; nobody calls itself.
+    /// Names are unique; calls match their functions; no function is recursive.
     pub(super) fn symbols(&mut self) {
         let program = self.program;
         let mut seen: FxHashMap<&str, Op> = FxHashMap::default();
@@ -41,7 +41,7 @@ impl<'a> Verifier<'a> {
 
     fn calls(&mut self) {
         let program = self.program;
-        // By function, in order: whom it calls, and where.
+        // For each function, in order: the functions it calls, and where.
         let functions: Vec<Op> = func::functions(program).collect();
         let number: FxHashMap<Op, usize> = functions.iter().enumerate().map(|(i, &op)| (op, i)).collect();
         let mut edges: Vec<Vec<(usize, Op)>> = Vec::with_capacity(functions.len());
@@ -63,7 +63,7 @@ impl<'a> Verifier<'a> {
         self.recursion(&functions, &edges);
     }
 
-    /// The function a call names, after checking that it fits.
+    /// The function a call names, after checking that the call's types match.
     fn call(&mut self, op: OpRef<'a>) -> Option<Op> {
         let program = self.program;
         let name = func::callee(op)?;
@@ -96,7 +96,7 @@ impl<'a> Verifier<'a> {
         Some(function)
     }
 
-    /// Depth first over the calls, without recursion of our own.
+    /// A depth-first search over the calls, without recursion in our code.
     fn recursion(&mut self, functions: &[Op], edges: &[Vec<(usize, Op)>]) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {

@@ -1,9 +1,10 @@
-//! Unreduced axes through every op: what is unreduced before an op is unreduced after it, but where a constraint, a
-//! reshard, a reducing collective or a manual computation combines it.
+//! Checks unreduced axes through every op: axes unreduced before an op are unreduced after it, unless a constraint, a
+//! reshard, a reducing collective or a manual computation combines them.
 //!
-//! No rule of the language, since propagation puts in what combines parts; what reads its program may rely on it.
-//! Source: Shardy, `sdy-verify-unreduced-axes`. Manual computations, which that pass refuses to combine, do it by
-//! collectives of their own; and an op may give parts that add up, or such as its own reduction makes.
+//! This isn't a rule of the language, since propagation inserts the ops that combine partial results; passes that run
+//! on its output may rely on it. Source: Shardy, `sdy-verify-unreduced-axes`. Manual computations, which that pass
+//! doesn't let combine, do it by their own collectives; and an op may make partial sums, or partial results of its own
+//! reduction.
 
 use std::rc::Rc;
 
@@ -16,7 +17,8 @@ use crate::op::{CollectiveKind, Control};
 use crate::ops::{func, sdy};
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 
-/// Checks every op of a verified program; an error for each op that drops, makes or turns unreduced axes as it can't.
+/// Checks every op of a verified program; reports each op that drops, makes or changes unreduced axes without being
+/// able to.
 pub fn verify_transitions(program: &Program, diagnostics: &mut Diagnostics) {
     Verifier::new(program, diagnostics).transitions(program.body());
 }
@@ -46,7 +48,7 @@ impl<'a> Verifier<'a> {
                     self.push(d.note("state its sharding with the axes it is unreduced along"));
                 }
             }
-            // The verifier knows what these make.
+            // The verifier has checked the axes that these make.
             Some(Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..)) => {}
             _ if is_explicit(op) || sdy::group_id(op).is_some() || control == Some(Control::Manual) => {}
             _ if op.def().terminator() => self.returned(op, block),
@@ -55,7 +57,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The sharding of what an op reads; `None` where it was just stated, which may combine.
+    /// The sharding of an operand; `None` where it was just stated, since that may combine partial results.
     fn read(&self, value: Value) -> Stated {
         let value = self.past_barriers(value);
         match self.program.value_source(value) {
@@ -121,11 +123,11 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What is returned is as unreduced as what it becomes.
+    /// A returned value has the same unreduced axes as the result it becomes.
     fn returned(&mut self, op: OpRef<'a>, block: Block) {
         let Some(&owner) = self.owners.get(&block) else { return };
         let around = self.program.view(owner);
-        // Scalar code and conditions give no tensor that the op around gives.
+        // Scalar code and conditions return no tensor that the op around them returns.
         let first = around.block(0) == Some(block);
         match around.def().control(around) {
             _ if self.function_of.contains_key(&block) => {}
@@ -145,7 +147,7 @@ impl<'a> Verifier<'a> {
                     }),
                 };
             let Some(wanted) = wanted.filter(|_| !self.is_stated(value)) else { continue };
-            // A value nobody has placed may become anything, and one on another mesh is moved anyway.
+            // A value without a sharding may get any, and one on another mesh is resharded anyway.
             let Some(own) = self.sharding_of(self.past_barriers(value)) else { continue };
             if sdy::resolve(self.program, &own.mesh) != sdy::resolve(self.program, &wanted.mesh) {
                 continue;
@@ -154,7 +156,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What goes into a call and comes out is as unreduced as the function says.
+    /// Arguments and results of a call have the same unreduced axes as the function's.
     fn called(&mut self, op: OpRef<'a>) {
         let Some(&function) = func::callee(op).and_then(|name| self.functions.get(name)) else { return };
         let name = op.name();
@@ -172,7 +174,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Whether the parts of `value` were asked for where it is made, by what propagation may have put for a constraint.
+    /// Whether the op that makes `value` states its unreduced axes, perhaps as an op that propagation put for a
+    /// constraint.
     fn is_stated(&self, value: Value) -> bool {
         match self.program.value_source(self.past_barriers(value)) {
             ValueSource::Result(op, _) => {
@@ -199,7 +202,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The mesh of all of them, if it is one.
+    /// The mesh that all of them share, if they do.
     fn common_mesh<'s>(&self, shardings: impl Iterator<Item = &'s Rc<TensorSharding>>) -> Option<&'s Mesh>
     where
         'a: 's,

@@ -1,6 +1,6 @@
-//! Unreduced axes from one value to the next, and data-flow edges.
+//! Checks unreduced axes from one value to the next, and data-flow edges.
 //!
-//! Parts that are combined are combined the way they were made; only sums come about by a change of sharding.
+//! Partial results are combined by the reduction that made them; changes of sharding only make partial sums.
 
 use super::Verifier;
 use super::collective::is_proper;
@@ -12,9 +12,9 @@ use crate::ops::sdy;
 use crate::sharding::{AxisRef, Mesh, ReductionKind, Reshard, TensorSharding};
 
 impl<'a> Verifier<'a> {
-    /// What a constraint, reshard or reducing collective does to the unreduced axes of its operand.
+    /// Checks what a constraint, reshard or reducing collective does to the unreduced axes of its operand.
     pub(super) fn unreduced(&mut self, op: OpRef<'a>) {
-        // How parts may come about, and how those that go are combined; any way where nothing is said.
+        // The reduction of axes that become unreduced, and of those that are combined; any where the op doesn't say.
         let (made, combined) = match op.def().reshard(op) {
             Some(Reshard::AllReduce(_, kind) | Reshard::ReduceScatter(_, kind)) => (None, Some(kind)),
             _ if matches!(op.name(), "sdy.sharding_constraint" | "sdy.reshard") => (Some(ReductionKind::Sum), None),
@@ -63,7 +63,7 @@ impl<'a> Verifier<'a> {
         self.error(codes::UNREDUCED_AXES, op, message, &format!("the operand is sharded {text}"));
     }
 
-    /// The value behind barriers.
+    /// The operand behind any barriers.
     pub(super) fn past_barriers(&self, mut value: Value) -> Value {
         loop {
             match self.program.value_source(value) {
@@ -78,7 +78,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A data-flow edge stands alone behind a value whose sizes are known.
+    /// A data-flow edge is the only reader of its operand, whose sizes are static.
     pub(super) fn edge(&mut self, op: OpRef<'a>) {
         let name = op.name();
         let of_function = match name {
@@ -127,7 +127,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether `axis` lies in the union of `axes`.
+/// Whether the union of `axes` contains `axis`.
 pub(super) fn is_covered(axis: AxisRef, axes: &[AxisRef], mesh: &Mesh) -> bool {
     let mut parts: Vec<(i64, i64)> = axes.iter().filter(|a| a.name == axis.name).map(|a| a.range(mesh)).collect();
     parts.sort_unstable();

@@ -1,7 +1,7 @@
 //! The parser: MLIR text of StableHLO, Shardy and anything in generic form, to a [`Program`].
 //!
-//! It never stops at the first mistake: a broken op is skipped to its end, what it defined is poisoned so that uses
-//! of it stay quiet, and parsing goes on behind it. Nesting is limited, so no text overflows the stack.
+//! It never stops at the first mistake: an invalid op is skipped to its end, its results are poisoned so that uses of
+//! them report nothing, and parsing continues after it. Nesting is limited, so no text overflows the stack.
 
 mod ops;
 mod types;
@@ -15,28 +15,28 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::ir::{Attr, AttrData, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
-/// A diagnostic has been given already.
+/// An error that has already been reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed;
 
-/// What a parsing function gives.
+/// The result of a parsing function.
 pub type Parse<T> = Result<T, Failed>;
 
-/// Regions, types and attributes nest no deeper than this.
+/// The deepest nesting of regions, types and attributes.
 pub const MAX_NESTING: usize = 128;
 
-/// Texts are no longer than this.
+/// The longest text, in bytes.
 pub const MAX_TEXT: usize = 1 << 30;
 
-/// An op while its text is read.
+/// An op while it is being parsed.
 pub struct ParsedOp {
-    /// What it means.
+    /// Its definition.
     pub def: &'static dyn OpDef,
     /// Its full name.
     pub name: String,
     /// Its operands.
     pub operands: SmallVec<[Value; 3]>,
-    /// Where they stand.
+    /// The operands' places in the text.
     pub operand_spans: SmallVec<[Span; 3]>,
     /// Its attributes.
     pub attrs: SmallVec<[(Name, Attr); 4]>,
@@ -79,12 +79,12 @@ pub struct Parser<'s> {
     pub(super) type_aliases: FxHashMap<&'s str, Ty>,
     loc_aliases: FxHashMap<&'s str, u32>,
     nesting: usize,
-    /// Set once nesting was too deep: everything else is noise.
+    /// Set once nesting was too deep: further errors are meaningless.
     fatal: bool,
 }
 
-/// Parses a module (or bare functions) with the given ops. Errors are in `diagnostics`; the program holds what could
-/// be read.
+/// Parses a module (or bare functions) with the given ops. Errors go to `diagnostics`; the program holds what could be
+/// parsed.
 pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics) -> Program {
     if text.len() > MAX_TEXT {
         let message = format!("the text has {} bytes; at most {MAX_TEXT} are read", text.len());
@@ -113,7 +113,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
     parser.program
 }
 
-/// [`parse_with`] the standard ops.
+/// [`parse_with`] the standard registry.
 pub fn parse(text: &str, diagnostics: &mut Diagnostics) -> Program {
     parse_with(text, &Registry::standard(), diagnostics)
 }
@@ -131,7 +131,7 @@ impl<'s> Parser<'s> {
         &self.lexer.text[self.tok.start..self.tok.end]
     }
 
-    /// Goes to the next token; gives the one left behind.
+    /// Goes to the next token; returns the previous one.
     pub fn advance(&mut self) -> Token {
         let t = self.tok;
         self.prev_end = t.end;
@@ -299,7 +299,7 @@ impl<'s> Parser<'s> {
         self.list("[", "]", Self::integer)
     }
 
-    /// Runs `f`; when it fails, steps back and takes its diagnostics back.
+    /// Runs `f`; when it fails, goes back and removes its diagnostics.
     pub(super) fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Option<T> {
         let (lexer, tok, prev, nesting, fatal) = (self.lexer, self.tok, self.prev_end, self.nesting, self.fatal);
         let kept = self.diagnostics.clone();
@@ -356,7 +356,7 @@ impl<'s> Parser<'s> {
                 Some(n) => self.fail(span, format!("%{name} has {count} results, so there is no number {n}")),
             },
             None => {
-                // Looking for a near name walks all of them: only for the first mistakes of a text.
+                // Finding a similar name compares with all names: only done for a text's first mistakes.
                 let few = self.diagnostics.iter().count() < 20;
                 let mut near: Vec<&str> = if few { self.values.keys().copied().collect() } else { Vec::new() };
                 near.sort_unstable();
@@ -496,7 +496,7 @@ pub(super) fn unescape(text: &str) -> String {
     }
     String::from_utf8_lossy(&out).into_owned()
 }
-/// The attribute `text` says, in `program`; `None` when it is no attribute.
+/// The attribute that `text` spells, in `program`; `None` when it isn't an attribute.
 pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
     let mut diagnostics = Diagnostics::default();
     let mut lexer = Lexer { text, at: 0 };

@@ -1,4 +1,4 @@
-//! Ops, their regions and the top level, as the parser reads them; recovery after a fault begins at the next op.
+//! Parsing of ops, their regions and the top level; after an error, parsing continues at the next op.
 
 use smallvec::SmallVec;
 
@@ -92,18 +92,18 @@ impl<'s> Parser<'s> {
         Loc::new(LOC_ALIAS + self.loc_alias(name) as usize)
     }
 
-    /// Passes `loc(…)` if it stands here.
+    /// Parses `loc(…)` if it is here.
     pub fn optional_loc(&mut self) -> Parse<Option<Loc>> {
         if self.at("loc") { self.location().map(Some) } else { Ok(None) }
     }
 
-    /// Reads an op into `block`; a broken one is skipped and its results poisoned.
+    /// Parses an op into `block`; an invalid one is skipped and its results poisoned.
     fn op_recovering(&mut self, block: Block) {
         let start = self.tok.start;
         if self.op(block).is_ok() {
             return;
         }
-        // What it would have defined.
+        // The results it would have defined.
         let mut lexer = Lexer { text: self.lexer.text, at: start };
         let mut t = lexer.next();
         let mut names = Vec::new();
@@ -123,8 +123,8 @@ impl<'s> Parser<'s> {
         self.skip_op(start);
     }
 
-    /// Goes behind the op that starts at `start` and broke before the current token: to the first line's end, or
-    /// its last brace's, that leaves no brace open.
+    /// Skips the op that starts at `start` and failed before the current token: to the end of the first line, or of the
+    /// last brace, that leaves no brace open.
     fn skip_op(&mut self, start: usize) {
         let broke = self.tok.start.max(start + 1).min(self.lexer.text.len());
         if self.fatal {
@@ -138,7 +138,7 @@ impl<'s> Parser<'s> {
                 b'\\' if in_string => at += 1,
                 b'"' => in_string = !in_string,
                 b'/' if !in_string && bytes.get(at + 1) == Some(&b'/') => {
-                    // Braces of a comment pair with nothing.
+                    // Braces in a comment don't count.
                     at += bytes[at..].iter().position(|&b| b == b'\n').unwrap_or(bytes.len() - at);
                     continue;
                 }
@@ -152,10 +152,10 @@ impl<'s> Parser<'s> {
                 b'}' if !in_string => {
                     depth -= 1;
                     if depth < 0 && at >= broke {
-                        // The end of the block around it.
+                        // The end of the enclosing block.
                         break;
                     }
-                    // What was read once is not read again, however its braces pair.
+                    // Text already parsed isn't parsed again, however its braces match.
                     depth = depth.max(0);
                 }
                 _ => {}
@@ -273,7 +273,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Passes what follows the name in generic form.
+    /// Parses the rest after the name in generic form.
     pub fn generic_rest(&mut self, op: &mut ParsedOp) -> Parse<()> {
         self.expect("(")?;
         self.operands(op)?;
@@ -368,7 +368,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Passes `: types` and fills in the result types.
+    /// Parses `: types` and sets the result types.
     pub fn types(&mut self, op: &mut ParsedOp, form: TypeForm) -> Parse<()> {
         if form == TypeForm::OperandsOnly && op.operands.is_empty() {
             return Ok(());
@@ -437,8 +437,8 @@ impl<'s> Parser<'s> {
 
     // Regions --------------------------------------------------------------------------------------------------
 
-    /// Passes `{ ops }` of one block. `args` are the block's arguments when the op's own text names them; otherwise
-    /// a label `^bb0(%a: T):` may. Values defined inside end with it.
+    /// Parses `{ ops }` of one block. `args` are the block's arguments when the op's own text names them; otherwise a
+    /// label `^bb0(%a: T):` may follow. Names defined inside end with the region.
     pub fn region(&mut self, args: &[(&'s str, Span, Ty, Loc)]) -> Parse<Region> {
         self.nested(|p| {
             let block = p.program.new_block();
@@ -513,7 +513,7 @@ impl<'s> Parser<'s> {
                     let before = self.tok.start;
                     self.op_recovering(block);
                     if self.tok.start == before && !self.at("}") {
-                        // Nothing here can start an op and no line end helps: pass one token.
+                        // No op can start here and skipping to the line's end doesn't help: skip one token.
                         self.advance();
                     }
                 }

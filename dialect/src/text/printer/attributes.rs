@@ -1,4 +1,4 @@
-//! Attributes, as the printer writes them.
+//! Printing of attributes.
 
 use std::fmt::Write as _;
 
@@ -115,7 +115,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Groups that axes of a mesh give, as lists of devices; false for other attributes and where axes are to be printed.
+    /// Prints groups given by axes of a mesh as lists of devices; false for other attributes and where axes are to be
+    /// printed.
     fn groups(&mut self, attr: Attr) -> bool {
         let program = self.program;
         let specified = self.options.group_axes && is_specified(program, attr);

@@ -1,5 +1,5 @@
-//! The printer: canonical text that MLIR's own parser reads to the same module, and that prints again to the same
-//! bytes. Values are named as MLIR names them.
+//! The printer: canonical text that MLIR's own parser reads as the same module, and that prints again to the same
+//! bytes. Values are named as in MLIR's output.
 
 mod attributes;
 mod ops;
@@ -17,15 +17,15 @@ pub struct PrintOptions {
     pub locations: bool,
     /// Every op in generic form.
     pub generic: bool,
-    /// `shardc.cause` attributes too: why a collective is there.
+    /// `shardc.cause` attributes too: why a collective was inserted.
     pub causes: bool,
-    /// Groups of collectives that are along axes of a mesh as `#stablehlo.replica_group_mesh_axes`, which has one size on
-    /// any number of devices, instead of the lists of devices that JAX writes.
+    /// Print collectives' groups along axes of a mesh as `#stablehlo.replica_group_mesh_axes`, whose size doesn't
+    /// depend on the number of devices, instead of the lists of devices that JAX writes.
     pub group_axes: bool,
 }
 
 /// Attributes that only [`PrintOptions::causes`] shows.
-/// The attribute by which a collective says why it is there.
+/// The attribute that tells why a collective was inserted.
 pub const CAUSE: &str = "shardc.cause";
 
 #[derive(Clone, Copy, Default)]
@@ -48,7 +48,7 @@ pub struct Printer<'p> {
     counters: Counters,
     locs: FxHashMap<Loc, usize>,
     loc_list: Vec<Loc>,
-    /// Where lists of devices are in the text that axes stand for.
+    /// Where in the text the lists of devices are that were printed for groups by axes.
     lists: FxHashMap<Attr, std::ops::Range<usize>>,
     /// Attributes the pieces of the current op have written.
     written: Vec<&'static str>,
@@ -236,7 +236,7 @@ impl Printer<'_> {
             let _ = write!(self.out, "{name}#{index}");
             return;
         }
-        // Printed outside of its scope: only in messages.
+        // Printed outside of its scope: only happens in messages.
         let _ = write!(self.out, "value{}", value.index());
     }
 
@@ -280,7 +280,7 @@ impl Printer<'_> {
             };
             self.names.insert(first, name);
             if self.program.result_count(op) > 1 {
-                // Uses write the number: the first result's entry must not hide it.
+                // Uses print the number: the first result's entry must not hide it.
                 let name = self.names.remove(&first).unwrap_or_default();
                 for (i, v) in self.program.results(op).enumerate() {
                     self.names.insert(v, format!("{name}#{i}").into());
@@ -458,7 +458,7 @@ impl Printer<'_> {
     }
 }
 
-/// The numbering to go back to behind a region.
+/// The numbering to restore after a region.
 pub struct RegionScope {
     counters: Counters,
 }

@@ -1,4 +1,4 @@
-//! Ops and their regions, as the printer writes them.
+//! Printing of ops and their regions.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ impl Printer<'_> {
         self.trailing_location(self.program.op(op).loc);
     }
 
-    /// The op in its own syntax; `false` when it has none.
+    /// Prints the op in its own syntax; `false` when it has none.
     fn pretty(&mut self, op: OpRef<'_>) -> bool {
         let mark = self.out.len();
         let name = match op.name() {
@@ -308,7 +308,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the op has everything its pieces write.
+/// Whether the op has everything that its syntax pieces print.
 fn fits(op: OpRef<'_>, pieces: &[Piece]) -> bool {
     pieces.iter().all(|piece| match *piece {
         Piece::Int(name) => matches!(op.attr(name), Some(AttrData::Int(..))),
