@@ -50,7 +50,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// The kind of fault.
+    /// The kind of error.
     pub code: Code,
     /// What was expected and found; lower case, no full stop.
     pub message: String,

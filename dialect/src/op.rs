@@ -96,7 +96,7 @@ pub enum Control {
 pub enum Annotation {
     /// Its result has the sharding it states, and so has its operand unless something else states that one.
     Constraint,
-    /// Its operand is moved to the sharding it states: reshards, and collectives over whole tensors.
+    /// Its operand is resharded to the sharding it states: reshards, and collectives over global tensors.
     Reshard,
     /// Propagation passes shardings through it in this direction only.
     Barrier(Direction),

@@ -1,7 +1,6 @@
 //! Ids of everything in a [`Program`](crate::ir::Program): 32-bit indices into its arenas.
 //!
-//! References would tie every pass to one borrow of the whole program. An id is only meaningful in the program that
-//! made it.
+//! References would make every pass borrow the whole program. An id is only meaningful in the program that made it.
 
 use crate::define_id;
 

@@ -357,7 +357,7 @@ impl Program {
         self.values[value].source
     }
 
-    /// Where a value stands in the source text.
+    /// The place of a value in the source text.
     pub fn value_span(&self, value: Value) -> Span {
         self.values[value].span
     }

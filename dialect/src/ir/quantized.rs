@@ -1,4 +1,5 @@
-//! Quantized element types, read from their text: `!quant.uniform<i8:f32, 0.5:3>`, `!quant.uniform<u8<1:9>:f32:1, {0.5, 2.0:1}>`.
+//! Quantized element types, parsed from their text: `!quant.uniform<i8:f32, 0.5:3>`,
+//! `!quant.uniform<u8<1:9>:f32:1, {0.5, 2.0:1}>`.
 //!
 //! A program stores them as [`ElementType::Other`](super::ElementType::Other) by their canonical text; this is the
 //! structured view. Source: MLIR's quant dialect and the StableHLO specification, "Quantized element types".
@@ -21,7 +22,7 @@ pub struct Quantized {
     pub dimension: Option<i64>,
     /// The scales, one or as many as the dimension has elements.
     pub scales: Vec<f64>,
-    /// The integers that stand for zero, as many as scales.
+    /// The integers that represent zero, one per scale.
     pub zero_points: Vec<i64>,
 }
 

@@ -118,7 +118,7 @@ pub struct TensorType {
     pub shape: Shape,
     /// What it holds.
     pub element: ElementType,
-    /// What stands after the element type (`#stablehlo.bounds<…>`).
+    /// The attribute after the element type (`#stablehlo.bounds<…>`).
     pub encoding: Option<Attr>,
 }
 

@@ -8,7 +8,7 @@ use crate::diagnostic::Span;
 use crate::literal::Literal;
 use crate::op::OpDef;
 
-/// An op and the program it stands in.
+/// An op and its program.
 #[derive(Clone, Copy)]
 pub struct OpRef<'a> {
     /// The program.

@@ -56,7 +56,7 @@ impl Kernel {
 pub enum External {
     /// `stablehlo.scatter`
     Scatter,
-    /// A collective of any kind: [`OpDef::collective`](crate::op::OpDef::collective) says which.
+    /// A collective of any kind, given by [`OpDef::collective`](crate::op::OpDef::collective).
     Collective,
     /// `stablehlo.partition_id`
     PartitionId,

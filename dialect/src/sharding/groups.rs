@@ -1,6 +1,6 @@
 //! Positions in a mesh as numbers of several digits, which number shards and the groups of devices along axes.
 //!
-//! A device stands at a row-major position of its mesh; an axis reference reads one digit of that position.
+//! A device is at a row-major position of its mesh; an axis reference reads one digit of that position.
 
 use super::mesh::{AxisRef, Mesh};
 

@@ -68,7 +68,7 @@ const STRUCTS: [(&str, &[&str]); 4] = [
 ];
 
 impl<'s> Parser<'s> {
-    /// Passes an attribute.
+    /// Parses an attribute.
     pub fn attribute(&mut self) -> Parse<Attr> {
         let data = self.nested(Self::attribute_data)?;
         match data {
@@ -261,7 +261,7 @@ impl<'s> Parser<'s> {
         Ok(Err(AttrData::Opaque(self.text_from(tok.start))))
     }
 
-    /// `<4, ?>`: the most a dynamic dimension can be. Gives the whole attribute's text.
+    /// `<4, ?>`: the upper bound of each dynamic dimension. Returns the whole attribute's text.
     fn bounds(&mut self) -> Parse<String> {
         self.bound_list("<", ">")
     }
@@ -335,7 +335,7 @@ impl<'s> Parser<'s> {
         out.into()
     }
 
-    /// Passes a value of an enum of StableHLO's.
+    /// Parses a value of an enum of StableHLO's.
     pub fn enum_value(&mut self, kind: &str) -> Parse<&'s str> {
         let span = self.tok.span();
         let word = self.word()?;

@@ -21,7 +21,7 @@ struct Element {
 }
 
 impl Parser<'_> {
-    /// Passes `dense<…> : type`.
+    /// Parses `dense<…> : type`.
     pub fn dense(&mut self) -> Parse<Attr> {
         let start = self.tok.span();
         self.expect("dense")?;

@@ -6,7 +6,7 @@ use super::printer::Printer;
 use crate::ir::{EdgeValue, PropagationStep};
 
 impl Parser<'_> {
-    /// Passes `<[{step-2 = [{"y" = operand-1 -> [operand-0, result-0]}]}, …]>`.
+    /// Parses `<[{step-2 = [{"y" = operand-1 -> [operand-0, result-0]}]}, …]>`.
     pub(super) fn propagation_edges(&mut self) -> Parse<Vec<PropagationStep>> {
         self.expect("<")?;
         let steps = self.list("[", "]", |p| {

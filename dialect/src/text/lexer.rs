@@ -32,7 +32,7 @@ pub enum Tok {
     Bad,
 }
 
-/// A token: its kind and where it stands.
+/// A token: its kind and its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
     /// What it is.
@@ -44,7 +44,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// Where it stands.
+    /// Its place.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }

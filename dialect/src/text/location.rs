@@ -5,7 +5,7 @@ use super::parser::{Parse, Parser};
 use crate::ir::{Loc, LocData};
 
 impl<'s> Parser<'s> {
-    /// Passes `loc(…)`.
+    /// Parses `loc(…)`.
     pub fn location(&mut self) -> Parse<Loc> {
         self.expect("loc")?;
         self.expect("(")?;

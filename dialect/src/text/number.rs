@@ -62,7 +62,7 @@ pub(crate) fn float_text(value: f64) -> String {
     out
 }
 
-/// `precision` significant digits and the power of ten of the last one. `APFloat::toString` first cuts the exact
+/// `precision` significant digits and the power of ten of the last one. `APFloat::toString` first truncates the exact
 /// digits by an estimate in bits, then rounds half up, and so must we: 0.9f gives 899999, not 900000.
 fn significant_digits(value: f64, precision: usize) -> (String, i64) {
     let bits = value.abs().to_bits();

@@ -8,7 +8,7 @@ use crate::ir::{AttrData, Op};
 use crate::literal::Literal;
 
 impl Parser<'_> {
-    /// Passes `dense_resource<key> : type`.
+    /// Parses `dense_resource<key> : type`.
     pub(super) fn dense_resource(&mut self) -> Parse<AttrData> {
         self.expect("dense_resource")?;
         self.expect("<")?;
@@ -23,7 +23,7 @@ impl Parser<'_> {
         if self.tok.kind == super::lexer::Tok::Str { self.string() } else { Ok(self.word()?.to_owned()) }
     }
 
-    /// Passes the trailer and fills in what it defines.
+    /// Parses the trailer and fills in what it defines.
     pub(super) fn resources(&mut self) -> Parse<()> {
         self.expect("{-#")?;
         let mut blobs: Vec<(String, Vec<u8>, Span)> = Vec::new();

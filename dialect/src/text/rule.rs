@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sharding::{DimFactors, FactorKind, ShardingRule, TensorFactors};
 
-/// The lists behind the sizes, in the order in which they stand.
+/// The lists after the sizes, in order.
 const SPECIAL: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
 /// The name of factor `f`.
@@ -23,7 +23,7 @@ fn factor_name(f: usize) -> String {
 }
 
 impl<'s> Parser<'s> {
-    /// Passes `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
+    /// Parses `<([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}>`.
     pub(super) fn sharding_rule(&mut self) -> Parse<ShardingRule> {
         let start = self.tok.span();
         self.expect("<")?;

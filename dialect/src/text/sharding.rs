@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// Passes `<["x"=2, "y"=4], device_ids=[…]>`.
+    /// Parses `<["x"=2, "y"=4], device_ids=[…]>`.
     pub fn mesh(&mut self) -> Parse<Mesh> {
         if self.tok.kind == Tok::Hash {
             let span = self.tok.span();
@@ -96,7 +96,7 @@ impl<'s> Parser<'s> {
         Ok(mesh)
     }
 
-    /// Passes `<@mesh, [{"x"}, {?}], replicated={…}, unreduced={…}>`.
+    /// Parses `<@mesh, [{"x"}, {?}], replicated={…}, unreduced={…}>`.
     pub fn sharding(&mut self) -> Parse<TensorSharding> {
         if self.tok.kind == Tok::Hash {
             let span = self.tok.span();
@@ -136,7 +136,7 @@ impl<'s> Parser<'s> {
         Ok(sharding)
     }
 
-    /// Passes `sum`, `max` or `min` if it stands here.
+    /// Parses `sum`, `max` or `min` if it is here.
     pub fn reduction_kind(&mut self) -> ReductionKind {
         if self.eat("max") {
             ReductionKind::Max
@@ -174,7 +174,7 @@ impl<'s> Parser<'s> {
         Ok(dim)
     }
 
-    /// Passes `"x"` or `"x":(1)2`.
+    /// Parses `"x"` or `"x":(1)2`.
     pub fn axis(&mut self) -> Parse<AxisRef> {
         let text = self.string()?;
         let name = self.program.name(&text);
@@ -197,17 +197,17 @@ impl<'s> Parser<'s> {
         Ok(AxisRef { name, sub: Some(SubAxis { pre, size }) })
     }
 
-    /// Passes `{"x", "y":(1)2}`.
+    /// Parses `{"x", "y":(1)2}`.
     pub fn axes(&mut self) -> Parse<AxisList> {
         Ok(self.list("{", "}", Self::axis)?.into())
     }
 
-    /// Passes `[{"x"}, {}]`.
+    /// Parses `[{"x"}, {}]`.
     pub fn axes_per_dim(&mut self) -> Parse<Vec<AxisList>> {
         self.list("[", "]", Self::axes)
     }
 
-    /// Passes `{"x", "y"}` of whole axes.
+    /// Parses `{"x", "y"}` of whole axes.
     pub fn manual_axes(&mut self) -> Parse<Vec<Name>> {
         self.list("{", "}", |p| {
             let text = p.string()?;
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// Passes `[{"b"}: 0->2, …]`.
+    /// Parses `[{"b"}: 0->2, …]`.
     pub fn all_to_all_params(&mut self) -> Parse<Vec<AllToAllParam>> {
         self.list("[", "]", |p| {
             let axes = p.axes()?;

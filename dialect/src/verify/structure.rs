@@ -17,7 +17,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Checks that an op may stand where it is, and that its regions have the right form.
+    /// Checks that an op is where it may be, and that its regions have the right form.
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();
         if owner.is_some() && matches!(name, "func.func" | "sdy.mesh") {

@@ -154,7 +154,7 @@ impl<'s> Parser<'s> {
         matches!(t.kind, Tok::Word | Tok::Punct) && &self.lexer.text[t.start..t.end] == second
     }
 
-    /// Passes this word or punctuation if it stands here.
+    /// Consumes this word or punctuation if it is here.
     pub fn eat(&mut self, text: &str) -> bool {
         let found = self.at(text);
         if found {
@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// Passes this word or punctuation, else fails.
+    /// Consumes this word or punctuation, else fails.
     pub fn expect(&mut self, text: &str) -> Parse<()> {
         if self.eat(text) { Ok(()) } else { self.fail_expected(&format!("'{text}'")) }
     }
@@ -216,7 +216,7 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// Passes a bare word.
+    /// Parses a bare word.
     pub fn word(&mut self) -> Parse<&'s str> {
         if self.tok.kind != Tok::Word {
             return self.fail_expected("a word");
@@ -226,7 +226,7 @@ impl<'s> Parser<'s> {
         Ok(text)
     }
 
-    /// Passes an integer, perhaps negative.
+    /// Parses an integer, perhaps negative.
     pub fn integer(&mut self) -> Parse<i64> {
         let start = self.tok.start;
         let negative = self.eat("-");
@@ -247,7 +247,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Passes a string; gives its content.
+    /// Parses a string; returns its content.
     pub fn string(&mut self) -> Parse<String> {
         if self.tok.kind != Tok::Str {
             return self.fail_expected("a string");
@@ -257,7 +257,7 @@ impl<'s> Parser<'s> {
         Ok(unescape(&text[1..text.len() - 1]))
     }
 
-    /// Passes `@name`; gives the name.
+    /// Parses `@name`; returns the name.
     pub fn symbol(&mut self) -> Parse<String> {
         if self.tok.kind != Tok::At {
             return self.fail_expected("a symbol like @name");
@@ -322,7 +322,7 @@ impl<'s> Parser<'s> {
 
     // Values ---------------------------------------------------------------------------------------------------
 
-    /// Passes `%name` without looking it up; gives name and place.
+    /// Parses `%name` without looking it up; returns name and place.
     pub fn value_name(&mut self) -> Parse<(&'s str, Span)> {
         if self.tok.kind != Tok::Percent {
             return self.fail_expected("a value like %0");
@@ -335,7 +335,7 @@ impl<'s> Parser<'s> {
         Ok((text, t.span()))
     }
 
-    /// Passes `%name` or `%name#1` and looks it up.
+    /// Parses `%name` or `%name#1` and looks it up.
     pub fn value(&mut self) -> Parse<(Value, Span)> {
         let (name, mut span) = self.value_name()?;
         let mut number = None;
@@ -371,7 +371,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Passes one operand.
+    /// Parses one operand.
     pub fn operand(&mut self, op: &mut ParsedOp) -> Parse<Value> {
         let (value, span) = self.value()?;
         op.operands.push(value);
@@ -379,7 +379,7 @@ impl<'s> Parser<'s> {
         Ok(value)
     }
 
-    /// Passes `%a, %b`, perhaps none; stops before a comma that no value follows.
+    /// Parses `%a, %b`, perhaps none; stops before a comma that no value follows.
     pub fn operands(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.tok.kind != Tok::Percent {
             return Ok(());
@@ -409,7 +409,7 @@ impl<'s> Parser<'s> {
 
     // Attribute dictionaries -----------------------------------------------------------------------------------
 
-    /// Passes `{a = 1, b}` if it stands here, into `op`.
+    /// Parses `{a = 1, b}` if it is here, into `op`.
     pub fn attr_dict(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.at("{") {
             let entries = self.dict_entries()?;
@@ -418,12 +418,12 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Passes `attributes {…}` if it stands here, into `op`.
+    /// Parses `attributes {…}` if it is here, into `op`.
     pub fn attributes_keyword(&mut self, op: &mut ParsedOp) -> Parse<()> {
         if self.eat("attributes") { self.attr_dict(op) } else { Ok(()) }
     }
 
-    /// Passes `{a = 1, b}`.
+    /// Parses `{a = 1, b}`.
     pub fn dict_entries(&mut self) -> Parse<Vec<(Name, Attr)>> {
         self.list("{", "}", |p| {
             let key = if p.tok.kind == Tok::Str { p.string()? } else { p.word()?.to_owned() };
@@ -467,7 +467,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The characters an MLIR string stands for.
+/// The characters that an MLIR string's text represents.
 pub(super) fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();

@@ -38,7 +38,7 @@ impl<'s> Parser<'s> {
             }
         }
         self.program.settle_locations();
-        // One module in the text is the program itself; several top-level ops stand in an implicit one.
+        // A single module in the text is the program itself; several top-level ops are in an implicit one.
         let modules: Vec<_> = self.program.block_ops(body).to_vec();
         if let [only] = modules[..]
             && self.program.op_name(only) == "builtin.module"

@@ -8,7 +8,7 @@ use super::super::lexer::{Tok, Token};
 use super::{Parse, ParsedOp, Parser, short};
 
 impl<'s> Parser<'s> {
-    /// Passes a type.
+    /// Parses a type.
     pub fn ty(&mut self) -> Parse<Ty> {
         self.nested(Self::type_inner)
     }
@@ -143,7 +143,7 @@ impl<'s> Parser<'s> {
         Ok(self.program.intern_type(ty))
     }
 
-    /// Passes `f32`, `complex<f32>`, `!quant…`.
+    /// Parses `f32`, `complex<f32>`, `!quant…`.
     pub fn element_type(&mut self) -> Parse<ElementType> {
         let (text, tok) = (self.token_text(), self.tok);
         if tok.kind == Tok::Bang {
@@ -233,7 +233,7 @@ impl<'s> Parser<'s> {
         Ok(ElementType::Other(self.program.name(&text)))
     }
 
-    /// Passes `(A, B) -> C` or `(A) -> (B, C)`.
+    /// Parses `(A, B) -> C` or `(A) -> (B, C)`.
     pub fn functional_type(&mut self) -> Parse<(Vec<Ty>, Vec<Ty>)> {
         let inputs = self.list("(", ")", Self::ty)?;
         self.expect("->")?;
@@ -264,7 +264,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Passes everything of a bracketed group the current token opens, whatever is inside.
+    /// Consumes everything of a bracketed group the current token opens, whatever is inside.
     pub(in crate::text) fn skip_balanced(&mut self) -> Parse<()> {
         let opened = self.tok.span();
         let mut stack: Vec<u8> = Vec::new();
