@@ -306,8 +306,8 @@ pub trait OpDef: Sync {
     }
 
     /// The same results in two steps, for partial results that [`OpDef::reduction`] can't combine: dimension `dim` of
-    /// the operands, which is reduced, is split into `pieces` of equal size, each is reduced alone, then the results of
-    /// that. `None`, and nothing built, where that can't be done or may give different results.
+    /// the operands, which is reduced, is split into `pieces` parts of equal size, each is reduced alone, then the
+    /// results of that. `None`, and nothing built, where that can't be done or may give different results.
     fn in_two_steps(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<TwoSteps> {
         None
     }
