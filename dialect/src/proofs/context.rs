@@ -100,7 +100,7 @@ pub(crate) fn small(ty: &TensorType, seed: u64) -> Literal {
     })
 }
 
-/// Small inputs for every operand; constants where the example computes them from constants.
+/// Small inputs for every operand; the constant itself where the operand is one.
 pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
     let view = program.view(op);
     (0..view.operands().len())
