@@ -8,6 +8,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{Affine, Guard, Index, Input, Nest};
+use crate::ir::gcd;
 
 /// The positions `first, first + step, ..., last`. The step of a single position is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,10 +112,6 @@ impl Positions {
         let last = self.last.min(hi.saturating_sub(1));
         (first <= i128::from(last)).then(|| Self::stepping(first as i64, last, step))
     }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Index {
