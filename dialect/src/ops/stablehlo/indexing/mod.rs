@@ -11,6 +11,8 @@ mod scatter;
 pub use gather::{DynamicGather, Gather, GatherDims};
 pub use scatter::{Scatter, ScatterDims};
 
+use smallvec::SmallVec;
+
 use crate::ir::{AttrData, OpRef, Shape, TensorType};
 use crate::literal::Literal;
 use crate::op::Problem;
@@ -175,7 +177,7 @@ impl SliceDims {
 
     /// For the element at `at` of the slices tensor, in every operand dimension: the position inside its slice plus
     /// that of its batch; and the start given by its index, not clamped, 0 where the index gives none.
-    fn locate(&self, at: &[i64], rank: usize, indices: &Literal) -> (Shape, Vec<i128>) {
+    fn locate(&self, at: &[i64], rank: usize, indices: &Literal) -> (Shape, SmallVec<[i128; 4]>) {
         let mut offset: Shape = smallvec::smallvec![0; rank];
         for (&d, &to) in self.window.iter().zip(&self.operand_window) {
             offset[to] = at[d];
@@ -187,7 +189,7 @@ impl SliceDims {
         for (k, &d) in self.batch.iter().enumerate() {
             index[self.indices_dim(k)] = at[d];
         }
-        let mut start = vec![0i128; rank];
+        let mut start: SmallVec<[i128; 4]> = smallvec::smallvec![0; rank];
         for (component, &to) in self.index_map.iter().enumerate() {
             if let Some(i) = index.get_mut(self.index_vector_dim) {
                 *i = component as i64;

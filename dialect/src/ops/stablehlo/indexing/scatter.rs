@@ -1,6 +1,9 @@
 //! `scatter`: combines slices into a tensor at starts given by another tensor. Elements out of bounds are dropped one
 //! by one.
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
@@ -145,9 +148,9 @@ impl OpDef for Scatter {
         let ScatterDims { dims, inputs: n } = ScatterDims::check(op)?;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
         let (shape, indices, updates) = (&operands[0].shape, &operands[n], &operands[n + 1..]);
-        let mut values: Vec<Vec<Scalar>> = (0..operands[0].len())
-            .map(|at| (0..n).map(|i| promote(operands[i].get(at), operands[i].element, types[i])).collect())
-            .collect();
+        // Few of the elements are written, so all stay as bytes, and those that are written are decoded one by one.
+        let mut values: Vec<Elements> = (0..n).map(|i| Elements::new(&operands[i], types[i])).collect();
+        let mut sums: FxHashMap<usize, f64> = FxHashMap::default();
         let count: i64 = dims.batch.iter().map(|&d| updates[0].shape[d]).product();
         let exact =
             n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
@@ -161,17 +164,19 @@ impl OpDef for Scatter {
                 })
                 .collect();
             let Some(target) = target else { continue };
-            let value = &mut values[operands[0].position(&target)];
+            let position = operands[0].position(&target);
             let update = |i: usize| promote(updates[i].get(number), updates[i].element, types[i]);
             if exact {
-                value[0] = Scalar::Float(value[0].as_f64() + update(0).as_f64());
-            } else {
-                let update: Vec<Scalar> = (0..n).map(update).collect();
-                *value = combine.apply(value, &update, &types, cx)?;
+                *sums.entry(position).or_insert_with(|| values[0].get(position).as_f64()) += update(0).as_f64();
+                continue;
             }
+            let old: SmallVec<[Scalar; 1]> = values.iter().map(|v| v.get(position)).collect();
+            let update: SmallVec<[Scalar; 1]> = (0..n).map(update).collect();
+            let new = combine.apply(&old, &update, &types, cx)?;
+            values.iter_mut().zip(new).for_each(|(v, new)| v.set(position, new));
         }
-        let literal = |i: usize| Literal::from_scalars(types[i], shape, values.iter().map(|v| v[i]));
-        Ok((0..n).map(literal).collect())
+        sums.into_iter().for_each(|(position, sum)| values[0].set(position, Scalar::Float(sum)));
+        Ok(values.into_iter().map(|v| Literal::from_bytes(v.element, shape, v.bytes)).collect())
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -198,6 +203,40 @@ impl OpDef for Scatter {
 
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
         region_reduction(op, 0, op.operands().len() / 2)
+    }
+}
+
+/// Elements of one type that can be changed one at a time.
+struct Elements {
+    element: ElementType,
+    bytes: Vec<u8>,
+    /// The bytes of the element being written.
+    one: Vec<u8>,
+}
+
+impl Elements {
+    /// Those of `literal`, converted to `element`.
+    fn new(literal: &Literal, element: ElementType) -> Self {
+        let convert = |i: usize| promote(literal.get(i), literal.element, element);
+        let bytes = match literal.element == element {
+            true => literal.dense_bytes().into_owned(),
+            false => Literal::from_scalars(element, &literal.shape, (0..literal.len()).map(convert))
+                .dense_bytes()
+                .into_owned(),
+        };
+        Self { element, bytes, one: Vec::new() }
+    }
+
+    fn get(&self, index: usize) -> Scalar {
+        let n = self.element.bytes();
+        Scalar::decode(self.element, &self.bytes[index * n..][..n])
+    }
+
+    fn set(&mut self, index: usize, value: Scalar) {
+        self.one.clear();
+        value.encode(self.element, &mut self.one);
+        let n = self.one.len();
+        self.bytes[index * n..][..n].copy_from_slice(&self.one);
     }
 }
 
