@@ -127,8 +127,7 @@ impl Priced {
     /// Prices a per-device program; the error says why it doesn't fit the target.
     pub(crate) fn new(program: &mut Program, target: Target) -> Result<Self, String> {
         let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
-        let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
-        let machine = Machine::new(target, &sizes).map_err(|e| e.to_string())?;
+        let machine = Machine::of_mesh(target, &mesh).map_err(|e| e.to_string())?;
         let estimate = estimate(program, &machine);
         Ok(Priced { mesh, machine, estimate })
     }

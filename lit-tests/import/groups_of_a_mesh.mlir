@@ -1,5 +1,8 @@
-// RUN: shardc opt --passes import %s
-// Groups given by axes of a mesh become rows of devices, since later passes may drop the mesh.
+// RUN: shardc opt --passes import --groups axes %s
+// RUN: shardc compile --groups axes %s
+// RUN: shardc compile %s
+// Groups given by axes of a mesh stay axes to the end, where they are printed as such or as lists; they take the mesh with them, since
+// later passes may drop its name.
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 

@@ -46,6 +46,19 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
     }
 }
 
+/// Groups along axes of a mesh named by its symbol, with the mesh itself in the symbol's place, so that they stay what
+/// they are when the symbol goes; `None` for any other attribute, and where there is no such mesh.
+pub fn with_its_mesh(program: &mut Program, attr: Attr) -> Option<Attr> {
+    let AttrData::Struct(kind, fields) = program.attr_data(attr) else { return None };
+    let kind = kind.clone();
+    let mut fields = fields.clone();
+    let mesh = fields.iter_mut().find(|f| program.name_text(f.0) == "mesh")?;
+    let AttrData::Symbol(name) = program.attr_data(mesh.1) else { return None };
+    let named = crate::ops::sdy::mesh_named(program, name)?.clone();
+    mesh.1 = MeshAttr::new(program, &named).0;
+    Some(program.intern_attr(AttrData::Struct(kind, fields)))
+}
+
 /// The lists of an attribute that gives groups or pairs by axes; `None` for any other.
 pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     let rows = rows(program, attr)?;

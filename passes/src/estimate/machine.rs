@@ -11,12 +11,33 @@ use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
 use super::roofline::{Matmul, OpSeconds};
 use super::target::{Flat, Slice, Target};
-use dialect::sharding::AxisPart;
+use dialect::sharding::{AxisPart, Mesh};
 
 /// What a device of a program can do, and how it reaches the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     kind: Kind,
+    order: Option<DeviceOrder>,
+}
+
+/// The devices of a mesh that doesn't have them in the order 0, 1, 2, …
+#[derive(Clone, Debug, PartialEq)]
+struct DeviceOrder {
+    /// The device at each row-major position.
+    devices: Vec<i64>,
+    /// The row-major position of each device.
+    positions: Vec<i64>,
+}
+
+impl DeviceOrder {
+    fn of(mesh: &Mesh) -> Option<Self> {
+        let devices = mesh.device_ids.clone()?;
+        let mut positions: Vec<i64> = (0..devices.len() as i64).collect();
+        for (at, &device) in devices.iter().enumerate() {
+            *positions.get_mut(usize::try_from(device).ok()?)? = at as i64;
+        }
+        Some(Self { devices, positions })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,14 +58,25 @@ impl Machine {
         }
     }
 
+    /// A machine with this mesh on the target, in the default placement. Which devices the mesh lists where matters to
+    /// collectives whose groups name devices.
+    ///
+    /// # Errors
+    /// When the slice's devices are no multiple of the mesh's.
+    pub fn of_mesh(target: Target, mesh: &Mesh) -> Result<Machine, PlacementError> {
+        let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
+        let machine = Machine::new(target, &sizes)?;
+        Ok(Machine { order: DeviceOrder::of(mesh), ..machine })
+    }
+
     /// A machine without topology.
     pub fn flat(flat: Flat) -> Machine {
-        Machine { kind: Kind::Flat(flat) }
+        Machine { kind: Kind::Flat(flat), order: None }
     }
 
     /// A machine with a mesh in a given placement, which must be one on that slice.
     pub fn placed(slice: Slice, placement: Placement) -> Machine {
-        Machine { kind: Kind::Slice(slice, Box::new(placement)) }
+        Machine { kind: Kind::Slice(slice, Box::new(placement)), order: None }
     }
 
     /// The target.
@@ -79,8 +111,8 @@ impl Machine {
     }
 
     /// The group of a program's collective: from its mesh axes where they are this machine's, else from the devices of
-    /// the first group, assuming that the others look alike. `device` maps a device of the program to its position in
-    /// the mesh.
+    /// the first group, assuming that the others look alike. `device` says which device of the
+    /// mesh a device of the program is.
     pub fn group_of(&self, groups: &Groups, device: impl Fn(i64) -> i64) -> Group {
         if let Some(axes) = groups.axes()
             && self.has_axes(axes.mesh())
@@ -89,7 +121,7 @@ impl Machine {
         }
         let mut devices: Vec<u64> = match groups.count() {
             0 => Vec::new(),
-            _ => groups.group(0).map(|d| device(d).max(0) as u64).collect(),
+            _ => groups.group(0).map(|d| self.position(device(d))).collect(),
         };
         // Every replica has a slice of its own, so devices of different replicas may have the same position.
         devices.sort_unstable();
@@ -97,11 +129,22 @@ impl Machine {
         self.group_of_devices(&devices)
     }
 
+    /// The row-major position in the mesh of one of its devices.
+    pub fn position(&self, device: i64) -> u64 {
+        let position = |order: &DeviceOrder| order.positions.get(usize::try_from(device).ok()?).copied();
+        self.order.as_ref().and_then(position).unwrap_or(device).max(0) as u64
+    }
+
     /// Whether a mesh of a program is the one this machine is laid out for.
     fn has_axes(&self, mesh: &GroupMesh) -> bool {
         match &self.kind {
             Kind::Flat(_) => true,
-            Kind::Slice(_, placement) => !mesh.is_reordered() && placement.has_axes(mesh.sizes()),
+            Kind::Slice(_, placement) => {
+                let device = |at: i64| self.order.as_ref().map_or(at, |order| order.devices[at as usize]);
+                let reordered = mesh.is_reordered() || self.order.is_some();
+                placement.has_axes(mesh.sizes())
+                    && (!reordered || (0..mesh.devices()).all(|at| mesh.device(at) == device(at)))
+            }
         }
     }
 
@@ -197,6 +240,11 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use dialect::collective::{IdMode, MeshAttr};
+    use dialect::ir::Program;
+    use dialect::sharding::AxisRef;
+    use smallvec::SmallVec;
+
     use super::*;
 
     fn machine(target: &str, axis_sizes: &[u64]) -> Machine {
@@ -218,6 +266,34 @@ mod tests {
         assert_eq!(flat.memory_seconds(3e12), 3.0);
         assert_eq!(flat.memory_bytes(), 17_179_869_184);
         assert!(!flat.overlaps_communication());
+    }
+
+    #[test]
+    fn groups_are_priced_where_their_mesh_places_them() {
+        let mut p = Program::new();
+        let axes: SmallVec<_> = [(p.name("x"), 4), (p.name("y"), 2)].into_iter().collect();
+        // The axes read minor first: groups along "x" are devices 0 to 3 and 4 to 7.
+        let order = Some(vec![0, 4, 1, 5, 2, 6, 3, 7]);
+        let mesh = Mesh { axes, device_ids: order };
+        let target = Target::parse("v5e:4x2").unwrap();
+        let (plain, reordered) = (machine("v5e:4x2", &[4, 2]), Machine::of_mesh(target, &mesh).unwrap());
+        let along = |p: &mut Program, mesh: &Mesh| {
+            let attr = MeshAttr::new(p, mesh).along(p, &[AxisRef::full(mesh.axes[0].0)], 1);
+            Groups::new(dialect::collective::rows(p, attr).unwrap(), IdMode::Flattened, 1, 8)
+        };
+        let by_axes = along(&mut p, &mesh);
+        assert_eq!(by_axes.lists(), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        let x = plain.group(&[AxisPart::whole(0, 4)]);
+        assert_eq!(reordered.group_of(&by_axes, |d| d), x);
+        assert_eq!(reordered.group_of(&Groups::of_lists(&by_axes.lists()), |d| d), x);
+        // On a machine whose devices are in order, the same devices are two columns of two.
+        assert_eq!(plain.group_of(&by_axes, |d| d).lines().len(), 2);
+        // And groups along a mesh in order lie elsewhere on the reordered machine.
+        let in_order = along(&mut p, &Mesh { device_ids: None, ..mesh });
+        assert_eq!(in_order.lists(), [[0, 2, 4, 6], [1, 3, 5, 7]]);
+        assert_eq!(plain.group_of(&in_order, |d| d), x);
+        assert_ne!(reordered.group_of(&in_order, |d| d), x);
+        assert_eq!((reordered.position(4), plain.position(4)), (1, 4));
     }
 
     #[test]

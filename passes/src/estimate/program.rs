@@ -186,8 +186,9 @@ impl Run<'_> {
         let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
         let device = |d: i64| if replicas { d.rem_euclid(partitions) } else { d };
+        let position = |d: i64| self.machine.position(device(d));
         if collective.kind == CollectiveKind::CollectivePermute {
-            let pairs = collective.groups.pairs().map(|(s, t)| (device(s).max(0) as u64, device(t).max(0) as u64));
+            let pairs = collective.groups.pairs().map(|(s, t)| (position(s), position(t)));
             let mut pairs = pairs.filter(|p| p.0 != p.1);
             let Some(first) = pairs.next() else { return 0.0 };
             // Without topology all pairs are equally far apart.

@@ -11,6 +11,7 @@ mod meshes;
 mod shard_map;
 
 use dialect::codes;
+use dialect::collective::with_its_mesh;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Op, Program, Renaming, Value, ValueSource};
@@ -97,6 +98,7 @@ impl Import<'_> {
                 }
             }
             self.axes_of_a_mesh(op);
+            self.mesh_of_groups(op);
             let (def, loc) = (self.program.op(op).def, self.program.op(op).loc);
             let values = if def.control(self.program.view(op)) == Some(Control::Call) {
                 self.call(op, &mut ops)
@@ -239,6 +241,17 @@ impl Import<'_> {
                 "no mesh has the manual axes".to_owned(),
                 "define one, or leave manual_axes empty",
             );
+        }
+    }
+
+    /// Groups along axes of a mesh take the mesh with them: the program may not keep its symbol.
+    fn mesh_of_groups(&mut self, op: Op) {
+        let view = self.program.view(op);
+        if let Some(rule) = view.def().groups(view)
+            && let Some(groups) = view.attr_id(rule.attribute)
+            && let Some(own) = with_its_mesh(self.program, groups)
+        {
+            self.program.set_attr(op, rule.attribute, own);
         }
     }
 

@@ -45,8 +45,7 @@ pub static PASS: Pass = Pass {
 /// Schedules `program` for `target`; `several_operands` says whether a collective may have more than one operand.
 pub fn schedule(program: &mut Program, target: Target, several_operands: bool, diagnostics: &mut Diagnostics) {
     let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
-    let sizes: Vec<u64> = mesh.axes.iter().map(|a| a.1.max(1) as u64).collect();
-    let machine = match Machine::new(target, &sizes) {
+    let machine = match Machine::of_mesh(target, &mesh) {
         Ok(machine) => machine,
         Err(error) => {
             let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);

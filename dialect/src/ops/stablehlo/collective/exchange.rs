@@ -1,13 +1,12 @@
 //! Collectives that only move data: all_to_all, collective_permute, collective_broadcast.
 
 use super::{
-    GROUPS, collective, dimension, evaluated_dim, groups, in_groups, mesh_axes, pointwise_rule, replicated_dims_rule,
+    GROUPS, collective, dimension, evaluated_dim, groups, in_groups, pointwise_rule, replicated_dims_rule,
     running_groups, tensors,
 };
 use crate::collective::GroupsRule;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::build::Builder;
-use crate::ir::{ElementType, Op, OpRef, TensorType, TypeData, Value};
+use crate::ir::{ElementType, OpRef, TensorType, TypeData};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
@@ -78,10 +77,6 @@ impl OpDef for AllToAll {
         let concat = usize::try_from(op.int("concat_dimension")?).ok()?;
         let whole: &[usize] = if split == concat { &[split] } else { &[split, concat] };
         Some(replicated_dims_rule(op, whole))
-    }
-
-    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
-        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -227,10 +222,6 @@ impl OpDef for CollectiveBroadcast {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
-    }
-
-    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
-        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

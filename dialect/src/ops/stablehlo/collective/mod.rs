@@ -7,7 +7,6 @@ mod deprecated;
 mod device;
 mod exchange;
 mod groups;
-mod mesh_axes;
 mod reduction;
 
 use smallvec::SmallVec;
@@ -19,8 +18,7 @@ pub use reduction::{AllReduce, ReduceScatter};
 
 use crate::collective::{Groups, GroupsRule, is_along_axes};
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};
-use crate::ir::build::Builder;
-use crate::ir::{Op, OpRef, TensorType, Value};
+use crate::ir::{OpRef, TensorType};
 use crate::kernel::{Body, External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
@@ -65,10 +63,6 @@ impl OpDef for AllGather {
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("all_gather_dim")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
-    }
-
-    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
-        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -4,13 +4,12 @@
 //! kernel body, any other through the context.
 
 use super::{
-    GROUPS, check_channel, collective, dimension, evaluated_dim, group_size, groups, in_groups, mesh_axes,
-    pointwise_rule, replicated_dims_rule, running_groups, tensors,
+    GROUPS, check_channel, collective, dimension, evaluated_dim, group_size, groups, in_groups, pointwise_rule,
+    replicated_dims_rule, running_groups, tensors,
 };
 use crate::collective::GroupsRule;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane, region_on_lane};
-use crate::ir::build::Builder;
-use crate::ir::{ElementType, Op, OpRef, TensorType, Value};
+use crate::ir::{ElementType, OpRef, TensorType};
 use crate::kernel::body_of_region;
 use crate::kernel::{Arg, Body, External, Kernel};
 use crate::literal::Literal;
@@ -50,10 +49,6 @@ impl OpDef for AllReduce {
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         Some(pointwise_rule(op))
-    }
-
-    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
-        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -139,10 +134,6 @@ impl OpDef for ReduceScatter {
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let dim = usize::try_from(op.int("scatter_dimension")?).ok()?;
         Some(replicated_dims_rule(op, &[dim]))
-    }
-
-    fn expand(&self, op: Op, build: &mut Builder<'_>) -> Option<Vec<Value>> {
-        mesh_axes::in_rows(op, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
