@@ -1,5 +1,5 @@
-//! Every op, by dialect and family. An op is a unit struct with one `impl OpDef` and one line in its dialect's `OPS`; a
-//! new op touches only its family's file.
+//! Every op, by dialect and family. An op is a unit struct with one `impl OpDef` and one line in its family's `OPS`, both
+//! in one file; a new family is a module and a row in its dialect's `mod.rs`.
 
 pub mod build;
 pub mod check;
@@ -16,8 +16,9 @@ pub use unknown::UNKNOWN;
 
 use crate::op::OpDef;
 
-/// The ops of each dialect.
-static DIALECTS: [&[&dyn OpDef]; 6] = [func::OPS, stablehlo::OPS, chlo::OPS, sdy::OPS, check::OPS, interpreter::OPS];
+/// The ops of each dialect, by family.
+static DIALECTS: [&[&[&dyn OpDef]]; 6] =
+    [&[func::OPS], stablehlo::OPS, chlo::OPS, &[sdy::OPS], &[check::OPS], &[interpreter::OPS]];
 
 /// All known ops. They are in the order of the dialects, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();
@@ -25,7 +26,11 @@ pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();
 const fn count() -> usize {
     let (mut n, mut dialect) = (0, 0);
     while dialect < DIALECTS.len() {
-        n += DIALECTS[dialect].len();
+        let mut family = 0;
+        while family < DIALECTS[dialect].len() {
+            n += DIALECTS[dialect][family].len();
+            family += 1;
+        }
         dialect += 1;
     }
     n
@@ -35,11 +40,15 @@ const fn joined<const N: usize>() -> [&'static dyn OpDef; N] {
     let mut ops: [&dyn OpDef; N] = [&UNKNOWN; N];
     let (mut n, mut dialect) = (0, 0);
     while dialect < DIALECTS.len() {
-        let mut i = 0;
-        while i < DIALECTS[dialect].len() {
-            ops[n] = DIALECTS[dialect][i];
-            n += 1;
-            i += 1;
+        let mut family = 0;
+        while family < DIALECTS[dialect].len() {
+            let mut i = 0;
+            while i < DIALECTS[dialect][family].len() {
+                ops[n] = DIALECTS[dialect][family][i];
+                n += 1;
+                i += 1;
+            }
+            family += 1;
         }
         dialect += 1;
     }

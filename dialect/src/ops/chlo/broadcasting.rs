@@ -21,6 +21,31 @@ use crate::ops::support::constraint::{
 };
 use crate::text::Syntax;
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[
+    &BROADCAST_ADD,
+    &BROADCAST_AND,
+    &BROADCAST_ATAN2,
+    &BROADCAST_COMPARE,
+    &BROADCAST_COMPLEX,
+    &BROADCAST_DIVIDE,
+    &BROADCAST_MAXIMUM,
+    &BROADCAST_MINIMUM,
+    &BROADCAST_MULTIPLY,
+    &BROADCAST_NEXT_AFTER,
+    &BROADCAST_OR,
+    &BROADCAST_POLYGAMMA,
+    &BROADCAST_POWER,
+    &BROADCAST_REMAINDER,
+    &BROADCAST_SELECT,
+    &BROADCAST_SHIFT_LEFT,
+    &BROADCAST_SHIFT_RIGHT_ARITHMETIC,
+    &BROADCAST_SHIFT_RIGHT_LOGICAL,
+    &BROADCAST_SUBTRACT,
+    &BROADCAST_XOR,
+    &BROADCAST_ZETA,
+];
+
 /// One broadcasting op: a row of the table.
 pub struct Broadcasting {
     name: &'static str,

@@ -11,6 +11,9 @@ use crate::ops::support::constraint::{Checked, declared, is_static, one, operand
 use crate::scalar::Scalar;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&CHLO_CONSTANT, &ARITH_CONSTANT, &ConstantLike];
+
 /// A tensor constant of another dialect: works as `stablehlo.constant`.
 pub struct OtherConstant {
     name: &'static str,

@@ -5,10 +5,40 @@
 
 use super::formula::{Formula, formula, formula_of_two, next_after};
 use super::mulhi::mulhi;
+use crate::op::OpDef;
 use crate::ops::stablehlo::elementwise::{Classes, Compute, Pointwise, Typing};
 use crate::scalar::Comparison::Lt;
 use crate::scalar::ScalarOp::{self, *};
 use crate::text::{Piece, Syntax, TypeForm};
+
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[
+    &CHLO_SQUARE,
+    &CHLO_TAN,
+    &CHLO_ATAN,
+    &CHLO_ASIN,
+    &CHLO_ACOS,
+    &CHLO_SINH,
+    &CHLO_COSH,
+    &CHLO_ASINH,
+    &CHLO_ACOSH,
+    &CHLO_ATANH,
+    &CHLO_ASIN_ACOS_KERNEL,
+    &CHLO_CONJ,
+    &CHLO_IS_INF,
+    &CHLO_IS_POS_INF,
+    &CHLO_IS_NEG_INF,
+    &CHLO_ERF,
+    &CHLO_ERFC,
+    &CHLO_ERF_INV,
+    &CHLO_LGAMMA,
+    &CHLO_DIGAMMA,
+    &CHLO_BESSEL_I1E,
+    &CHLO_NEXT_AFTER,
+    &CHLO_ZETA,
+    &CHLO_POLYGAMMA,
+    &CHLO_MULHI,
+];
 
 /// `%a, %b : T, T -> T`
 const ARROW: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Arrow)]);

@@ -10,6 +10,9 @@ use crate::ops::support::constraint::{Checked, declared, is_static, require, sho
 use crate::scalar::Scalar;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&MinimumBroadcastShapes];
+
 /// `chlo.minimum_broadcast_shapes`: <https://openxla.org/stablehlo/generated/chlo#chlominimum_broadcast_shapes_chlominimumbroadcastshapesop>
 pub struct MinimumBroadcastShapes;
 

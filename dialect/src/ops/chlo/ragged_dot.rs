@@ -17,6 +17,9 @@ use crate::ops::support::constraint::{
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&RaggedDot];
+
 /// `chlo.ragged_dot`
 pub struct RaggedDot;
 

@@ -13,6 +13,9 @@ use crate::ops::support::constraint::{Checked, declared, int, is_static, require
 use crate::scalar::{Comparison, Scalar};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Scan];
+
 /// `chlo.scan`
 pub struct Scan;
 

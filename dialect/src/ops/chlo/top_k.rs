@@ -14,6 +14,9 @@ use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&TopK];
+
 /// `chlo.top_k`: <https://openxla.org/stablehlo/generated/chlo#chlotop_k_chlotopkop>
 pub struct TopK;
 

@@ -8,6 +8,9 @@ use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{operand_count, require};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&AsyncStart, &AsyncDone];
+
 /// `async_start`: <https://openxla.org/stablehlo/spec#async_start>
 pub struct AsyncStart;
 /// `async_done`: <https://openxla.org/stablehlo/spec#async_done>

@@ -13,6 +13,9 @@ use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&CONSTANT, &IOTA];
+
 /// `stablehlo.constant`: <https://openxla.org/stablehlo/spec#constant>
 pub struct Constant;
 /// `stablehlo.constant`

@@ -16,6 +16,9 @@ use crate::scalar::{Scalar, ScalarOp, wrap};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&DotGeneral, &Dot];
+
 /// `dot_general`: <https://openxla.org/stablehlo/spec#dot_general>
 pub struct DotGeneral;
 /// `dot`: the product over the last dimension of the left and the first of the right operand.

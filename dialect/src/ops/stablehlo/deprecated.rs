@@ -12,6 +12,9 @@ use crate::ops::support::constraint::{
 };
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Broadcast, &TorchIndexSelect];
+
 /// `broadcast`: adds leading dimensions.
 pub struct Broadcast;
 /// `torch_index_select`: slices of one dimension selected by index, optionally with leading batch dimensions.

@@ -17,6 +17,17 @@ use crate::ops::support::constraint::{
 use crate::scalar::{Scalar, ScalarOp};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[
+    &DYNAMIC_IOTA,
+    &DYNAMIC_BROADCAST_IN_DIM,
+    &DYNAMIC_RESHAPE,
+    &DYNAMIC_PAD,
+    &REAL_DYNAMIC_SLICE,
+    &GET_DIMENSION_SIZE,
+    &SET_DIMENSION_SIZE,
+];
+
 /// One dynamic op.
 pub struct Dynamic {
     name: &'static str,

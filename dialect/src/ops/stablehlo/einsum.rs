@@ -14,6 +14,9 @@ use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::ReductionKind;
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Einsum, &UnaryEinsum];
+
 /// `einsum`: `"ab,bc->ac"` is a matrix product.
 pub struct Einsum;
 /// `unary_einsum`: `"ab->a"` sums rows.

@@ -18,6 +18,9 @@ use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Concatenate, &Pad];
+
 /// `concatenate`: <https://openxla.org/stablehlo/spec#concatenate>
 pub struct Concatenate;
 /// `pad`: <https://openxla.org/stablehlo/spec#pad>

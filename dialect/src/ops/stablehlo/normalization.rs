@@ -17,6 +17,9 @@ use crate::ops::support::constraint::{
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&BatchNormInference, &BatchNormTraining, &BatchNormGrad];
+
 /// `batch_norm_inference`: <https://openxla.org/stablehlo/spec#batch_norm_inference>
 pub struct BatchNormInference;
 /// `batch_norm_training`: <https://openxla.org/stablehlo/spec#batch_norm_training>

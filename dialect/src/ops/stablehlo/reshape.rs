@@ -16,6 +16,9 @@ use crate::ops::support::constraint::{
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Reshape];
+
 /// `reshape`: <https://openxla.org/stablehlo/spec#reshape>
 pub struct Reshape;
 

@@ -15,6 +15,9 @@ use crate::ops::support::constraint::{
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&BroadcastInDim, &Transpose, &Reverse];
+
 /// `broadcast_in_dim`: <https://openxla.org/stablehlo/spec#broadcast_in_dim>
 pub struct BroadcastInDim;
 /// `transpose`: <https://openxla.org/stablehlo/spec#transpose>

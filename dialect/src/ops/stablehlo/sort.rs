@@ -10,6 +10,9 @@ use crate::ops::support::constraint::{Checked, declared, int, is_static, require
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Sort];
+
 /// `sort`: <https://openxla.org/stablehlo/spec#sort>
 pub struct Sort;
 

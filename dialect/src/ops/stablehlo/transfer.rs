@@ -14,6 +14,9 @@ use crate::ops::support::constraint::{Checked, require};
 use crate::scalar::Scalar;
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&AfterAll, &CreateToken, &Send, &Recv, &Infeed, &Outfeed];
+
 /// `after_all`: <https://openxla.org/stablehlo/spec#after_all>
 pub struct AfterAll;
 /// `create_token`, an `after_all` without operands: <https://openxla.org/stablehlo/spec#deprecated-operations>

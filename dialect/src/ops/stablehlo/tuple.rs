@@ -9,6 +9,9 @@ use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{Checked, int, operand_count};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Tuple, &GetTupleElement];
+
 /// `tuple`: <https://openxla.org/stablehlo/spec#tuple>
 pub struct Tuple;
 /// `get_tuple_element`: <https://openxla.org/stablehlo/spec#get_tuple_element>

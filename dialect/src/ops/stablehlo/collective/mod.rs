@@ -24,6 +24,20 @@ use crate::literal::Literal;
 use crate::op::{Collective, CollectiveKind, Inferred, OpDef, Problem};
 use crate::sharding::{FactorKind, ShardingRule};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[
+    &AllGather,
+    &AllReduce,
+    &ReduceScatter,
+    &AllToAll,
+    &CollectivePermute,
+    &CollectiveBroadcast,
+    &CollectiveReduce,
+    &CrossReplicaSum,
+    &PartitionId,
+    &ReplicaId,
+];
+
 /// `stablehlo.all_gather`: every device of a group gets all the group's tensors, concatenated along one dimension.
 /// <https://openxla.org/stablehlo/spec#all_gather>
 pub struct AllGather;

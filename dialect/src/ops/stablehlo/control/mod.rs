@@ -21,6 +21,9 @@ use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
 use crate::scalar::Scalar;
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&While, &Case, &If, &OptimizationBarrier, &CustomCall, &Composite, &Return];
+
 /// `stablehlo.while`: runs its body as long as its condition is true.
 /// <https://openxla.org/stablehlo/spec#while>
 pub struct While;

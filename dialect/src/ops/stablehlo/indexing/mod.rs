@@ -15,10 +15,14 @@ use smallvec::SmallVec;
 
 use crate::ir::{AttrData, OpRef, Shape, TensorType};
 use crate::literal::Literal;
+use crate::op::OpDef;
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, dims, others, require, tensor, unique};
 use crate::scalar::Scalar;
 use crate::sharding::FactorKind;
+
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Gather, &Scatter, &DynamicGather];
 
 /// How the dimensions of operand, indices and slices correspond.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,7 +12,11 @@ pub use triangular_solve::TriangularSolve;
 
 use crate::ir::ElementType;
 use crate::literal::Literal;
+use crate::op::OpDef;
 use crate::scalar::{Scalar, ScalarOp};
+
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Fft, &Cholesky, &TriangularSolve];
 
 /// The type in which elements of type `element` are computed.
 fn wide(element: ElementType) -> ElementType {

@@ -4,5 +4,9 @@ mod bits;
 mod generator;
 mod rng;
 
+use crate::op::OpDef;
 pub use generator::RngBitGenerator;
 pub use rng::Rng;
+
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&RngBitGenerator, &Rng];

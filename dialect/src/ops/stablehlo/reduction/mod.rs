@@ -22,6 +22,9 @@ use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::Syntax;
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Reduce];
+
 /// `reduce`: <https://openxla.org/stablehlo/spec#reduce>
 pub struct Reduce;
 

@@ -21,6 +21,9 @@ use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Slice, &DynamicSlice, &DynamicUpdateSlice];
+
 /// `slice`: <https://openxla.org/stablehlo/spec#slice>
 pub struct Slice;
 /// `dynamic_slice`: <https://openxla.org/stablehlo/spec#dynamic_slice>

@@ -17,8 +17,12 @@ pub use select_and_scatter::SelectAndScatter;
 
 use crate::ir::OpRef;
 use crate::kernel::{Guard, Index};
+use crate::op::OpDef;
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, length, require};
+
+/// The ops of this family.
+pub static OPS: &[&dyn OpDef] = &[&Convolution, &DynamicConv, &ReduceWindow, &SelectAndScatter];
 
 /// A window along one dimension of the tensor it slides over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
