@@ -55,21 +55,12 @@ pub struct Label {
 }
 
 fn severity<S: Serializer>(severity: &Severity, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(word(*severity))
-}
-
-/// `error`, `warning`, `remark`
-pub(crate) fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Remark => "remark",
-    }
+    to.serialize_str(severity.text())
 }
 
 impl Diagnostic {
     /// A diagnostic of the compiler, with its place in `source`.
-    pub(crate) fn new(source: &Source, plain: &Plain) -> Self {
+    pub fn new(source: &Source, plain: &Plain) -> Self {
         let range = |span: Span| source.contains(span).then_some(span.start as usize..span.end as usize);
         let label = |(span, text): &(Span, String)| Label { range: range(*span), text: text.clone() };
         let labels: Vec<Label> = plain.labels.iter().map(label).collect();
@@ -88,7 +79,7 @@ impl fmt::Display for Diagnostic {
         if let Some(Place { file, line, column, .. }) = &self.place {
             write!(f, "{file}:{line}:{column}: ")?;
         }
-        f.write_str(word(self.severity))?;
+        f.write_str(self.severity.text())?;
         if !self.code.is_empty() {
             write!(f, "[{}]", self.code)?;
         }
@@ -152,12 +143,12 @@ pub struct Outcome<T> {
 
 impl<T> Outcome<T> {
     /// The result of a step, with its diagnostics about `source`.
-    pub(crate) fn new(source: &Source, value: Option<T>, found: &Plains) -> Self {
+    pub fn new(source: &Source, value: Option<T>, found: &Plains) -> Self {
         Self { value, diagnostics: Diagnostics::new(source, found) }
     }
 
     /// The same for a step that returns either a value or errors.
-    pub(crate) fn of(source: &Source, result: Result<T, Plains>) -> Self {
+    pub fn of(source: &Source, result: Result<T, Plains>) -> Self {
         match result {
             Ok(value) => Self { value: Some(value), diagnostics: Diagnostics::default() },
             Err(found) => Self::new(source, None, &found),

@@ -9,7 +9,6 @@ use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::signature::Signature;
-use passes::estimate::{Flat, Machine, estimate};
 use runtime::reference;
 
 use crate::compiler::Compiler;
@@ -104,6 +103,12 @@ impl Compiler {
         Outcome::of(module.source(), results)
     }
 
+    /// Whether the program can be run at all: an error at the first value of `@main` whose element type neither backend
+    /// can compute with, such as a quantized one.
+    pub fn runnable(&self, module: &Module) -> Outcome<()> {
+        Outcome::of(module.source(), runnable(module.program()))
+    }
+
     /// The kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
     pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
         Outcome::of(module.source(), kernels(module.program().clone(), llvm))
@@ -164,11 +169,6 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
 /// The number of replicas and of partitions that a per-device program runs on.
 pub(crate) fn grid(program: &Program) -> (usize, usize) {
     (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
-}
-
-/// The memory that the cost model says one device needs for its values, in bytes.
-pub(crate) fn modelled_bytes(program: &Program) -> u64 {
-    estimate(program, &Machine::flat(Flat::default())).peak_bytes as u64
 }
 
 /// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers, or on

@@ -41,7 +41,7 @@ mod module;
 mod place;
 mod source;
 mod stack;
-mod units;
+pub mod units;
 
 pub use check::{Check, CheckedResult};
 pub use cli::session::Io;
@@ -54,8 +54,13 @@ pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
 pub use inputs::random_inputs;
 pub use module::Module;
+pub use place::written_name;
 pub use source::Source;
 pub use stack::{STACK_BYTES, on_deep_stack};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
 
 // The types that registries, options and results are made of.
 pub use dialect::literal::Literal;

@@ -58,7 +58,7 @@ pub(crate) fn value_name(program: &Program, value: Value) -> String {
 }
 
 /// A value's name in the source text.
-pub(crate) fn written_name(program: &Program, value: Value) -> Option<String> {
+pub fn written_name(program: &Program, value: Value) -> Option<String> {
     let span = program.value_span(value);
     let text = program.source.as_ref()?.get(span.start as usize..span.end as usize)?;
     // `%0:2` names two results.

@@ -25,7 +25,7 @@ impl Source {
     }
 
     /// The pieces of text between lines that begin with `// -----`, with line numbers of the full text.
-    pub(crate) fn split(&self) -> Vec<Source> {
+    pub fn split(&self) -> Vec<Source> {
         let mut pieces = Vec::new();
         let (mut start, mut first_line) = (0, 0);
         for (line, &at) in self.line_starts.iter().enumerate() {
@@ -47,17 +47,17 @@ impl Source {
     }
 
     /// Number of lines.
-    pub(crate) fn line_count(&self) -> usize {
+    pub fn line_count(&self) -> usize {
         self.line_starts.len()
     }
 
     /// The line that holds byte `at`, from 0.
-    pub(crate) fn line_index(&self, at: usize) -> usize {
+    pub fn line_index(&self, at: usize) -> usize {
         self.line_starts.partition_point(|&s| s <= at).saturating_sub(1)
     }
 
     /// The bytes of line `index`, without its end.
-    pub(crate) fn line(&self, index: usize) -> Range<usize> {
+    pub fn line(&self, index: usize) -> Range<usize> {
         let start = self.line_starts[index];
         let end = self.line_starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
         let end = if self.text[start..end].ends_with('\r') { end - 1 } else { end };

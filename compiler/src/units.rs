@@ -1,12 +1,12 @@
 //! Numbers formatted for people.
 
 /// `4 KiB`, `1.5 MiB`
-pub(crate) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
 /// `1.02 us`, `3.5 ms`
-pub(crate) fn seconds(value: f64) -> String {
+pub fn seconds(value: f64) -> String {
     let (scale, unit) = match value {
         0.0 => return "0 s".to_owned(),
         v if v < 1e-6 => (1e9, "ns"),
@@ -18,12 +18,12 @@ pub(crate) fn seconds(value: f64) -> String {
 }
 
 /// `1.2 GFLOP`
-pub(crate) fn flops(value: f64) -> String {
+pub fn flops(value: f64) -> String {
     scaled(value, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"])
 }
 
 /// `41 %`
-pub(crate) fn percent(part: f64, whole: f64) -> String {
+pub fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.0} %", 100.0 * part / whole) } else { "-".to_owned() }
 }
 

@@ -45,6 +45,17 @@ pub enum Severity {
     Remark,
 }
 
+impl Severity {
+    /// `error`, `warning`, `remark`
+    pub fn text(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Remark => "remark",
+        }
+    }
+}
+
 /// One message with the places it refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {

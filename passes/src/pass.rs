@@ -93,22 +93,43 @@ fn run_on_valid(
     mut report: Report,
 ) -> Report {
     for step in steps {
-        let start = Instant::now();
-        (step.pass.run)(program, &step.options, &mut report.diagnostics);
-        report.timings.push((step.pass.name, start.elapsed()));
-        after(program, step);
-        if report.diagnostics.has_errors() {
-            return report;
-        }
-        if !still_valid(program, &mut report) {
-            report.broken_by = Some(step.pass.name);
-            let message = format!("pass '{}' made an invalid program", step.pass.name);
-            let bug = Diagnostic::error(codes::BUG, Span::default(), message);
-            report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
-            return report;
+        run_one(program, step, step.pass.run, after, &mut report);
+        if !report.ok() {
+            break;
         }
     }
     report
+}
+
+/// Runs one step on a valid program by `run` instead of the pass's own function: for callers that want to know more of
+/// a pass than what it makes of the program.
+pub fn run_pass_with(
+    program: &mut Program,
+    step: &Step,
+    run: impl FnOnce(&mut Program, &Options, &mut Diagnostics),
+) -> Report {
+    let mut report = Report::default();
+    run_one(program, step, run, &mut |_, _| {}, &mut report);
+    report
+}
+
+fn run_one(
+    program: &mut Program,
+    step: &Step,
+    run: impl FnOnce(&mut Program, &Options, &mut Diagnostics),
+    after: &mut dyn FnMut(&Program, &Step),
+    report: &mut Report,
+) {
+    let start = Instant::now();
+    run(program, &step.options, &mut report.diagnostics);
+    report.timings.push((step.pass.name, start.elapsed()));
+    after(program, step);
+    if report.ok() && !still_valid(program, report) {
+        report.broken_by = Some(step.pass.name);
+        let message = format!("pass '{}' made an invalid program", step.pass.name);
+        let bug = Diagnostic::error(codes::BUG, Span::default(), message);
+        report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
+    }
 }
 
 /// Runs `steps` in order on a program known to be valid, without verifying it again: for callers that try many variants

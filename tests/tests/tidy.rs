@@ -128,6 +128,33 @@ fn the_library_knows_no_command_line() {
     assert!(seen > 10, "the library has {seen} files; did it move?");
 }
 
+/// The command line calls what the library gives to everybody, and nothing else of it.
+#[test]
+fn the_command_line_is_a_client_of_the_public_interface() {
+    let sources = sources();
+    let library = &sources.iter().find(|(path, _)| path == "compiler/src/lib.rs").expect("the library").1;
+    let mut public: BTreeSet<&str> = ["cli"].into();
+    public.extend(library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')));
+    for item in library.split("\npub use ").skip(1) {
+        let item = item.split(';').next().unwrap_or_default();
+        let names = item.split(['{', '}', ',']).map(|name| name.rsplit("::").next().unwrap_or_default().trim());
+        public.extend(names.filter(|name| !name.is_empty()));
+    }
+    let mut seen = 0;
+    for (path, text) in sources.iter().filter(|(path, _)| path.starts_with("compiler/src/cli/")) {
+        for rest in text.split("crate::").skip(1) {
+            let inside = rest.strip_prefix('{').map_or(rest, |list| list.split('}').next().unwrap_or_default());
+            let names = inside.split(',').take(if rest.starts_with('{') { usize::MAX } else { 1 });
+            for name in names.map(|n| n.split(|c: char| !c.is_alphanumeric() && c != '_').find(|n| !n.is_empty())) {
+                let Some(name) = name else { continue };
+                assert!(public.contains(name), "{path} uses {name} of the library, which isn't public");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "the command line uses {seen} items of the library; did it move?");
+}
+
 #[test]
 fn unsafe_stays_in_the_runtime() {
     for (path, text) in sources() {

@@ -9,8 +9,7 @@ use std::ops::Range;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic as Plain, Span};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity, word};
-use crate::source::Source;
+use crate::{Diagnostic, Diagnostics, Severity, Source};
 
 /// One expected diagnostic.
 struct Expectation {
@@ -47,7 +46,7 @@ pub(crate) fn compare(source: &Source, found: &Diagnostics) -> Diagnostics {
             Some(i) => used[i] = true,
             None => wrong
                 .list
-                .push(Diagnostic { message: format!("unexpected {}: {}", word(d.severity), d.message), ..d.clone() }),
+                .push(Diagnostic { message: format!("unexpected {}: {}", d.severity.text(), d.message), ..d.clone() }),
         }
     }
     for (want, used) in wanted.iter().zip(used) {
@@ -130,7 +129,7 @@ fn read_rest(rest: &str) -> Option<(Offset, &str)> {
 
 fn kind_word(kind: Kind) -> &'static str {
     match kind {
-        Kind::Is(severity) => word(severity),
+        Kind::Is(severity) => severity.text(),
         Kind::Note => "note",
     }
 }

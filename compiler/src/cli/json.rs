@@ -1,10 +1,9 @@
 //! What `--json` prints: one line at the end of the output, which names its schema. Its contents are the library's
 //! types, serialized: `Cost`, `Explanation`, `Check`, `Diagnostic`.
 
+use crate::Diagnostic;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-use crate::diagnostic::Diagnostic;
 
 /// The schema version of every document. It grows when a field changes its meaning or is removed.
 const SCHEMA: u32 = 1;

@@ -4,7 +4,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::compiler::CompileOptions;
+use crate::CompileOptions;
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]

@@ -23,8 +23,7 @@ use dialect::codes;
 use dialect::text::nearest;
 
 use self::session::{Failure, Io, Outcome, Session};
-use crate::compiler::Compiler;
-use crate::stack::on_deep_stack;
+use crate::{Compiler, on_deep_stack};
 
 /// Success.
 pub(crate) const OK: u8 = 0;

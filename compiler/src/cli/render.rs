@@ -7,14 +7,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::{Diagnostic, Severity, Source};
 use codespan_reporting::diagnostic::{Diagnostic as Shown, Label, LabelStyle, Severity as Level};
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::termcolor::{Ansi, NoColor, WriteColor};
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use dialect::diagnostic::Span;
-
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::source::Source;
 
 /// Lines longer than this many bytes are cut.
 const LINE: usize = 160;

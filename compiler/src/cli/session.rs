@@ -10,10 +10,7 @@ use serde_json::Value;
 
 use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
-use crate::compiler::{CompileOptions, Compiler, Times};
-use crate::diagnostic::{Diagnostic, Diagnostics, Outcome as Gave, Severity};
-use crate::module::Module;
-use crate::source::Source;
+use crate::{CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Times};
 
 /// The streams of a run.
 pub struct Io<'a> {

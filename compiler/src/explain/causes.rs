@@ -3,12 +3,11 @@
 
 use std::collections::HashMap;
 
-use dialect::diagnostic::Diagnostics;
 use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, Reshard, TensorSharding};
 use dialect::text::CAUSE;
-use passes::propagate::{OriginTable, PropagateOptions, Start, propagate_with_origins};
+use passes::propagate::{OriginTable, Start};
 
 /// One reshard of the planned program.
 pub(super) struct Cause {
@@ -152,8 +151,8 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// Propagates a copy of the program and records where axes come from.
-    pub(super) fn of(imported: &Program) -> Self {
+    /// The origins that propagation of this program found.
+    pub(super) fn new(imported: &Program, table: OriginTable) -> Self {
         let mut constraints = HashMap::new();
         for op in imported.ops_under(imported.body()) {
             let data = imported.op(op);
@@ -163,9 +162,6 @@ impl Origins {
                 });
             }
         }
-        // Its diagnostics were already reported when the program itself was propagated.
-        let mut copy = imported.clone();
-        let table = propagate_with_origins(&mut copy, &PropagateOptions::default(), &mut Diagnostics::default());
         Self { table, constraints }
     }
 

@@ -11,11 +11,12 @@ mod value;
 use dialect::diagnostic::Diagnostics as Plains;
 use dialect::ir::Program;
 use dialect::sharding::ShardingTable;
-use passes::Step;
+use passes::propagate::{self, OriginTable};
+use passes::{Pass, Step};
 use serde::Serialize;
 
 use crate::compiler::{CompileOptions, Compiler, Watch};
-use crate::diagnostic::{Diagnostic, Outcome};
+use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
 use crate::module::Module;
 
 pub use value::{AxisOrigin, OpPlace, ValueExplanation};
@@ -127,12 +128,39 @@ impl Compiler {
         };
         let run = |module: Module, steps: &[Step]| self.run_steps(module, steps, &mut Watch::default());
         if causes::is_planned(module.program()) {
-            return run(module, &[]).and_then(|planned| self.explain_plan(&planned, None, &steps, options));
+            let origins = Origins::default();
+            return run(module, &[]).and_then(|planned| self.explain_plan(&planned, None, &origins, &steps, options));
         }
         run(module, &steps.import).and_then(|imported| {
-            let planned = run(imported.clone(), &steps.propagate).and_then(|module| run(module, &steps.plan));
-            planned.and_then(|planned| self.explain_plan(&planned, Some(imported.program()), &steps, options))
+            self.propagate(&imported, &steps).and_then(|(propagated, origins)| {
+                let planned = run(propagated, &steps.plan);
+                planned.and_then(|p| self.explain_plan(&p, Some(imported.program()), &origins, &steps, options))
+            })
         })
+    }
+
+    /// Gives every value its sharding, and tells where its axes come from.
+    fn propagate(&self, imported: &Module, steps: &Steps) -> Outcome<(Module, Origins)> {
+        let mut done = Outcome { value: Some((imported.clone(), Origins::default())), diagnostics: Default::default() };
+        for step in &steps.propagate {
+            done = done.and_then(|(mut module, origins)| {
+                // A pass that replaces ours keeps its origins to itself.
+                let described = |pass: &Pass| (pass.name, pass.doc);
+                if described(step.pass) != described(&propagate::PASS) {
+                    let ran = self.run_steps(module, std::slice::from_ref(step), &mut Watch::default());
+                    return ran.map(|module| (module, origins));
+                }
+                let mut table = OriginTable::default();
+                let (program, source) = module.parts();
+                let report = passes::run_pass_with(program, step, |program, options, diagnostics| {
+                    table = propagate::run_with_origins(program, options, diagnostics);
+                });
+                let diagnostics = Diagnostics::new(source, &report.diagnostics);
+                let value = report.ok().then(|| (module, Origins::new(imported.program(), table)));
+                Outcome { value, diagnostics }
+            });
+        }
+        done
     }
 
     /// Explains a planned program; the program before propagation has the annotations that can be changed.
@@ -140,11 +168,11 @@ impl Compiler {
         &self,
         planned: &Module,
         imported: Option<&Program>,
+        origins: &Origins,
         steps: &Steps,
         options: &ExplainOptions,
     ) -> Outcome<Explanation> {
         let target = options.compile.target_name();
-        let origins = imported.map(Origins::of).unwrap_or_default();
         let found = causes::causes(planned.program());
         self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, step)| {
             let mut explained: Vec<Explained> = found
@@ -158,11 +186,11 @@ impl Compiler {
                 let Steps { propagate, plan, partition, .. } = steps;
                 let trial = Trial { imported, propagate, plan, partition, machine: &machine };
                 let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
-                removals::find(&trial, planned.program(), &shardings, &origins, &mut explained, step, tries);
+                removals::find(&trial, planned.program(), &shardings, origins, &mut explained, step, tries);
                 tried = tries > 0;
             }
             let imported = imported.unwrap_or(planned.program());
-            let report = Report { tried, imported, planned, origins: &origins, shardings: &shardings };
+            let report = Report { tried, imported, planned, origins, shardings: &shardings };
             let collectives = explained.iter().map(|e| report.collective(e, step)).collect();
             Explanation { target: target.to_owned(), step_s: step, collectives }
         })

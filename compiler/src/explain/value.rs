@@ -70,15 +70,9 @@ impl Compiler {
             if found.is_empty() {
                 return Outcome::of(imported.source(), Err(one(missing(imported.program(), name))));
             }
-            self.run_steps(imported.clone(), &steps.propagate, &mut Watch::default()).map(|propagated| {
+            self.propagate(&imported, &steps).map(|(propagated, origins)| {
                 let (program, imported, source) = (propagated.program(), imported.program(), propagated.source());
-                let teller = Teller {
-                    program,
-                    imported,
-                    origins: Origins::of(imported),
-                    shardings: ShardingTable::of(program),
-                    source,
-                };
+                let teller = Teller { program, imported, origins, shardings: ShardingTable::of(program), source };
                 found.iter().map(|&value| teller.explanation(&teller.tell(value))).collect()
             })
         })

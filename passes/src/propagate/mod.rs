@@ -30,7 +30,7 @@ use graph::mesh::Meshes;
 use read::{calls, constants, constraints, edges, groups};
 use write::{annotated, conflict, outline, trivial};
 
-use crate::options::{OptionDef, OptionType};
+use crate::options::{OptionDef, OptionType, Options};
 use crate::pass::Pass;
 
 /// The pass.
@@ -76,23 +76,33 @@ pub static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
-        let annotated = options.flag("keep-annotated").then(|| annotated::Annotated::read(program)).flatten();
-        let options = PropagateOptions {
-            conservative: options.flag("conservative-propagation"),
-            keep_sharding_rules: options.flag("keep-sharding-rules"),
-            origins: options.flag("origins"),
-            strategy: match options.text("propagation-strategy") {
-                "basic" => Strategy::Basic,
-                _ => Strategy::Aggressive,
-            },
-            op_priorities: options.flag("run-op-priority-propagation"),
-        };
-        propagate(program, &options, diagnostics);
-        if let Some(annotated) = annotated {
-            annotated.restore(program);
-        }
+        run_pass(program, options, options.flag("origins"), diagnostics);
     },
 };
+
+/// Runs the pass, and returns where every axis comes from.
+pub fn run_with_origins(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) -> OriginTable {
+    run_pass(program, options, true, diagnostics)
+}
+
+fn run_pass(program: &mut Program, options: &Options, origins: bool, diagnostics: &mut Diagnostics) -> OriginTable {
+    let annotated = options.flag("keep-annotated").then(|| annotated::Annotated::read(program)).flatten();
+    let options = PropagateOptions {
+        conservative: options.flag("conservative-propagation"),
+        keep_sharding_rules: options.flag("keep-sharding-rules"),
+        origins: options.flag("origins"),
+        strategy: match options.text("propagation-strategy") {
+            "basic" => Strategy::Basic,
+            _ => Strategy::Aggressive,
+        },
+        op_priorities: options.flag("run-op-priority-propagation"),
+    };
+    let table = run(program, &options, origins, diagnostics);
+    if let Some(annotated) = annotated {
+        annotated.restore(program);
+    }
+    table
+}
 
 /// Options of propagation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,15 +135,6 @@ impl Default for PropagateOptions {
 /// diagnostic.
 pub fn propagate(program: &mut Program, options: &PropagateOptions, diagnostics: &mut Diagnostics) {
     run(program, options, options.origins, diagnostics);
-}
-
-/// Propagates, and returns where every axis comes from.
-pub fn propagate_with_origins(
-    program: &mut Program,
-    options: &PropagateOptions,
-    diagnostics: &mut Diagnostics,
-) -> OriginTable {
-    run(program, options, true, diagnostics)
 }
 
 fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnostics: &mut Diagnostics) -> OriginTable {

@@ -5,9 +5,7 @@ use super::run::interface;
 use crate::cli::arrays;
 use crate::cli::knobs::Knobs;
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::compare::Mismatch;
-use crate::execute::Backend;
-use crate::inputs::random_inputs;
+use crate::{Backend, Mismatch, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,8 +6,7 @@ use dialect::text::PrintOptions;
 use super::Common;
 use crate::cli::knobs::{GroupForm, Knobs};
 use crate::cli::session::{Outcome, Session};
-use crate::compiler::Watch;
-use crate::diagnostic::Outcome as Gave;
+use crate::{Outcome as Gave, Watch};
 
 const EXAMPLES: &str = "\
 Examples:

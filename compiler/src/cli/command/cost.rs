@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::Common;
 use crate::cli::knobs::Knobs;
 use crate::cli::session::{Outcome, Session};
-use crate::cost::{Cost, TimelineEvent};
 use crate::units;
+use crate::{Cost, TimelineEvent};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,10 +6,8 @@ use super::Common;
 use crate::cli::knobs::Knobs;
 use crate::cli::render::render;
 use crate::cli::session::{Outcome, Session};
-use crate::diagnostic::Diagnostic;
-use crate::explain::{ExplainOptions, Explanation, ValueExplanation};
-use crate::source::Source;
 use crate::units;
+use crate::{Diagnostic, ExplainOptions, Explanation, Source, ValueExplanation};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,9 +9,7 @@ use super::Common;
 use crate::cli::expectation;
 use crate::cli::knobs::GroupForm;
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::compiler::{Compiler, Watch};
-use crate::diagnostic::Diagnostics;
-use crate::source::Source;
+use crate::{Compiler, Diagnostics, Source, Watch};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,11 +10,10 @@ use super::Common;
 use crate::cli::arrays;
 use crate::cli::knobs::Knobs;
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::compare::{Tolerance, compare};
-use crate::diagnostic::Outcome as Gave;
-use crate::execute::{self, Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
-use crate::inputs::random_inputs;
-use crate::module::Module;
+use crate::{
+    Backend, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, Tolerance, compare,
+    random_inputs,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +83,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let module = session.compile(source, "compile", &options)?;
     let source = module.source().clone();
     let interface = interface(&module)?;
-    session.take(&source, Gave::of(&source, execute::runnable(module.program())))?;
+    session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface)?;
     let program = module.program();
     let inputs = match &args.inputs {
@@ -111,7 +110,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         }
     }
     if args.repeat.is_some() {
-        let timing = timing(&ran, execute::modelled_bytes(program), &mut text);
+        let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
+        let timing = timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), &mut text);
         session.set_document(&timing);
     }
     session.emit(args.common.output.as_deref(), &text)?;

@@ -12,9 +12,8 @@ use crate::cli::cells::Cells;
 use crate::cli::picture::{self, Part, Style, draw_cells, draw_mesh};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::svg;
-use crate::compiler::CompileOptions;
-use crate::place::written_name;
 use crate::units;
+use crate::{CompileOptions, written_name};
 
 const EXAMPLES: &str = "\
 Examples:
