@@ -1,9 +1,11 @@
 //! Kernels, lifetimes and buffers of small programs, compared with results worked out by hand; and for any program,
 //! that values needed at the same time never overlap.
 
-use dialect::buffers::{Buffers, Timeline, peak};
+use std::rc::Rc;
+
+use dialect::buffers::{Buffers, Facts, FusionModel, NONE, Node, Timeline, decide, peak};
 use dialect::diagnostic::Diagnostics;
-use dialect::ir::{Op, Program};
+use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
 
 fn program(text: &str) -> (Program, Op) {
@@ -88,6 +90,57 @@ fn products_read_memory() {
          }",
     );
     assert_eq!(names, "exponential dot_general (negate) negate return");
+}
+
+#[test]
+fn an_outer_product_is_elementwise() {
+    let (names, _) = kernels(
+        "func.func @main(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16x16xf32> {
+           %0 = stablehlo.dot_general %a, %b, contracting_dims = [] x [] : (tensor<16xf32>, tensor<16xf32>) -> tensor<16x16xf32>
+           %1 = stablehlo.exponential %0 : tensor<16x16xf32>
+           return %1 : tensor<16x16xf32>
+         }",
+    );
+    assert_eq!(names, "(dot_general) exponential return");
+}
+
+/// For each op of a block without regions, the ops in whose kernels it is computed.
+fn decided(text: &str, model: FusionModel) -> Vec<Vec<u32>> {
+    let (program, main) = program(text);
+    let ops = program.block_ops(func::block(&program, main).expect("a body"));
+    let maker = |v: &Value| match program.value_source(*v) {
+        ValueSource::Result(op, _) => ops.iter().position(|&o| o == op).expect("an op of the block") as u32,
+        ValueSource::Arg(..) => NONE,
+    };
+    let node = |&op: &Op| Node {
+        facts: Facts::of(program.view(op)).map(Rc::new),
+        runs: 0,
+        operands: program.op(op).operands.iter().map(maker).collect(),
+    };
+    decide(&ops.iter().map(node).collect::<Vec<_>>(), model).iter().map(|roots| roots.to_vec()).collect()
+}
+
+#[test]
+fn compilers_of_targets_compute_again_what_a_larger_kernel_reads() {
+    let text = "func.func @main(%a: tensor<16xf32>) -> tensor<16x16xf32> {
+        %0 = stablehlo.exponential %a : tensor<16xf32>
+        %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<16xf32>) -> tensor<16x16xf32>
+        %2 = stablehlo.negate %1 : tensor<16x16xf32>
+        return %2 : tensor<16x16xf32>
+    }";
+    assert_eq!(decided(text, FusionModel::NATIVE), [[0], [2], [2], [3]]);
+    assert_eq!(decided(text, FusionModel::TARGET), [[2], [2], [2], [3]]);
+}
+
+#[test]
+fn only_our_runtime_keeps_ops_without_machine_code_apart() {
+    let text = "func.func @main(%a: tensor<16xcomplex<f32>>) -> tensor<16xf32> {
+        %0 = stablehlo.real %a : (tensor<16xcomplex<f32>>) -> tensor<16xf32>
+        %1 = stablehlo.negate %0 : tensor<16xf32>
+        return %1 : tensor<16xf32>
+    }";
+    assert_eq!(decided(text, FusionModel::NATIVE), [[0], [1], [2]]);
+    assert_eq!(decided(text, FusionModel::TARGET), [[1], [1], [2]]);
 }
 
 #[test]

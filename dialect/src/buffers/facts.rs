@@ -55,13 +55,17 @@ impl Facts {
     /// The properties of `op`; `None` for ops that always read and write memory: matrix products, which a library
     /// computes, and everything that isn't a loop nest over tensors of static shape.
     pub fn of(op: OpRef<'_>) -> Option<Self> {
-        let def = op.def();
-        if def.constant(op).is_some() {
-            return None;
+        match op.def().kernel(op) {
+            Kernel::Nest(nest) if op.def().constant(op).is_none() => Self::of_nest(op, &nest),
+            _ => None,
         }
-        let Kernel::Nest(nest) = def.kernel(op) else { return None };
-        let product = Contraction::of(&nest);
-        if product.as_ref().is_some_and(|p| is_even(p, &nest, op)) {
+    }
+
+    /// [`Facts::of`] for an op whose loop nest is known; not for a constant.
+    pub fn of_nest(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
+        // An outer product reduces nothing: each element is one multiplication, as of an elementwise op.
+        let product = Contraction::of(nest).filter(|_| nest.loops.len() > nest.parallel);
+        if product.as_ref().is_some_and(|p| is_even(p, nest, op)) {
             return None;
         }
         let tensors = (0..op.operands().len()).map(|i| op.operand_tensor(i));
@@ -88,11 +92,11 @@ impl Facts {
             bytes: bytes(op.result_tensor(0)),
             weight: nest.body.insts.len().max(nest.inputs.len()).max(1) as u32,
             maps: op.result_count() == 1 && nest.loops.len() == nest.parallel,
-            copies: copies(&nest),
+            copies: copies(nest),
             product: product.is_some(),
-            compiled: is_compiled(op, &nest),
+            compiled: is_compiled(op, nest),
             reads,
-            positions: positions(&nest),
+            positions: positions(nest),
         })
     }
 

@@ -1,8 +1,8 @@
 //! Which ops share a kernel: the rule that machine code, cost estimates and plans all follow.
 //!
 //! An op is folded into the kernels of its readers when computing its elements where they are read costs no more than
-//! storing them: all its readers are in one kernel that runs no more often than the op has elements, or the op only
-//! moves elements. Reductions, products and everything that isn't a loop nest store their results.
+//! storing them: all its readers are in one kernel, or the op only moves elements. Reductions, products and everything
+//! that isn't a loop nest store their results. What depends on who compiles stands in [`FusionModel`].
 
 use std::rc::Rc;
 
@@ -22,6 +22,24 @@ const MAX_COPIES: usize = 4;
 /// Inputs are small if the op's result is at least this many times larger than all of them.
 const SMALL: u64 = 4;
 
+/// What compilers differ in when they fuse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FusionModel {
+    /// Whether an op that computes is folded into a kernel that runs more often than the op has elements, so that each
+    /// is computed several times.
+    pub recomputes: bool,
+    /// Whether some ops have no machine code ([`Facts::compiled`]), so that no kernel has both kinds.
+    pub lacks_code: bool,
+}
+
+impl FusionModel {
+    /// Our runtime's kernels, which per-device programs are priced and run by.
+    pub const NATIVE: Self = Self { recomputes: false, lacks_code: true };
+
+    /// A compiler of the target, which plans are priced by: arithmetic is cheap there, memory traffic is not.
+    pub const TARGET: Self = Self { recomputes: true, lacks_code: false };
+}
+
 /// Stands for a producer that isn't among the nodes.
 pub const NONE: u32 = u32::MAX;
 
@@ -30,8 +48,8 @@ pub const NONE: u32 = u32::MAX;
 pub struct Node {
     /// Its loop nest's properties; without them, it reads and writes memory.
     pub facts: Option<Rc<Facts>>,
-    /// The block it is in: loops may run one block more often than another.
-    pub block: u32,
+    /// A number for how often it runs: loops may run one block more often than another.
+    pub runs: u32,
     /// The nodes that make its operands, or [`NONE`] for arguments of blocks and the like.
     pub operands: SmallVec<[u32; 3]>,
 }
@@ -40,7 +58,7 @@ pub struct Node {
 pub type Roots = SmallVec<[u32; 2]>;
 
 /// For each node (nodes are in program order), the kernels it is computed in.
-pub fn decide(nodes: &[Node]) -> Vec<Roots> {
+pub fn decide(nodes: &[Node], model: FusionModel) -> Vec<Roots> {
     let mut starts = vec![0u32; nodes.len() + 1];
     let producers = |n: &Node| n.operands.clone().into_iter().enumerate().filter(|o| o.1 != NONE);
     for node in nodes {
@@ -59,6 +77,7 @@ pub fn decide(nodes: &[Node]) -> Vec<Roots> {
     }
     let mut decision = Decision {
         nodes,
+        model,
         light: light(nodes),
         roots: vec![Roots::new(); nodes.len()],
         places: vec![Vec::new(); nodes.len()],
@@ -92,6 +111,7 @@ fn light(nodes: &[Node]) -> Vec<u64> {
 
 struct Decision<'a> {
     nodes: &'a [Node],
+    model: FusionModel,
     light: Vec<u64>,
     roots: Vec<Roots>,
     /// Where each node is computed: the kernel, and a number for the positions of its elements among the kernel's
@@ -110,7 +130,8 @@ impl Decision<'_> {
         let mut places: Vec<(u32, u64)> = Vec::new();
         for &(reader, operand) in readers {
             let Some(reading) = &self.nodes[reader as usize].facts else { return false };
-            if !reading.reads_plainly(operand) || reading.compiled != facts.compiled {
+            let apart = self.model.lacks_code && reading.compiled != facts.compiled;
+            if apart || !reading.reads_plainly(operand) {
                 return false;
             }
             for read in reading.reads.iter().filter(|r| r.operand == operand) {
@@ -127,12 +148,12 @@ impl Decision<'_> {
             if grown > MAX_WEIGHT {
                 return false;
             }
-            here &= self.nodes[root].block == node.block;
+            here &= self.nodes[root].runs == node.runs;
             often |= self.nodes[root].facts.as_ref().is_none_or(|f| f.iterations > facts.elements.max(1));
             roots.push(root as u32);
         }
         let small = self.light[i].saturating_mul(SMALL) <= facts.bytes;
-        let once = here && roots.len() == 1 && !often;
+        let once = here && roots.len() == 1 && (self.model.recomputes || !often);
         let moved = facts.copies && (small || here && roots.len() <= MAX_COPIES);
         if roots.is_empty() || !(once || moved) {
             return false;
@@ -180,7 +201,7 @@ impl Fusion {
     pub fn of(program: &Program, block: Block) -> Self {
         let mut all = Numbered::default();
         all.block(program, block);
-        let roots = decide(&all.nodes);
+        let roots = decide(&all.nodes, FusionModel::NATIVE);
         let mut fusion = Self::default();
         for (i, (node, op)) in all.nodes.into_iter().zip(all.ops).enumerate() {
             if let Some(facts) = node.facts {
@@ -274,31 +295,31 @@ struct Numbered {
 impl Numbered {
     fn block(&mut self, program: &Program, block: Block) {
         self.blocks += 1;
-        let number = self.blocks;
+        let runs = self.blocks;
         for &op in program.block_ops(block) {
             let view = program.view(op);
-            self.op(program, op, number, Facts::of(view).map(Rc::new));
-            let runs = view.def().control(view).is_some();
+            self.op(program, op, runs, Facts::of(view).map(Rc::new));
+            let is_control = view.def().control(view).is_some();
             for &region in &program.op(op).regions {
                 for &inner in program.region_blocks(region) {
-                    if runs {
+                    if is_control {
                         self.block(program, inner);
                     } else {
-                        program.walk(inner, &mut |op| self.op(program, op, number, None));
+                        program.walk(inner, &mut |op| self.op(program, op, runs, None));
                     }
                 }
             }
         }
     }
 
-    fn op(&mut self, program: &Program, op: Op, block: u32, facts: Option<Rc<Facts>>) {
+    fn op(&mut self, program: &Program, op: Op, runs: u32, facts: Option<Rc<Facts>>) {
         let number = |value: &Value| {
             let maker = made_by(program, *value).filter(|&m| program.result_count(m) == 1);
             maker.and_then(|m| self.numbers.get(&m).copied()).unwrap_or(NONE)
         };
         let operands = program.op(op).operands.iter().map(number).collect();
         self.numbers.insert(op, self.nodes.len() as u32);
-        self.nodes.push(Node { facts, block, operands });
+        self.nodes.push(Node { facts, runs, operands });
         self.ops.push(op);
     }
 }

@@ -16,7 +16,7 @@ use crate::ir::{Block, ElementType, Op, Program, Shape, Value};
 
 pub use assign::{ALIGNMENT, place};
 pub use facts::{Facts, Read, has_code, operation_has_code};
-pub use fusion::{Fusion, NONE, Node, Roots, Source, Sources, decide, is_splat};
+pub use fusion::{Fusion, FusionModel, NONE, Node, Roots, Source, Sources, decide, is_splat};
 pub use liveness::{Deaths, Interval, Item, Timeline, each_read, peak};
 
 /// A buffer by its number.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use dialect::buffers::Facts;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
@@ -23,14 +24,12 @@ define_id!(
 );
 
 /// What a device does for an op other than moving values.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Work {
     /// Floating-point operations of the whole op over all devices; 0 for all but matrix products.
     pub(crate) flops: f64,
-    /// Whether each element of the result is computed from single elements.
-    pub(crate) pointwise: bool,
-    /// Whether compilers fuse the producers of its operands into it.
-    pub(crate) fuses: bool,
+    /// What fusion is decided by; `None` for ops that always read and write memory.
+    pub(crate) facts: Option<Rc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     pub(crate) reads_part: bool,
 }
@@ -49,24 +48,24 @@ impl Models {
     /// The model of an op and its work; `None` for ops whose operands and results must be replicated.
     pub(crate) fn of(&mut self, program: &Program, op: Op) -> Option<(Model, Work)> {
         let key = key(program, op);
-        if let Some(&known) = self.known.get(&key) {
-            return known;
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
         }
         let view = program.view(op);
-        let found = model(view).map(|m| {
+        let kernel = view.def().kernel(view);
+        let found = model(view, &kernel).map(|m| {
             let model = self.table.intern(Rc::new(m));
-            let flops = view.def().flops(view);
-            let (pointwise, fuses, reads_part) = match view.def().kernel(view) {
+            let (facts, reads_part) = match &kernel {
                 Kernel::Nest(nest) => {
                     let iterations = nest.loops.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
                     let larger = (0..view.operands().len()).any(|i| elements(view.operand_tensor(i)) > iterations);
-                    (nest.loops.len() == nest.parallel, flops == 0.0, larger)
+                    (Facts::of_nest(view, nest).map(Rc::new), larger)
                 }
-                _ => (false, false, true),
+                _ => (None, true),
             };
-            (model, Work { flops, pointwise, fuses, reads_part })
+            (model, Work { flops: view.def().flops(view), facts, reads_part })
         });
-        self.known.insert(key, found);
+        self.known.insert(key, found.clone());
         found
     }
 
@@ -111,7 +110,7 @@ fn describe(
     }
 }
 
-fn model(op: OpRef<'_>) -> Option<OpModel> {
+fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     let def = op.def();
     let mut rule = match op.attr(sdy::SHARDING_RULE) {
         Some(AttrData::ShardingRule(rule)) => (**rule).clone(),
@@ -124,8 +123,7 @@ fn model(op: OpRef<'_>) -> Option<OpModel> {
     if !fits {
         return None;
     }
-    let kernel = def.kernel(op);
-    hold(&mut rule, &kernel);
+    hold(&mut rule, kernel);
     let accumulated = kernel.accumulated(op.result_count());
     let (rigid, masked) = (rigid(&rule, op), masked(&rule, op));
     Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, masked })

@@ -4,6 +4,7 @@
 //! are fixed. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
 //! is redistributed where it is made, so readers inside a loop share copies made outside it.
 
+use dialect::buffers::{self, FusionModel};
 use dialect::codes;
 use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -103,6 +104,30 @@ impl Graph {
     }
 }
 
+impl Graph {
+    /// Notes which values are written to memory, as the compiler of a target would decide.
+    fn decide_fusion(&mut self) {
+        let mut weights: FxHashMap<u64, u32> = FxHashMap::default();
+        let values = &self.values;
+        let maker = |v: &Option<ValueId>| v.and_then(|v| values[v].maker).map_or(buffers::NONE, |m| m.0.index() as u32);
+        let mut node = |op: &Node| {
+            let next = weights.len() as u32;
+            buffers::Node {
+                facts: op.work.as_ref().and_then(|w| w.facts.clone()),
+                runs: *weights.entry(op.weight.to_bits()).or_insert(next),
+                operands: op.operands.iter().map(maker).collect(),
+            }
+        };
+        let nodes: Vec<buffers::Node> = self.ops.iter().map(&mut node).collect();
+        for (op, kernels) in buffers::decide(&nodes, FusionModel::TARGET).iter().enumerate() {
+            let stored = kernels[..] == [op as u32];
+            for value in self.ops[OpId::new(op)].results.iter().flatten() {
+                self.values[*value].written = stored;
+            }
+        }
+    }
+}
+
 /// What building a graph reads.
 pub(crate) struct Reader<'a, 's> {
     pub(crate) program: &'a Program,
@@ -136,27 +161,8 @@ impl Reader<'_, '_> {
 
     /// The finished graph, once everything is read.
     pub(crate) fn finish(mut self) -> Graph {
-        for value in self.graph.values.keys() {
-            self.graph.values[value].written = !self.is_fused(value);
-        }
+        self.graph.decide_fusion();
         self.graph
-    }
-
-    /// Whether a value is fused into its readers: because it has a single reader, or its elements need little to be
-    /// read.
-    fn is_fused(&self, value: ValueId) -> bool {
-        let graph = &self.graph;
-        let value = &graph.values[value];
-        let Some(maker) = value.maker.map(|m| &graph.ops[m.0]) else { return false };
-        let bytes = |v: ValueId| self.cache.tensor_type(graph.values[v].ty).bytes().unwrap_or(usize::MAX);
-        let read: usize = maker.operands.iter().flatten().map(|&v| bytes(v)).fold(0, usize::saturating_add);
-        let small = read.saturating_mul(4) <= self.cache.tensor_type(value.ty).bytes().unwrap_or(0);
-        let fuses = |&(op, _): &(OpId, u32)| {
-            let reader = &graph.ops[op];
-            reader.work.is_some_and(|w| w.fuses) && (small || reader.weight == maker.weight)
-        };
-        let pointwise = maker.work.is_some_and(|w| w.pointwise) && maker.results.len() == 1;
-        pointwise && !value.uses.is_empty() && value.uses.iter().all(fuses) && (small || value.uses.len() == 1)
     }
 
     fn value(&mut self, value: Value, maker: Option<(OpId, u32)>) -> Option<ValueId> {
@@ -188,9 +194,8 @@ impl Reader<'_, '_> {
         }
         let results: Vec<Value> = self.program.results(op).collect();
         let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((id, i as u32)))).collect();
-        let work = model.map(|m| m.1);
-        let seconds = work.map_or(0.0, |w| self.arithmetic(op, w.flops));
-        let model = model.map(|m| m.0);
+        let (model, work) = model.unzip();
+        let seconds = work.as_ref().map_or(0.0, |w| self.arithmetic(op, w.flops));
         let def = self.program.op(op).def;
         self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight: self.weight, work });
         self.graph.op_at.insert(op, id);
@@ -283,7 +288,7 @@ impl Reader<'_, '_> {
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
-            let whole = |&(op, _): &(OpId, u32)| self.graph.ops[op].work.is_none_or(|w| !w.reads_part);
+            let whole = |&(op, _): &(OpId, u32)| self.graph.ops[op].work.as_ref().is_none_or(|w| !w.reads_part);
             if self.graph.values[at].uses.iter().all(whole) {
                 self.graph.values[at].weight = self.weight;
             }
