@@ -78,7 +78,7 @@ impl Interface {
         let mut program = module.program().clone();
         let signature = Signature::of(&mut program)?;
         let types = |sides: &[dialect::signature::Side]| sides.iter().map(|s| s.global.clone()).collect();
-        let (replicas, partitions) = grid(&program);
+        let (replicas, partitions) = replicas_and_partitions(&program);
         let (arguments, results) = (types(&signature.arguments), types(&signature.results));
         Some(Self { arguments, results, replicas, partitions })
     }
@@ -167,7 +167,7 @@ pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
 }
 
 /// The number of replicas and of partitions that a per-device program runs on.
-pub(crate) fn grid(program: &Program) -> (usize, usize) {
+pub(crate) fn replicas_and_partitions(program: &Program) -> (usize, usize) {
     (func::num_replicas(program).max(1) as usize, func::num_partitions(program).max(1) as usize)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn run(
     calls: usize,
     devices: &[u32],
 ) -> Result<Execution, Diagnostics> {
-    let (replicas, partitions) = grid(&program);
+    let (replicas, partitions) = replicas_and_partitions(&program);
     let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
     match backend {
         Backend::Native => native(program, inputs, calls, ids),
@@ -200,16 +200,16 @@ fn by_reference(
     ids: &[u32],
 ) -> Result<Execution, Diagnostics> {
     let signature = Signature::of(&mut program).ok_or_else(no_signature)?;
-    let (replicas, partitions) = grid(&program);
-    let cut = |(i, side): (usize, _)| -> Lanes {
+    let (replicas, partitions) = replicas_and_partitions(&program);
+    let shards = |(i, side): (usize, _)| -> Lanes {
         // Results must not depend on the padding past the end of an argument's shard.
         let layout = signature.layout(side).with_undefined_padding();
-        let pieces = |values: &Vec<Literal>| -> Lanes {
-            (0..partitions).map(|p| values.get(i).map(|value| layout.cut(value, p))).collect()
+        let of_replica = |values: &Vec<Literal>| -> Lanes {
+            (0..partitions).map(|p| values.get(i).map(|value| layout.shard(value, p))).collect()
         };
-        inputs.iter().flat_map(pieces).collect()
+        inputs.iter().flat_map(of_replica).collect()
     };
-    let arguments: Vec<Lanes> = signature.arguments.iter().enumerate().map(cut).collect();
+    let arguments: Vec<Lanes> = signature.arguments.iter().enumerate().map(shards).collect();
     let (mut times, mut lanes) = (Vec::new(), Vec::new());
     for _ in 0..calls.max(1) {
         let start = Instant::now();
@@ -219,11 +219,11 @@ fn by_reference(
     }
     let mut results = vec![Vec::with_capacity(lanes.len()); replicas];
     for (side, lanes) in signature.results.iter().zip(lanes) {
-        let pieces: Option<Vec<Literal>> = lanes.into_iter().collect();
+        let of_replica: Option<Vec<Literal>> = lanes.into_iter().collect();
         let missing = || evaluation_fault(EvalError::new("a device gave no value"), ids);
-        let (pieces, layout) = (pieces.ok_or_else(missing)?, signature.layout(side));
-        for (replica, pieces) in results.iter_mut().zip(pieces.chunks(partitions)) {
-            replica.push(layout.assemble(pieces));
+        let (of_replica, layout) = (of_replica.ok_or_else(missing)?, signature.layout(side));
+        for (replica, of_replica) in results.iter_mut().zip(of_replica.chunks(partitions)) {
+            replica.push(layout.assemble(of_replica));
         }
     }
     Ok(Execution { results, compile: Duration::ZERO, calls: times, peak_bytes: None })

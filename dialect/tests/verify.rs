@@ -224,12 +224,12 @@ fn axes_of_shardings() {
 fn shardings_and_types() {
     let name = "sdy.sharding_constraint";
     check_sharding("<@m, [{}]>", &[("[", "the sharding has 1 dimensions, tensor<8x8xf32> has 2")]);
-    check_sharding("<@one, [{}, {}]>", &[(name, "a value on one device alone isn't cut")]);
+    check_sharding("<@one, [{}, {}]>", &[(name, "a value on one device alone isn't sharded")]);
     check_sharding("<@m, [{}p1, {}]>", &[(name, "dimension 0 is closed and empty, but has a priority")]);
     check(
         "sdy.mesh @m = <[\"a\"=2]>\nfunc.func @main(%t: !stablehlo.token {sdy.sharding = #sdy.sharding<@m, [{}]>}, %s: tensor<f32> {sdy.sharding = 3 : i64}) { return }",
         &[
-            ("func.func", "!stablehlo.token has no dimensions, so it can't be cut"),
+            ("func.func", "!stablehlo.token has no dimensions, so it can't be sharded"),
             ("func.func", "sdy.sharding of argument 1 is no sharding"),
         ],
     );
@@ -272,7 +272,7 @@ fn manual_computations() {
         &manual(a, a, "{\"a\"}", whole, "tensor<16x8xf32>"),
         &[(
             "%a",
-            "'sdy.manual_computation': the body takes tensor<8x8xf32>, but a piece of the operand is tensor<4x8xf32>",
+            "'sdy.manual_computation': the body takes tensor<8x8xf32>, but a shard of the operand is tensor<4x8xf32>",
         )],
     );
     check_body(
@@ -295,7 +295,7 @@ fn manual_computations() {
     );
     check(
         "sdy.mesh @m = <[\"a\"=3]>\nfunc.func @main(%a: tensor<8xf32>) { %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{\"a\"}]>] out_shardings=[<@m, [{}]>] manual_axes={\"a\"} (%x: tensor<3xf32>) { sdy.return %x : tensor<3xf32> } : (tensor<8xf32>) -> tensor<3xf32> return }",
-        &[("\"a\"", "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 pieces")],
+        &[("\"a\"", "operand 0: dimension 0 of size 8 isn't divided by its manual axes, 3 shards")],
     );
     let inside = |op: &str| {
         format!(
@@ -366,11 +366,11 @@ fn shardy_collectives() {
     );
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
-        &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 is cut into 2 pieces before and 4 after")],
+        &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 has 2 shards before and 4 after")],
     );
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.all_reduce {\"a\"} %0 out_sharding=<@m, [{\"a\"}, {}]>"),
-        &[("sdy.all_reduce", "'sdy.all_reduce': a reduction axis cuts the operand or is replicated in it")],
+        &[("sdy.all_reduce", "'sdy.all_reduce': a reduction axis shards the operand or is replicated in it")],
     );
     check_body(
         &from(

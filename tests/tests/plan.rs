@@ -85,7 +85,7 @@ fn difference(text: &str, search: Search) -> f64 {
     let inputs = inputs(&argument_types);
     let devices = mesh.devices() as usize;
     let lanes: Vec<Vec<Option<Literal>>> =
-        inputs.iter().zip(&ins).map(|(l, at)| (0..devices).map(|d| Some(at.cut(l, d))).collect()).collect();
+        inputs.iter().zip(&ins).map(|(l, at)| (0..devices).map(|d| Some(at.shard(l, d))).collect()).collect();
     let got = evaluate(&program, "main", 1, devices, &lanes).expect("the partitioned program runs");
     let want = evaluate_global(&whole, &inputs).expect("the whole program runs");
     let mut worst = 0.0f64;

@@ -142,7 +142,7 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
     if panels > style.panels as i64 {
         let dims: Vec<String> = rest.iter().map(usize::to_string).collect();
         let more = panels - style.panels as i64;
-        out.push(Part::Line(format!("… {more} more of {panels} pieces along dimension {}", dims.join(" and "))));
+        out.push(Part::Line(format!("… {more} more of {panels} parts along dimension {}", dims.join(" and "))));
     }
     out
 }

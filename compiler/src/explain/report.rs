@@ -98,7 +98,7 @@ impl Report<'_> {
                 {
                     let because = self.because(v, axis);
                     notes.push(format!(
-                        "a sum over {name}: {} reads dimension {d} of {} cut along it{because}",
+                        "a sum over {name}: {} reads dimension {d} of {} sharded along it{because}",
                         self.op_text(op),
                         value_name(p, v)
                     ));
@@ -107,7 +107,7 @@ impl Report<'_> {
             }
             let own = self.because(cause.value, axis);
             if !own.is_empty() {
-                notes.push(format!("{name} cuts {}{own}", value_name(p, cause.value)));
+                notes.push(format!("{name} shards {}{own}", value_name(p, cause.value)));
             }
             if let Some((user, operand)) = cause.user
                 && !p.view(user).def().terminator()

@@ -200,7 +200,7 @@ impl Teller<'_> {
 
     fn remark(&self, told: &Told) -> Plain {
         let p = self.program;
-        let lies = told.sharding.as_ref().map_or("whole on every device".to_owned(), |s| p.sharding_text(s));
+        let lies = told.sharding.as_ref().map_or("replicated on every device".to_owned(), |s| p.sharding_text(s));
         let name = value_name(p, told.value);
         let (mut labels, mut notes) = (vec![(p.value_span(told.value), String::new())], Vec::new());
         if told.axes.is_empty() {
@@ -209,13 +209,13 @@ impl Teller<'_> {
         for (axis, d, origin) in &told.axes {
             let axis = self.axis(*axis);
             let text = match origin {
-                None => format!("{axis} cuts dimension {d}"),
+                None => format!("{axis} shards dimension {d}"),
                 Some((annotation, path)) => {
                     let (span, what) = self.annotation(*annotation, told.value);
                     if span != Span::default() && span != p.value_span(told.value) {
                         labels.push((span, format!("{axis} comes from here")));
                     }
-                    format!("{axis} cuts dimension {d}, from {what}{}", self.path(path))
+                    format!("{axis} shards dimension {d}, from {what}{}", self.path(path))
                 }
             };
             notes.push(text);

@@ -116,7 +116,7 @@ impl GroupsRule {
             (seen.len() as i64, seen)
         };
         // A module that declares no devices may run on any number.
-        let Some((replicas, partitions)) = func::declared_grid(op.program) else {
+        let Some((replicas, partitions)) = func::declared_devices(op.program) else {
             let missing = (0..ids.len() as i64).find(|id| !ids.contains(id));
             if let Some(id) = missing.filter(|_| self.cover && problems.is_empty()) {
                 let problem = Problem::new(format!("device id {id} is in no group ({})", self.labels[1]));

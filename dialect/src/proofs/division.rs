@@ -95,7 +95,7 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
         }
         for (w, values) in want.iter().zip(together) {
             let values: Option<Vec<Scalar>> = values.into_iter().collect();
-            let values = values.ok_or_else(|| format!("factor {f}: the pieces leave holes"))?;
+            let values = values.ok_or_else(|| format!("factor {f}: the shards leave holes"))?;
             let found = Literal::from_scalars(w.element, &w.shape, values);
             same(w, &found, 0.0).map_err(|e| format!("factor {f} ({:?}): {e}", factor.kind))?;
         }

@@ -19,7 +19,7 @@ pub struct Layout {
     /// What the padding of shards made by [`Layout::cut`] holds.
     padding: Padding,
     /// The digits of a device's position that number the shards of each dimension.
-    cuts: Vec<Vec<Digit>>,
+    digits_of_dims: Vec<Vec<Digit>>,
     unreduced: Vec<Digit>,
     kind: ReductionKind,
     /// The row-major position of each device.
@@ -42,7 +42,7 @@ impl Layout {
             ty: ty.clone(),
             shard: Shard::new(&ty.shape, (0..ty.rank()).map(shards)),
             padding: Padding::Filled(Scalar::zero(ty.element)),
-            cuts: (0..ty.rank()).map(axes).collect(),
+            digits_of_dims: (0..ty.rank()).map(axes).collect(),
             unreduced: sharding.map(|s| digits(mesh, &s.unreduced)).unwrap_or_default(),
             kind: sharding.map(|s| s.kind).unwrap_or_default(),
             positions,
@@ -62,7 +62,7 @@ impl Layout {
     /// Which shard of each dimension `device` holds.
     pub fn piece(&self, device: usize) -> Shape {
         let at = self.positions.get(device).copied().unwrap_or(0);
-        self.cuts.iter().map(|d| index(d, at)).collect()
+        self.digits_of_dims.iter().map(|d| index(d, at)).collect()
     }
 
     /// The part of the global tensor inside `device`'s shard: start and sizes.
@@ -72,7 +72,7 @@ impl Layout {
 
     /// `device`'s shard of `whole`. Of an unreduced value the first device of each group gets the value, the others the
     /// reduction's identity.
-    pub fn cut(&self, whole: &Literal, device: usize) -> Literal {
+    pub fn shard(&self, whole: &Literal, device: usize) -> Literal {
         let (at, local) = (self.positions.get(device).copied().unwrap_or(0), self.shard.shape());
         if index(&self.unreduced, at) != 0 {
             return Literal::splat(whole.element, &local, identity(self.kind, whole.element));

@@ -128,7 +128,7 @@ fn mismatch(
     if *reshard == Reshard::CollectivePermute {
         let mut counts = before.dims.iter().zip(&after.dims).map(|(a, b)| (size_of(a), size_of(b))).enumerate();
         let (d, (before, after)) = counts.find(|(_, (before, after))| before != after)?;
-        return Some(format!("dimension {d} is cut into {before} pieces before and {after} after"));
+        return Some(format!("dimension {d} has {before} shards before and {after} after"));
     }
     let pending = before.unreduced.clone();
     match reshard {
@@ -188,9 +188,9 @@ fn fault_text(fault: ReshardFault) -> String {
         ReshardFault::Order(first, second) => {
             format!("dimension {second} gives axes after dimension {first}: order the moves")
         }
-        ReshardFault::ReducesShards => "a reduction axis cuts the operand or is replicated in it".to_owned(),
+        ReshardFault::ReducesShards => "a reduction axis shards the operand or is replicated in it".to_owned(),
         ReshardFault::NothingUnreduced => "no axes become unreduced".to_owned(),
-        ReshardFault::UnreducedInUse => "an axis cuts the operand or is unreduced in it already".to_owned(),
+        ReshardFault::UnreducedInUse => "an axis shards the operand or is unreduced in it already".to_owned(),
         ReshardFault::AnyPermutation => "it moves shards anywhere".to_owned(),
     }
 }

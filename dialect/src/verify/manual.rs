@@ -125,17 +125,17 @@ impl<'a> Verifier<'a> {
                 let span = place.find(self.program, &text);
                 let message = format!("{what}: manual axis {text} stands behind a free axis in dimension {d}");
                 let d = Diagnostic::error(codes::MANUAL_AXES_FIRST, span, message);
-                self.push(d.note("put the manual axes first: the body cuts its pieces further"));
+                self.push(d.note("put the manual axes first: the body shards them further"));
             }
             let Some(&size) = ty.tensor().and_then(|t| t.shape.get(d)).filter(|&&s| s >= 0) else { continue };
-            let pieces = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
-            if size % pieces != 0 {
+            let shards = crate::sharding::axes_size(&manual.manual_part(&dim.axes), mesh).max(1);
+            if size % shards != 0 {
                 let message =
-                    format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {pieces} pieces");
+                    format!("{what}: dimension {d} of size {size} isn't divided by its manual axes, {shards} shards");
                 let first = dim.axes.iter().find(|a| manual.is_manual(a.name));
                 let text = first.map(|a| format!("\"{}\"", self.program.name_text(a.name))).unwrap_or_default();
                 let d = Diagnostic::error(codes::UNEVEN_MANUAL, place.find(self.program, &text), message);
-                self.push(d.note("a manual computation can't pad: pad around it, or cut along fewer devices"));
+                self.push(d.note("a manual computation can't pad: pad around it, or shard along fewer devices"));
             }
         }
     }

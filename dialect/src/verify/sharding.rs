@@ -165,7 +165,7 @@ impl<'a> Verifier<'a> {
                 let d = Diagnostic::error(
                     codes::SHARDING_ON_ONE_DEVICE,
                     place.fallback,
-                    "a value on one device alone isn't cut",
+                    "a value on one device alone isn't sharded",
                 );
                 self.push(d.note("write [] and no replicated or unreduced axes"));
             }
@@ -181,7 +181,7 @@ impl<'a> Verifier<'a> {
             let unranked = matches!(ty, TypeData::Opaque(text) if text.starts_with("tensor<*"));
             if !plain || unranked {
                 let text = self.program.type_data_text(ty);
-                let message = format!("{text} has no dimensions, so it can't be cut");
+                let message = format!("{text} has no dimensions, so it can't be sharded");
                 self.push(Diagnostic::error(codes::SHARDING_OF_NO_TENSOR, place.fallback, message).note("write []"));
             }
             return;
@@ -191,7 +191,7 @@ impl<'a> Verifier<'a> {
             let message = format!("the sharding has {rank} dimensions, {text} has {}", tensor.rank());
             let span = place.find(self.program, "[");
             let d = Diagnostic::error(codes::SHARDING_RANK, span, message);
-            self.push(d.note("give one {…} a dimension; {} for one that isn't cut"));
+            self.push(d.note("give one {…} a dimension; {} for one that isn't sharded"));
         }
         for (d, dim) in sharding.dims.iter().enumerate() {
             if dim.priority.is_some() && !dim.open && dim.axes.is_empty() {
@@ -243,7 +243,7 @@ impl<'a> Verifier<'a> {
                     codes::SHARDING_AXIS_TWICE,
                     last(axis),
                     format!("axis {} is used twice", text(axis)),
-                    "an axis cuts one dimension, or is replicated or unreduced".to_owned(),
+                    "an axis shards one dimension, or is replicated or unreduced".to_owned(),
                 ),
                 Fault::Overlap(a, b) => (
                     codes::SHARDING_AXES_OVERLAP,
@@ -287,7 +287,7 @@ impl<'a> Verifier<'a> {
                 let span = place.find(self.program, &text);
                 let d = Diagnostic::error(codes::AXIS_IS_MANUAL, span, format!("axis {text} is manual here"));
                 let d = d.also(self.program.op(owner).span, "manual in this computation");
-                self.push(d.note("inside, tensors are one device's pieces along it already: leave the axis out"));
+                self.push(d.note("inside, tensors are one device's shards along it already: leave the axis out"));
             }
         }
     }

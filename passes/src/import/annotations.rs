@@ -109,7 +109,7 @@ impl Grid {
     /// The mesh split wherever an annotation splits it.
     fn of(program: &mut Program, annotations: &[Annotation], diagnostics: &mut Diagnostics) -> Option<Self> {
         let declared =
-            func::declared_grid(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
+            func::declared_devices(program).map_or(1, |(replicas, partitions)| replicas.saturating_mul(partitions));
         let mut first: Option<(Span, &Tiles)> = None;
         let mut cuts: Vec<i64> = Vec::new();
         for annotation in annotations {
@@ -132,7 +132,8 @@ impl Grid {
                 with.sort_unstable();
                 with.dedup();
                 if with.windows(2).any(|pair| pair[1] % pair[0] != 0) {
-                    let message = "it cuts the devices in a way unrelated to how the other annotations do".to_owned();
+                    let message =
+                        "it divides the devices in a way unrelated to how the other annotations do".to_owned();
                     diagnostics.push(problem(annotation.span, message).also(span, "another annotation"));
                     return None;
                 }

@@ -127,7 +127,7 @@ fn tiled(text: &str) -> Result<Tiles, String> {
         }
     };
     let mut dims = regroup(&runs, &tiles)
-        .ok_or_else(|| format!("tiles {tiles:?} cut the device order across its own dimensions"))?;
+        .ok_or_else(|| format!("tiles {tiles:?} divide the device order across its own dimensions"))?;
     let rest = rest.trim();
     let kinds: Vec<&str> = match rest {
         "" => Vec::new(),

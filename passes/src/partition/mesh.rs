@@ -12,7 +12,7 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
     match (usable.next(), usable.next()) {
         (None, _) => Some((None, Mesh::default())),
         (Some((op, name, mesh)), None) => {
-            let declared = func::declared_grid(program).map_or(mesh.devices(), |grid| grid.1);
+            let declared = func::declared_devices(program).map_or(mesh.devices(), |grid| grid.1);
             if mesh.devices() > declared {
                 let message = format!("the mesh has {} devices, the module {declared} partitions", mesh.devices());
                 let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(op).span, message);

@@ -10,11 +10,11 @@ mod joint;
 mod manual;
 pub(crate) mod mesh;
 mod position;
+mod replicated;
 mod reshard;
 mod signature;
 mod uneven;
 mod user;
-mod whole;
 
 use dialect::codes;
 use dialect::collective::MeshAttr;
@@ -49,7 +49,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error(codes::PARTITION_COUNT, program.op(main).span, message);
         return diagnostics.push(d.note("make mhlo.num_partitions the number of the mesh's devices, or leave it out"));
     }
-    if func::declared_grid(program).is_none()
+    if func::declared_devices(program).is_none()
         && let Some(op) = names_devices(program, block)
     {
         let message = "the program doesn't say on how many devices it runs";
@@ -193,7 +193,7 @@ impl Partition<'_> {
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
-        if let Err(d) = whole::check(self.program, op, &self.shardings, self.mesh) {
+        if let Err(d) = replicated::check(self.program, op, &self.shardings, self.mesh) {
             return self.diagnostics.push(d);
         }
         if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
@@ -247,9 +247,9 @@ impl Partition<'_> {
             let d = Diagnostic::error(
                 codes::SHARDED_OPERAND,
                 self.program.op(op).span,
-                format!("a region of '{name}' reads a value that is cut"),
+                format!("a region of '{name}' reads a sharded value"),
             );
-            self.diagnostics.push(d.note("constrain the value to be whole on every device, or pass it as an operand"));
+            self.diagnostics.push(d.note("constrain the value to be replicated, or pass it as an operand"));
             return false;
         }
         let mut renaming = dialect::ir::Renaming::default();

@@ -51,7 +51,7 @@ pub(super) fn finish(
     let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
     program.set_block_ops(body, ops);
     let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
-    func::set_grid(program, replicas, partitions);
+    func::set_devices(program, replicas, partitions);
     if let Some(name) = mesh_name {
         let text = program.mesh_text(mesh);
         let text = program.attr_str(&text);

@@ -117,7 +117,7 @@ impl Partition<'_> {
                     let message =
                         format!("'{}' reduces over dimension {d}, which doesn't divide", self.program.op_name(op));
                     return Err(Diagnostic::error(codes::UNEVEN_OP, self.program.op(op).span, message)
-                        .note("pad the dimension to a multiple of the axes' sizes, or don't cut it"));
+                        .note("pad the dimension to a multiple of the axes' sizes, or don't shard it"));
                 };
                 let key = (masked[i], d, kind);
                 let Some(axes) = self.sharding(global).map(|s| s.dims[d].axes.clone()) else { continue };

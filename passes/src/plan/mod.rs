@@ -167,7 +167,7 @@ pub fn plan_with(
     {
         let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
         let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
-        diagnostics.push(d.note("cut arguments and results over more devices: no plan was found that holds less"));
+        diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
     }
     state_signature(program, &grid, main, &args, &wanted);
     keep_one_mesh(program, &grid.mesh);

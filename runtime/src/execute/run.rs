@@ -157,7 +157,7 @@ impl Session<'_> {
             }
             let slot = e.slot(e.lowered.arguments[i]);
             for (partition, arena) in self.of(replica).iter().enumerate() {
-                arena.write(slot.offset, &layout.cut(input, partition).dense_bytes());
+                arena.write(slot.offset, &layout.shard(input, partition).dense_bytes());
             }
         }
         Ok(())

@@ -26,7 +26,7 @@ Examples:
 Each box is a piece of the tensor with the devices that hold it: '0-3' hold the same elements, '0+4' hold parts whose
 sum is the piece (unreduced).";
 
-/// Draw who holds which piece of each value
+/// Draw who holds which shard of each value
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Which shardings: as annotated, or after propagation
     #[arg(long, value_enum, default_value = "propagate")]
     after: After,
-    /// The dimensions drawn down and across, instead of those that are cut
+    /// The dimensions drawn down and across, instead of those that are sharded
     #[arg(long, value_name = "R,C", value_parser = two_dims)]
     dims: Option<(usize, usize)>,
     /// The function to look into
@@ -185,7 +185,7 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
     let ty = program.type_data_text(&item.ty.clone().into());
     let title = format!("{}: {ty}", item.title);
     let Some(sharding) = &item.sharding else {
-        let none = "no sharding: the compiler's choice, whole on every device until then";
+        let none = "no sharding: the compiler's choice, replicated until then";
         return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
     };
     out.push(Part::Title(format!("{title}  {}", program.sharding_text(sharding))));

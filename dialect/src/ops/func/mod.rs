@@ -4,11 +4,11 @@
 //! the dictionaries of its arguments and results are attributes. `signature` reads and changes those, `grid` reads on
 //! how many devices the module runs. Source: MLIR's builtin and func dialects.
 
-mod grid;
+mod devices;
 mod signature;
 mod text;
 
-pub use grid::{declared_grid, num_partitions, num_replicas, set_grid};
+pub use devices::{declared_devices, num_partitions, num_replicas, set_devices};
 pub use signature::{
     ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
     functions, functions_by_name, is_donated, new_function, remove_arg_attr, remove_result_attr, result_attr,

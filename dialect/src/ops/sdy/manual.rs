@@ -73,11 +73,11 @@ impl<'a> ManualComputation<'a> {
     pub fn local_shape(&self, shape: &[i64], sharding: &TensorSharding) -> Option<Shape> {
         let mut local = Shape::from_slice(shape);
         for (d, size) in local.iter_mut().enumerate().filter(|s| *s.1 >= 0) {
-            let pieces = self.pieces(sharding, d);
-            if *size % pieces != 0 {
+            let shards = self.shards(sharding, d);
+            if *size % shards != 0 {
                 return None;
             }
-            *size /= pieces;
+            *size /= shards;
         }
         Some(local)
     }
@@ -85,13 +85,13 @@ impl<'a> ManualComputation<'a> {
     /// The shape outside the body of a value whose shape inside is `local`.
     pub fn global_shape(&self, local: &[i64], sharding: &TensorSharding) -> Shape {
         let size = |(d, &size): (usize, &i64)| {
-            if size < 0 { size } else { size.saturating_mul(self.pieces(sharding, d)) }
+            if size < 0 { size } else { size.saturating_mul(self.shards(sharding, d)) }
         };
         local.iter().enumerate().map(size).collect()
     }
 
     /// Into how many shards the manual axes divide dimension `d`.
-    fn pieces(&self, sharding: &TensorSharding, d: usize) -> i64 {
+    fn shards(&self, sharding: &TensorSharding, d: usize) -> i64 {
         let Some((mesh, dim)) = self.mesh.zip(sharding.dims.get(d)) else { return 1 };
         crate::sharding::axes_size(&self.manual_part(&dim.axes), mesh).max(1)
     }
@@ -116,9 +116,9 @@ impl<'a> ManualComputation<'a> {
     }
 
     /// The layout of a result on the devices, from the type of a shard.
-    fn result_layout(&self, i: usize, piece: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
+    fn result_layout(&self, i: usize, shard: &Literal, mesh: &Mesh) -> EvalResult<Layout> {
         let sharding = self.out_shardings.get(i).ok_or_else(|| EvalError::new("a result without sharding"))?;
-        let ty = TensorType::new(&self.global_shape(&piece.shape, sharding), piece.element);
+        let ty = TensorType::new(&self.global_shape(&shard.shape, sharding), shard.element);
         Ok(self.layout(&ty, sharding, mesh))
     }
 }
@@ -166,7 +166,7 @@ impl OpDef for Manual {
                 let expected = op.program.type_data_text(&expected.into());
                 let found = op.program.type_text(found);
                 problems.push(
-                    Problem::operand(i, format!("the body takes {found}, but a piece of the operand is {expected}"))
+                    Problem::operand(i, format!("the body takes {found}, but a shard of the operand is {expected}"))
                         .note("the manual axes of in_shardings divide the operand's dimensions"),
                 );
             }
@@ -283,7 +283,7 @@ fn lockstep(
         let Some(any) = lanes.iter().flatten().next() else { return Err(EvalError::new("an operand has no value")) };
         let layout = manual.operand_layout(i, any, mesh)?;
         for (lane, value) in lanes.iter_mut().enumerate() {
-            *value = value.take().map(|whole| layout.cut(&whole, lane % devices));
+            *value = value.take().map(|whole| layout.shard(&whole, lane % devices));
         }
         args.push(lanes);
     }
@@ -321,7 +321,7 @@ fn whole(
     cx: &mut dyn Context,
 ) -> EvalResult<Vec<Lanes>> {
     let devices = mesh.devices() as usize;
-    let mut running: Mask = vec![cuts_further(op); devices];
+    let mut running: Mask = vec![shards_further(op); devices];
     group.iter().for_each(|&device| running[device] = true);
     let running = &running;
     let all: Mask = mask.iter().flat_map(|&runs| running.iter().map(move |&r| runs && r)).collect();
@@ -332,7 +332,7 @@ fn whole(
             let value = operand[replica].as_ref().ok_or_else(|| EvalError::new("an operand has no value"))?;
             let layout = manual.operand_layout(i, value, mesh)?;
             for device in (0..devices).filter(|&d| running[d]) {
-                lanes[replica * devices + device] = Some(layout.cut(value, device));
+                lanes[replica * devices + device] = Some(layout.shard(value, device));
             }
         }
         args.push(lanes);
@@ -354,7 +354,7 @@ fn whole(
 }
 
 /// Whether anything inside may be manual along more axes: another manual computation, or a call, which may hold one.
-fn cuts_further(op: OpRef<'_>) -> bool {
+fn shards_further(op: OpRef<'_>) -> bool {
     let Some(block) = op.block(0) else { return false };
     let inner = op.program.ops_under(block).into_iter().map(|inner| op.program.view(inner));
     inner.map(|inner| inner.def().control(inner)).any(|c| matches!(c, Some(Control::Manual | Control::Call)))

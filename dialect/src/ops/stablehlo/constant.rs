@@ -104,7 +104,7 @@ impl OpDef for Constant {
         let local = match literal.splat_value() {
             Some(value) => build::splat(&mut cx.build, literal.element, &shape, value),
             None if shape == literal.shape => build::constant(&mut cx.build, literal),
-            None => cut(cx, &literal, &shape),
+            None => shard_of(cx, &literal, &shape),
         };
         cx.results = vec![local];
     }
@@ -143,7 +143,7 @@ impl OpDef for Constant {
 
 /// The device's shard of a constant: the whole constant, padded to a multiple of the shard's sizes, sliced at the
 /// device's position.
-fn cut(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
+fn shard_of(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
     let filled: Shape = literal
         .shape
         .iter()

@@ -141,7 +141,7 @@ fn is_on_one_device(program: &Program, s: &TensorSharding) -> bool {
 
 fn on_one_device(span: Span, what: &str) -> Diagnostic {
     let d = Diagnostic::error(codes::SHARDING_ON_ONE_DEVICE, span, format!("{what} of @main is on one device alone"));
-    d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is cut")
+    d.note("every device takes part in @main: state a sharding over a mesh, replicated if nothing is sharded")
 }
 
 /// A distribution the user fixed; an error where the plan's mesh can't express it.

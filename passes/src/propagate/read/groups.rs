@@ -100,7 +100,7 @@ fn same_shape(graph: &Graph, program: &Program, values: &[(Val, Node)], diagnost
             let d = Diagnostic::error(codes::SHARDING_GROUP, span, "values of one sharding group must have one shape");
             let first_span = program.value_span(graph.program_value(first));
             let d = d.label(format!("a {}", text(value))).also(first_span, format!("a {}", text(first)));
-            diagnostics.push(d.note("group only values that are cut alike"));
+            diagnostics.push(d.note("group only values that are sharded alike"));
             return false;
         }
     }

@@ -34,7 +34,7 @@ impl OpDef for AllToAll {
         if size != count {
             problems.push(
                 Problem::new(format!("split_count is {count}, but the groups have {size} devices (C8)"))
-                    .note("every device of a group gets one piece"),
+                    .note("every device of a group gets one part"),
             );
         }
         let mut types = Vec::new();
@@ -46,7 +46,7 @@ impl OpDef for AllToAll {
             if from >= 0 && from % count != 0 {
                 problems.push(Problem::operand(
                     i,
-                    format!("dimension {split} of size {from} can't be split into {count} pieces (C2)"),
+                    format!("dimension {split} of size {from} can't be split into {count} parts (C2)"),
                 ));
             }
             if split != concat {

@@ -29,7 +29,7 @@ pub(super) fn has_channel(op: OpRef<'_>) -> bool {
 /// The number of devices in a group, if the module declares how many devices run or the rows alone decide it.
 pub(super) fn known_size(op: OpRef<'_>, groups: &Groups) -> Option<i64> {
     let open = matches!(groups.rows(), Rows::All) || groups.mode() == IdMode::CrossReplicaAndPartition;
-    match func::declared_grid(op.program) {
+    match func::declared_devices(op.program) {
         None if open => None,
         _ => Some(groups.padded_size()),
     }

@@ -11,7 +11,7 @@ use crate::scalar::{Comparison, Scalar};
 
 /// A sharded dimension: the position of the update's first element relative to the device's shard, as rank-0 `i64`. It
 /// may be before or past the shard.
-struct Cut {
+struct ShardedDim {
     dim: usize,
     at: Value,
 }
@@ -28,21 +28,21 @@ pub(super) fn update(cx: &mut Localize<'_>) {
     let (part, size) = (cx.operand_shape(0), cx.operand_shape(1));
     let b = &mut cx.build;
     let mut starts = Vec::new();
-    let mut cuts = Vec::new();
+    let mut sharded = Vec::new();
     for (d, offset) in offsets.into_iter().enumerate() {
         let mut start = build::convert(b, cx.operands[2 + d], ElementType::I64);
         if let Some(offset) = offset {
             let (zero, last) = (build::index(b, 0), build::index(b, global[d] - global_update[d]));
             start = build::clamp(b, zero, start, last);
             start = build::subtract(b, start, offset);
-            cuts.push(Cut { dim: d, at: start });
+            sharded.push(ShardedDim { dim: d, at: start });
         }
         starts.push(start);
     }
-    let result = if cuts.iter().all(|c| size[c.dim] == 1) {
-        update_one(b, value, update, &starts, &cuts, &part, &size)
+    let result = if sharded.iter().all(|c| size[c.dim] == 1) {
+        update_one(b, value, update, &starts, &sharded, &part, &size)
     } else {
-        update_many(b, value, update, &starts, &cuts, &part, &size)
+        update_many(b, value, update, &starts, &sharded, &part, &size)
     };
     cx.results = vec![result];
 }
@@ -60,12 +60,12 @@ fn update_one(
     value: Value,
     update: Value,
     starts: &[Value],
-    cuts: &[Cut],
+    sharded: &[ShardedDim],
     part: &[i64],
     size: &[i64],
 ) -> Value {
-    let here = cuts.iter().map(|c| inside(b, c.at, part[c.dim])).collect::<Vec<Value>>();
-    let here = here.into_iter().reduce(|x, y| build::and(b, x, y)).expect("a dimension is cut");
+    let here = sharded.iter().map(|c| inside(b, c.at, part[c.dim])).collect::<Vec<Value>>();
+    let here = here.into_iter().reduce(|x, y| build::and(b, x, y)).expect("a dimension is sharded");
     let old = build::shape::dynamic_slice(b, value, starts, size);
     let new = build::select(b, here, update, old);
     build::shape::dynamic_update_slice(b, value, new, starts)
@@ -78,7 +78,7 @@ fn update_many(
     value: Value,
     update: Value,
     starts: &[Value],
-    cuts: &[Cut],
+    sharded: &[ShardedDim],
     part: &[i64],
     size: &[i64],
 ) -> Value {
@@ -86,7 +86,7 @@ fn update_many(
     let mut padding = vec![0; part.len()];
     let mut window: Shape = Shape::from_slice(size);
     let (mut window_starts, mut starts) = (vec![zero; part.len()], starts.to_vec());
-    for c in cuts {
+    for c in sharded {
         padding[c.dim] = part[c.dim];
         window[c.dim] = part[c.dim];
         let whole = build::index(b, part[c.dim]);
@@ -98,7 +98,7 @@ fn update_many(
     let padded = build::shape::pad(b, update, nothing, &padding, &padding, &vec![0; part.len()]);
     let shown = build::shape::dynamic_slice(b, padded, &window_starts, &window);
     let mut mask: Option<Value> = None;
-    for c in cuts {
+    for c in sharded {
         let position = build::iota(b, ElementType::I64, &window, c.dim);
         let length = build::index(b, size[c.dim]);
         let end = build::add(b, c.at, length);
@@ -108,7 +108,7 @@ fn update_many(
         let both = build::and(b, low, high);
         mask = Some(mask.map_or(both, |m| build::and(b, m, both)));
     }
-    let mask = mask.expect("a dimension is cut");
+    let mask = mask.expect("a dimension is sharded");
     if window[..] == *part {
         return build::select(b, mask, shown, value);
     }

@@ -34,7 +34,7 @@ const WORTH: f64 = 1e-3;
 /// Axes of at least this size are also moved in halves.
 const MIN_SPLIT: u32 = 8;
 /// Dimension classes tried on each axis, those with the most work.
-const MAX_COLORS: usize = 16;
+const MAX_CLASSES: usize = 16;
 
 /// Where a move puts an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,9 +44,9 @@ enum Target {
     /// Along the last factor: in a product of two values of one class, the contracted one.
     Last(DimensionClass),
     /// Along nothing: replicated.
-    Whole,
+    Replicated,
     /// Where propagation put it.
-    Home,
+    Propagated,
 }
 
 /// Makes a plan cheaper.
@@ -64,7 +64,7 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) {
         }
         // Targets that helped nowhere are not tried again.
         let mut helped = helped.into_iter();
-        moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Home);
+        moves.targets.retain(|&target| helped.next() == Some(true) || target == Target::Propagated);
         let total = draft.total();
         if total > last * (1.0 - WORTH) && groups == moves.groups.len() {
             return;
@@ -86,7 +86,7 @@ struct Moves {
     targets: Vec<Target>,
     ways: FxHashMap<Asked, Option<StrategyId>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
-    at_home: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
+    propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each op its index among the changes of the current move, or `NONE`.
     option_of: TiVec<OpId, u32>,
 }
@@ -115,16 +115,16 @@ impl Moves {
         }
         let classes = DimensionClasses::of(draft.graph, draft.models, draft.cache, draft.rates);
         let mut targets: Vec<Target> = Vec::new();
-        for &class in classes.by_weight.iter().take(MAX_COLORS) {
+        for &class in classes.by_weight.iter().take(MAX_CLASSES) {
             targets.push(Target::First(class));
             if classes.ops(class).iter().any(|op| classes.factors(op.1).len() > 1) {
                 targets.push(Target::Last(class));
             }
         }
-        targets.extend([Target::Whole, Target::Home]);
+        targets.extend([Target::Replicated, Target::Propagated]);
         let option_of = vec![NONE; draft.graph.ops.len()].into();
-        let (ways, at_home) = Default::default();
-        Self { classes, ranks: ranks(draft), groups, wholes, targets, ways, at_home, option_of }
+        let (ways, propagated) = Default::default();
+        Self { classes, ranks: ranks(draft), groups, wholes, targets, ways, propagated, option_of }
     }
 }
 
@@ -188,8 +188,8 @@ impl Move<'_, '_, '_> {
         let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
         match target {
             Target::First(class) | Target::Last(class) => asked.extend_from_slice(self.moves.classes.ops(class)),
-            Target::Whole => asked.extend(graph.ops.keys().map(|op| (op, NO_FACTORS))),
-            Target::Home => asked.extend_from_slice(&self.all_at_home()),
+            Target::Replicated => asked.extend(graph.ops.keys().map(|op| (op, NO_FACTORS))),
+            Target::Propagated => asked.extend_from_slice(&self.all_propagated()),
         }
         let last = matches!(target, Target::Last(_));
         let mut options = Vec::new();
@@ -213,24 +213,24 @@ impl Move<'_, '_, '_> {
     }
 
     /// The ops with factors that the axes shard in the propagated distributions, and these factors.
-    fn all_at_home(&mut self) -> Rc<[(OpId, FactorSet)]> {
-        if let Some(known) = self.moves.at_home.get(&self.group) {
+    fn all_propagated(&mut self) -> Rc<[(OpId, FactorSet)]> {
+        if let Some(known) = self.moves.propagated.get(&self.group) {
             return known.clone();
         }
         let mut found = Vec::new();
         for op in self.draft.graph.ops.keys() {
-            let factors = self.at_home(op);
+            let factors = self.propagated_factors(op);
             if !factors.is_empty() {
                 found.push((op, self.moves.classes.factor_set(factors)));
             }
         }
         let found: Rc<[(OpId, FactorSet)]> = found.into();
-        self.moves.at_home.insert(self.group, found.clone());
+        self.moves.propagated.insert(self.group, found.clone());
         found
     }
 
     /// The factors of op `op` that the axes shard in the propagated distributions of its results and operands.
-    fn at_home(&self, op: OpId) -> BitSet {
+    fn propagated_factors(&self, op: OpId) -> BitSet {
         let axes = &self.moves.groups[self.group];
         let (graph, cache) = (self.draft.graph, &self.draft.cache);
         let node = &graph.ops[op];

@@ -15,7 +15,7 @@ pub fn num_partitions(program: &Program) -> i64 {
 }
 
 /// The numbers of replicas and partitions, from the module's attributes or meshes; `None` when neither gives them.
-pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
+pub fn declared_devices(program: &Program) -> Option<(i64, i64)> {
     let (replicas, partitions) = (count(program, NUM_REPLICAS), count(program, NUM_PARTITIONS));
     if replicas.is_none() && partitions.is_none() {
         return mesh_devices(program).map(|n| (1, n));
@@ -24,7 +24,7 @@ pub fn declared_grid(program: &Program) -> Option<(i64, i64)> {
 }
 
 /// Sets both attributes, as `i32`.
-pub fn set_grid(program: &mut Program, replicas: i64, partitions: i64) {
+pub fn set_devices(program: &mut Program, replicas: i64, partitions: i64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I32));
     for (name, value) in [(NUM_REPLICAS, replicas), (NUM_PARTITIONS, partitions)] {
         let attr = program.intern_attr(AttrData::Int(value, ty));

@@ -14,27 +14,28 @@ use dialect::sharding::{FactorKind, Mesh, ShardingTable, TensorSharding};
 pub(super) fn check(program: &Program, op: Op, shardings: &ShardingTable, mesh: &Mesh) -> Result<(), Diagnostic> {
     let operands = program.op(op).operands.iter().copied();
     let values: Vec<Value> = operands.chain(program.results(op)).collect();
-    let is_cut = |s: &&Rc<TensorSharding>| (0..s.rank()).any(|d| s.shards(d, mesh) > 1);
-    let cut = |v: &Value| shardings.get(*v).filter(is_cut);
-    if !values.iter().any(|v| cut(v).is_some()) {
+    let is_sharded = |s: &&Rc<TensorSharding>| (0..s.rank()).any(|d| s.shards(d, mesh) > 1);
+    let sharded = |v: &Value| shardings.get(*v).filter(is_sharded);
+    if !values.iter().any(|v| sharded(v).is_some()) {
         return Ok(());
     }
     let view = program.view(op);
     let Some(rule) = view.def().sharding_rule(view) else { return Ok(()) };
     for (value, dims) in values.iter().zip(rule.tensors()) {
-        let Some(sharding) = cut(value) else { continue };
+        let Some(sharding) = sharded(value) else { continue };
         for (d, factors) in dims.iter().enumerate().take(sharding.rank()) {
             // Axes shard the major factors first.
-            let mut pieces = sharding.shards(d, mesh);
+            let mut shards = sharding.shards(d, mesh);
             for factor in factors.iter().filter_map(|&f| rule.factors.get(f as usize)) {
-                if pieces > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {
-                    let message = format!("'{}' needs dimension {d} whole, but it is cut", program.op_name(op));
+                if shards > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {
+                    let message =
+                        format!("'{}' needs dimension {d} replicated, but it is sharded", program.op_name(op));
                     let text = program.sharding_text(sharding);
                     let d = Diagnostic::error(codes::SHARDED_OPERAND, program.op(op).span, message);
                     let d = d.also(program.value_span(*value), format!("sharded {text}"));
                     return Err(d.note("run the pass plan before: it moves values to where ops can read them"));
                 }
-                pieces = pieces / factor.size.max(1) + i64::from(pieces % factor.size.max(1) != 0);
+                shards = shards / factor.size.max(1) + i64::from(shards % factor.size.max(1) != 0);
             }
         }
     }
