@@ -1,16 +1,12 @@
 //! Which device holds which shard of a tensor: a sharding spelled out, for pictures.
 
-use dialect::sharding::{Mesh, ReductionKind, TensorSharding, digits, index};
+use dialect::sharding::{AxisRef, Mesh, ReductionKind, Shard, TensorSharding, digits, index};
 
 /// A sharding spelled out over the devices of its mesh.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Cells {
-    /// Global sizes of the dimensions.
-    pub shape: Vec<i64>,
-    /// Number of shards along each dimension.
-    pub pieces: Vec<i64>,
-    /// Size of a shard along each dimension; the last ones may hold less.
-    pub piece: Vec<i64>,
+    /// How the tensor is divided.
+    pub shard: Shard,
     /// For every shard, in row-major order, who holds it.
     pub cells: Vec<Cell>,
     /// How the partial results of a group combine; `None` if every device holds final elements.
@@ -28,17 +24,18 @@ pub(crate) struct Cell {
 impl Cells {
     /// Spells out `sharding` of a tensor of static `shape` over `mesh`.
     pub(crate) fn new(shape: &[i64], sharding: &TensorSharding, mesh: &Mesh) -> Self {
-        let pieces: Vec<i64> = (0..shape.len()).map(|d| sharding.shards(d, mesh)).collect();
-        let piece = sharding.local_shape(shape, mesh).to_vec();
-        let count: i64 = pieces.iter().product();
+        let shard = sharding.shard(shape, mesh);
+        let count: i64 = shard.dims.iter().map(|d| d.shards).product();
         let devices = if mesh.is_maximal() { 1 } else { mesh.devices() };
-        let cuts: Vec<_> = sharding.dims.iter().take(shape.len()).map(|d| digits(mesh, &d.axes)).collect();
-        let parts = digits(mesh, &sharding.unreduced);
+        let digits = |axes: &[AxisRef]| digits(mesh, &mesh.axes_of(axes).unwrap_or_default());
+        let cuts: Vec<_> = sharding.dims.iter().take(shape.len()).map(|d| digits(&d.axes)).collect();
+        let parts = digits(&sharding.unreduced);
         // (cell, position without its unreduced coordinates, position): neighbors that agree in the first two hold
         // partial results of one replica.
         let mut holders: Vec<(i64, i64, i64)> = (0..devices)
             .map(|position| {
-                let cell = cuts.iter().zip(&pieces).fold(0, |at, (cut, n)| at * n + index(cut, position));
+                let cell =
+                    cuts.iter().zip(&shard.dims).fold(0, |at, (cut, dim)| at * dim.shards + index(cut, position));
                 let part: i64 = parts.iter().map(|&d| index(&[d], position) * d.stride).sum();
                 (cell, position - part, position)
             })
@@ -55,18 +52,18 @@ impl Cells {
             }
         }
         let unreduced = (!sharding.unreduced.is_empty()).then_some(sharding.kind);
-        Self { shape: shape.to_vec(), pieces, piece, cells, unreduced }
+        Self { shard, cells, unreduced }
     }
 
     /// First and one past the last global position of shard `index` along `dim`; equal when it holds only padding.
     pub(crate) fn range(&self, dim: usize, index: i64) -> (i64, i64) {
-        let start = (index * self.piece[dim]).min(self.shape[dim]);
-        (start, (start + self.piece[dim]).min(self.shape[dim]))
+        let (start, size) = self.shard.dims[dim].valid(index);
+        (start, start + size)
     }
 
     /// The cell at `index`, which has one number per dimension.
     pub(crate) fn cell(&self, index: &[i64]) -> &Cell {
-        let at = index.iter().zip(&self.pieces).fold(0, |at, (&i, &n)| at * n + i);
+        let at = index.iter().zip(&self.shard.dims).fold(0, |at, (&i, dim)| at * dim.shards + i);
         &self.cells[at as usize]
     }
 }
@@ -88,7 +85,7 @@ pub(crate) fn short_list(devices: &[i64]) -> String {
 mod tests {
     use super::*;
     use dialect::ir::Program;
-    use dialect::sharding::{AxisList, AxisRef, DimSharding, MeshRef, SubAxis};
+    use dialect::sharding::{AxisList, DimSharding, MeshRef, SubAxis};
 
     /// Cells over the mesh `"x"=2, "y"=4`, of a sharding given as names of axes per dimension, then the unreduced ones.
     fn cells(shape: &[i64], dims: &[&[&str]], unreduced: &[&str]) -> Vec<Vec<Vec<i64>>> {

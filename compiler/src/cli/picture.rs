@@ -108,8 +108,8 @@ pub(crate) fn draw_mesh(program: &Program, mesh: &Mesh, style: &Style) -> Vec<Pa
 
 /// Draws the tensor: who holds which shard.
 pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
-    let rank = cells.shape.len();
-    let cut: Vec<usize> = (0..rank).filter(|&d| cells.pieces[d] > 1).collect();
+    let rank = cells.shard.dims.len();
+    let cut: Vec<usize> = (0..rank).filter(|&d| cells.shard.dims[d].shards > 1).collect();
     let (down, across) = match style.dims {
         Some((r, c)) => (Some(r), Some(c)),
         None => match cut.as_slice() {
@@ -123,14 +123,14 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
         },
     };
     let rest: Vec<usize> = cut.iter().copied().filter(|&d| Some(d) != down && Some(d) != across).collect();
-    let panels: i64 = rest.iter().map(|&d| cells.pieces[d]).product();
+    let panels: i64 = rest.iter().map(|&d| cells.shard.dims[d].shards).product();
     let mut out = Vec::new();
     for panel in 0..panels.min(style.panels as i64) {
         let mut index = vec![0; rank];
         let mut left = panel;
         for &d in rest.iter().rev() {
-            index[d] = left % cells.pieces[d];
-            left /= cells.pieces[d];
+            index[d] = left % cells.shard.dims[d].shards;
+            left /= cells.shard.dims[d].shards;
         }
         if !rest.is_empty() {
             let at: Vec<String> =
@@ -148,7 +148,7 @@ pub(crate) fn draw_cells(cells: &Cells, style: &Style) -> Vec<Part> {
 }
 
 fn panel_grid(cells: &Cells, down: Option<usize>, across: Option<usize>, index: &mut [i64]) -> Grid {
-    let pieces = |d: Option<usize>| d.map_or(1, |d| cells.pieces[d]);
+    let pieces = |d: Option<usize>| d.map_or(1, |d| cells.shard.dims[d].shards);
     let heads = |d: Option<usize>| -> Vec<String> {
         (0..pieces(d)).map(|i| d.map_or(String::new(), |d| range(cells, d, i))).collect()
     };
@@ -171,7 +171,7 @@ fn panel_grid(cells: &Cells, down: Option<usize>, across: Option<usize>, index: 
 /// `0:32`; `padding` for a shard past the end.
 fn range(cells: &Cells, dim: usize, index: i64) -> String {
     let (start, end) = cells.range(dim, index);
-    if start == end && cells.shape[dim] > 0 { "padding".to_owned() } else { format!("{start}:{end}") }
+    if start == end && cells.shard.dims[dim].global > 0 { "padding".to_owned() } else { format!("{start}:{end}") }
 }
 
 fn cell_text(cell: &Cell, unreduced: Option<ReductionKind>) -> String {

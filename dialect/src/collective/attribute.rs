@@ -10,7 +10,7 @@ use super::groups::{Lists, Rows};
 use crate::ir::{Attr, AttrData, ElementType, Name, Program};
 use crate::literal::Literal;
 use crate::scalar::Scalar;
-use crate::sharding::{AxisRef, Mesh};
+use crate::sharding::{Axes, AxisPart, Mesh};
 
 const ALONG: &str = "stablehlo.replica_group_mesh_axes";
 const MESH: &str = "stablehlo.mesh";
@@ -34,7 +34,7 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
             let mesh = mesh(program, field(program, attr, "mesh")?)?;
             let axes = axes(program, field(program, attr, "axes")?, &mesh)?;
             let replicas = field(program, attr, "replicas").and_then(AttrData::as_int).unwrap_or(1);
-            AxisGroups::new(mesh, &axes, replicas).map(|axes| Rows::Axes(Arc::new(axes)))
+            AxisGroups::new(mesh, axes, replicas).map(|axes| Rows::Axes(Arc::new(axes)))
         }
         AttrData::Struct(kind, _) if &**kind == PERMUTATION => {
             let mesh = mesh(program, field(program, attr, "mesh")?)?;
@@ -115,7 +115,7 @@ fn order_of(ids: &[i64]) -> Literal {
 }
 
 /// `[#stablehlo.axis_ref<name = "x">, #stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]`
-fn axes(program: &Program, axes: &AttrData, mesh: &GroupMesh) -> Option<Vec<AxisRef>> {
+fn axes(program: &Program, axes: &AttrData, mesh: &GroupMesh) -> Option<Axes> {
     let AttrData::Array(axes) = axes else { return None };
     let axis = |&attr: &Attr| {
         let name = field(program, attr, "name")?.as_str()?;
@@ -160,8 +160,8 @@ impl MeshAttr {
     }
 
     /// Groups of the devices that differ only in `axes`, in each of `replicas` replicas of the mesh.
-    pub fn along(self, program: &mut Program, axes: &[AxisRef], replicas: i64) -> Attr {
-        let axes = array(program, axes);
+    pub fn along(self, program: &mut Program, axes: &[AxisPart], replicas: i64) -> Attr {
+        let axes = self.named(program, axes);
         let mut fields = vec![("mesh", self.0), ("axes", axes)];
         if replicas > 1 {
             fields.push(("replicas", program.attr_i64(replicas)));
@@ -171,28 +171,36 @@ impl MeshAttr {
 
     /// Pairs that move every shard of a value from its device under `from` (all dimensions' axes in order) to that
     /// under `to`.
-    pub fn permutation(self, program: &mut Program, from: &[AxisRef], to: &[AxisRef]) -> Attr {
-        let (from, to) = (array(program, from), array(program, to));
+    pub fn permutation(self, program: &mut Program, from: &[AxisPart], to: &[AxisPart]) -> Attr {
+        let (from, to) = (self.named(program, from), self.named(program, to));
         structure(program, PERMUTATION, &[("mesh", self.0), ("from", from), ("to", to)])
+    }
+
+    /// `[#stablehlo.axis_ref<name = "x">]`: parts of the mesh's axes by name.
+    fn named(self, program: &mut Program, parts: &[AxisPart]) -> Attr {
+        let mut items = Vec::with_capacity(parts.len());
+        for part in parts {
+            let Some((name, size)) = self.axis(program, part.axis) else { continue };
+            let mut fields = vec![("name", name)];
+            if (part.pre, i64::from(part.size)) != (1, size) {
+                let part = AttrData::Opaque(format!("({}){}", part.pre, part.size).into());
+                fields.push(("sub_axis_info", program.intern_attr(part)));
+            }
+            items.push(structure(program, AXIS, &fields));
+        }
+        program.intern_attr(AttrData::Array(items))
+    }
+
+    /// Name and size of an axis of the mesh.
+    fn axis(self, program: &Program, axis: u32) -> Option<(Attr, i64)> {
+        let AttrData::Array(axes) = field(program, self.0, "axes")? else { return None };
+        let AttrData::Struct(_, fields) = program.attr_data(*axes.get(axis as usize)?) else { return None };
+        let get = |key| fields.iter().find(|f| program.name_text(f.0) == key).map(|f| f.1);
+        Some((get("name")?, program.attr_data(get("size")?).as_int()?))
     }
 }
 
 fn structure(program: &mut Program, kind: &str, fields: &[(&str, Attr)]) -> Attr {
     let fields = fields.iter().map(|&(key, attr)| (program.name(key), attr)).collect();
     program.intern_attr(AttrData::Struct(kind.into(), fields))
-}
-
-fn array(program: &mut Program, axes: &[AxisRef]) -> Attr {
-    let mut items = Vec::with_capacity(axes.len());
-    for axis in axes {
-        let name = program.name_text(axis.name).to_owned();
-        let name = program.attr_str(&name);
-        let mut fields = vec![("name", name)];
-        if let Some(sub) = axis.sub {
-            let part = AttrData::Opaque(format!("({}){}", sub.pre, sub.size).into());
-            fields.push(("sub_axis_info", program.intern_attr(part)));
-        }
-        items.push(structure(program, AXIS, &fields));
-    }
-    program.intern_attr(AttrData::Array(items))
 }

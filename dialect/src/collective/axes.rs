@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::ir::Name;
 use crate::literal::Literal;
-use crate::sharding::{Axes, AxisPart, AxisRef, Digit, Mesh, digits, index, position, unused};
+use crate::sharding::{Axes, AxisPart, Digit, Mesh, digits, index, position, unused};
 
 /// The mesh that groups refer to: axis names, sizes and the order of its devices.
 #[derive(Debug)]
@@ -45,12 +45,13 @@ impl GroupMesh {
     }
 
     /// The axis of that name, or the part of it that `part`, `(pre, size)`, gives.
-    pub fn axis(&self, name: &str, part: Option<(i64, i64)>) -> Option<AxisRef> {
-        let name = Name::new(self.names.iter().position(|n| **n == *name)?);
-        let Some((pre, size)) = part else { return Some(AxisRef::full(name)) };
-        let full = self.mesh.axis_size(name)?;
+    pub fn axis(&self, name: &str, part: Option<(i64, i64)>) -> Option<AxisPart> {
+        let axis = self.names.iter().position(|n| **n == *name)?;
+        let full = self.mesh.axes[axis].1;
+        let (pre, size) = part.unwrap_or((1, full));
         let fits = pre > 0 && size > 0 && pre.checked_mul(size).is_some_and(|end| full % end == 0);
-        fits.then(|| AxisRef::part(name, pre, size, &self.mesh))
+        // Parts of an axis are no larger than the largest mesh.
+        fits.then_some(AxisPart { axis: axis as u32, pre: pre as u32, size: size as u32 })
     }
 
     /// Whether the devices are in another order than 0, 1, 2, …
@@ -110,9 +111,8 @@ fn size(digits: &[Digit]) -> i64 {
 
 impl AxisGroups {
     /// Groups along `axes` of `mesh`; `None` where `axes` overlap.
-    pub fn new(mesh: GroupMesh, axes: &[AxisRef], replicas: i64) -> Option<Self> {
-        let inside = digits(&mesh.mesh, axes);
-        let axes = mesh.mesh.axis_parts(axes)?;
+    pub fn new(mesh: GroupMesh, axes: Axes, replicas: i64) -> Option<Self> {
+        let inside = digits(&mesh.mesh, &axes);
         let outside = unused(&mesh.mesh, &inside)?;
         (replicas > 0).then_some(Self { mesh, axes, replicas, inside, outside })
     }
@@ -184,8 +184,8 @@ fn moved(at: i64, from: &[Vec<Digit>; 2], to: &[Vec<Digit>; 2]) -> i64 {
 impl AxisPermutation {
     /// From a value sharded along `from` (all dimensions' axes in order) to one sharded along `to`, which are as many
     /// shards; `None` where that is not so or axes overlap.
-    pub fn new(mesh: GroupMesh, from: &[AxisRef], to: &[AxisRef]) -> Option<Self> {
-        let split = |axes: &[AxisRef]| {
+    pub fn new(mesh: GroupMesh, from: &[AxisPart], to: &[AxisPart]) -> Option<Self> {
+        let split = |axes: &[AxisPart]| {
             let inside = digits(&mesh.mesh, axes);
             let outside = unused(&mesh.mesh, &inside)?;
             Some([inside, outside])

@@ -4,20 +4,20 @@ use fastrand::Rng;
 
 use super::*;
 use crate::ir::{Name, Program};
-use crate::sharding::{AxisRef, Mesh};
+use crate::sharding::{AxisPart, Mesh};
 
 /// A mesh whose axes are products of prime factors, and those factors as parts of axes.
-fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisRef>) {
+fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisPart>) {
     let mut axes: Vec<(Name, i64)> = Vec::new();
     let mut parts = Vec::new();
-    for name in ["x", "y", "z"].iter().take(1 + random.usize(..3)) {
+    for (axis, name) in ["x", "y", "z"].iter().enumerate().take(1 + random.usize(..3)) {
         let name = program.name(name);
         let factors: Vec<i64> = (0..random.usize(..3)).map(|_| [2, 2, 3][random.usize(..3)]).collect();
         axes.push((name, factors.iter().product()));
         let mut pre = 1;
         for size in factors {
-            parts.push((name, pre, size));
-            pre *= size;
+            parts.push(AxisPart { axis: axis as u32, pre, size: size as u32 });
+            pre *= size as u32;
         }
     }
     let devices: i64 = axes.iter().map(|a| a.1).product();
@@ -25,24 +25,23 @@ fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisRef>) {
     random.shuffle(&mut ids);
     let device_ids = random.bool().then_some(ids);
     let mesh = Mesh { axes: axes.into_iter().collect(), device_ids };
-    let parts = parts.into_iter().map(|(name, pre, size)| AxisRef::part(name, pre, size, &mesh)).collect();
     (mesh, parts)
 }
 
 /// The coordinates of a device along parts of axes.
-fn coordinates(mesh: &Mesh, device: i64, parts: &[AxisRef]) -> Vec<i64> {
+fn coordinates(mesh: &Mesh, device: i64, parts: &[AxisPart]) -> Vec<i64> {
     let at = (0..mesh.devices()).find(|&at| mesh.device_at(at as usize) == device).expect("a device of the mesh");
-    let along = |part: &AxisRef| {
-        let axis = mesh.axis_index(part.name).expect("an axis of the mesh");
+    let along = |part: &AxisPart| {
+        let axis = part.axis as usize;
         let minor: i64 = mesh.axes[axis + 1..].iter().map(|a| a.1).product();
-        let (pre, size) = part.range(mesh);
+        let (pre, size) = (i64::from(part.pre), i64::from(part.size));
         at / minor % mesh.axes[axis].1 / (mesh.axes[axis].1 / (pre * size)) % size
     };
     parts.iter().map(along).collect()
 }
 
 /// The groups along `axes`, by the coordinates of every device: groups in the order of their first position.
-fn listed(mesh: &Mesh, axes: &[AxisRef], others: &[AxisRef], replicas: i64) -> Vec<Vec<i64>> {
+fn listed(mesh: &Mesh, axes: &[AxisPart], others: &[AxisPart], replicas: i64) -> Vec<Vec<i64>> {
     let mut groups: Vec<(Vec<i64>, Vec<(Vec<i64>, i64)>)> = Vec::new();
     for at in 0..mesh.devices() {
         let device = mesh.device_at(at as usize);
@@ -105,7 +104,7 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         let keep = random.usize(..=from.len());
         from.truncate(keep);
         to.truncate(keep);
-        let size = |axes: &[AxisRef]| axes.iter().map(|a| a.size(&mesh)).product::<i64>();
+        let size = |axes: &[AxisPart]| axes.iter().map(|a| i64::from(a.size)).product::<i64>();
         let attr = MeshAttr::new(&mut program, &mesh).permutation(&mut program, &from, &to);
         if size(&from) != size(&to) {
             assert!(rows(&program, attr).is_none());
@@ -120,9 +119,9 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         targets.sort_unstable();
         assert_eq!(targets, (0..devices).collect::<Vec<_>>());
         // The number of the device's shard, over all axes, major first.
-        let shard = |device: i64, axes: &[AxisRef]| {
+        let shard = |device: i64, axes: &[AxisPart]| {
             let digits = coordinates(&mesh, device % mesh.devices(), axes);
-            digits.iter().zip(axes).fold(0, |n, (digit, axis)| n * axis.size(&mesh) + digit)
+            digits.iter().zip(axes).fold(0, |n, (digit, axis)| n * i64::from(axis.size) + digit)
         };
         for (source, target) in pairs {
             assert_eq!(source / mesh.devices(), target / mesh.devices());
@@ -138,13 +137,16 @@ fn permutations_by_axes_bring_shards_to_their_places() {
 #[test]
 fn axes_that_overlap_or_are_not_there_give_no_groups() {
     let mut program = Program::new();
-    let [x, y] = ["x", "y"].map(|n| program.name(n));
+    let x = program.name("x");
     let mesh = Mesh { axes: [(x, 6)].into_iter().collect(), device_ids: None };
-    let part = |pre, size| AxisRef::part(x, pre, size, &mesh);
-    for axes in [vec![part(1, 2), part(1, 3)], vec![part(1, 6), part(2, 3)], vec![AxisRef::full(y)], vec![part(1, 4)]] {
+    let part = |pre, size| AxisPart { axis: 0, pre, size };
+    for axes in [[part(1, 2), part(1, 3)], [part(1, 6), part(2, 3)], [part(1, 2), part(1, 4)]] {
         let attr = MeshAttr::new(&mut program, &mesh).along(&mut program, &axes, 1);
         assert!(rows(&program, attr).is_none(), "{axes:?}");
     }
+    let group_mesh = GroupMesh::new(vec![("x".into(), 6)], None).expect("a mesh");
+    assert_eq!([group_mesh.axis("y", None), group_mesh.axis("x", Some((1, 4)))], [None, None]);
+    assert_eq!(group_mesh.axis("x", Some((2, 3))), Some(part(2, 3)));
     let attr = MeshAttr::new(&mut program, &mesh).along(&mut program, &[part(2, 3), part(1, 2)], 1);
     assert!(rows(&program, attr).is_some());
 }

@@ -32,6 +32,17 @@ impl Program {
         blocks
     }
 
+    /// Every value under `block`: arguments of its blocks and results of its ops.
+    pub fn values_under(&self, block: Block) -> Vec<Value> {
+        let mut values = self.block_args(block).to_vec();
+        self.walk(block, &mut |op| {
+            values.extend(self.results(op));
+            let blocks = self.op(op).regions.iter().flat_map(|&r| self.region_blocks(r));
+            blocks.for_each(|&inner| values.extend(self.block_args(inner)));
+        });
+        values
+    }
+
     /// Replaces the operands of `op` that are renamed.
     pub fn rename_operands(&mut self, op: Op, renamed: &FxHashMap<Value, Value>) {
         for operand in &mut self.op_mut(op).operands {

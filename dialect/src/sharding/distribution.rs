@@ -5,7 +5,7 @@
 //! neighboring parts of one axis are always merged, axes of size 1 dropped, unreduced axes sorted.
 
 use super::axis::{Axes, AxesPerDim, AxisPart, merged, set_of, size_of};
-use super::shard::ShardDim;
+use super::shard::{Shard, ShardDim};
 use super::sharding::ReductionKind;
 use crate::ir::{Shape, TensorType};
 
@@ -68,6 +68,11 @@ impl Distribution {
     /// How dimension `dim`, of size `global`, is divided.
     pub fn shard_dim(&self, dim: usize, global: i64) -> ShardDim {
         ShardDim::new(global, self.shards(dim))
+    }
+
+    /// A device's shard of a tensor of `shape`.
+    pub fn shard(&self, shape: &[i64]) -> Shard {
+        Shard::new(shape, self.dims.iter().map(|d| size_of(d)))
     }
 
     /// The shape of one device's shard, rounded up where a dimension doesn't divide.

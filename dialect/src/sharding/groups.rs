@@ -1,8 +1,9 @@
 //! Positions in a mesh as numbers of several digits, which number shards and the groups of devices along axes.
 //!
-//! A device is at a row-major position of its mesh; an axis reference reads one digit of that position.
+//! A device is at a row-major position of its mesh; an axis, or a part of one, reads one digit of that position.
 
-use super::mesh::{AxisRef, Mesh};
+use super::axis::AxisPart;
+use super::mesh::Mesh;
 
 /// One digit of a device's position: `position / stride % size`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,17 +20,16 @@ impl Digit {
     }
 }
 
-/// The digit an axis reference reads.
-pub fn digit(mesh: &Mesh, axis: AxisRef) -> Digit {
-    let at = mesh.axis_index(axis.name).unwrap_or(mesh.axes.len());
+/// The digit that a part of an axis of `mesh` reads.
+pub fn digit(mesh: &Mesh, part: AxisPart) -> Digit {
+    let at = part.axis as usize;
     let minor: i64 = mesh.axes.iter().skip(at + 1).map(|a| a.1).product();
-    let (pre, size) = axis.range(mesh);
-    let full = mesh.axis_size(axis.name).unwrap_or(1);
-    Digit { stride: minor * (full / (pre * size)).max(1), size }
+    let full = mesh.axes.get(at).map_or(1, |a| a.1);
+    Digit { stride: minor * (full / i64::from(part.end()).max(1)).max(1), size: part.size.into() }
 }
 
 /// Digits of all of `axes`; neighbors that read adjacent digits are merged into one.
-pub fn digits(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Digit> {
+pub fn digits(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Digit> {
     let mut out: Vec<Digit> = Vec::new();
     for d in axes.iter().map(|&a| digit(mesh, a)).filter(|d| d.size > 1) {
         match out.last_mut() {
@@ -85,7 +85,7 @@ fn size(digits: &[Digit]) -> i64 {
 
 /// Lists of the devices that differ only in `axes`, which don't overlap. For code that runs all devices anyway; a
 /// program has [`Groups`](crate::collective::Groups).
-pub(crate) fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
+pub(crate) fn groups(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Vec<i64>> {
     let inside = digits(mesh, axes);
     let outside = unused(mesh, &inside).unwrap_or_default();
     let member = |g: i64, i: i64| mesh.device_at((position(&outside, g) + position(&inside, i)) as usize);
@@ -96,7 +96,6 @@ pub(crate) fn groups(mesh: &Mesh, axes: &[AxisRef]) -> Vec<Vec<i64>> {
 mod tests {
     use super::*;
     use crate::ir::Program;
-    use crate::sharding::SubAxis;
 
     fn mesh(p: &mut Program, axes: &[(&str, i64)]) -> Mesh {
         Mesh { axes: axes.iter().map(|&(n, s)| (p.name(n), s)).collect(), device_ids: None }
@@ -106,7 +105,7 @@ mod tests {
     fn groups_follow_the_order_of_the_axes() {
         let mut p = Program::new();
         let m = mesh(&mut p, &[("x", 2), ("y", 2), ("z", 2)]);
-        let [x, y, z] = ["x", "y", "z"].map(|n| AxisRef::full(p.name(n)));
+        let [x, y, z] = [0, 1, 2].map(|axis| AxisPart::whole(axis, 2));
         assert_eq!(groups(&m, &[y]), [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert_eq!(groups(&m, &[x, z]), [[0, 1, 4, 5], [2, 3, 6, 7]]);
         assert_eq!(groups(&m, &[z, x]), [[0, 4, 1, 5], [2, 6, 3, 7]]);
@@ -117,8 +116,7 @@ mod tests {
     fn parts_of_an_axis() {
         let mut p = Program::new();
         let m = mesh(&mut p, &[("x", 8)]);
-        let x = p.name("x");
-        let part = |pre, size| AxisRef { name: x, sub: Some(SubAxis { pre, size }) };
+        let part = |pre, size| AxisPart { axis: 0, pre, size };
         assert_eq!(groups(&m, &[part(1, 2)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
         assert_eq!(groups(&m, &[part(2, 2)]), [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert_eq!(groups(&m, &[part(4, 2)]), [[0, 1], [2, 3], [4, 5], [6, 7]]);

@@ -1,8 +1,9 @@
 //! Splitting a global tensor into the devices' shards by a sharding, and assembling it from shards. Padding holds zeros
 //! unless asked for otherwise.
 
+use super::axis::{AxesPerDim, size_of};
 use super::groups::{Digit, digits, index};
-use super::mesh::Mesh;
+use super::mesh::{AxisRef, Mesh};
 use super::shard::{Padding, Shard};
 use super::sharding::{ReductionKind, TensorSharding};
 use crate::ir::{ElementClass, ElementType, Shape, TensorType};
@@ -36,14 +37,15 @@ impl Layout {
                 *p = at;
             }
         }
-        let axes = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| digits(mesh, &d.axes)).unwrap_or_default();
-        let shards = |d: usize| sharding.map_or(1, |s| s.shards(d, mesh));
+        let axes = |named: &[AxisRef]| mesh.axes_of(named).unwrap_or_default();
+        let dim = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| axes(&d.axes)).unwrap_or_default();
+        let dims: AxesPerDim = (0..ty.rank()).map(dim).collect();
         Self {
             ty: ty.clone(),
-            shard: Shard::new(&ty.shape, (0..ty.rank()).map(shards)),
+            shard: Shard::new(&ty.shape, dims.iter().map(|d| size_of(d))),
             padding: Padding::Filled(Scalar::zero(ty.element)),
-            digits_of_dims: (0..ty.rank()).map(axes).collect(),
-            unreduced: sharding.map(|s| digits(mesh, &s.unreduced)).unwrap_or_default(),
+            digits_of_dims: dims.iter().map(|d| digits(mesh, d)).collect(),
+            unreduced: sharding.map(|s| digits(mesh, &axes(&s.unreduced))).unwrap_or_default(),
             kind: sharding.map(|s| s.kind).unwrap_or_default(),
             positions,
         }

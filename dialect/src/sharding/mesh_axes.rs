@@ -21,6 +21,18 @@ impl Mesh {
         axes.iter().map(|&a| self.axis_part(a)).collect()
     }
 
+    /// The axes that `axes` name, merged, those of size 1 dropped; `None` when the mesh lacks one of them.
+    pub fn axes_of(&self, axes: &[AxisRef]) -> Option<Axes> {
+        let mut parts = Axes::new();
+        for &axis in axes {
+            let part = self.axis_part(axis)?;
+            if part.size > 1 {
+                push_merged(&mut parts, part);
+            }
+        }
+        Some(parts)
+    }
+
     /// The named reference for `part`, as in text.
     pub fn axis_ref(&self, part: AxisPart) -> AxisRef {
         let (name, size) = self.axes[part.axis as usize];
@@ -118,21 +130,8 @@ impl MeshAxes {
 
     /// Axes of `mesh` as axes of this one, merged; see [`Mesh::translate`].
     pub fn axes_of(&self, axes: &[AxisRef], mesh: &Mesh) -> Option<Axes> {
-        let mut parts = Axes::new();
-        if mesh == &self.data {
-            for &axis in axes {
-                let part = mesh.axis_part(axis)?;
-                if part.size > 1 {
-                    push_merged(&mut parts, part);
-                }
-            }
-            return Some(parts);
-        }
-        for &axis in axes {
-            parts.push(mesh.axis_part(axis)?);
-        }
-        parts.retain(|p| p.size > 1);
-        if parts.is_empty() { Some(parts) } else { self.data.translate(&parts, mesh) }
+        let parts = mesh.axes_of(axes)?;
+        if mesh == &self.data || parts.is_empty() { Some(parts) } else { self.data.translate(&parts, mesh) }
     }
 
     /// The distribution that a sharding over `mesh` describes; `None` when this mesh can't express it.

@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod distribution;
+mod distributions;
 mod groups;
 mod layout;
 mod mesh;
@@ -18,6 +19,7 @@ mod table;
 
 pub use axis::{Axes, AxesPerDim, AxisPart};
 pub use distribution::Distribution;
+pub use distributions::Distributions;
 pub use groups::{Digit, digit, digits, index};
 pub(crate) use groups::{groups, position, unused};
 pub use layout::{Layout, identity, reduction_op};

@@ -4,24 +4,25 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
-use dialect::sharding::{AxisList, AxisRef, Move, ReductionKind, axes_size};
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{Axes, AxisPart, Move, ReductionKind};
 
 use super::reshard::Lowering;
 
 impl Lowering<'_> {
     /// Whether axes are added to or removed from several dimensions.
-    pub(super) fn is_joint(&self, axes: &[AxisList]) -> bool {
+    pub(super) fn is_joint(&self, axes: &[Axes]) -> bool {
         axes.iter().filter(|a| !a.is_empty()).count() > 1
     }
 
-    fn sizes(&self, axes: &[AxisList]) -> Vec<i64> {
-        axes.iter().map(|a| axes_size(a, self.mesh)).collect()
+    fn sizes(&self, axes: &[Axes]) -> Vec<i64> {
+        axes.iter().map(|a| size_of(a)).collect()
     }
 
     /// One gather along all dimensions.
-    pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[AxisList], value: Value) -> Value {
+    pub(super) fn joint_gather(&mut self, b: &mut Builder<'_>, axes: &[Axes], value: Value) -> Value {
         let (sizes, local) = (self.sizes(axes), b.tensor(value).shape.clone());
-        let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+        let all: Axes = axes.iter().flatten().copied().collect();
         let channel = self.next_channel();
         let counted = build::shape::reshape(b, value, &[&[1], &local[..]].concat());
         let gathered = build::collective::all_gather(b, counted, 0, self.along(&all), channel);
@@ -39,7 +40,7 @@ impl Lowering<'_> {
     pub(super) fn joint_reduce_scatter(
         &mut self,
         b: &mut Builder<'_>,
-        axes: &[AxisList],
+        axes: &[Axes],
         kind: ReductionKind,
         value: Value,
     ) -> Value {
@@ -47,7 +48,7 @@ impl Lowering<'_> {
         let counts: Vec<(usize, i64)> = sizes.iter().copied().enumerate().collect();
         let value = self.pad(b, value, &counts);
         let whole = b.tensor(value).shape.clone();
-        let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+        let all: Axes = axes.iter().flatten().copied().collect();
         let local: Shape = sizes.iter().zip(&whole).map(|(n, l)| l / n).collect();
         // [n0 * l0, n1 * l1, …] to [n0 * n1 * …, l0, l1, …].
         let rank = whole.len();
@@ -55,7 +56,7 @@ impl Lowering<'_> {
         let split = build::shape::reshape(b, value, &pairs);
         let order: Vec<i64> = (0..rank).map(|d| 2 * d as i64).chain((0..rank).map(|d| 2 * d as i64 + 1)).collect();
         let moved = build::shape::transpose(b, split, &order);
-        let counted = build::shape::reshape(b, moved, &[&[axes_size(&all, self.mesh)], &local[..]].concat());
+        let counted = build::shape::reshape(b, moved, &[&[size_of(&all)], &local[..]].concat());
         let channel = self.next_channel();
         let op = dialect::sharding::reduction_op(kind);
         let scattered = build::collective::reduce_scatter(b, counted, op, 0, self.along(&all), channel);
@@ -63,12 +64,12 @@ impl Lowering<'_> {
     }
 
     /// One all-to-all for all moves.
-    pub(super) fn joint_exchange(&mut self, b: &mut Builder<'_>, moves: &[Move], value: Value) -> Value {
+    pub(super) fn joint_exchange(&mut self, b: &mut Builder<'_>, moves: &[Move<AxisPart>], value: Value) -> Value {
         let mut counts: Vec<(usize, i64)> = (0..b.tensor(value).rank()).map(|d| (d, 1)).collect();
-        moves.iter().for_each(|m| counts[m.to].1 *= axes_size(&m.axes, self.mesh));
+        moves.iter().for_each(|m| counts[m.to].1 *= size_of(&m.axes));
         let value = self.pad(b, value, &counts);
         let shape = b.tensor(value).shape.clone();
-        let sizes: Vec<i64> = moves.iter().map(|m| axes_size(&m.axes, self.mesh)).collect();
+        let sizes: Vec<i64> = moves.iter().map(|m| size_of(&m.axes)).collect();
         // Every dimension that gains axes is split into a count for each of them, and the rest.
         let (mut split, mut counts, mut rests) = (Vec::new(), vec![0i64; moves.len()], Vec::new());
         let mut rest_shape = Vec::new();
@@ -85,8 +86,8 @@ impl Lowering<'_> {
         }
         let apart = build::shape::reshape(b, value, &split);
         let in_front = build::shape::transpose(b, apart, &[&counts[..], &rests[..]].concat());
-        let all: Vec<AxisRef> = moves.iter().flat_map(|m| m.axes.iter().copied()).collect();
-        let counted = build::shape::reshape(b, in_front, &[&[axes_size(&all, self.mesh)], &rest_shape[..]].concat());
+        let all: Axes = moves.iter().flat_map(|m| m.axes.iter().copied()).collect();
+        let counted = build::shape::reshape(b, in_front, &[&[size_of(&all)], &rest_shape[..]].concat());
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, counted, 0, 0, self.along(&all), channel);
         // Now the counts say which shard each part came from: they go in front of the dimensions they left, major
@@ -106,9 +107,9 @@ impl Lowering<'_> {
     }
 
     /// The position of the first of `axes` among those that shard dimension `d` before.
-    fn place_in(&self, d: usize, axes: &[AxisRef]) -> (usize, i64) {
+    fn place_in(&self, d: usize, axes: &[AxisPart]) -> (usize, u32) {
         let Some(first) = axes.first() else { return (0, 0) };
-        let at = self.from.dims[d].axes.iter().position(|a| a.overlaps(*first, self.mesh));
-        (at.unwrap_or(usize::MAX), first.range(self.mesh).0)
+        let at = self.from.dims[d].iter().position(|a| a.overlaps(*first));
+        (at.unwrap_or(usize::MAX), first.pre)
     }
 }

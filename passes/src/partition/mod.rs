@@ -25,7 +25,7 @@ use dialect::kernel::Kernel;
 use dialect::localize::Localize;
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Mesh, Reshard, ShardingTable, TensorSharding};
+use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -58,15 +58,24 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
-    let shardings = ShardingTable::of(program);
-    let paddings = uneven::Paddings::new(program, block, &shardings, &mesh);
+    let named = mesh_name.as_deref().and_then(|name| program.find_name(name)).map(MeshRef::Symbol);
+    let axes = MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh);
+    let mesh = &axes.data;
+    let distributions = Distributions::of(program, &axes);
+    let values = program.values_under(block);
+    if let Some(&value) = values.iter().find(|&&v| distributions.is_unrelated(v)) {
+        let message = "this sharding is not over the program's mesh";
+        let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
+        return diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
+    }
+    let paddings = uneven::Paddings::new(program, &values, &distributions);
     let mut pass = Partition {
-        shardings,
+        distributions,
         paddings,
-        groups: MeshAttr::new(program, &mesh),
+        groups: MeshAttr::new(program, mesh),
         program,
         diagnostics,
-        mesh: &mesh,
+        mesh,
         values: FxHashMap::default(),
         channel: 1,
         manual: Vec::new(),
@@ -83,7 +92,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     if pass.diagnostics.has_errors() {
         return;
     }
-    signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), &mesh);
+    signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), mesh);
 }
 
 /// The first of the user's collectives that names any device besides the first.
@@ -100,7 +109,7 @@ struct Partition<'a> {
     mesh: &'a Mesh,
     /// The mesh, as written in the groups of collectives.
     groups: MeshAttr,
-    shardings: ShardingTable,
+    distributions: Distributions,
     paddings: uneven::Paddings,
     /// The local value of each global one.
     values: FxHashMap<Value, Value>,
@@ -121,19 +130,19 @@ impl Partition<'_> {
         last.saturating_add(1)
     }
 
-    fn sharding(&self, value: Value) -> Option<Rc<TensorSharding>> {
-        self.shardings.get(value).cloned()
+    fn distribution(&self, value: Value) -> Option<Rc<Distribution>> {
+        self.distributions.get(value).cloned()
     }
 
     /// The type of a device's shard of `value`.
     fn local_type(&mut self, value: Value) -> Ty {
         let ty = self.program.value_type(value);
-        let (Some(s), Some(t)) = (self.sharding(value), self.program.tensor_type(value)) else { return ty };
-        if s.dims.len() != t.rank() {
+        let (Some(d), Some(t)) = (self.distribution(value), self.program.tensor_type(value)) else { return ty };
+        if d.rank() != t.rank() {
             return ty;
         }
         let mut local = t.clone();
-        local.shape = s.local_shape(&t.shape, self.mesh);
+        local.shape = d.local_shape(&t.shape);
         self.program.intern_type(local)
     }
 
@@ -193,7 +202,7 @@ impl Partition<'_> {
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
-        if let Err(d) = replicated::check(self.program, op, &self.shardings, self.mesh) {
+        if let Err(d) = replicated::check(self.program, op, &self.distributions) {
             return self.diagnostics.push(d);
         }
         if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
@@ -209,8 +218,13 @@ impl Partition<'_> {
         let result_types: Vec<Ty> =
             self.program.results(op).collect::<Vec<_>>().into_iter().map(|v| self.local_type(v)).collect();
         let results: Vec<Value> = self.program.results(op).collect();
-        let mut places =
-            Places { positions, mesh: self.mesh, shardings: &self.shardings, operands: &globals, results: &results };
+        let mut places = Places {
+            positions,
+            mesh: self.mesh,
+            distributions: &self.distributions,
+            operands: &globals,
+            results: &results,
+        };
         let mut cx = Localize {
             build: Builder::new(self.program, ops, loc),
             op,
@@ -271,12 +285,17 @@ impl Partition<'_> {
         let (Some(&global), Some(&value)) = (globals.first(), operands.first()) else { return };
         let result = self.program.result(op, 0);
         let Some(ty) = self.program.tensor_type(global).cloned() else { return };
-        let whole = || {
-            let name = dialect::sharding::MeshRef::Inline(Box::default());
-            Rc::new(TensorSharding::replicated(name, ty.rank()))
+        let whole = || Rc::new(Distribution::replicated(ty.rank()));
+        let from = self.distribution(global).unwrap_or_else(whole);
+        let to = self.distribution(result).unwrap_or_else(whole);
+        let Some(reshard) = reshard.parts(self.mesh) else {
+            let d = Diagnostic::error(
+                codes::UNRELATED_MESHES,
+                self.program.op(op).span,
+                "the program's mesh lacks an axis of this collective",
+            );
+            return self.diagnostics.push(d.note("run the pass unify-meshes before"));
         };
-        let from = self.sharding(global).unwrap_or_else(whole);
-        let to = self.sharding(result).unwrap_or_else(whole);
         let (loc, cause) = (self.program.op(op).loc, self.program.attr(op, CAUSE));
         let mut lowering = Lowering {
             mesh: self.mesh,
@@ -287,13 +306,13 @@ impl Partition<'_> {
             from: &from,
             to: &to,
         };
-        let shifts = lowering.shifts(reshard);
+        let shifts = lowering.shifts(&reshard);
         let before = ops.len();
-        let local = lowering.build(&mut Builder::new(self.program, ops, loc), reshard, value);
+        let local = lowering.build(&mut Builder::new(self.program, ops, loc), &reshard, value);
         if self.paddings.is_uneven(global) || self.paddings.is_uneven(result) {
-            let (mut before, after) = (from.shard(&ty.shape, self.mesh), to.shard(&ty.shape, self.mesh));
+            let (mut before, after) = (from.shard(&ty.shape), to.shard(&ty.shape));
             self.paddings.fill(value, &mut before);
-            let padding = uneven::after_reshard(reshard, &before, &after, shifts, ty.element);
+            let padding = uneven::after_reshard(&reshard, &before, &after, shifts, ty.element);
             self.paddings.note(local, &padding);
         }
         if let Some(cause) = cause {

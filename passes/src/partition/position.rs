@@ -9,11 +9,8 @@ use dialect::literal::Literal;
 use dialect::localize::Position;
 use dialect::ops::build;
 use dialect::scalar::Scalar;
-use dialect::sharding::{AxisRef, Mesh, ReductionKind, ShardingTable, digits, index};
+use dialect::sharding::{Axes, AxisPart, Distributions, Mesh, ReductionKind, digits, index};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
-type Axes = SmallVec<[AxisRef; 2]>;
 
 /// What one block has computed already.
 #[derive(Default, Clone)]
@@ -27,7 +24,7 @@ pub(super) struct Positions {
 
 impl Positions {
     /// The device's index along `axes`, major first: rank-0 `i64`.
-    pub(super) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisRef]) -> Value {
+    pub(super) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart]) -> Value {
         let key = Axes::from_slice(axes);
         if let Some(&v) = self.coordinates.get(&key) {
             return v;
@@ -76,7 +73,7 @@ impl Positions {
     }
 
     /// The device's index along `axes` times `size`: where its shard begins, rank-0 `i64`.
-    pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisRef], size: i64) -> Value {
+    pub(super) fn offset(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], size: i64) -> Value {
         let key = (Axes::from_slice(axes), size);
         if let Some(&v) = self.offsets.get(&key) {
             return v;
@@ -101,11 +98,11 @@ impl Positions {
     }
 }
 
-/// The shardings of the operands and results of one op, for its per-device form.
+/// The distributions of the operands and results of one op, for its per-device form.
 pub(super) struct Places<'a> {
     pub(super) positions: &'a mut Positions,
     pub(super) mesh: &'a Mesh,
-    pub(super) shardings: &'a ShardingTable,
+    pub(super) distributions: &'a Distributions,
     /// The global operands.
     pub(super) operands: &'a [Value],
     /// The global results.
@@ -114,12 +111,12 @@ pub(super) struct Places<'a> {
 
 impl Places<'_> {
     fn offset(&mut self, b: &mut Builder<'_>, value: Value, dim: usize) -> Option<Value> {
-        let sharding = self.shardings.get(value)?;
-        let axes = &sharding.dims.get(dim)?.axes;
+        let distribution = self.distributions.get(value)?;
+        let axes = distribution.dims.get(dim)?;
         if axes.is_empty() {
             return None;
         }
-        let size = *sharding.local_shape(&b.program.tensor_type(value)?.shape, self.mesh).get(dim)?;
+        let size = distribution.shard_dim(dim, *b.program.tensor_type(value)?.shape.get(dim)?).size();
         Some(self.positions.offset(b, self.mesh, axes, size))
     }
 }

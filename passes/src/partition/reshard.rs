@@ -9,9 +9,8 @@ use dialect::ir::build::Builder;
 use dialect::ir::{Shape, Value};
 use dialect::ops::build;
 use dialect::ops::build::collective::Along;
-use dialect::sharding::{
-    AxisList, AxisRef, Mesh, ReductionKind, Reshard, ShardDim, TensorSharding, axes_size, identity,
-};
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, ReductionKind, Reshard, ShardDim, identity};
 use smallvec::SmallVec;
 
 use super::position::Positions;
@@ -26,13 +25,13 @@ pub(super) struct Lowering<'a> {
     pub(super) channel: &'a mut i64,
     /// Global sizes.
     pub(super) shape: &'a [i64],
-    pub(super) from: &'a TensorSharding,
-    pub(super) to: &'a TensorSharding,
+    pub(super) from: &'a Distribution,
+    pub(super) to: &'a Distribution,
 }
 
 impl Lowering<'_> {
     /// Builds `reshard` of the local shard `value`.
-    pub(super) fn build(&mut self, b: &mut Builder<'_>, reshard: &Reshard, value: Value) -> Value {
+    pub(super) fn build(&mut self, b: &mut Builder<'_>, reshard: &Reshard<AxisPart>, value: Value) -> Value {
         if self.shifts(reshard) {
             return self.by_gathering(b, reshard, value);
         }
@@ -44,7 +43,7 @@ impl Lowering<'_> {
             Reshard::AllToAll(moves) if moves.len() > 1 => self.joint_exchange(b, moves, value),
             Reshard::AllToAll(moves) => moves.iter().fold(value, |v, m| self.exchange(b, v, &m.axes, m.from, m.to)),
             Reshard::CollectivePermute => {
-                let all = |s: &TensorSharding| s.dims.iter().flat_map(|d| d.axes.iter().copied()).collect::<Vec<_>>();
+                let all = |d: &Distribution| d.dims.iter().flatten().copied().collect::<Axes>();
                 let (from, to) = (all(self.from), all(self.to));
                 let channel = self.next_channel();
                 build::collective::collective_permute(b, value, self.groups, (&from, &to), channel)
@@ -60,13 +59,13 @@ impl Lowering<'_> {
                 let mut shape = ty.shape.clone();
                 let mut starts = Vec::new();
                 for (d, size) in shape.iter_mut().enumerate() {
-                    let axes: &[AxisRef] = axes.get(d).map_or(&[], |a| a);
+                    let axes: &[AxisPart] = axes.get(d).map_or(&[], |a| a);
                     starts.push(self.positions.offset(b, self.mesh, axes, *size));
-                    *size *= axes_size(axes, self.mesh);
+                    *size *= size_of(axes);
                 }
                 let empty = build::splat(b, ty.element, &shape, identity(*kind, ty.element));
                 let placed = build::shape::dynamic_update_slice(b, empty, value, &starts);
-                let local = self.to.local_shape(self.shape, self.mesh);
+                let local = self.to.local_shape(self.shape);
                 self.cut(b, placed, &local)
             }
         }
@@ -74,16 +73,15 @@ impl Lowering<'_> {
 
     /// How dimension `dim` is divided before and after.
     fn dim(&self, dim: usize) -> (ShardDim, ShardDim) {
-        let shards = |s: &TensorSharding| ShardDim::new(self.shape[dim], s.shards(dim, self.mesh));
-        (shards(self.from), shards(self.to))
+        (self.from.shard_dim(dim, self.shape[dim]), self.to.shard_dim(dim, self.shape[dim]))
     }
 
     /// Whether the shards of some dimension begin at different elements before and after, so that elements would have
     /// to shift between devices: it doesn't divide, and other axes shard it too.
-    pub(super) fn shifts(&self, reshard: &Reshard) -> bool {
+    pub(super) fn shifts(&self, reshard: &Reshard<AxisPart>) -> bool {
         let comes = |d: usize| self.dim(d).1.refines(self.dim(d).0);
         let leaves = |d: usize| self.dim(d).0.refines(self.dim(d).1);
-        let some = |axes: &[AxisList], fits: &dyn Fn(usize) -> bool| {
+        let some = |axes: &[Axes], fits: &dyn Fn(usize) -> bool| {
             axes.iter().enumerate().any(|(d, a)| !a.is_empty() && !fits(d))
         };
         match reshard {
@@ -102,25 +100,24 @@ impl Lowering<'_> {
     }
 
     /// `reshard` with every dimension that changes replicated in between.
-    fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard, mut value: Value) -> Value {
+    fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard<AxisPart>, mut value: Value) -> Value {
         if let Reshard::ReduceScatter(axes, kind) = reshard {
-            let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+            let all: Axes = axes.iter().flatten().copied().collect();
             value = self.all_reduce(b, value, &all, *kind);
         }
-        let changed: Vec<usize> =
-            (0..self.shape.len()).filter(|&d| self.from.dims[d].axes != self.to.dims[d].axes).collect();
+        let changed: Vec<usize> = (0..self.shape.len()).filter(|&d| self.from.dims[d] != self.to.dims[d]).collect();
         for &d in &changed {
-            let axes = self.from.dims[d].axes.clone();
+            let axes = self.from.dims[d].clone();
             if !axes.is_empty() {
                 value = self.gather(b, value, d, &axes);
             }
         }
         if let Reshard::ShardedToUnreduced(axes, kind) = reshard {
-            let all: Vec<AxisRef> = axes.iter().flatten().copied().collect();
+            let all: Axes = axes.iter().flatten().copied().collect();
             value = self.on_first(b, value, &all, *kind);
         }
         for &d in &changed {
-            let axes = self.to.dims[d].axes.clone();
+            let axes = self.to.dims[d].clone();
             if !axes.is_empty() {
                 value = self.slice(b, value, d, &axes);
             }
@@ -129,7 +126,7 @@ impl Lowering<'_> {
     }
 
     /// `value` on the first device along `axes`, the identity of a reduction on others.
-    fn on_first(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
+    fn on_first(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], kind: ReductionKind) -> Value {
         let at = self.positions.coordinate(b, self.mesh, axes);
         let zero = build::index(b, 0);
         let first = build::compare(b, dialect::scalar::Comparison::Eq, at, zero);
@@ -142,17 +139,17 @@ impl Lowering<'_> {
     fn for_dims(
         &mut self,
         b: &mut Builder<'_>,
-        axes: &[AxisList],
+        axes: &[Axes],
         value: Value,
-        f: fn(&mut Self, &mut Builder<'_>, Value, usize, &[AxisRef]) -> Value,
+        f: fn(&mut Self, &mut Builder<'_>, Value, usize, &[AxisPart]) -> Value,
     ) -> Value {
         let cut = axes.iter().enumerate().filter(|a| !a.1.is_empty());
         cut.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
     }
 
     /// The groups of a collective along `axes`.
-    pub(super) fn along<'g>(&self, axes: &'g [AxisRef]) -> Along<'g> {
-        Along { mesh: self.groups, axes, devices: axes_size(axes, self.mesh) }
+    pub(super) fn along<'g>(&self, axes: &'g [AxisPart]) -> Along<'g> {
+        Along { mesh: self.groups, axes, devices: size_of(axes) }
     }
 
     pub(super) fn next_channel(&mut self) -> i64 {
@@ -162,11 +159,11 @@ impl Lowering<'_> {
     }
 
     /// Removes `axes`, its minor ones, from dimension `dim`.
-    fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
+    fn gather(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisPart]) -> Value {
         let channel = self.next_channel();
         let gathered = build::collective::all_gather(b, value, dim, self.along(axes), channel);
         // Sub-axes may be removed too, so the number of remaining shards is computed from sizes.
-        let kept = axes_size(&self.from.dims[dim].axes, self.mesh) / axes_size(axes, self.mesh).max(1);
+        let kept = self.from.shards(dim) / size_of(axes).max(1);
         let local = ShardDim::new(self.shape[dim], kept).size();
         let mut shape = b.tensor(gathered).shape.clone();
         shape[dim] = local;
@@ -174,8 +171,8 @@ impl Lowering<'_> {
     }
 
     /// Adds `axes` to dimension `dim`, as its minor ones.
-    fn slice(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisRef]) -> Value {
-        let n = axes_size(axes, self.mesh);
+    fn slice(&mut self, b: &mut Builder<'_>, value: Value, dim: usize, axes: &[AxisPart]) -> Value {
+        let n = size_of(axes);
         let size = b.tensor(value).shape[dim];
         let piece = ShardDim::new(size, n).size();
         let value = self.pad_dim(b, value, dim, piece * n);
@@ -191,20 +188,20 @@ impl Lowering<'_> {
     }
 
     /// Moves `axes` from dimension `from` to dimension `to`, minor in both.
-    fn exchange(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], from: usize, to: usize) -> Value {
-        let value = self.pad(b, value, &[(to, axes_size(axes, self.mesh))]);
+    fn exchange(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], from: usize, to: usize) -> Value {
+        let value = self.pad(b, value, &[(to, size_of(axes))]);
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, value, to, from, self.along(axes), channel);
         self.cut_to_shard(b, exchanged)
     }
 
-    fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisRef], kind: ReductionKind) -> Value {
+    fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], kind: ReductionKind) -> Value {
         let channel = self.next_channel();
         build::collective::all_reduce(b, value, dialect::sharding::reduction_op(kind), self.along(axes), channel)
     }
 
-    fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisList], kind: ReductionKind) -> Value {
-        let counts: Vec<(usize, i64)> = axes.iter().map(|a| axes_size(a, self.mesh)).enumerate().collect();
+    fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[Axes], kind: ReductionKind) -> Value {
+        let counts: Vec<(usize, i64)> = axes.iter().map(|a| size_of(a)).enumerate().collect();
         let value = self.pad(b, value, &counts);
         let cut = axes.iter().enumerate().filter(|a| !a.1.is_empty());
         cut.fold(value, |v, (d, axes)| {
@@ -224,7 +221,7 @@ impl Lowering<'_> {
 
     /// Slices off what is longer than a device's shard after the reshard.
     pub(super) fn cut_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
-        let local = self.to.local_shape(self.shape, self.mesh);
+        let local = self.to.local_shape(self.shape);
         self.cut(b, value, &local)
     }
 

@@ -7,11 +7,11 @@
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
-use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
+use dialect::ir::{ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Index, Inst, Kernel, Nest};
 use dialect::ops::build;
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
-use dialect::sharding::{FactorKind, Mesh, Padding, ReductionKind, Reshard, Shard, ShardDim, ShardingTable, identity};
+use dialect::sharding::{AxisPart, Distributions, FactorKind, Padding, ReductionKind, Reshard, Shard, identity};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -33,24 +33,17 @@ pub(super) struct Paddings {
 }
 
 impl Paddings {
-    /// Tracks the values under `block`, which is sharded as `shardings` says.
-    pub(super) fn new(program: &Program, block: Block, shardings: &ShardingTable, mesh: &Mesh) -> Self {
+    /// Tracks `values`, all of the program, distributed as given.
+    pub(super) fn new(program: &Program, values: &[Value], distributions: &Distributions) -> Self {
         let mut paddings = Self { uneven: vec![false; program.value_count()], ..Self::default() };
         let mut note = |v: Value| {
-            let Some(s) = shardings.get(v) else { return };
+            let Some(d) = distributions.get(v) else { return };
             let Some(ty) = program.tensor_type(v) else { return };
-            let even = |(d, &n): (usize, &i64)| ShardDim::new(n, s.shards(d, mesh)).is_even();
-            if !ty.shape.iter().enumerate().all(even) {
+            if !d.is_even(&ty.shape) {
                 (paddings.uneven[v.index()], paddings.any) = (true, true);
             }
         };
-        program.block_args(block).iter().for_each(|&v| note(v));
-        program.walk(block, &mut |op| {
-            program.results(op).for_each(&mut note);
-            let regions = program.op(op).regions.iter();
-            let blocks = regions.flat_map(|&r| program.region_blocks(r));
-            blocks.for_each(|&inner| program.block_args(inner).iter().for_each(|&v| note(v)));
-        });
+        values.iter().for_each(|&v| note(v));
         paddings
     }
 
@@ -79,8 +72,8 @@ impl Paddings {
 impl Partition<'_> {
     /// The shard of a global value whose local value is `local`, with what is known of its padding.
     pub(super) fn shard(&self, global: Value, local: Value) -> Option<Shard> {
-        let (s, ty) = (self.shardings.get(global)?, self.program.tensor_type(global)?);
-        let mut shard = s.shard(&ty.shape, self.mesh);
+        let (d, ty) = (self.distributions.get(global)?, self.program.tensor_type(global)?);
+        let mut shard = d.shard(&ty.shape);
         self.paddings.fill(local, &mut shard);
         Some(shard)
     }
@@ -120,7 +113,7 @@ impl Partition<'_> {
                         .note("pad the dimension to a multiple of the axes' sizes, or don't shard it"));
                 };
                 let key = (masked[i], d, kind);
-                let Some(axes) = self.sharding(global).map(|s| s.dims[d].axes.clone()) else { continue };
+                let Some(axes) = self.distributions.get(global).map(|s| s.dims[d].clone()) else { continue };
                 let ty = self.program.tensor_type(masked[i]).cloned();
                 let Some(hidden) = ty.map(|ty| identity(kind, ty.element)).filter(|&v| shard.shows(d, v)) else {
                     continue;
@@ -194,7 +187,7 @@ fn overwrite(padding: &mut [Padding], dim: usize, value: Scalar) {
 /// The padding of a value after `reshard`, from what it was in `from`. Dimensions are padded with zeros before they are
 /// divided; where elements shift, after all of the dimension was gathered.
 pub(super) fn after_reshard(
-    reshard: &Reshard,
+    reshard: &Reshard<AxisPart>,
     from: &Shard,
     to: &Shard,
     shifts: bool,

@@ -6,7 +6,7 @@
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Name, Op, Program};
-use dialect::sharding::{AxisRef, Mesh, digits, index};
+use dialect::sharding::{AxisPart, Mesh, digits, index};
 
 /// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones.
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
@@ -18,8 +18,8 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
             *position = at as i64;
         }
     }
-    for &(axis, _) in mesh.axes.iter().filter(|a| !manual.contains(&a.0)) {
-        let digits = digits(mesh, &[AxisRef::full(axis)]);
+    for (at, &(axis, size)) in mesh.axes.iter().enumerate().filter(|a| !manual.contains(&a.1.0)) {
+        let digits = digits(mesh, &[AxisPart::whole(at as u32, size as u32)]);
         let place = |device: &i64| index(&digits, positions[device.rem_euclid(mesh.devices()) as usize]);
         let differ = |mut group: Vec<i64>| {
             group.dedup_by_key(|device| place(device));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::ValueEnum;
 use dialect::ir::{AttrData, Op, Program, TensorType, Value};
-use dialect::ops::func;
-use dialect::sharding::{Mesh, MeshRef, TensorSharding};
+use dialect::ops::{func, sdy};
+use dialect::sharding::{Mesh, TensorSharding};
 
 use super::Common;
 use crate::cli::cells::Cells;
@@ -189,26 +189,14 @@ fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>)
         return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
     };
     out.push(Part::Title(format!("{title}  {}", program.sharding_text(sharding))));
-    let (Some(mesh), true) = (mesh_of(program, &sharding.mesh), item.ty.is_static()) else {
+    let (Some(mesh), true) = (sdy::resolve(program, &sharding.mesh), item.ty.is_static()) else {
         return out.extend([Part::Line("sizes known only at run time can't be drawn".to_owned()), Part::Gap]);
     };
     let cells = Cells::new(&item.ty.shape, sharding, mesh);
-    let dims = style.dims.filter(|&(r, c)| r.max(c) < cells.shape.len());
+    let dims = style.dims.filter(|&(r, c)| r.max(c) < cells.shard.dims.len());
     out.push(Part::Line(summary(item, &cells)));
     out.extend(draw_cells(&cells, &Style { dims, ..style.clone() }));
     out.push(Part::Gap);
-}
-
-/// The mesh that a sharding refers to.
-fn mesh_of<'a>(program: &'a Program, mesh: &'a MeshRef) -> Option<&'a Mesh> {
-    match mesh {
-        MeshRef::Inline(mesh) => Some(mesh),
-        MeshRef::Symbol(name) => {
-            let name = program.name_text(*name);
-            let op = program.top_level("sdy.mesh").find(|&op| func::symbol(program, op) == Some(name))?;
-            program.view(op).attr("mesh").and_then(AttrData::as_mesh)
-        }
-    }
 }
 
 /// `each device holds 32x32 of 64x128: 4 KiB of 32 KiB; dimension 0 is padded from 10 to 12`
@@ -219,21 +207,19 @@ fn summary(item: &Item, cells: &Cells) -> String {
     if cells.cells.len() == 1 {
         let _ = write!(text, "every device holds{part} all of it");
     } else {
-        let _ = write!(text, "each device holds{part} {} of {}", times(&cells.piece), times(&cells.shape));
+        let _ = write!(text, "each device holds{part} {} of {}", times(&cells.shard.shape()), times(&item.ty.shape));
     }
     if let Some(whole) = item.ty.bytes() {
-        let elements = cells.piece.iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
+        let elements = cells.shard.shape().iter().fold(1usize, |n, &d| n.saturating_mul(d as usize));
         let local = elements.saturating_mul(item.ty.element.bytes());
         let _ = write!(text, ": {}", units::bytes(local as f64));
         if local != whole {
             let _ = write!(text, " of {}", units::bytes(whole as f64));
         }
     }
-    for (d, (&size, &piece)) in cells.shape.iter().zip(&cells.piece).enumerate() {
-        let padded = piece * cells.pieces[d];
-        if padded != size {
-            let _ = write!(text, "; dimension {d} is padded from {size} to {padded}");
-        }
+    for d in cells.shard.padded() {
+        let dim = cells.shard.dims[d];
+        let _ = write!(text, "; dimension {d} is padded from {} to {}", dim.global, dim.size() * dim.shards);
     }
     if let Some(kind) = cells.unreduced {
         let _ = write!(text, "; the value is the {} of the parts", kind.text());

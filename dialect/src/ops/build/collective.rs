@@ -13,7 +13,7 @@ use crate::ops::stablehlo::collective::{
 };
 use crate::ops::stablehlo::control::Return;
 use crate::scalar::ScalarOp;
-use crate::sharding::AxisRef;
+use crate::sharding::AxisPart;
 
 /// Groups of devices that differ only along `axes` of `mesh`, in the order of those axes.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Along<'a> {
     /// The mesh the attributes refer to.
     pub mesh: MeshAttr,
     /// Its axes, major first.
-    pub axes: &'a [AxisRef],
+    pub axes: &'a [AxisPart],
     /// Devices of a group: the product of the axes' sizes.
     pub devices: i64,
 }
@@ -81,7 +81,7 @@ pub fn collective_permute(
     b: &mut Builder<'_>,
     x: Value,
     mesh: MeshAttr,
-    (from, to): (&[AxisRef], &[AxisRef]),
+    (from, to): (&[AxisPart], &[AxisPart]),
     channel: i64,
 ) -> Value {
     let (pairs, channel) = (mesh.permutation(b.program, from, to), handle(b, channel));

@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::control::{masked, region, regions_have_effects};
-use crate::sharding::{AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, ShardingRule, TensorSharding, groups};
+use crate::sharding::{Axes, AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, ShardingRule, TensorSharding, groups};
 use crate::text::Syntax;
 
 /// A manual computation's attributes.
@@ -261,7 +261,7 @@ fn device_groups(manual: &ManualComputation<'_>, mesh: &Mesh) -> EvalResult<Vec<
     if !valid {
         return Err(EvalError::new("the mesh's axis sizes or device ids are invalid"));
     }
-    let axes: Vec<AxisRef> = manual.manual_axes.iter().map(|&a| AxisRef::full(a)).collect();
+    let axes: Axes = manual.manual_axes.iter().filter_map(|&a| mesh.axis_part(AxisRef::full(a))).collect();
     Ok(groups(mesh, &axes).into_iter().map(|g| g.into_iter().map(|id| id as usize).collect()).collect())
 }
 

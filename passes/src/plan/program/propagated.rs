@@ -12,14 +12,13 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, Program, TensorType, Value};
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Distribution, Mesh, MeshAxes, MeshRef, ShardingTable, TensorSharding};
+use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, TensorSharding};
 use rustc_hash::FxHashMap;
 
 /// The propagated distributions of all values under `@main`.
 pub(crate) struct Propagated {
-    shardings: ShardingTable,
-    /// The distribution of each sharding over the plan's mesh axes, by its id.
-    meanings: Vec<Option<Distribution>>,
+    /// As stated, over the plan's mesh axes.
+    stated: Distributions,
     /// Whether the user fixed a value's distribution.
     fixed: Vec<bool>,
     /// Distributions of values made since, and of values that were put elsewhere.
@@ -37,9 +36,8 @@ impl Propagated {
         if let Some(propagated) = self.moved.get(&value) {
             return self.between(propagated, ty);
         }
-        let found = self.shardings.id(value).and_then(|id| self.meanings[id.index()].as_ref());
-        match found.filter(|d| d.rank() == ty.rank()) {
-            Some(found) if self.fixed[value.index()] => found.clone(),
+        match self.stated.get(value).filter(|d| d.rank() == ty.rank()) {
+            Some(found) if self.fixed[value.index()] => Distribution::clone(found),
             Some(found) => self.between(found, ty),
             None => Distribution::replicated(ty.rank()),
         }
@@ -77,19 +75,12 @@ impl Propagated {
         block: Block,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let shardings = ShardingTable::of(program);
-        let meanings = shardings.iter().map(|s| distribution(program, grid, s)).collect();
+        let stated = Distributions::of(program, grid);
         let fixed = vec![false; program.value_count()];
-        let mut propagated = Self {
-            shardings,
-            meanings,
-            fixed,
-            moved: FxHashMap::default(),
-            even: Cell::new(false),
-            uneven: Cell::new(false),
-        };
+        let mut propagated =
+            Self { stated, fixed, moved: FxHashMap::default(), even: Cell::new(false), uneven: Cell::new(false) };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
-            if propagated.shardings.get(arg).is_some_and(|s| is_on_one_device(program, s)) {
+            if propagated.stated.shardings().get(arg).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
             }
             propagated.fix(program, arg, diagnostics);
@@ -126,10 +117,7 @@ impl Propagated {
     /// Marks the distribution of `value` as fixed by the user; an error where the plan's mesh can't express it.
     fn fix(&mut self, program: &Program, value: Value, diagnostics: &mut Diagnostics) {
         self.fixed[value.index()] = true;
-        if let Some(id) = self.shardings.id(value)
-            && self.meanings[id.index()].is_none()
-            && program.tensor_type(value).is_some()
-        {
+        if self.stated.is_unrelated(value) && program.tensor_type(value).is_some() {
             diagnostics.push(no_words(program, value));
         }
     }
@@ -153,7 +141,7 @@ pub(crate) fn fixed(
     diagnostics: &mut Diagnostics,
 ) -> Option<Distribution> {
     let ty = program.tensor_type(value)?;
-    let Some(found) = distribution(program, grid, s) else {
+    let Some(found) = grid.meaning(program, s) else {
         diagnostics.push(no_words(program, value));
         return None;
     };
@@ -164,15 +152,6 @@ fn no_words(program: &Program, value: Value) -> Diagnostic {
     let message = "this sharding is over a mesh that orders or groups devices unlike the program's main mesh";
     let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
     d.note("state all shardings over meshes whose axes refine each other, in one device order")
-}
-
-fn distribution(program: &Program, grid: &MeshAxes, s: &TensorSharding) -> Option<Distribution> {
-    let mesh = sdy::resolve(program, &s.mesh)?;
-    if mesh.is_maximal() || s.all_axes().next().is_none() {
-        // A value on one device may as well be replicated.
-        return Some(Distribution::replicated(s.rank()));
-    }
-    grid.distribution(s, mesh)
 }
 
 /// The axes of the mesh that most shardings under `@main` use; of equally common ones, the first declared.
