@@ -2,7 +2,8 @@
 //!
 //! A sharding that an op states for its own result (constraints, reshards, Shardy's collectives) takes precedence over
 //! the `out_shardings` of computations, and those over `sdy.sharding`. Arguments of a function are sharded as the
-//! function says. Inside a manual computation arguments are sharded as outside, without the manual axes. A loop-carried
+//! function says. Inside a manual computation arguments are sharded as outside, without the manual axes; inside a named one as its
+//! `in_shardings` say. A loop-carried
 //! value is sharded like the loop's result.
 //!
 //! Each distinct sharding is stored once: two values have the same sharding when their ids are equal.
@@ -81,6 +82,7 @@ impl ShardingTable {
 struct Names {
     sharding: Option<Name>,
     out_sharding: Option<Name>,
+    in_shardings: Option<Name>,
     out_shardings: Option<Name>,
     sdy_sharding: Option<Name>,
 }
@@ -90,7 +92,8 @@ impl Names {
         Self {
             sharding: program.find_name(sdy::SHARDING),
             out_sharding: program.find_name(sdy::OUT_SHARDING),
-            out_shardings: program.find_name("out_shardings"),
+            in_shardings: program.find_name(sdy::IN_SHARDINGS),
+            out_shardings: program.find_name(sdy::OUT_SHARDINGS),
             sdy_sharding: program.find_name(func::SHARDING),
         }
     }
@@ -129,13 +132,15 @@ impl Reader<'_> {
     fn op(&mut self, op: Op) {
         let program = self.program;
         let data = program.op(op);
-        let (mut stated, mut outside, mut own) = (None, None, None);
+        let (mut stated, mut inside, mut outside, mut own) = (None, None, None, None);
         for &(name, attr) in &data.attrs {
             let name = Some(name);
             if name == self.names.sdy_sharding {
                 own = Some(attr);
             } else if name == self.names.sharding || name == self.names.out_sharding && stated.is_none() {
                 stated = Some(attr);
+            } else if name == self.names.in_shardings {
+                inside = Some(attr);
             } else if name == self.names.out_shardings {
                 outside = Some(attr);
             }
@@ -155,6 +160,10 @@ impl Reader<'_> {
             for (&argument, sharding) in view.region_args(0).iter().zip(manual.in_shardings) {
                 self.table.values[argument.index()] = self.table.intern(&manual.inside(sharding));
             }
+            return;
+        }
+        if inside.is_some() {
+            view.region_args(0).iter().enumerate().for_each(|(i, &argument)| self.set(argument, inside, i));
             return;
         }
         for flow in data.def.data_flow(view) {

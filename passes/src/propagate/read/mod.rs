@@ -15,7 +15,7 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{AttrData, Name, Op, Program, TypeData};
 use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
-use dialect::sharding::{Mesh, MeshRef, TensorSharding};
+use dialect::sharding::{Mesh, MeshRef, ShardingTable, TensorSharding};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -33,7 +33,9 @@ pub fn read(engine: &mut Engine, program: &mut Program, diagnostics: &mut Diagno
     if !check_types(engine, program, &nodes, diagnostics) {
         return false;
     }
-    let mut reader = Reader { engine, program };
+    let table = ShardingTable::of(program);
+    let known = vec![None; table.iter().len()];
+    let mut reader = Reader { engine, program, table, known };
     reader.read_meshes(&nodes);
     for &node in &nodes {
         reader.read_node(node);
@@ -63,6 +65,18 @@ fn check_types(engine: &Engine, program: &Program, nodes: &[Node], diagnostics: 
 struct Reader<'a> {
     engine: &'a mut Engine,
     program: &'a mut Program,
+    /// How values are sharded to begin with.
+    table: ShardingTable,
+    /// The engine's form of the table's shardings, by id: those that were needed.
+    known: Vec<Option<Known>>,
+}
+
+/// A sharding in the engine's form.
+#[derive(Clone, Copy)]
+struct Known {
+    id: ShardingId,
+    /// The rank of the values that it fits; `None` where it fits all, being on one device.
+    rank: Option<usize>,
 }
 
 /// The attributes of an op that hold shardings.
@@ -143,15 +157,24 @@ impl Reader<'_> {
         inline
     }
 
-    fn assign(&mut self, value: Val, sharding: Option<&TensorSharding>) {
-        if let Some(compact) = sharding.and_then(|s| self.engine.meshes.read_nontrivial(s))
-            && (compact.dims.len() == self.engine.graph.rank(value)
-                || self.engine.meshes.get(compact.mesh).mesh.is_maximal())
-        {
-            let id = self.engine.shardings.intern(compact);
+    /// Gives a value the sharding it has in the table.
+    fn assign(&mut self, value: Val) {
+        let Some(id) = self.table.id(self.engine.graph.program_value(value)) else { return };
+        let known = self.known[id.index()].unwrap_or_else(|| self.convert(id));
+        self.known[id.index()] = Some(known);
+        if known.id != ShardingId::NONE && known.rank.is_none_or(|rank| rank == self.engine.graph.rank(value)) {
             let slot = self.engine.graph.slot(value);
-            self.engine.graph.slots[slot.index()] = id;
+            self.engine.graph.slots[slot.index()] = known.id;
         }
+    }
+
+    fn convert(&mut self, id: dialect::sharding::ShardingId) -> Known {
+        let Some(compact) = self.engine.meshes.read_nontrivial(self.table.sharding(id)) else {
+            return Known { id: ShardingId::NONE, rank: None };
+        };
+        let on_one_device = self.engine.meshes.get(compact.mesh).mesh.is_maximal();
+        let rank = (!on_one_device).then_some(compact.dims.len());
+        Known { id: self.engine.shardings.intern(compact), rank }
     }
 
     fn list(&self, op: Op, name: &str) -> Vec<TensorSharding> {
@@ -168,45 +191,23 @@ impl Reader<'_> {
         };
         let results: SmallVec<[Val; 2]> = self.engine.graph.results(node).collect();
         let kind = self.engine.graph.node(node).role.kind;
-        let holder = match kind {
-            Kind::Function => return self.read_function(op),
-            Kind::Manual => return self.read_manual(node, op),
-            Kind::Constraint => sdy::SHARDING,
-            Kind::Reshard if self.program.attr(op, sdy::OUT_SHARDING).is_some() => sdy::OUT_SHARDING,
-            Kind::Reshard => sdy::SHARDING,
-            Kind::Named => sdy::OUT_SHARDINGS,
-            _ => func::SHARDING,
-        };
-        let list = self.list(op, holder);
-        if list.len() == results.len() {
-            for (&value, sharding) in results.iter().zip(&list) {
-                self.assign(value, Some(sharding));
-            }
+        if kind == Kind::Manual {
+            return self.read_manual(node, op);
         }
-        if kind == Kind::Named
+        results.into_iter().for_each(|value| self.assign(value));
+        if matches!(kind, Kind::Function | Kind::Named)
             && let Some(block) = self.program.region_block(op, 0)
         {
-            let list = self.list(op, sdy::IN_SHARDINGS);
-            for (i, arg) in self.program.block_args(block).to_vec().into_iter().enumerate() {
+            for arg in self.program.block_args(block).to_vec() {
                 let arg = Val(arg.index() as u32);
                 self.engine.graph.own_slot(arg);
-                self.assign(arg, list.get(i));
+                self.assign(arg);
             }
         }
     }
 
-    fn read_function(&mut self, op: Op) {
-        let Some(block) = self.program.region_block(op, 0) else {
-            return;
-        };
-        for (i, arg) in self.program.block_args(block).to_vec().into_iter().enumerate() {
-            let arg = Val(arg.index() as u32);
-            self.engine.graph.own_slot(arg);
-            let sharding = func::arg_sharding(self.program, op, i).cloned();
-            self.assign(arg, sharding.as_ref());
-        }
-    }
-
+    /// A manual computation's shardings: what lies outside and inside is one tensor to propagation, by its
+    /// `in_shardings` and `out_shardings`, which Shardy cleans up together.
     fn read_manual(&mut self, node: Node, op: Op) {
         let whole = |s: Option<Sharding>| s.unwrap_or_else(|| Sharding::whole(0, 0, false));
         let inputs = self
