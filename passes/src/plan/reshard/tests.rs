@@ -123,11 +123,17 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
     let value = |i: &[i64]| i.iter().fold(5, |v, &x| v * 31 + x) % 101;
     let cost = Flat::default();
     let mut cheaper = 0;
+    // How many steps of each kind moved shards of which some have padding.
+    let mut uneven = [0; 7];
     for (sizes, shapes, rounds) in [
         (&[2, 3][..], &[[6, 12], [5, 6]][..], 100),
         (&[4, 2], &[[8, 16], [10, 8]], 100),
         (&[2, 2, 2], &[[8, 8], [6, 16]], 100),
         (&[4, 6, 5], &[[12, 10], [20, 7]], 15),
+        // Sizes that nothing divides, and dimensions with fewer elements than devices.
+        (&[2, 3], &[[7, 11], [13, 5]], 200),
+        (&[4, 2], &[[7, 9], [3, 11]], 200),
+        (&[2, 2, 2], &[[5, 7], [1, 13]], 200),
     ] {
         let g = grid(sizes);
         let resharder = Resharder::new(&g, &cost);
@@ -139,6 +145,9 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
             let mut pieces = Pieces::cut(&g, shape, &from, &value);
             pieces.check(&g, &value).expect("the simulation's start");
             for step in &sequence.steps {
+                if !pieces.at.is_even(shape) || !step.to.is_even(shape) {
+                    uneven[number(&step.kind)] += 1;
+                }
                 pieces = pieces.step(&g, step).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
             }
             assert_eq!(pieces.at, to);
@@ -154,6 +163,21 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
         }
     }
     assert!(cheaper > 50, "the search found only {cheaper} better sequences");
+    assert!(uneven.iter().all(|&n| n > 10), "steps on dimensions that don't divide, by kind: {uneven:?}");
+}
+
+/// Kinds of steps that sequences may have, counted from 0.
+fn number(kind: &Reshard<AxisPart>) -> usize {
+    match kind {
+        Reshard::AllGather(_) => 0,
+        Reshard::AllSlice(_) => 1,
+        Reshard::AllToAll(_) => 2,
+        Reshard::CollectivePermute => 3,
+        Reshard::AllReduce(..) => 4,
+        Reshard::ReduceScatter(..) => 5,
+        Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => 6,
+        Reshard::Identity => panic!("a sequence has no step that does nothing"),
+    }
 }
 
 #[test]
