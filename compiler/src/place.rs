@@ -5,7 +5,7 @@ use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
 use dialect::ir::{Loc, LocData, Op, Program, Value, ValueSource};
 use dialect::sharding::axis::set_of;
-use dialect::sharding::{AxisPart, Mesh};
+use dialect::sharding::{AxisPart, Mesh, digit, index};
 
 use crate::source::Source;
 
@@ -73,18 +73,17 @@ pub(crate) fn axes_of_groups(program: &Program, mesh: &Mesh, groups: &Groups, pe
     if let Some(axes) = groups.axes() {
         return named(axes);
     }
-    let positions = positions(mesh);
+    let positions = mesh.positions();
     // With several replicas, each has its own copy of the mesh.
     let at = |device: i64| positions.get(device.rem_euclid(mesh.devices().max(1)) as usize).copied().unwrap_or(0);
     let looked_at = if permute { groups.count() } else { groups.count().min(1) };
     let mut names = Vec::new();
-    let mut stride: i64 = mesh.axes.iter().map(|a| a.1).product();
-    for &(name, size) in &mesh.axes {
-        stride /= size.max(1);
+    for (axis, &(name, size)) in mesh.axes.iter().enumerate() {
+        let coordinate = [digit(mesh, AxisPart::whole(axis as u32, size as u32))];
         let mut seen: Vec<i64> = Vec::new();
         let mut moves = false;
         for group in groups.iter().take(looked_at) {
-            let coordinates = group.map(|d| at(d) / stride.max(1) % size.max(1));
+            let coordinates = group.map(|device| index(&coordinate, at(device)));
             let mut own: Vec<i64> = coordinates.collect();
             own.sort_unstable();
             own.dedup();
@@ -117,18 +116,6 @@ fn named(groups: &AxisGroups) -> Vec<String> {
         if i64::from(part.size) == whole { name.to_owned() } else { format!("{name}:({}){}", part.pre, part.size) }
     };
     set_of(groups.axes().iter().copied()).iter().map(name).collect()
-}
-
-/// For each device, its row-major position in the mesh.
-fn positions(mesh: &Mesh) -> Vec<i64> {
-    let n = mesh.devices().max(0) as usize;
-    let mut positions = vec![0; n];
-    for at in 0..n {
-        if let Some(p) = positions.get_mut(mesh.device_at(at) as usize) {
-            *p = at as i64;
-        }
-    }
-    positions
 }
 
 #[cfg(test)]

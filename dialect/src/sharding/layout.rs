@@ -30,13 +30,6 @@ pub struct Layout {
 impl Layout {
     /// The layout of `ty` on `mesh` by `sharding`; replicated without one.
     pub fn new(ty: &TensorType, sharding: Option<&TensorSharding>, mesh: &Mesh) -> Self {
-        let n = mesh.devices().max(1);
-        let mut positions: Vec<i64> = (0..n).collect();
-        for at in 0..n {
-            if let Some(p) = positions.get_mut(mesh.device_at(at as usize) as usize) {
-                *p = at;
-            }
-        }
         let axes = |named: &[AxisRef]| mesh.axes_of(named).unwrap_or_default();
         let dim = |d: usize| sharding.and_then(|s| s.dims.get(d)).map(|d| axes(&d.axes)).unwrap_or_default();
         let dims: AxesPerDim = (0..ty.rank()).map(dim).collect();
@@ -47,7 +40,7 @@ impl Layout {
             digits_of_dims: dims.iter().map(|d| digits(mesh, d)).collect(),
             unreduced: sharding.map(|s| digits(mesh, &axes(&s.unreduced))).unwrap_or_default(),
             kind: sharding.map(|s| s.kind).unwrap_or_default(),
-            positions,
+            positions: mesh.positions(),
         }
     }
 

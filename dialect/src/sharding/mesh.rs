@@ -37,6 +37,19 @@ impl Mesh {
         self.axes.is_empty() && self.device_ids.is_some()
     }
 
+    /// The row-major position of each device, `0 .. devices`. Ids that are no device are left out.
+    pub fn positions(&self) -> Vec<i64> {
+        let mut positions: Vec<i64> = (0..self.devices().max(1)).collect();
+        if self.device_ids.is_some() {
+            for at in 0..positions.len() {
+                if let Some(p) = usize::try_from(self.device_at(at)).ok().and_then(|device| positions.get_mut(device)) {
+                    *p = at as i64;
+                }
+            }
+        }
+        positions
+    }
+
     /// The device at row-major position `position`.
     pub fn device_at(&self, position: usize) -> i64 {
         match &self.device_ids {

@@ -242,7 +242,6 @@ impl Machine {
 mod tests {
     use dialect::collective::{IdMode, MeshAttr};
     use dialect::ir::Program;
-    use dialect::sharding::AxisRef;
     use smallvec::SmallVec;
 
     use super::*;
@@ -278,7 +277,7 @@ mod tests {
         let target = Target::parse("v5e:4x2").unwrap();
         let (plain, reordered) = (machine("v5e:4x2", &[4, 2]), Machine::of_mesh(target, &mesh).unwrap());
         let along = |p: &mut Program, mesh: &Mesh| {
-            let attr = MeshAttr::new(p, mesh).along(p, &[AxisRef::full(mesh.axes[0].0)], 1);
+            let attr = MeshAttr::new(p, mesh).along(p, &[AxisPart::whole(0, 4)], 1);
             Groups::new(dialect::collective::rows(p, attr).unwrap(), IdMode::Flattened, 1, 8)
         };
         let by_axes = along(&mut p, &mesh);

@@ -6,6 +6,7 @@
 //! computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the same
 //! program on partitions of its own: only the user's collectives communicate between replicas.
 
+mod border;
 mod joint;
 mod manual;
 pub(crate) mod mesh;
@@ -131,16 +132,14 @@ impl Partition<'_> {
     }
 
     fn distribution(&self, value: Value) -> Option<Rc<Distribution>> {
-        self.distributions.get(value).cloned()
+        let rank = self.program.tensor_type(value)?.rank();
+        self.distributions.get(value).filter(|d| d.rank() == rank).cloned()
     }
 
     /// The type of a device's shard of `value`.
     fn local_type(&mut self, value: Value) -> Ty {
         let ty = self.program.value_type(value);
         let (Some(d), Some(t)) = (self.distribution(value), self.program.tensor_type(value)) else { return ty };
-        if d.rank() != t.rank() {
-            return ty;
-        }
         let mut local = t.clone();
         local.shape = d.local_shape(&t.shape);
         self.program.intern_type(local)
@@ -347,15 +346,19 @@ impl Partition<'_> {
     /// Inlines the body of a manual or named computation in place of the op.
     fn inline(&mut self, op: Op, operands: &[Value], ops: &mut Vec<Op>, positions: &mut Positions) {
         let Some(body) = self.program.region_block(op, 0) else { return };
-        for (&arg, &value) in self.program.block_args(body).to_vec().iter().zip(operands) {
+        let manual = sdy::ManualComputation::of(self.program.view(op)).map(|manual| manual.manual_axes.to_vec());
+        let globals = self.program.op(op).operands.to_vec();
+        for (i, &arg) in self.program.block_args(body).to_vec().iter().enumerate() {
+            let value = match &manual {
+                Some(manual) => self.enter(op, (globals[i], operands[i]), manual, ops, positions),
+                None => operands[i],
+            };
             self.values.insert(arg, value);
         }
         let inside = self.program.block_ops(body).to_vec();
         let Some((&last, body_ops)) = inside.split_last() else { return };
         let around = self.manual.len();
-        if let Some(manual) = sdy::ManualComputation::of(self.program.view(op)) {
-            self.manual.extend(manual.manual_axes);
-        }
+        self.manual.extend(manual.iter().flatten());
         for &inner in body_ops {
             self.op_with_span(inner, ops, positions);
         }
@@ -366,7 +369,11 @@ impl Partition<'_> {
                 && i < self.program.result_count(op)
             {
                 let result = self.program.result(op, i);
-                self.values.insert(result, local);
+                let value = match &manual {
+                    Some(manual) => self.leave(op, (result, local), manual, ops, positions),
+                    None => local,
+                };
+                self.values.insert(result, value);
             }
         }
     }

@@ -33,14 +33,8 @@ impl Positions {
         let digits = digits(mesh, axes);
         let value = if mesh.device_ids.is_some() {
             // The devices are in no regular order: a table maps each to its position.
-            let n = mesh.devices();
-            let mut table = vec![0i64; n as usize];
-            for at in 0..n {
-                if let Some(entry) = table.get_mut(mesh.device_at(at as usize) as usize) {
-                    *entry = index(&digits, at);
-                }
-            }
-            let table = Literal::from_scalars(ElementType::I64, &[n], table.into_iter().map(|v| Scalar::Int(v.into())));
+            let entries = mesh.positions().into_iter().map(|at| Scalar::Int(index(&digits, at).into()));
+            let table = Literal::from_scalars(ElementType::I64, &[mesh.devices()], entries);
             let table = build::constant(b, table);
             let entry = build::shape::dynamic_slice(b, table, &[id], &[1]);
             build::shape::reshape(b, entry, &[])

@@ -12,12 +12,7 @@ use dialect::sharding::{AxisPart, Mesh, digits, index};
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
     let view = program.view(op);
     let Some(collective) = view.def().collective(view) else { return Ok(()) };
-    let mut positions = vec![0; mesh.devices() as usize];
-    for at in 0..positions.len() {
-        if let Some(position) = positions.get_mut(mesh.device_at(at) as usize) {
-            *position = at as i64;
-        }
-    }
+    let positions = mesh.positions();
     for (at, &(axis, size)) in mesh.axes.iter().enumerate().filter(|a| !manual.contains(&a.1.0)) {
         let digits = digits(mesh, &[AxisPart::whole(at as u32, size as u32)]);
         let place = |device: &i64| index(&digits, positions[device.rem_euclid(mesh.devices()) as usize]);

@@ -1,10 +1,10 @@
-//! How a mesh is placed on a slice: each physical dimension counts in digits, each digit belongs to one mesh axis.
+//! How a mesh is placed on a slice: each physical dimension is divided into parts, each of them a part of one mesh axis.
 //!
 //! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the
 //! minor one's groups are contiguous segments, the major one's are strided and share links). Device ids run row-major
 //! over the mesh, as in JAX. Chips beyond the mesh's devices stay unused. Approximations, all pessimistic unless said
-//! otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a digit unevenly is priced
-//! as the whole digit; a segment of a ring is a line; twisted tori are not modeled.
+//! otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a part unevenly is priced
+//! as the whole part; a segment of a ring is a line; twisted tori are not modeled.
 
 mod default;
 mod devices;
@@ -19,16 +19,19 @@ use dialect::sharding::AxisPart;
 use smallvec::SmallVec;
 use std::fmt;
 
-/// A mixed-radix digit of a physical dimension, and of the mesh axis it belongs to.
+/// A part of a mesh axis that lies along a part of a physical dimension.
+///
+/// Not an [`AxisPart`]: that names a part of an axis from its major end, and this says how far apart neighbors are,
+/// along the axis and along the links; chips that the mesh leaves unused are part of a dimension and of no axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Digit {
+struct PlacedPart {
     /// The mesh axis; equal to the number of axes for chips outside the mesh.
     axis: usize,
-    /// How far one step of the digit moves along the axis.
+    /// How far one step of the part moves along the axis.
     axis_stride: u64,
     size: u64,
     dim: usize,
-    /// How far one step of the digit moves along the dimension.
+    /// How far one step of the part moves along the dimension.
     dim_stride: u64,
 }
 
@@ -50,8 +53,8 @@ pub struct Placement {
     dims: [Dim; DIMS],
     hop_latency: f64,
     axis_sizes: SmallVec<[u64; 4]>,
-    /// Sorted by dimension, minor digits first.
-    digits: SmallVec<[Digit; 8]>,
+    /// Sorted by dimension, minor parts first.
+    placed: SmallVec<[PlacedPart; 8]>,
 }
 
 /// Why a mesh cannot be placed on a slice.
@@ -98,8 +101,8 @@ impl Placement {
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         let size = parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into()));
         let mut extents = [Extent::NONE; DIMS];
-        for digit in &self.digits {
-            self.count_digit(digit, parts, &mut extents[digit.dim]);
+        for placed in &self.placed {
+            self.count(placed, parts, &mut extents[placed.dim]);
         }
         self.group_of_extents(size, &extents)
     }
@@ -110,10 +113,10 @@ impl Placement {
             return None;
         }
         let mut place = [0; DIMS];
-        for digit in self.digits.iter().filter(|digit| digit.axis < self.axis_sizes.len()) {
-            let minor: u64 = self.axis_sizes[digit.axis + 1..].iter().product();
-            let along_axis = device / minor % self.axis_sizes[digit.axis];
-            place[digit.dim] += along_axis / digit.axis_stride % digit.size * digit.dim_stride;
+        for placed in self.placed.iter().filter(|placed| placed.axis < self.axis_sizes.len()) {
+            let minor: u64 = self.axis_sizes[placed.axis + 1..].iter().product();
+            let along_axis = device / minor % self.axis_sizes[placed.axis];
+            place[placed.dim] += along_axis / placed.axis_stride % placed.size * placed.dim_stride;
         }
         Some(place)
     }
@@ -126,19 +129,19 @@ impl Placement {
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
-    /// Adds to `extent` the factors of `digit` that belong to the group and those that do not, from minor to major.
-    fn count_digit(&self, digit: &Digit, parts: &[AxisPart], extent: &mut Extent) {
-        let Some(&axis_size) = self.axis_sizes.get(digit.axis) else {
-            extent.skip(digit.size);
+    /// Adds to `extent` the factors of `placed` that belong to the group and those that do not, from minor to major.
+    fn count(&self, placed: &PlacedPart, parts: &[AxisPart], extent: &mut Extent) {
+        let Some(&axis_size) = self.axis_sizes.get(placed.axis) else {
+            extent.skip(placed.size);
             return;
         };
-        let end = digit.axis_stride * digit.size;
-        let mut at = digit.axis_stride;
+        let end = placed.axis_stride * placed.size;
+        let mut at = placed.axis_stride;
         while at < end {
             // The sub-axis that covers this position of the axis, else the next one above it.
             let mut until = end;
             let mut covered = false;
-            for part in parts.iter().filter(|part| part.axis as usize == digit.axis) {
+            for part in parts.iter().filter(|part| part.axis as usize == placed.axis) {
                 let from = axis_size / u64::from(part.end()).max(1);
                 let to = from.saturating_mul(part.size.into());
                 if from <= at && at < to {
@@ -150,7 +153,7 @@ impl Placement {
                 }
             }
             if !until.is_multiple_of(at) || !end.is_multiple_of(until) {
-                // The sub-axis splits the digit unevenly, so the group is no box: take all of what is left.
+                // The sub-axis splits the part unevenly, so the group is no box: take all of what is left.
                 (until, covered) = (end, true);
             }
             if covered {
@@ -188,18 +191,18 @@ impl Placement {
     /// Builds the placement an assignment describes; its factors must multiply to the axes' sizes and to the
     /// dimensions'.
     fn of_assignment(grid: &Grid, axis_sizes: &[u64], assignment: &Assignment) -> Placement {
-        let mut digits = SmallVec::new();
+        let mut placed = SmallVec::new();
         for (dim, order) in assignment.orders.iter().enumerate() {
             let mut dim_stride = 1;
             for &axis in order {
                 let size = assignment.factors[axis][dim];
                 // Along an axis the dimensions are in the slice's order, the last one minor.
                 let axis_stride = assignment.factors[axis][dim + 1..].iter().product();
-                digits.push(Digit { axis, axis_stride, size, dim, dim_stride });
+                placed.push(PlacedPart { axis, axis_stride, size, dim, dim_stride });
                 dim_stride *= size;
             }
         }
-        Placement { dims: grid.dims, hop_latency: grid.hop_latency, axis_sizes: axis_sizes.into(), digits }
+        Placement { dims: grid.dims, hop_latency: grid.hop_latency, axis_sizes: axis_sizes.into(), placed }
     }
 }
 
@@ -240,20 +243,20 @@ impl Grid {
     }
 }
 
-/// The part of a dimension that a group covers, built up digit by digit from minor to major.
+/// The part of a dimension that a group covers, built up part by part from minor to major.
 #[derive(Clone, Copy)]
 struct Extent {
     participants: u64,
     /// Groups interleaved between a group's participants.
     stride: u64,
-    /// Product of the sizes of the digits outside the group since the last one inside.
+    /// Product of the sizes of the parts outside the group since the last one inside.
     skipped: u64,
 }
 
 impl Extent {
     const NONE: Extent = Extent { participants: 1, stride: 1, skipped: 1 };
 
-    /// Adds a digit inside the group.
+    /// Adds a part inside the group.
     fn take(&mut self, size: u64) {
         if size > 1 {
             self.participants *= size;
@@ -262,7 +265,7 @@ impl Extent {
         }
     }
 
-    /// Adds a digit outside the group.
+    /// Adds a part outside the group.
     fn skip(&mut self, size: u64) {
         self.skipped *= size;
     }

@@ -86,7 +86,7 @@ fn an_axis_over_two_dimensions() {
 }
 
 #[test]
-fn parts_that_cut_a_digit_unevenly_take_it_whole() {
+fn parts_that_are_divided_unevenly_are_taken_whole() {
     // 12 is placed as 2 (minor) by 6; its middle sub-axis of 3 splits the 6 evenly into 2 and 3; 4 of 12 splits evenly
     // at the 2.
     let placement = row_major("v5e:6x2", &[12]);
