@@ -23,6 +23,20 @@ impl<F: FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>> Position for F {
     }
 }
 
+/// A dimension of an operand that is sharded, and of which the local value has the rows that the device reads instead of
+/// its own shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fetched {
+    /// Which operand.
+    pub operand: usize,
+    /// Which of its dimensions.
+    pub dim: usize,
+    /// The first row that the first device reads, as a position in the global operand; negative in padding.
+    pub start: i64,
+    /// Number of rows.
+    pub rows: i64,
+}
+
 /// The per-device form of one op, being built.
 pub struct Localize<'a> {
     /// Builds local ops where the global op stood.
@@ -35,6 +49,10 @@ pub struct Localize<'a> {
     pub result_types: Vec<Ty>,
     /// The local results, to be filled by `localize`.
     pub results: Vec<Value>,
+    /// Dimensions along which operands have been extended to what the device reads; see [`OpDef::is_windowed`].
+    ///
+    /// [`OpDef::is_windowed`]: crate::op::OpDef::is_windowed
+    pub fetched: &'a [Fetched],
     /// The offsets of the shards of results and operands.
     pub offsets: &'a mut dyn Position,
 }
@@ -67,6 +85,11 @@ impl Localize<'_> {
         attrs.retain(|a| !sdy::is_attribute(self.build.program.name_text(a.0)));
         let local = self.build.raw(op.def, &name, operands, &self.result_types.clone(), &attrs, &op.regions);
         self.results = self.build.program.results(local).collect();
+    }
+
+    /// The rows that the local operand has along a dimension, where they aren't the device's shard.
+    pub fn fetched(&self, operand: usize, dim: usize) -> Option<Fetched> {
+        self.fetched.iter().copied().find(|f| (f.operand, f.dim) == (operand, dim))
     }
 
     /// The global type of result `i`.

@@ -206,6 +206,12 @@ pub trait OpDef: Sync {
         cx.same_op();
     }
 
+    /// Whether [`localize`](Self::localize) works on operands that were extended to the rows a device reads
+    /// ([`Localize::fetched`]), so that factors along which data moves between neighbors can be sharded.
+    fn is_windowed(&self) -> bool {
+        false
+    }
+
     /// The same computation in plain StableHLO, for ops of other dialects and those simpler to write as sums and
     /// products (batch normalization, einsum, constant shapes): builds it and returns the values that replace the op's
     /// results. `None`: the op stays as it is.

@@ -158,6 +158,7 @@ fn local(
         op,
         operands: &args,
         result_types: types,
+        fetched: &[],
         results: Vec::new(),
         offsets: &mut half,
     };

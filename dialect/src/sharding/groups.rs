@@ -85,7 +85,7 @@ fn size(digits: &[Digit]) -> i64 {
 
 /// Lists of the devices that differ only in `axes`, which don't overlap. For code that runs all devices anyway; a
 /// program has [`Groups`](crate::collective::Groups).
-pub(crate) fn groups(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Vec<i64>> {
+pub fn groups(mesh: &Mesh, axes: &[AxisPart]) -> Vec<Vec<i64>> {
     let inside = digits(mesh, axes);
     let outside = unused(mesh, &inside).unwrap_or_default();
     let member = |g: i64, i: i64| mesh.device_at((position(&outside, g) + position(&inside, i)) as usize);

@@ -7,6 +7,7 @@
 //! program on partitions of its own: only the user's collectives communicate between replicas.
 
 mod border;
+mod halo;
 mod joint;
 mod manual;
 pub(crate) mod mesh;
@@ -211,6 +212,10 @@ impl Partition<'_> {
             Ok(operands) => operands,
             Err(d) => return self.diagnostics.push(d),
         };
+        let (operands, fetched) = match self.fetch(op, &operands, ops, positions) {
+            Ok(fetched) => fetched,
+            Err(d) => return self.diagnostics.push(d),
+        };
         if !self.local_regions(op) {
             return;
         }
@@ -230,6 +235,7 @@ impl Partition<'_> {
             operands: &operands,
             result_types,
             results: Vec::new(),
+            fetched: &fetched,
             offsets: &mut places,
         };
         def.localize(&mut cx);

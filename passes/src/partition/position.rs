@@ -20,6 +20,8 @@ pub(super) struct Positions {
     offsets: FxHashMap<(Axes, i64), Value>,
     /// Values whose padding along a dimension was replaced by the identity of a reduction.
     pub(super) masked: FxHashMap<(Value, usize, ReductionKind), Value>,
+    /// Rows that were sent to neighbors.
+    pub(super) sent: Vec<super::halo::Sent>,
 }
 
 impl Positions {

@@ -19,13 +19,15 @@ pub(super) fn check(program: &Program, op: Op, distributions: &Distributions) ->
     }
     let view = program.view(op);
     let Some(rule) = view.def().sharding_rule(view) else { return Ok(()) };
-    for (value, dims) in values.iter().zip(rule.tensors()) {
+    for (tensor, (value, dims)) in values.iter().zip(rule.tensors()).enumerate() {
         let Some(distribution) = sharded(value) else { continue };
         for (d, factors) in dims.iter().enumerate().take(distribution.rank()) {
             // Axes shard the major factors first.
             let mut shards = distribution.shards(d);
             for factor in factors.iter().filter_map(|&f| rule.factors.get(f as usize)) {
-                if shards > 1 && matches!(factor.kind, FactorKind::Permutation | FactorKind::NeedReplication) {
+                let moves =
+                    factor.kind == FactorKind::Permutation && !super::halo::is_along_halo(program, op, tensor, d);
+                if shards > 1 && (moves || factor.kind == FactorKind::NeedReplication) {
                     let message =
                         format!("'{}' needs dimension {d} replicated, but it is sharded", program.op_name(op));
                     let mut d = Diagnostic::error(codes::SHARDED_OPERAND, program.op(op).span, message);

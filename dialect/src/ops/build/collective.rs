@@ -88,6 +88,12 @@ pub fn collective_permute(
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 
+/// `stablehlo.collective_permute` by explicit pairs of partitions: devices that nobody sends to get zeros.
+pub fn permute_pairs(b: &mut Builder<'_>, x: Value, pairs: Attr, channel: i64) -> Value {
+    let channel = handle(b, channel);
+    b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
+}
+
 /// `stablehlo.collective_broadcast` from the first partition of each group.
 pub fn collective_broadcast(b: &mut Builder<'_>, x: Value, groups: Along<'_>, channel: i64) -> Value {
     let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b, channel));

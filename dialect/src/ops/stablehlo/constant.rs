@@ -287,6 +287,7 @@ mod tests {
             op,
             operands: &[],
             result_types,
+            fetched: &[],
             results: Vec::new(),
             offsets: &mut offsets,
         };

@@ -9,6 +9,7 @@ use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, Value, ValueSource};
 use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
 use crate::literal::Literal;
+use crate::localize::Localize;
 use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{
     Checked, declared, int, ints, is_static, length, one, operand_count, rearrange, require, same_element, scalar,
@@ -27,6 +28,11 @@ pub struct Concatenate;
 pub struct Pad;
 
 impl Concatenate {
+    /// The dimension along which a `concatenate` joins; `None` for any other op and when its constraints don't hold.
+    pub fn of(op: OpRef<'_>) -> Option<usize> {
+        (op.name() == Concatenate.name() && is_static(op)).then(|| Self::check(op).and_then(|_| Self::dim(op)).ok())?
+    }
+
     fn dim(op: OpRef<'_>) -> Checked<usize> {
         let (dim, rank) = (int(op, "dimension")?, tensor(op, 0)?.rank());
         usize::try_from(dim)
@@ -332,7 +338,8 @@ impl OpDef for Pad {
         }
         let mut input = Input { operand: 0, index: smallvec![], guards: Vec::new(), outside: None };
         for d in 0..operand.rank() {
-            let step = padding.interior[d] + 1;
+            // There is nothing between the elements of one.
+            let step = if operand.shape[d] > 1 { padding.interior[d] + 1 } else { 1 };
             let Some(before) = padding.low[d].checked_neg() else { return Kernel::None };
             let at = Index::Loop(d).plus(Index::Const(before));
             let element = at.clone().floor_div(step);
@@ -365,6 +372,33 @@ impl OpDef for Pad {
     /// Shardy's rule looks at sizes alone.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         padding_rule(op, |_| true)
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        if cx.fetched.is_empty() {
+            return cx.same_op();
+        }
+        let Some(mut padding) = Padding::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        for fetched in cx.fetched {
+            let d = fetched.dim;
+            if cx.global_operand_shape(0)[d] <= 1 {
+                padding.interior[d] = 0;
+            }
+            let step = padding.interior[d] + 1;
+            padding.low[d] += step * fetched.start;
+            padding.high[d] = cx.local_shape(0)[d] - padding.low[d] - ((fetched.rows - 1) * step + 1);
+        }
+        let lists = [&padding.low, &padding.high, &padding.interior];
+        if lists.iter().all(|list| list.iter().all(|&n| n == 0)) {
+            // What the device reads is its result already.
+            return cx.results = vec![cx.operands[0]];
+        }
+        let [low, high, interior] = lists.map(|list| cx.build.program.attr_i64s(list));
+        cx.same_op_with(&[("edge_padding_low", low), ("edge_padding_high", high), ("interior_padding", interior)]);
+    }
+
+    fn is_windowed(&self) -> bool {
+        true
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

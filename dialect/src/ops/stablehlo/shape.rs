@@ -308,6 +308,11 @@ impl OpDef for Reverse {
         })])
     }
 
+    /// A device reverses the rows that mirror its shard.
+    fn is_windowed(&self) -> bool {
+        true
+    }
+
     /// Devices only swap whole shards, so conservative propagation needs no change.
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         self.sharding_rule(op)

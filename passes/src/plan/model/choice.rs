@@ -85,6 +85,7 @@ impl Placer {
             results: assignment.results.iter().map(|d| cache.dist(d)).collect(),
             ways: meaning.ways(strategy),
             masked: meaning.masked(strategy).collect(),
+            exchanged: meaning.exchanged(strategy),
         };
         let places = Rc::new(places);
         self.known.insert((model, way), places.clone());
@@ -121,7 +122,7 @@ impl Graph {
     }
 
     /// Seconds of an op's arithmetic, of writing those of its results that are kept in memory, and of masking padding
-    /// in operands.
+    /// in operands, and of getting rows from neighbors.
     pub(crate) fn work(&self, cache: &ReshardCache<'_>, rates: Rates, op: OpId, places: &Places) -> f64 {
         let node = &self.ops[op];
         let written = node.results.iter().zip(&places.results).filter_map(|(v, &at)| {
@@ -132,7 +133,17 @@ impl Graph {
             let v = &self.values[node.operands[i]?];
             Some(cache.local_bytes(v.ty, places.operands[i]))
         });
-        node.seconds / places.ways + (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory
+        // Rows of neighbors are sent, and written together with a device's own.
+        let exchanges = places.exchanged.iter().map(|e| match node.operands[e.operand] {
+            Some(v) => {
+                let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
+                let sent = e.shares.iter().map(|share| cache.permute_seconds(share * bytes, &e.axes));
+                sent.sum::<f64>() + e.rows * bytes / rates.memory
+            }
+            None => 0.0,
+        });
+        let traffic = (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory;
+        node.seconds / places.ways + traffic + exchanges.sum::<f64>()
     }
 
     /// The cost of a plan.

@@ -6,15 +6,15 @@ use dialect::buffers::Facts;
 use dialect::define_id;
 use dialect::id::Interner;
 use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, Ty};
-use dialect::kernel::Kernel;
+use dialect::kernel::{Index, Kernel, Nest};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
-use dialect::sharding::{FactorKind, ShardingRule, TensorFactors};
+use dialect::sharding::{FactorKind, ShardingRule, ShiftedRead, TensorFactors, shifted_reads};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::linear::linear_sets;
-use super::strategy::OpModel;
+use super::strategy::{OpModel, Shifted};
 use crate::padding::reads_padding;
 use crate::plan::reshard::cache::Rematerializable;
 
@@ -125,18 +125,70 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     }
     hold(&mut rule, kernel);
     let accumulated = kernel.accumulated(op.result_count());
-    let (rigid, masked) = (rigid(&rule, op), masked(&rule, op));
-    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, masked })
+    let shifted = shifted(&mut rule, op, &kernel);
+    let (rigid, masked) = (rigid(&rule, op, &shifted), masked(&rule, op));
+    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, shifted, masked })
+}
+
+/// The dimensions that are read shifted along factors. Factors whose shards can't be computed from windows of the
+/// operands' rows are replicated.
+fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel) -> Vec<Shifted> {
+    let nest = match kernel {
+        Kernel::Nest(nest) if op.def().is_windowed() => Some(nest),
+        _ => None,
+    };
+    let shapes: Vec<&[i64]> =
+        (0..op.operands().len()).map(|i| op.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
+    let mut found = Vec::new();
+    for f in 0..rule.factors.len() {
+        let moves = rule.factors[f].kind == FactorKind::Permutation;
+        if !moves && (rule.factors[f].kind != FactorKind::Reduction || nest.is_none()) {
+            continue;
+        }
+        let reads = nest.and_then(|nest| {
+            let along = loop_of(rule, f, nest)?;
+            let reads = shifted_reads(nest, &shapes, along)?;
+            let alone = |r: &ShiftedRead| rule.operands[r.operand][r.dim][..] == [f as u32];
+            reads.iter().all(alone).then_some(reads)
+        });
+        match reads {
+            Some(reads) => found.extend(reads.iter().map(|r| Shifted {
+                factor: f as u32,
+                operand: r.operand as u32,
+                reach: r.reach,
+            })),
+            None => rule.factors[f].kind = FactorKind::NeedReplication,
+        }
+    }
+    found
+}
+
+/// The loop of `nest` that a factor is: that of the results' dimension, or of an operand's that is read at the loop's
+/// position.
+fn loop_of(rule: &ShardingRule, f: usize, nest: &Nest) -> Option<usize> {
+    let is = |factors: &SmallVec<[u32; 1]>| factors[..] == [f as u32];
+    if let Some(dim) = rule.results.first().and_then(|dims| dims.iter().position(is)) {
+        return Some(dim);
+    }
+    nest.inputs.iter().find_map(|input| {
+        let dims = rule.operands.get(input.operand)?.iter().zip(&input.index);
+        dims.filter(|d| is(d.0)).find_map(|(_, at)| if let Index::Loop(l) = at { Some(*l) } else { None })
+    })
 }
 
 /// Factors whose dimensions aren't all of one size: uneven shards of them would end at different positions.
-fn rigid(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[u32; 2]> {
+fn rigid(rule: &ShardingRule, op: OpRef<'_>, shifted: &[Shifted]) -> SmallVec<[u32; 2]> {
+    // Windows of rows may begin anywhere; but what is summed over must be all there.
+    let windowed = |f: u32| {
+        let moves = shifted.iter().any(|s| s.factor == f);
+        moves && rule.factors[f as usize].kind == FactorKind::Permutation
+    };
     let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
     let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));
     let tensors = rule.operands.iter().chain(&rule.results).zip(types);
     let dims = tensors.filter_map(|(factors, ty)| Some(factors.iter().zip(&ty?.shape))).flatten();
     let other = dims.filter_map(|(factors, &size)| match factors[..] {
-        [f] if rule.factors[f as usize].size != size => Some(f),
+        [f] if rule.factors[f as usize].size != size && !windowed(f) => Some(f),
         _ => None,
     });
     let mut found: SmallVec<[u32; 2]> = other.collect();

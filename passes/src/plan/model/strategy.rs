@@ -4,7 +4,7 @@
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{
-    Axes, AxisPart, Distribution, FactorKind, ReductionKind, ShardDim, ShardingRule, TensorFactors,
+    Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule, TensorFactors,
 };
 use smallvec::SmallVec;
 
@@ -24,8 +24,21 @@ pub struct OpModel {
     pub linear: Vec<BitSet>,
     /// Factors that may only be sharded by axes whose size divides them.
     pub rigid: SmallVec<[u32; 2]>,
+    /// Dimensions that are read along a factor anywhere but at the factor's own position.
+    pub shifted: Vec<Shifted>,
     /// Factors along which operands are read to the end of a shard, and those operands: there padding must be masked.
     pub masked: SmallVec<[(u32, u32); 2]>,
+}
+
+/// A dimension of an operand of which a device needs rows of its neighbors where a factor is sharded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Shifted {
+    /// The factor.
+    pub factor: u32,
+    /// Which operand.
+    pub operand: u32,
+    /// Where it is read.
+    pub reach: Reach,
 }
 
 /// Axes for each factor, and axes along which partial sums pass through.
@@ -48,13 +61,27 @@ pub struct Assignment {
     pub results: Vec<Distribution>,
 }
 
+/// Rows that devices send each other before they compute an op.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exchanged {
+    /// Which operand.
+    pub operand: usize,
+    /// Along which axes.
+    pub axes: Axes,
+    /// For each permute, what it sends as a share of a device's shard of the operand.
+    pub shares: SmallVec<[f64; 2]>,
+    /// All rows that a device then has, as a share of its shard.
+    pub rows: f64,
+}
+
 impl OpModel {
     /// Whether the factor may be sharded.
     pub fn divisible(&self, factor: usize) -> bool {
         match self.rule.factors[factor].kind {
             FactorKind::PassThrough => true,
             FactorKind::Reduction => self.reduction.is_some(),
-            FactorKind::Permutation | FactorKind::NeedReplication => false,
+            FactorKind::Permutation => true,
+            FactorKind::NeedReplication => false,
         }
     }
 
@@ -190,6 +217,12 @@ impl OpModel {
     /// Removes from factors the axes that no dimension could be sharded by: axes below a factor that isn't sharded down
     /// to single elements, and axes that don't divide one of several factors of a dimension or a rigid factor.
     pub fn legalize(&self, strategy: &mut Strategy) {
+        for s in &self.shifted {
+            let axes = &mut strategy.factors[s.factor as usize];
+            while !axes.is_empty() && s.reach.window(size_of(axes)).is_none() {
+                axes.pop();
+            }
+        }
         for &f in &self.rigid {
             let axes = &mut strategy.factors[f as usize];
             while self.rule.factors[f as usize].size.max(0) % size_of(axes) != 0 {
@@ -255,6 +288,20 @@ impl OpModel {
     pub fn ways(&self, strategy: &Strategy) -> f64 {
         let factors = self.rule.factors.iter().zip(&strategy.factors).filter(|f| !f.1.is_empty());
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
+    }
+
+    /// The operands of which devices get rows from their neighbors: along which axes, and the share of a device's shard
+    /// that is sent in each permute.
+    pub fn exchanged(&self, strategy: &Strategy) -> SmallVec<[Exchanged; 1]> {
+        let sharded = self.shifted.iter().filter(|s| !strategy.factors[s.factor as usize].is_empty());
+        let one = |s: &Shifted| {
+            let axes = strategy.factors[s.factor as usize].clone();
+            let exchange = Exchange::of(s.reach, size_of(&axes))?;
+            let size = exchange.shards.size().max(1) as f64;
+            let shares = exchange.moved().map(|rows| rows as f64 / size).collect();
+            Some(Exchanged { operand: s.operand as usize, axes, shares, rows: exchange.window.rows as f64 / size })
+        };
+        sharded.filter_map(one).collect()
     }
 
     /// The operands in which padding must be masked for a reduction.

@@ -20,6 +20,7 @@ use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
 
 use super::propagated::{self, Propagated};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
+use crate::plan::model::strategy::Exchanged;
 use crate::plan::reshard::cache::{Dist, Rematerializable, ReshardCache, Type};
 
 define_id!(
@@ -66,6 +67,8 @@ pub(crate) struct Places {
     pub(crate) ways: f64,
     /// Operands in which padding must be masked for a reduction.
     pub(crate) masked: SmallVec<[usize; 2]>,
+    /// Operands of which devices get rows from their neighbors.
+    pub(crate) exchanged: SmallVec<[Exchanged; 1]>,
 }
 
 /// One value.

@@ -152,6 +152,11 @@ impl<'a> ReshardCache<'a> {
         self.resharder.startup(kind, axes)
     }
 
+    /// Seconds of a permute of `bytes` from every device along `axes`.
+    pub fn permute_seconds(&self, bytes: f64, axes: &[AxisPart]) -> f64 {
+        self.resharder.collective_seconds(CollectiveKind::CollectivePermute, bytes, axes)
+    }
+
     /// Whether a value of this rematerializability costs nothing at `to`.
     pub fn is_free(&self, rematerializable: Rematerializable, to: Dist) -> bool {
         let to = self.distribution(to);

@@ -74,6 +74,11 @@ impl<'a> Resharder<'a> {
         Step { kind: kind.clone(), to: to.clone() }.cost(from, ty, self.cost).0
     }
 
+    /// Seconds of a collective that leaves a device as many bytes as it had.
+    pub(crate) fn collective_seconds(&self, kind: CollectiveKind, bytes: f64, axes: &[AxisPart]) -> f64 {
+        self.cost.seconds(kind, bytes, bytes, axes)
+    }
+
     /// Seconds a collective over `axes` takes however little it moves.
     pub fn startup(&self, kind: CollectiveKind, axes: &[AxisPart]) -> f64 {
         self.cost.seconds(kind, 0.0, 0.0, axes)

@@ -133,14 +133,24 @@ impl OpDef for Slice {
         let (Some(mut ranges), Some(global)) = (SliceRanges::of(op), op.operand_tensor(0)) else {
             return cx.same_op();
         };
-        let local = cx.operand_shape(0);
+        let (local, kept) = (cx.operand_shape(0), cx.local_shape(0));
         for (d, (&size, &local)) in global.shape.iter().zip(&local).enumerate() {
-            if ranges.size(d) == size {
+            if let Some(fetched) = cx.fetched(0, d) {
+                ranges.start[d] -= fetched.start;
+                ranges.limit[d] = ranges.start[d] + (kept[d] - 1) * ranges.stride[d] + 1;
+            } else if ranges.size(d) == size {
                 ranges.limit[d] = local;
             }
         }
-        let limits = cx.build.program.attr_i64s(&ranges.limit);
-        cx.same_op_with(&[("limit_indices", limits)]);
+        if !cx.fetched.is_empty() && kept == local {
+            return cx.results = vec![cx.operands[0]];
+        }
+        let lists = [&ranges.start, &ranges.limit].map(|list| cx.build.program.attr_i64s(list));
+        cx.same_op_with(&[("start_indices", lists[0]), ("limit_indices", lists[1])]);
+    }
+
+    fn is_windowed(&self) -> bool {
+        true
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

@@ -1,7 +1,7 @@
 //! Convolutions. The nest runs over the result's dimensions, then over the kernel's spatial dimensions and its input
 //! features.
 
-use super::ConvolutionDims;
+use super::{ConvolutionDims, padding_attr};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Init, Input, Kernel, Nest, Outside};
@@ -129,8 +129,19 @@ fn nest(op: OpRef<'_>) -> Option<Nest> {
     })
 }
 
-/// The rule; without factors for the spatial dimensions unless `spatial`.
-fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
+/// Which spatial factors a rule has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spatial {
+    /// None.
+    Without,
+    /// Shardy's: an input dimension follows the number of windows and the window's size together.
+    Shardy,
+    /// Those along which devices can compute: the windows, or the positions inside a window that are summed over, of
+    /// which there are more in the gradient of a kernel. The other operand's dimension has a factor of its own.
+    Sharded,
+}
+
+fn rule(op: OpRef<'_>, spatial: Spatial) -> Option<ShardingRule> {
     let dims = ConvolutionDims::of(op)?;
     let (lhs, rhs, result) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
     let [input_feature, kernel_in, kernel_out, output_feature] = dims.feature;
@@ -143,10 +154,18 @@ fn rule(op: OpRef<'_>, spatial: bool) -> Option<ShardingRule> {
     // With one batch per group, the groups alone make up the input's batch dimension.
     let inputs: &[_] = if dims.batch_groups > 1 && batch == 1 { &[] } else { &[(0, dims.batch.input)] };
     rule.add(batch, through, inputs, &[(0, dims.batch.output)]);
-    for (i, window) in dims.windows.iter().enumerate().filter(|_| spatial) {
+    for (i, window) in dims.windows.iter().enumerate().filter(|_| spatial != Spatial::Without) {
         let [input, kernel, output] = [0, 1, 2].map(|t| dims.spatial[t][i]);
-        let mut rest = lhs.shape[input];
         let count = result.shape[output];
+        if spatial == Spatial::Sharded {
+            if count >= window.size {
+                rule.add(count, FactorKind::Permutation, &[(0, input)], &[(0, output)]);
+            } else {
+                rule.add(window.size, FactorKind::Reduction, &[(0, input), (1, kernel)], &[]);
+            }
+            continue;
+        }
+        let mut rest = lhs.shape[input];
         // An input dimension follows the number of windows or the window size, the larger first.
         for counting in [count >= window.size, count < window.size] {
             let size = rest.min(if counting { count } else { window.size });
@@ -193,11 +212,15 @@ impl OpDef for Convolution {
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        rule(op, true).filter(|_| is_static(op))
+        rule(op, Spatial::Sharded).filter(|_| is_static(op))
+    }
+
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, Spatial::Shardy).filter(|_| is_static(op))
     }
 
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        rule(op, false).filter(|_| is_static(op))
+        rule(op, Spatial::Without).filter(|_| is_static(op))
     }
 
     /// The number of groups on a device follows from its local features or batches.
@@ -213,7 +236,21 @@ impl OpDef for Convolution {
             let groups = lhs[dims.batch.input] / result[dims.batch.output].max(1);
             changed.push(("batch_group_count", cx.build.program.attr_i64(groups.max(1))));
         }
+        let mut windows = dims.windows.clone();
+        for (i, window) in windows.iter_mut().enumerate() {
+            let [input, kernel, output] = [0, 1, 2].map(|t| dims.spatial[t][i]);
+            if let Some(fetched) = cx.fetched(0, input) {
+                *window = window.local(fetched.start, fetched.rows, rhs[kernel], result[output]);
+            }
+        }
+        if windows != dims.windows {
+            changed.push(("padding", padding_attr(cx.build.program, &windows)));
+        }
         cx.same_op_with(&changed);
+    }
+
+    fn is_windowed(&self) -> bool {
+        true
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

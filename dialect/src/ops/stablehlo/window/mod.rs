@@ -15,11 +15,13 @@ pub use convolution::{Convolution, DynamicConv};
 pub use reduce_window::ReduceWindow;
 pub use select_and_scatter::SelectAndScatter;
 
-use crate::ir::OpRef;
+use crate::ir::{Attr, AttrData, ElementType, OpRef, Program};
 use crate::kernel::{Guard, Index};
+use crate::literal::Literal;
 use crate::op::OpDef;
 use crate::op::Problem;
 use crate::ops::support::constraint::{Checked, length, require};
+use crate::scalar::Scalar;
 
 /// The ops of this family.
 pub static OPS: &[&dyn OpDef] = &[&Convolution, &DynamicConv, &ReduceWindow, &SelectAndScatter];
@@ -67,6 +69,17 @@ impl WindowDim {
     /// Whether every position of every window reads an element, never padding.
     fn is_full(&self) -> bool {
         self.low <= 0 && self.high <= 0 && self.base_dilation == 1
+    }
+
+    /// The window of a device that has `rows` elements, from that at position `start` of the whole input on for the
+    /// first device: it computes `count` windows from `size` positions of each.
+    pub(crate) fn local(self, start: i64, rows: i64, size: i64, count: i64) -> Self {
+        let spread = |n: i64, by: i64| (n - 1) * by + 1;
+        // A reversed window begins with the positions of the last device.
+        let skipped = if self.reversed { self.window_dilation * (self.size - size) } else { 0 };
+        let low = self.low - skipped + self.base_dilation * start;
+        let end = (count - 1) * self.stride + spread(size, self.window_dilation);
+        Self { size, low, high: end - low - spread(rows, self.base_dilation), ..self }
     }
 
     /// The element of `input` that position `inside` of window `window` reads; `None` in the padding.
@@ -153,6 +166,14 @@ fn padding(op: OpRef<'_>, rank: usize, label: &str) -> Checked<Vec<i64>> {
         Problem::new(format!("expected padding of shape {rank}x2 ({label})"))
     })?;
     Ok(values)
+}
+
+/// `padding` of windows, as an attribute.
+pub(crate) fn padding_attr(program: &mut Program, windows: &[WindowDim]) -> Attr {
+    let shape = [windows.len() as i64, 2];
+    let values = windows.iter().flat_map(|w| [w.low, w.high]).map(|v| Scalar::Int(v.into()));
+    let ty = program.tensor(&shape, ElementType::I64);
+    program.intern_attr(AttrData::Dense(ty, Literal::from_scalars(ElementType::I64, &shape, values)))
 }
 
 /// How many windows fit along each dimension of `shape`; unknown sizes stay unknown.

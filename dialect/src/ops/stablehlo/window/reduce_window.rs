@@ -1,11 +1,12 @@
 //! `reduce_window`: combines the elements under each window. The nest runs over the windows, then over the positions
 //! inside.
 
-use super::{WindowDim, Words, counts, windows};
+use super::{WindowDim, Words, counts, padding_attr, windows};
 use crate::eval::{Context, EvalResult};
 use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Index, Init, Input, Kernel, Nest, Outside};
 use crate::literal::{Indices, Literal};
+use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::stablehlo::reduction::without_accumulators;
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, combining_body, promote};
@@ -92,6 +93,24 @@ impl OpDef for ReduceWindow {
             rule.add(size, kind, &all, &all);
         }
         Some(rule)
+    }
+
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let Ok((mut windows, _)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        if cx.fetched.is_empty() {
+            return cx.same_op();
+        }
+        for (d, window) in windows.iter_mut().enumerate() {
+            if let Some(fetched) = cx.fetched(0, d) {
+                *window = window.local(fetched.start, fetched.rows, window.size, cx.local_shape(0)[d]);
+            }
+        }
+        let padding = padding_attr(cx.build.program, &windows);
+        cx.same_op_with(&[("padding", padding)]);
+    }
+
+    fn is_windowed(&self) -> bool {
+        true
     }
 
     /// Long sums of floats are kept in f64 and rounded once.

@@ -1,0 +1,220 @@
+//! Who sends which rows to whom, so that every device of a sharded dimension has a window of it.
+//!
+//! A stencil's windows move as far as the shards do: each device then takes the same rows from the neighbor at the same
+//! distance, one permute per neighbor. Windows that move otherwise (a slice of half a dimension, a concatenation) are
+//! put together from permutes in which every device sends at most one run of rows and receives at most one; where a
+//! run begins then differs from device to device.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::{Reach, RowWindow, ShardDim};
+
+/// How the devices of a group get the rows they read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exchange {
+    /// The rows of each device.
+    pub window: RowWindow,
+    /// How the dimension is sharded.
+    pub shards: ShardDim,
+    /// Whether a device reads rows that don't exist, other than for iterations that don't exist.
+    pub reads_outside: bool,
+    /// The permutes.
+    pub rounds: Vec<Round>,
+    /// Rows that a device has already, if any does.
+    pub own: Option<Run>,
+}
+
+/// Rows that devices move: `own` rows stay on their device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Round {
+    /// Pairs of a source and a target, each a place in the group; no source and no target twice.
+    pub pairs: Vec<(u32, u32)>,
+    /// What is sent.
+    pub run: Run,
+}
+
+/// The same number of rows on each device, from a place in its shard to a place in the window.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    /// Number of rows, at most those of a shard.
+    pub rows: i64,
+    /// Where the rows begin in the shard of each source.
+    pub from: PerDevice,
+    /// Where the rows belong in the window of each target; may be partly outside of it.
+    pub to: PerDevice,
+    /// The rows of the window of each target that the run brings.
+    pub valid: Vec<Range<i64>>,
+}
+
+/// A number for each device of the group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PerDevice {
+    /// The same for all that matter.
+    Same(i64),
+    /// By place in the group.
+    Each(Vec<i64>),
+}
+
+impl PerDevice {
+    /// The number of one device.
+    pub fn of(&self, device: usize) -> i64 {
+        match self {
+            PerDevice::Same(v) => *v,
+            PerDevice::Each(list) => list[device],
+        }
+    }
+
+    /// From the numbers of some devices; the others' don't matter.
+    fn of_some(devices: usize, some: impl Iterator<Item = (usize, i64)> + Clone) -> Self {
+        let mut values = some.clone().map(|s| s.1);
+        let first = values.next().unwrap_or(0);
+        if values.all(|v| v == first) {
+            return PerDevice::Same(first);
+        }
+        let mut list = vec![0; devices];
+        some.for_each(|(d, v)| list[d] = v);
+        PerDevice::Each(list)
+    }
+}
+
+/// One run of rows: from a source's shard into a target's window.
+#[derive(Clone, Copy)]
+struct Transfer {
+    source: i64,
+    target: i64,
+    /// Global rows.
+    first: i64,
+    end: i64,
+}
+
+impl Exchange {
+    /// How the windows of `reach` are filled where the loop and the dimension are in `shards` shards. `None` where that
+    /// isn't possible.
+    pub fn of(reach: Reach, shards: i64) -> Option<Self> {
+        let window = reach.window(shards)?;
+        let dim = ShardDim::new(reach.size, shards);
+        if dim.size() < 1 {
+            return None;
+        }
+        let mut transfers = Vec::new();
+        let mut reads_outside = false;
+        for target in 0..shards {
+            let needed = reach.needed(shards, target);
+            let (start, count) = ShardDim::new(reach.iterations, shards).valid(target);
+            if count > 0 {
+                let (first, last) = reach.positions(start..start + count);
+                reads_outside |= first < 0 || last >= reach.size;
+            }
+            let mut first = needed.start;
+            while first < needed.end {
+                let source = first / dim.size();
+                let end = needed.end.min((source + 1) * dim.size());
+                transfers.push(Transfer { source, target, first, end });
+                first = end;
+            }
+        }
+        let (own, sent): (Vec<_>, Vec<_>) = transfers.into_iter().partition(|t| t.source == t.target);
+        let rounds = rounds(&sent, shards);
+        let bring = |transfers: &[Transfer]| run(transfers, &window, dim, shards);
+        Some(Self {
+            window,
+            shards: dim,
+            reads_outside,
+            own: (!own.is_empty()).then(|| bring(&own)),
+            rounds: rounds
+                .iter()
+                .map(|transfers| Round {
+                    pairs: transfers.iter().map(|t| (t.source as u32, t.target as u32)).collect(),
+                    run: bring(transfers),
+                })
+                .collect(),
+        })
+    }
+
+    /// Whether every device's rows come from the same places of its own shard and of its neighbors', so that they can
+    /// be joined in order.
+    pub fn is_uniform(&self) -> bool {
+        let uniform = |run: &Run| matches!((&run.from, &run.to), (PerDevice::Same(_), PerDevice::Same(_)));
+        self.rounds.iter().all(|r| uniform(&r.run)) && self.own.as_ref().is_none_or(uniform)
+    }
+
+    /// Rows that the permutes move, one number per permute.
+    pub fn moved(&self) -> impl Iterator<Item = i64> + '_ {
+        self.rounds.iter().map(|r| r.run.rows)
+    }
+}
+
+/// Divides transfers into rounds in which every device sends at most once and receives at most once.
+///
+/// Neighbors at the same distance are one round (`source - target`, or `source + target` where the order is reversed);
+/// else the first, second, … run of each window is. The way that moves the fewest rows is taken.
+fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
+    let mut nth: Vec<i64> = Vec::with_capacity(transfers.len());
+    for (i, t) in transfers.iter().enumerate() {
+        nth.push(if i > 0 && transfers[i - 1].target == t.target { nth[i - 1] + 1 } else { 0 });
+    }
+    let by_distance = |i: usize| transfers[i].source - transfers[i].target;
+    // Around the ends of the group too.
+    let by_turn = |i: usize| (transfers[i].source - transfers[i].target).rem_euclid(shards);
+    let by_mirror = |i: usize| transfers[i].source + transfers[i].target;
+    let by_number = |i: usize| nth[i];
+    let keys: [&dyn Fn(usize) -> i64; 4] = [&by_turn, &by_distance, &by_mirror, &by_number];
+    let plans = keys.map(|key| divided(transfers, key));
+    // A permute that moves nothing would still cost something: one row, say.
+    let cost = |plan: &Vec<Vec<Transfer>>| plan.iter().map(|r| 1 + rows(r)).sum::<i64>();
+    plans.into_iter().min_by_key(cost).unwrap_or_default()
+}
+
+fn rows(transfers: &[Transfer]) -> i64 {
+    transfers.iter().map(|t| t.end - t.first).max().unwrap_or(0)
+}
+
+fn divided(transfers: &[Transfer], key: &dyn Fn(usize) -> i64) -> Vec<Vec<Transfer>> {
+    let mut rounds: Vec<Vec<Transfer>> = Vec::new();
+    // For each key and each device, how many rounds of that key it is in already, as a source and as a target.
+    let mut used: FxHashMap<(i64, i64, bool), usize> = FxHashMap::default();
+    let mut index: FxHashMap<(i64, usize), usize> = FxHashMap::default();
+    for (i, t) in transfers.iter().enumerate() {
+        let key = key(i);
+        let sends = used.get(&(key, t.source, true)).copied().unwrap_or(0);
+        let receives = used.get(&(key, t.target, false)).copied().unwrap_or(0);
+        let again = sends.max(receives);
+        used.insert((key, t.source, true), again + 1);
+        used.insert((key, t.target, false), again + 1);
+        let at = *index.entry((key, again)).or_insert_with(|| {
+            rounds.push(Vec::new());
+            rounds.len() - 1
+        });
+        rounds[at].push(*t);
+    }
+    rounds
+}
+
+fn run(transfers: &[Transfer], window: &RowWindow, dim: ShardDim, shards: i64) -> Run {
+    let rows = rows(transfers);
+    // Sources send the same number of rows; who needs fewer gets some that are ignored.
+    let from = |t: &Transfer| {
+        let first = t.first - t.source * dim.size();
+        // Where the window of each device continues in the same way before or after, so do the rows.
+        first.min(dim.size() - rows)
+    };
+    let start = |t: &Transfer| window.start + t.target * window.advance;
+    let to = |t: &Transfer| t.source * dim.size() + from(t) - start(t);
+    let mut valid = vec![0..0; shards as usize];
+    for t in transfers {
+        valid[t.target as usize] = t.first - start(t)..t.end - start(t);
+    }
+    let (sources, targets) = (|t: &Transfer| t.source as usize, |t: &Transfer| t.target as usize);
+    Run {
+        rows,
+        from: PerDevice::of_some(shards as usize, transfers.iter().map(|t| (sources(t), from(t)))),
+        to: PerDevice::of_some(shards as usize, transfers.iter().map(|t| (targets(t), to(t)))),
+        valid,
+    }
+}
+
+#[cfg(test)]
+#[path = "exchange_tests.rs"]
+mod tests;

@@ -1,0 +1,412 @@
+//! Rows from neighbors: ops that read a sharded dimension shifted, strided or through windows first get the rows that
+//! a device reads, so that every device then computes the same thing.
+//!
+//! Windows that move as far as the shards do are joined from the device's own rows and one permute for each distance
+//! between neighbors. Others are put together row by row under masks. Rows that don't exist are replaced by what the op
+//! reads outside of its operand.
+
+use dialect::codes;
+use dialect::diagnostic::Diagnostic;
+use dialect::ir::build::Builder;
+use dialect::ir::{Attr, AttrData, ElementType, Op, Program, Value};
+use dialect::kernel::{Kernel, Nest, Outside};
+use dialect::literal::Literal;
+use dialect::localize::Fetched;
+use dialect::ops::build;
+use dialect::scalar::{Comparison, Scalar};
+use dialect::sharding::{Axes, AxisPart, Exchange, Mesh, PerDevice, Round, Run, ShiftedRead, axis};
+use smallvec::SmallVec;
+
+use super::Partition;
+use super::position::Positions;
+
+/// Rows that were sent already: what other ops read of them is sent once.
+#[derive(Clone)]
+pub(super) struct Sent {
+    value: Value,
+    dim: usize,
+    axes: Axes,
+    from: i64,
+    rows: i64,
+    pairs: Vec<(u32, u32)>,
+    permute: Op,
+}
+
+/// A dimension that an op reads shifted and that is sharded.
+struct Halo {
+    read: ShiftedRead,
+    axes: Axes,
+    exchange: Exchange,
+}
+
+impl Partition<'_> {
+    /// The operands of `op` with the rows that a device reads, and along which dimensions they were extended.
+    pub(super) fn fetch(
+        &mut self,
+        op: Op,
+        operands: &[Value],
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) -> Result<(Vec<Value>, SmallVec<[Fetched; 2]>), Diagnostic> {
+        let mut values = operands.to_vec();
+        let mut fetched = SmallVec::new();
+        for halo in self.halos(op)? {
+            let ShiftedRead { operand, dim, outside, .. } = &halo.read;
+            let loc = self.program.op(op).loc;
+            let mut b = Builder::new(self.program, ops, loc);
+            let outside = match outside {
+                _ if !halo.exchange.reads_outside => None,
+                None => None,
+                Some(Outside::Operand(i)) => Some(operands[*i]),
+                Some(Outside::Const(value)) => {
+                    let element = b.tensor(values[*operand]).element;
+                    Some(build::scalar(&mut b, element, *value))
+                }
+            };
+            let mut rows = Rows {
+                mesh: self.mesh,
+                positions,
+                channel: &mut self.channel,
+                dim: *dim,
+                axes: &halo.axes,
+                exchange: &halo.exchange,
+                outside,
+            };
+            values[*operand] = rows.fetch(&mut b, values[*operand]);
+            let window = halo.exchange.window;
+            fetched.push(Fetched { operand: *operand, dim: *dim, start: window.start, rows: window.rows });
+        }
+        Ok((values, fetched))
+    }
+
+    /// The dimensions that `op` reads shifted along a sharded loop.
+    fn halos(&self, op: Op) -> Result<Vec<Halo>, Diagnostic> {
+        let view = self.program.view(op);
+        if !view.def().is_windowed() {
+            return Ok(Vec::new());
+        }
+        let Kernel::Nest(nest) = view.def().kernel(view) else { return Ok(Vec::new()) };
+        let shapes: Vec<&[i64]> =
+            (0..view.operands().len()).map(|i| view.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
+        let mut found = Vec::new();
+        for along in 0..nest.loops.len() {
+            let axes = self.axes_along(op, &nest, along);
+            let shards = axis::size_of(&axes);
+            if shards <= 1 {
+                continue;
+            }
+            let reads = dialect::sharding::shifted_reads(&nest, &shapes, along);
+            for read in reads.into_iter().flatten() {
+                let same = self.axes_of(view.operands()[read.operand], read.dim) == axes;
+                let Some(exchange) = Exchange::of(read.reach, shards).filter(|_| same) else {
+                    let message = format!(
+                        "'{}' can't be computed in these shards of dimension {} of operand {}",
+                        view.name(),
+                        read.dim,
+                        read.operand
+                    );
+                    return Err(Diagnostic::error(codes::SHARDED_OPERAND, view.span(), message)
+                        .note("run the pass plan before: it moves values to where ops can read them"));
+                };
+                found.push(Halo { read, axes: axes.clone(), exchange });
+            }
+        }
+        Ok(found)
+    }
+
+    fn axes_of(&self, value: Value, dim: usize) -> Axes {
+        self.distributions.get(value).and_then(|d| d.dims.get(dim).cloned()).unwrap_or_default()
+    }
+
+    /// The axes that shard a loop: those of the result's dimension, or of an operand's that is read at its position.
+    fn axes_along(&self, op: Op, nest: &Nest, along: usize) -> Axes {
+        if along < nest.parallel {
+            let result = self.program.results(op).next();
+            return result.map(|r| self.axes_of(r, along)).unwrap_or_default();
+        }
+        let plain = dialect::kernel::Index::Loop(along);
+        let mut reads = nest.inputs.iter().filter_map(|input| {
+            let dim = input.index.iter().position(|at| *at == plain)?;
+            Some((*self.program.op(op).operands.get(input.operand)?, dim))
+        });
+        reads.next().map(|(value, dim)| self.axes_of(value, dim)).unwrap_or_default()
+    }
+}
+
+/// Whether `op` can be computed along a dimension of operand or result that it reads shifted.
+pub(super) fn is_along_halo(program: &Program, op: Op, tensor: usize, dim: usize) -> bool {
+    let view = program.view(op);
+    if !view.def().is_windowed() {
+        return false;
+    }
+    let Kernel::Nest(nest) = view.def().kernel(view) else { return false };
+    let operands = view.operands().len();
+    let shapes: Vec<&[i64]> = (0..operands).map(|i| view.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
+    let reads = |along: usize| dialect::sharding::shifted_reads(&nest, &shapes, along);
+    if tensor >= operands {
+        return reads(dim).is_some();
+    }
+    (0..nest.loops.len())
+        .any(|along| reads(along).is_some_and(|r| r.iter().any(|r| (r.operand, r.dim) == (tensor, dim))))
+}
+
+/// The rows of one dimension, being fetched.
+struct Rows<'a> {
+    mesh: &'a Mesh,
+    positions: &'a mut Positions,
+    channel: &'a mut i64,
+    dim: usize,
+    axes: &'a [AxisPart],
+    exchange: &'a Exchange,
+    /// What is read in place of rows that don't exist: of rank 0.
+    outside: Option<Value>,
+}
+
+impl Rows<'_> {
+    fn fetch(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
+        match self.joined(b, value) {
+            Some(joined) => joined,
+            None => self.placed(b, value),
+        }
+    }
+
+    /// The runs in order, if every device has them at the same places.
+    fn joined(&mut self, b: &mut Builder<'_>, value: Value) -> Option<Value> {
+        if !self.exchange.is_uniform() {
+            return None;
+        }
+        let rows = self.exchange.window.rows;
+        let own = self.exchange.own.iter().map(|run| (None, run));
+        let mut runs: Vec<(Option<&Round>, &Run)> =
+            own.chain(self.exchange.rounds.iter().map(|r| (Some(r), &r.run))).collect();
+        runs.sort_by_key(|r| r.1.to.of(0));
+        let mut end = 0;
+        for (_, run) in &runs {
+            if run.to.of(0) < end {
+                return None;
+            }
+            end = run.to.of(0) + run.rows;
+        }
+        if end > rows {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let mut end = 0;
+        for (round, run) in runs {
+            let at = run.to.of(0);
+            self.gap(b, value, at - end, &mut parts);
+            let part = match round {
+                Some(round) => self.sent(b, value, round),
+                None => self.part(b, value, run.from.of(0), run.rows),
+            };
+            parts.push(self.masked(b, part, at));
+            end = at + run.rows;
+        }
+        self.gap(b, value, rows - end, &mut parts);
+        Some(build::shape::concatenate(b, &parts, self.dim))
+    }
+
+    /// Rows that no device reads, or that exist on none.
+    fn gap(&mut self, b: &mut Builder<'_>, value: Value, rows: i64, parts: &mut Vec<Value>) {
+        if rows > 0 {
+            parts.push(self.nothing(b, value, rows));
+        }
+    }
+
+    fn nothing(&mut self, b: &mut Builder<'_>, value: Value, rows: i64) -> Value {
+        let ty = b.tensor(value).clone();
+        let mut shape = ty.shape;
+        shape[self.dim] = rows;
+        match self.outside {
+            Some(outside) => build::shape::splat(b, outside, &shape),
+            None => build::splat(b, ty.element, &shape, Scalar::zero(ty.element)),
+        }
+    }
+
+    fn part(&self, b: &mut Builder<'_>, value: Value, from: i64, rows: i64) -> Value {
+        match b.tensor(value).shape[self.dim] == rows {
+            true => value,
+            false => build::shape::slice_dim(b, value, self.dim, from, from + rows),
+        }
+    }
+
+    /// `part`, whose first row is row `at` of the window, with rows that don't exist replaced.
+    fn masked(&mut self, b: &mut Builder<'_>, part: Value, at: i64) -> Value {
+        let Some(outside) = self.outside else { return part };
+        let (window, shards) = (self.exchange.window, self.exchange.shards);
+        let rows = b.tensor(part).shape[self.dim];
+        let ends = [0, shards.shards - 1].map(|device| window.start + window.advance * device + at);
+        let (before, after) = (ends[0].min(ends[1]) < 0, ends[0].max(ends[1]) + rows > shards.global);
+        let shape = b.tensor(part).shape.clone();
+        if !before && !after {
+            return part;
+        }
+        let start = self.positions.offset(b, self.mesh, self.axes, window.advance);
+        let first = build::index(b, window.start + at);
+        let start = build::add(b, start, first);
+        let line = [rows];
+        let row = build::iota(b, ElementType::I64, &line, 0);
+        let start = build::shape::splat(b, start, &line);
+        let row = build::add(b, row, start);
+        let mut exists: Option<Value> = None;
+        for (_, comparison, end) in
+            [(before, Comparison::Ge, 0), (after, Comparison::Lt, shards.global)].into_iter().filter(|e| e.0)
+        {
+            let end = build::splat(b, ElementType::I64, &line, Scalar::Int(end.into()));
+            let inside = build::compare(b, comparison, row, end);
+            exists = Some(exists.map_or(inside, |other| build::and(b, other, inside)));
+        }
+        let outside = build::shape::splat(b, outside, &shape);
+        exists.map_or(part, |exists| {
+            let exists = self.along(b, exists, &shape);
+            build::select(b, exists, part, outside)
+        })
+    }
+
+    /// The rows that a device receives. Devices that receive none have zeros, or rows that they don't read.
+    fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Round) -> Value {
+        let PerDevice::Same(from) = round.run.from else {
+            let from = self.each(b, &round.run.from);
+            let part = self.slice_at(b, value, from, round.run.rows);
+            return self.permute(b, part, &round.pairs);
+        };
+        let (end, axes) = (from + round.run.rows, Axes::from_slice(self.axes));
+        let holds = |s: &Sent| {
+            s.value == value && s.dim == self.dim && s.axes == axes && s.from <= from && end <= s.from + s.rows
+        };
+        let together = |s: &Sent| union(&s.pairs, &round.pairs);
+        let known = self.positions.sent.iter().position(|s| holds(s) && together(s).is_some());
+        if let Some(i) = known {
+            let sent = self.positions.sent[i].clone();
+            let pairs = together(&sent).unwrap_or_default();
+            if pairs.len() > sent.pairs.len() {
+                let attr = self.pairs(b.program, &pairs);
+                b.program.set_attr(sent.permute, "source_target_pairs", attr);
+                self.positions.sent[i].pairs = pairs;
+            }
+            let received = b.program.result(sent.permute, 0);
+            return self.part(b, received, from - sent.from, round.run.rows);
+        }
+        let part = self.part(b, value, from, round.run.rows);
+        let received = self.permute(b, part, &round.pairs);
+        let permute = b.ops.last().copied();
+        self.positions.sent.extend(permute.map(|permute| Sent {
+            value,
+            dim: self.dim,
+            axes,
+            from,
+            rows: round.run.rows,
+            pairs: round.pairs.clone(),
+            permute,
+        }));
+        received
+    }
+
+    fn permute(&mut self, b: &mut Builder<'_>, part: Value, pairs: &[(u32, u32)]) -> Value {
+        let channel = *self.channel;
+        *self.channel += 1;
+        let pairs = self.pairs(b.program, pairs);
+        build::collective::permute_pairs(b, part, pairs, channel)
+    }
+
+    /// The devices of pairs of places in a group, for every group.
+    fn pairs(&self, program: &mut Program, pairs: &[(u32, u32)]) -> Attr {
+        let groups = dialect::sharding::groups(self.mesh, self.axes);
+        let shape = [(groups.len() * pairs.len()) as i64, 2];
+        let ids = groups.iter().flat_map(|g| pairs.iter().flat_map(move |p| [g[p.0 as usize], g[p.1 as usize]]));
+        let literal = Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())));
+        let ty = program.tensor(&shape, ElementType::I64);
+        program.intern_attr(AttrData::Dense(ty, literal))
+    }
+
+    /// Runs at places that differ from device to device, each put where it belongs under a mask.
+    fn placed(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
+        let mut window = self.nothing(b, value, self.exchange.window.rows);
+        if let Some(own) = &self.exchange.own {
+            window = self.place(b, window, value, own, true);
+        }
+        for round in &self.exchange.rounds {
+            let received = self.sent(b, value, round);
+            window = self.place(b, window, received, &round.run, false);
+        }
+        window
+    }
+
+    fn place(&mut self, b: &mut Builder<'_>, window: Value, part: Value, run: &Run, own: bool) -> Value {
+        let (rows, size) = (self.exchange.window.rows, b.tensor(part).shape[self.dim]);
+        // Row r of the window is row r - to of the run, which has `rows` rows of nothing before and after it.
+        let own_start = |d: usize| run.to.of(d) - if own { run.from.of(d) } else { 0 };
+        let devices = self.exchange.shards.shards as usize;
+        let starts = per_device((0..devices).map(|d| (rows - own_start(d)).clamp(0, rows + size)));
+        let first = per_device(run.valid.iter().map(|v| v.start));
+        let end = per_device(run.valid.iter().map(|v| v.end));
+        let nothing = self.nothing(b, part, rows);
+        let padded = build::shape::concatenate(b, &[nothing, part, nothing], self.dim);
+        let starts = self.each(b, &starts);
+        let shifted = self.slice_at(b, padded, starts, rows);
+        let shape = b.tensor(window).shape.clone();
+        let row = build::iota(b, ElementType::I64, &[rows], 0);
+        let bounds = [(Comparison::Ge, first), (Comparison::Lt, end)].map(|(comparison, bound)| {
+            let bound = self.each(b, &bound);
+            let bound = build::shape::splat(b, bound, &[rows]);
+            build::compare(b, comparison, row, bound)
+        });
+        let valid = build::and(b, bounds[0], bounds[1]);
+        let valid = self.along(b, valid, &shape);
+        build::select(b, valid, shifted, window)
+    }
+
+    /// A value for each row, in `shape`.
+    fn along(&self, b: &mut Builder<'_>, by_row: Value, shape: &[i64]) -> Value {
+        if shape.len() == 1 { by_row } else { build::shape::broadcast_in_dim(b, by_row, shape, &[self.dim as i64]) }
+    }
+
+    /// `rows` rows from `start` on, a rank-0 value.
+    fn slice_at(&self, b: &mut Builder<'_>, value: Value, start: Value, rows: i64) -> Value {
+        let mut sizes = b.tensor(value).shape.clone();
+        sizes[self.dim] = rows;
+        let mut starts: SmallVec<[Value; 4]> = SmallVec::new();
+        for d in 0..sizes.len() {
+            starts.push(if d == self.dim { start } else { build::index(b, 0) });
+        }
+        build::shape::dynamic_slice(b, value, &starts, &sizes)
+    }
+
+    /// The device's number, of rank 0.
+    fn each(&mut self, b: &mut Builder<'_>, numbers: &PerDevice) -> Value {
+        match numbers {
+            PerDevice::Same(v) => build::index(b, *v),
+            PerDevice::Each(list) => {
+                let at = self.positions.coordinate(b, self.mesh, self.axes);
+                let n = [list.len() as i64];
+                let table = Literal::from_scalars(ElementType::I64, &n, list.iter().map(|&v| Scalar::Int(v.into())));
+                let table = build::constant(b, table);
+                let entry = build::shape::dynamic_slice(b, table, &[at], &[1]);
+                build::shape::reshape(b, entry, &[])
+            }
+        }
+    }
+}
+
+fn per_device(numbers: impl Iterator<Item = i64>) -> PerDevice {
+    let list: Vec<i64> = numbers.collect();
+    match list.iter().all(|v| *v == list[0]) {
+        true => PerDevice::Same(list[0]),
+        false => PerDevice::Each(list),
+    }
+}
+
+/// Both lists of pairs as one, if no device then sends or receives twice.
+fn union(a: &[(u32, u32)], b: &[(u32, u32)]) -> Option<Vec<(u32, u32)>> {
+    let mut all = a.to_vec();
+    let mut targets: rustc_hash::FxHashMap<u32, u32> = a.iter().copied().collect();
+    let mut sources: rustc_hash::FxHashMap<u32, u32> = a.iter().map(|p| (p.1, p.0)).collect();
+    for &(source, target) in b {
+        match (targets.insert(source, target), sources.insert(target, source)) {
+            (None, None) => all.push((source, target)),
+            (Some(t), Some(s)) if (s, t) == (source, target) => {}
+            _ => return None,
+        }
+    }
+    Some(all)
+}

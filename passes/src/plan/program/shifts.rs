@@ -1,0 +1,241 @@
+//! Slices, pads and concatenations along sharded dimensions, each as one shift of the tensor it moves.
+//!
+//! A stencil is written as one pad and a slice of it for each neighbor, a roll as a concatenation of two slices. Planned
+//! one by one, the values in between would be divided at other elements than the tensor itself, and rows would move
+//! there and back. So what moves a moved value moves the value itself instead, and a concatenation becomes a choice
+//! between its operands, each shifted to its place: all of them are divided like the result.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Block, ElementType, Op, Program, Value, ValueSource};
+use dialect::ops::build;
+use dialect::ops::stablehlo::joining::{Concatenate, Padding};
+use dialect::ops::stablehlo::slicing::SliceRanges;
+use dialect::scalar::{Comparison, Scalar};
+use dialect::sharding::Distribution;
+use rustc_hash::FxHashMap;
+
+use super::propagated::Propagated;
+
+/// Concatenations of more operands stay as they are: choosing between them would cost more than moving them.
+const MAX_JOINED: usize = 8;
+
+/// `source` with edges added or, where they are negative, removed.
+#[derive(Clone, PartialEq, Debug)]
+struct Shift {
+    source: Value,
+    low: Vec<i64>,
+    high: Vec<i64>,
+    /// What the added edges hold, of rank 0; `None` where none are added.
+    fill: Option<Value>,
+}
+
+impl Shift {
+    /// How an op moves its operand; `None` for ops that do anything else.
+    fn of(program: &Program, op: Op) -> Option<Self> {
+        let view = program.view(op);
+        let (source, shape) = (*view.operands().first()?, &view.operand_tensor(0)?.shape);
+        if let Some(ranges) = SliceRanges::of(view) {
+            let high = ranges.limit.iter().zip(shape).map(|(limit, size)| limit - size).collect();
+            let low = ranges.start.iter().map(|start| -start).collect();
+            return ranges.stride.iter().all(|&s| s == 1).then_some(Self { source, low, high, fill: None });
+        }
+        let Padding { low, high, interior } = Padding::of(view)?;
+        let adds = low.iter().chain(&high).any(|&n| n > 0);
+        let fill = view.operands().get(1).copied().filter(|_| adds);
+        interior.iter().all(|&n| n == 0).then_some(Self { source, low, high, fill })
+    }
+
+    /// How `value` is made from a value that isn't moved itself.
+    fn of_value(program: &Program, value: Value, known: &FxHashMap<Value, Shift>) -> Option<Self> {
+        let ValueSource::Result(op, _) = program.value_source(value) else { return None };
+        known.get(&value).cloned().or_else(|| Self::of(program, op))
+    }
+
+    /// This shift of what `inner` makes, as a shift of what `inner` moves; `None` where the elements that one removes
+    /// and the other adds again would show.
+    fn after(&self, inner: &Shift, program: &Program) -> Option<Self> {
+        let covered = |(before, after): (&i64, &i64)| *before >= 0 || *after <= 0;
+        let sides = inner.low.iter().zip(&self.low).chain(inner.high.iter().zip(&self.high));
+        let fill = match (inner.fill, self.fill) {
+            (Some(a), Some(b)) if a != b && !same_constant(program, a, b) => return None,
+            (a, b) => a.or(b),
+        };
+        let sum = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        let (low, high) = (sum(&inner.low, &self.low), sum(&inner.high, &self.high));
+        sides.into_iter().all(covered).then_some(Self { source: inner.source, low, high, fill })
+    }
+
+    /// Whether it moves a dimension that is sharded in `distribution`.
+    fn moves(&self, distribution: &Distribution) -> bool {
+        let moved = self.low.iter().zip(&self.high).map(|edges| edges != (&0, &0));
+        distribution.dims.iter().zip(moved).any(|(axes, moved)| moved && !axes.is_empty())
+    }
+
+    fn build(&self, b: &mut Builder<'_>) -> Value {
+        let shape = b.tensor(self.source).shape.to_vec();
+        if self.low.iter().chain(&self.high).all(|&n| n <= 0) {
+            let start: Vec<i64> = self.low.iter().map(|n| -n).collect();
+            let limit: Vec<i64> = shape.iter().zip(&self.high).map(|(size, n)| size + n).collect();
+            return match start.iter().all(|&s| s == 0) && limit == shape {
+                true => self.source,
+                false => build::shape::slice(b, self.source, &start, &limit, &vec![1; shape.len()]),
+            };
+        }
+        let element = b.tensor(self.source).element;
+        let fill = self.fill.unwrap_or_else(|| build::scalar(b, element, Scalar::zero(element)));
+        build::shape::pad(b, self.source, fill, &self.low, &self.high, &vec![0; shape.len()])
+    }
+}
+
+fn same_constant(program: &Program, a: Value, b: Value) -> bool {
+    let constant = |v: Value| match program.value_source(v) {
+        ValueSource::Result(op, _) => program.op(op).def.constant(program.view(op)),
+        ValueSource::Arg(..) => None,
+    };
+    constant(a).zip(constant(b)).is_some_and(|(a, b)| a == b)
+}
+
+/// Rewrites the ops under `block` that move elements along sharded dimensions.
+pub(crate) fn join(program: &mut Program, propagated: &mut Propagated, block: Block) {
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut known: FxHashMap<Value, Shift> = FxHashMap::default();
+    for block in program.blocks_under(block) {
+        let old = program.block_ops(block).to_vec();
+        let mut ops = Vec::with_capacity(old.len());
+        for &op in &old {
+            match join_op(program, propagated, op, &mut known, &mut ops) {
+                Some(value) => {
+                    let value = renamed.get(&value).copied().unwrap_or(value);
+                    renamed.insert(program.result(op, 0), value);
+                }
+                None => ops.push(op),
+            }
+        }
+        if ops != old {
+            program.set_block_ops(block, ops);
+        }
+    }
+    if !renamed.is_empty() {
+        program.rename(&renamed);
+        remove_unread(program, block);
+    }
+}
+
+/// The value that replaces the result of `op`.
+fn join_op(
+    program: &mut Program,
+    propagated: &mut Propagated,
+    op: Op,
+    known: &mut FxHashMap<Value, Shift>,
+    ops: &mut Vec<Op>,
+) -> Option<Value> {
+    if let Some(shift) = Shift::of(program, op) {
+        let result = program.result(op, 0);
+        let joined = Shift::of_value(program, shift.source, known).and_then(|inner| shift.after(&inner, program));
+        known.insert(result, joined.clone().unwrap_or(shift));
+        let joined = joined?;
+        let place = propagated.get(program, result);
+        if !joined.moves(&propagated.get(program, joined.source)) && !joined.moves(&place) {
+            return None;
+        }
+        let loc = program.op(op).loc;
+        let value = joined.build(&mut Builder::new(program, ops, loc));
+        if value != joined.source {
+            propagated.set(value, place);
+        }
+        return Some(value);
+    }
+    let dim = Concatenate::of(program.view(op))?;
+    concatenate(program, propagated, op, dim, known, ops)
+}
+
+/// A concatenation along a sharded dimension as a choice between its operands, each shifted to where it belongs.
+fn concatenate(
+    program: &mut Program,
+    propagated: &mut Propagated,
+    op: Op,
+    dim: usize,
+    known: &FxHashMap<Value, Shift>,
+    ops: &mut Vec<Op>,
+) -> Option<Value> {
+    let (operands, result) = (program.op(op).operands.to_vec(), program.result(op, 0));
+    let ty = program.tensor_type(result)?.clone();
+    let place = propagated.get(program, result);
+    let mut shifts = Vec::new();
+    let mut start = 0;
+    for &operand in &operands {
+        let size = program.tensor_type(operand)?.shape[dim];
+        let rank = ty.rank();
+        let moved = Shift::of_value(program, operand, known);
+        let mut shift = moved.unwrap_or(Shift { source: operand, low: vec![0; rank], high: vec![0; rank], fill: None });
+        // What the operand leaves out of its source shows, but only where another operand is chosen.
+        shift.low[dim] += start;
+        shift.high[dim] += ty.shape[dim] - start - size;
+        start += size;
+        shifts.push((shift, start));
+    }
+    let sharded = |p: &Propagated, program: &Program, value: Value| !p.get(program, value).dims[dim].is_empty();
+    let any = !place.dims[dim].is_empty() || shifts.iter().any(|s| sharded(propagated, program, s.0.source));
+    shifts.retain(|s| program.tensor_type(s.0.source).is_some_and(|t| !t.shape.contains(&0)));
+    if !any || shifts.len() < 2 || shifts.len() > MAX_JOINED || shifts.len() != operands.len() {
+        return None;
+    }
+    let loc = program.op(op).loc;
+    let mut b = Builder::new(program, ops, loc);
+    let mut value = None;
+    for (shift, end) in shifts.iter().rev() {
+        let moved = shift.build(&mut b);
+        if moved != shift.source {
+            propagated.set(moved, place.clone());
+        }
+        let Some(others) = value else {
+            value = Some(moved);
+            continue;
+        };
+        let line = [ty.shape[dim]];
+        let at = build::iota(&mut b, ElementType::I64, &line, 0);
+        let end = build::splat(&mut b, ElementType::I64, &line, Scalar::Int((*end).into()));
+        let before = build::compare(&mut b, Comparison::Lt, at, end);
+        let along = Distribution::of_dims([place.dims[dim].clone()]);
+        [at, end, before].into_iter().for_each(|v| propagated.set(v, along.clone()));
+        let before = match ty.rank() {
+            1 => before,
+            _ => build::shape::broadcast_in_dim(&mut b, before, &ty.shape, &[dim as i64]),
+        };
+        let chosen = build::select(&mut b, before, moved, others);
+        [before, chosen].into_iter().for_each(|v| propagated.set(v, place.clone()));
+        value = Some(chosen);
+    }
+    value
+}
+
+/// Removes the moves that nothing reads any more.
+fn remove_unread(program: &mut Program, block: Block) {
+    let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
+    program.walk(block, &mut |op| {
+        program.op(op).operands.iter().for_each(|&v| *readers.entry(v).or_default() += 1);
+    });
+    for block in program.blocks_under(block) {
+        let ops = program.block_ops(block).to_vec();
+        let mut kept = Vec::with_capacity(ops.len());
+        for &op in ops.iter().rev() {
+            let unread = Shift::of(program, op).is_some() && !readers.contains_key(&program.result(op, 0));
+            if !unread {
+                kept.push(op);
+                continue;
+            }
+            for v in &program.op(op).operands {
+                if let Some(n) = readers.get_mut(v) {
+                    *n -= 1;
+                    if *n == 0 {
+                        readers.remove(v);
+                    }
+                }
+            }
+        }
+        if kept.len() < ops.len() {
+            kept.reverse();
+            program.set_block_ops(block, kept);
+        }
+    }
+}
