@@ -4,14 +4,16 @@
 use dialect::ir::{AttrData, Op, Program, Ty, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
+use passes::estimate::{Flat, Machine, estimate};
 use serde::Serialize;
 
-use crate::compare::{Mismatch, Tolerance, compare};
+use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::Outcome;
-use crate::execute::{Backend, ExecuteOptions, run_global};
+use crate::execute::{Backend, ExecuteOptions, grid, run_global};
 use crate::module::Module;
 use crate::place::place;
+use crate::rounding::judge;
 
 /// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -25,26 +27,52 @@ pub struct Check {
     pub culprit: Option<String>,
 }
 
-/// How one result compares.
+/// How one result compares with the expected one.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedResult {
-    /// Whether both are the same, floats within the tolerance of their type.
+    /// Whether both are the same, floats within what rounding may do to each element.
     pub equal: bool,
-    /// The largest difference.
+    /// The largest difference, allowed or not; 0 if they are the same, infinite (`null` in JSON) if only one is NaN.
+    pub max_error: f64,
+    /// The index of the element with that difference.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_error: Option<f64>,
-    /// How many elements differ.
+    pub max_error_at: Option<Vec<i64>>,
+    /// The difference that is allowed there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<usize>,
+    pub allowed: Option<f64>,
+    /// How many elements differ by more than is allowed.
+    pub count: usize,
     /// The replica it belongs to.
     #[serde(skip)]
     pub replica: usize,
     /// Its number among the results of `@main`.
     #[serde(skip)]
     pub index: usize,
-    /// Where it differs.
+    /// All about it.
     #[serde(skip)]
-    pub mismatch: Option<Mismatch>,
+    pub comparison: Comparison,
+}
+
+impl CheckedResult {
+    /// The results of each replica.
+    fn all(compared: Vec<Vec<Comparison>>) -> Vec<Self> {
+        let of = |(replica, compared): (usize, Vec<Comparison>)| {
+            compared.into_iter().enumerate().map(move |(index, comparison)| {
+                let largest = comparison.largest.as_ref();
+                Self {
+                    equal: comparison.equal(),
+                    max_error: largest.map_or(0.0, |d| d.error),
+                    max_error_at: largest.map(|d| d.index.clone()),
+                    allowed: largest.map(|d| d.allowed),
+                    count: comparison.count,
+                    replica,
+                    index,
+                    comparison,
+                }
+            })
+        };
+        compared.into_iter().enumerate().flat_map(of).collect()
+    }
 }
 
 impl Check {
@@ -56,13 +84,15 @@ impl Check {
 
 impl Compiler {
     /// Compiles a program, runs both the original and the partitioned program over the same global inputs of each
-    /// replica, and compares every result.
+    /// replica, and compares every result. Without a tolerance, each element may differ by as much as rounding can
+    /// change it, which is measured.
     pub fn check(
         &self,
         module: &Module,
         inputs: &[Vec<Literal>],
         options: &CompileOptions,
         backend: Backend,
+        tolerance: Tolerance,
     ) -> Outcome<Check> {
         let steps = self.steps("compile", options).map(|mut steps| {
             let at = steps.iter().position(|s| s.pass.name == "plan").map_or(steps.len(), |i| i + 1);
@@ -74,17 +104,19 @@ impl Compiler {
             Err(faults) => return Outcome::new(module.source(), None, &faults),
         };
         let run = |module: Module, steps| self.run_steps(module, steps, &mut Watch::default());
+        self.evaluable(module).and_then(|module| {
+        let module = &module;
         run(module.clone(), &plan).and_then(|planned| {
             let device = run(planned.clone(), &rest);
             let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
             let got = device.and_then(|device| self.execute(&device, inputs, &execute));
             got.and_then(|got| {
                 self.evaluate(module, inputs).and_then(|want| {
-                    let results = results(&got.results, &want);
+                    let results = CheckedResult::all(judge_against(module, inputs, &got.results, &want, tolerance));
                     if results.iter().all(|r| r.equal) {
                         return Outcome::of(module.source(), Ok(Check { results, first_op: None, culprit: None }));
                     }
-                    self.culprit(&planned, &rest, inputs, &want).map(|(first_op, culprit)| Check {
+                    self.culprit(module, &planned, &rest, inputs, &want, tolerance).map(|(first_op, culprit)| Check {
                         results,
                         first_op,
                         culprit: Some(culprit),
@@ -92,43 +124,84 @@ impl Compiler {
                 })
             })
         })
+        })
+    }
+
+    /// The program in a form that the reference evaluator knows: as it stands, or imported if it is a `shard_map` from
+    /// before Shardy, whose custom calls mean something only together.
+    fn evaluable(&self, module: &Module) -> Outcome<Module> {
+        let program = module.program();
+        let old = program.ops_under(program.body()).into_iter().any(|op| {
+            program.view(op).attr("call_target_name").and_then(AttrData::as_str) == Some("SPMDFullToShardShape")
+        });
+        match self.steps("import", &CompileOptions::default()) {
+            Ok(import) if old => self.run_steps(module.clone(), &import, &mut Watch::default()),
+            _ => Outcome::of(module.source(), Ok(module.clone())),
+        }
+    }
+
+    /// Compares results of a program, compiled to `device`, with those expected for the same inputs: each element within
+    /// the tolerance, or without one within what rounding can change it by. That is measured by evaluating the program,
+    /// or for one that is too large estimated by the element type.
+    pub fn compare_results(
+        &self,
+        device: &Module,
+        inputs: &[Vec<Literal>],
+        got: &[Vec<Literal>],
+        want: &[Vec<Literal>],
+        tolerance: Tolerance,
+    ) -> Vec<CheckedResult> {
+        let global = || {
+            if !small_enough(device) {
+                return None;
+            }
+            let module = self.parse(device.source().clone()).into_result().ok()?;
+            self.evaluable(&module).into_result().ok()
+        };
+        let module = std::cell::OnceCell::new();
+        let module = || module.get_or_init(global).as_ref();
+        let undisturbed = || runtime::reference::evaluate_replicas(module()?.program(), inputs).ok();
+        let disturbed = |seed| runtime::reference::evaluate_disturbed(module()?.program(), inputs, seed).ok();
+        CheckedResult::all(judge(got, want, tolerance, undisturbed, disturbed))
     }
 
     /// The first op whose value differs: its source location, and a sentence about it.
     fn culprit(
         &self,
+        module: &Module,
         planned: &Module,
         rest: &[passes::Step],
         inputs: &[Vec<Literal>],
         want: &[Vec<Literal>],
+        tolerance: Tolerance,
     ) -> Outcome<(Option<String>, String)> {
         let (program, source) = (planned.program(), planned.source());
         let evaluate = |program: &Program| Outcome::of(source, run_global(program, inputs));
         evaluate(program).and_then(|planned_gives| {
-            if results(&planned_gives, want).iter().any(|r| !r.equal) {
+            let found = judge_against(module, inputs, &planned_gives, want, tolerance);
+            if found.iter().flatten().any(|c| !c.equal()) {
                 let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
                 return Outcome::of(source, Ok((None, fault.to_owned())));
             }
             // Every value of @main becomes a result, in both programs.
             let (exposed, ops) = expose(program);
             evaluate(&exposed).and_then(|global| {
-                let device = self.run_steps(planned.with_program(exposed), rest, &mut Watch::default());
+                let exposed = planned.with_program(exposed);
+                let device = self.run_steps(exposed.clone(), rest, &mut Watch::default());
                 let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
                 let shards = device.and_then(|device| self.execute(&device, inputs, &execute));
                 shards.map(|shards| {
+                    let found = judge_against(&exposed, inputs, &shards.results, &global, tolerance);
                     let first = (0..ops.len()).find_map(|i| {
-                        let differs = |(global, shards): (&Vec<Literal>, &Vec<Literal>)| {
-                            let at = global.len() - ops.len() + i;
-                            compare(&shards[at], &global[at], Tolerance::default())
-                        };
-                        global.iter().zip(&shards.results).find_map(differs).map(|m| (ops[i], m))
+                        let of = |all: &Vec<Comparison>| all.get(all.len() - ops.len() + i).cloned();
+                        found.iter().filter_map(of).find(|c| !c.equal()).map(|c| (ops[i], c))
                     });
                     let Some((op, mismatch)) = first else {
                         let fault = "no value between differs in the reference evaluator: a fault of native execution";
                         return (None, fault.to_owned());
                     };
                     let place = place(program, source, op).unwrap_or_else(|| "a place the compiler made".to_owned());
-                    let (name, mismatch) = (program.op_name(op), mismatch.text());
+                    let (name, mismatch) = (program.op_name(op), mismatch.text("equal"));
                     let line = format!("the first op that differs is {name} at {place}: its value {mismatch}");
                     (Some(place), line)
                 })
@@ -137,17 +210,24 @@ impl Compiler {
     }
 }
 
-/// Compares each result with the expected one, replica by replica.
-fn results(got: &[Vec<Literal>], want: &[Vec<Literal>]) -> Vec<CheckedResult> {
-    let of = |(replica, (got, want)): (usize, (&Vec<Literal>, &Vec<Literal>))| {
-        let one = |(index, (got, want))| {
-            let mismatch = compare(got, want, Tolerance::default());
-            let (max_error, count) = mismatch.as_ref().map(|m| (m.max_error, m.count)).unzip();
-            CheckedResult { equal: mismatch.is_none(), max_error, count, replica, index, mismatch }
-        };
-        got.iter().zip(want).enumerate().map(one).collect::<Vec<_>>()
-    };
-    got.iter().zip(want).enumerate().flat_map(of).collect()
+/// Whether the reference evaluator runs a program in seconds: by the FLOPs of its products and the bytes it touches.
+fn small_enough(device: &Module) -> bool {
+    let (replicas, partitions) = grid(device.program());
+    let devices = (replicas * partitions) as f64;
+    let estimate = estimate(device.program(), &Machine::flat(Flat::default()));
+    estimate.flops * devices <= 2e8 && estimate.memory_traffic * devices <= 2e9
+}
+
+/// Compares the results of a program of global values, however it was run, with those of the reference evaluator.
+fn judge_against(
+    module: &Module,
+    inputs: &[Vec<Literal>],
+    got: &[Vec<Literal>],
+    want: &[Vec<Literal>],
+    tolerance: Tolerance,
+) -> Vec<Vec<Comparison>> {
+    let disturbed = |seed| runtime::reference::evaluate_disturbed(module.program(), inputs, seed).ok();
+    judge(got, want, tolerance, || Some(want.to_vec()), disturbed)
 }
 
 /// The program with the value of every op of `@main` added to its results, and those ops in order.

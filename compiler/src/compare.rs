@@ -1,96 +1,127 @@
-//! Comparing tensors: integers bit by bit, floats within a tolerance that suits their type.
+//! Comparing tensors element by element: integers bit by bit, floats within what is allowed for each.
 
 use dialect::ir::{ElementClass, ElementType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
-/// How far apart floats may be and still count as equal.
-#[derive(Clone, Copy, Default, Debug)]
+/// How far apart floats may be and still count as equal: `absolute + relative * |expected|`, each 0 when only the other
+/// is given. When neither is, each element may differ by as much as rounding can change it.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Tolerance {
-    /// Relative to the expected value; chosen by the element type when not given.
+    /// Relative to the expected value.
     pub relative: Option<f64>,
-    /// In absolute terms. When not given, as much as the largest expected value may differ, since the terms of a sum
-    /// may cancel.
+    /// In absolute terms.
     pub absolute: Option<f64>,
 }
 
-/// Where two tensors differ.
+/// How two tensors of one type compare.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Mismatch {
-    /// Number of elements that differ.
-    pub count: usize,
+pub struct Comparison {
     /// Number of elements in the tensor.
     pub total: usize,
-    /// The index of the first element that differs.
-    pub first: Vec<i64>,
+    /// Number of elements that differ by more than is allowed.
+    pub count: usize,
+    /// The first element that does.
+    pub first: Option<Difference>,
+    /// The element with the largest difference, allowed or not; `None` if all are the same.
+    pub largest: Option<Difference>,
+}
+
+/// How two elements differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Difference {
+    /// Where they are.
+    pub index: Vec<i64>,
     /// The value found there.
     pub got: Scalar,
     /// The value expected there.
     pub want: Scalar,
-    /// The largest difference; infinite when only one of the two values is NaN.
-    pub max_error: f64,
+    /// The difference; infinite when only one of the two values is NaN.
+    pub error: f64,
+    /// The difference that is allowed there.
+    pub allowed: f64,
 }
 
-impl Mismatch {
-    /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1)`
-    pub fn text(&self) -> String {
-        let Self { count, total, first, got, want, max_error } = self;
-        format!(
-            "differs in {count} of {total} elements, first at {first:?}: got {got:?}, want {want:?} (largest error {max_error:.3e})"
-        )
+impl Comparison {
+    /// Whether no element differs by more than is allowed.
+    pub fn equal(&self) -> bool {
+        self.count == 0
+    }
+
+    /// `equal (largest error 1.2e-7 at [0, 1], where 4.8e-7 is allowed)`, or
+    /// `differs in 3 of 64 elements, first at [0, 1]: got 1.5, want 2.5 (largest error 1 at [3, 4], where …)`
+    pub fn text(&self, equal: &str) -> String {
+        let largest = self.largest.as_ref().map_or(String::new(), |d| {
+            let allowed = if d.allowed == 0.0 { "none".to_owned() } else { format!("{:.1e}", d.allowed) };
+            format!(" (largest error {:.3e} at {:?}, where {allowed} is allowed)", d.error, d.index)
+        });
+        let Self { count, total, .. } = self;
+        match &self.first {
+            None => format!("{equal}{largest}"),
+            Some(Difference { index, got, want, .. }) => format!(
+                "differs in {count} of {total} elements, first at {index:?}: got {got:?}, want {want:?}{largest}"
+            ),
+        }
     }
 }
 
-/// Where `got` differs from `want`, which has the same type; `None` if they are equal within the tolerance.
-pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance) -> Option<Mismatch> {
-    let element = want.element;
-    let exact = !matches!(element.class(), ElementClass::Float | ElementClass::Complex);
-    if got.dense_bytes() == want.dense_bytes() {
-        return None;
+/// Compares `got` with `want`, which has the same type. `spread` says how far rounding can move each element, where
+/// that was measured; a `tolerance` that says anything counts alone.
+pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Option<&[f64]>) -> Comparison {
+    let mut found = Comparison { total: want.len(), count: 0, first: None, largest: None };
+    if got.stored_bytes() == want.stored_bytes() {
+        return found;
     }
-    let total = want.len();
-    let relative = tolerance.relative.unwrap_or_else(|| default_relative(element));
-    let absolute = tolerance.absolute.unwrap_or_else(|| {
-        let sizes = (0..total).map(|i| size(want.get(i))).filter(|s| s.is_finite());
-        sizes.fold(0.0, f64::max) * relative
-    });
-    let mut found: Option<Mismatch> = None;
-    for i in 0..total {
-        let (g, w) = (got.get(i), want.get(i));
-        let error = difference(g, w);
-        let allowed = if exact || !size(w).is_finite() { 0.0 } else { absolute + relative * size(w) };
-        // Written so that NaN counts as out of bounds too.
-        if error <= allowed {
+    let mut largest = 0.0;
+    for i in 0..found.total {
+        if got.element_bytes(i) == want.element_bytes(i) {
             continue;
         }
+        let (g, w) = (got.get(i), want.get(i));
+        let error = difference(g, w);
+        let allowed = allowed(w, want.element, tolerance, spread.map_or(0.0, |s| s[i]));
+        // Written so that NaN counts as out of bounds too.
+        let differs = allowed != f64::INFINITY && !(error <= allowed);
         let error = if error.is_nan() { f64::INFINITY } else { error };
-        match &mut found {
-            Some(m) => {
-                m.count += 1;
-                m.max_error = m.max_error.max(error);
-            }
-            None => {
-                let first = index_of(&want.shape, i);
-                found = Some(Mismatch { count: 1, total, first, got: g, want: w, max_error: error });
-            }
+        let place = || Difference { index: index_of(&want.shape, i), got: g, want: w, error, allowed };
+        if error > largest {
+            largest = error;
+            found.largest = Some(place());
+        }
+        if differs {
+            found.count += 1;
+            found.first.get_or_insert_with(place);
         }
     }
     found
 }
 
-/// The relative error that a few reordered sums may cause in a type.
-fn default_relative(element: ElementType) -> f64 {
-    match element {
-        ElementType::F64 | ElementType::C128 => 1e-12,
-        ElementType::F32 | ElementType::C64 => 1e-5,
-        ElementType::F16 => 2e-3,
-        ElementType::BF16 => 1.6e-2,
-        // Types with at most three bits of mantissa.
-        _ => 0.25,
+/// How far from `want` an element may be, where rounding moves it by `spread`.
+fn allowed(want: Scalar, element: ElementType, tolerance: Tolerance, spread: f64) -> f64 {
+    let size = size(want);
+    let float = matches!(element.class(), ElementClass::Float | ElementClass::Complex);
+    match tolerance {
+        Tolerance { relative: None, absolute: None } if float => {
+            // Elements that nothing amplifies: a few roundings of their own. XLA flushes what is smaller than any
+            // normal number to zero.
+            let own = if size.is_finite() { size * element.epsilon() * own_epsilons(element) } else { 0.0 };
+            (own + element.smallest_normal()).max(SPREADS * spread)
+        }
+        Tolerance { relative: None, absolute: None } => SPREADS * spread,
+        _ if !float || !size.is_finite() => 0.0,
+        Tolerance { relative, absolute } => absolute.unwrap_or(0.0) + relative.unwrap_or(0.0) * size,
     }
 }
 
-fn size(value: Scalar) -> f64 {
+/// How many times the largest deviation among a few disturbed runs counts as rounding.
+pub(crate) const SPREADS: f64 = 4.0;
+
+/// Epsilons that an element may always be off. Types narrower than f32 are computed in wider ones.
+fn own_epsilons(element: ElementType) -> f64 {
+    if element.epsilon() <= ElementType::F32.epsilon() { 8.0 } else { 1.0 }
+}
+
+pub(crate) fn size(value: Scalar) -> f64 {
     match value {
         Scalar::Complex(re, im) => re.hypot(im),
         other => other.as_f64().abs(),
@@ -98,7 +129,7 @@ fn size(value: Scalar) -> f64 {
 }
 
 /// 0 for equal values, two NaNs included; NaN where only one is a number.
-fn difference(a: Scalar, b: Scalar) -> f64 {
+pub(crate) fn difference(a: Scalar, b: Scalar) -> f64 {
     let float = |a: f64, b: f64| if a == b || a.is_nan() && b.is_nan() { 0.0 } else { (a - b).abs() };
     match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => a.abs_diff(b) as f64,
@@ -125,39 +156,53 @@ mod tests {
         Literal::from_scalars(ElementType::F32, &[values.len() as i64], values.iter().map(|&v| Scalar::Float(v)))
     }
 
-    fn check(got: &[f64], want: &[f64], tolerance: Tolerance) -> Option<(usize, Vec<i64>, f64)> {
-        compare(&floats(got), &floats(want), tolerance).map(|m| (m.count, m.first, m.max_error))
+    fn check(got: &[f64], want: &[f64], tolerance: Tolerance, spread: Option<&[f64]>) -> (usize, Vec<i64>, f64) {
+        let found = compare(&floats(got), &floats(want), tolerance, spread);
+        (found.count, found.first.map_or(vec![], |d| d.index), found.largest.map_or(0.0, |d| d.error))
     }
 
     #[test]
-    fn floats_may_differ_a_little() {
+    fn each_element_has_its_own_tolerance() {
         let default = Tolerance::default();
-        assert_eq!(check(&[1.0, 2.0], &[1.0, 2.000001], default), None);
-        assert_eq!(check(&[1.0, 2.0, 5.0], &[1.0, 2.5, 4.0], default), Some((2, vec![1], 1.0)));
-        // Next to a large value, a small one may be off by the large one's tolerance.
-        assert_eq!(check(&[1000.0, 0.005], &[1000.0, 0.0], default), None);
+        assert_eq!(check(&[1.0, 2.0], &[1.0, 2.000_001], default, None).0, 0);
+        assert_eq!(check(&[1.0, 2.0, 5.0], &[1.0, 2.5, 4.0], default, None), (2, vec![1], 1.0));
+        // A large element excuses no other.
+        assert_eq!(check(&[-1e30, 0.005], &[-1e30, 0.0], default, None).0, 1);
+        // What rounding may do to an element excuses that one.
+        assert_eq!(check(&[1.0, 2.5, 4.5], &[1.0, 2.0, 4.0], default, Some(&[0.0, 0.25, 0.0])), (1, vec![2], 0.5));
+        assert_eq!(check(&[1e-40], &[0.0], default, None).0, 0);
+    }
+
+    #[test]
+    fn a_given_tolerance_counts_alone() {
         let exact = Tolerance { relative: Some(0.0), absolute: Some(0.0) };
-        assert_eq!(check(&[1000.0, 0.5], &[1000.0, 0.0], exact), Some((1, vec![1], 0.5)));
+        assert_eq!(check(&[1000.0, 0.5], &[1000.0, 0.0], exact, Some(&[9.0, 9.0])), (1, vec![1], 0.5));
+        let relative = Tolerance { relative: Some(0.01), absolute: None };
+        assert_eq!(check(&[100.5, 0.5], &[100.0, 0.0], relative, None), (1, vec![1], 0.5));
+        let absolute = Tolerance { relative: None, absolute: Some(0.5) };
+        assert_eq!(check(&[100.5, 0.5], &[100.0, 0.0], absolute, None).0, 0);
     }
 
     #[test]
     fn no_number_is_equal_to_itself_alone() {
         let (nan, inf) = (f64::NAN, f64::INFINITY);
         let wide = Tolerance { relative: Some(1e9), absolute: Some(1e9) };
-        assert_eq!(check(&[nan, inf, -inf], &[nan, inf, -inf], Tolerance::default()), None);
-        assert_eq!(check(&[nan], &[1.0], wide), Some((1, vec![0], inf)));
-        assert_eq!(check(&[inf], &[1.0], wide), Some((1, vec![0], inf)));
-        assert_eq!(check(&[1.0], &[inf], wide), Some((1, vec![0], inf)));
+        assert_eq!(check(&[nan, inf, -inf], &[nan, inf, -inf], Tolerance::default(), None).0, 0);
+        assert_eq!(check(&[nan], &[1.0], wide, None), (1, vec![0], inf));
+        assert_eq!(check(&[inf], &[1.0], wide, None), (1, vec![0], inf));
+        assert_eq!(check(&[1.0], &[inf], wide, None), (1, vec![0], inf));
+        assert_eq!(check(&[nan], &[1.0], Tolerance::default(), Some(&[5.0])), (1, vec![0], inf));
     }
 
     #[test]
     fn integers_are_exact_and_indices_are_of_the_shape() {
         let ints = |v: [i128; 6]| Literal::from_scalars(ElementType::I32, &[2, 3], v.map(Scalar::Int));
-        let m = compare(
-            &ints([0, 1, 2, 3, 4, 6]),
-            &ints([0, 1, 2, 3, 4, 5]),
-            Tolerance { relative: Some(1.0), absolute: Some(9.0) },
-        );
-        assert_eq!(m.map(|m| (m.first, m.max_error)), Some((vec![1, 2], 1.0)));
+        let (got, want) = (ints([0, 1, 2, 3, 4, 6]), ints([0, 1, 2, 3, 4, 5]));
+        let wide = Tolerance { relative: Some(1.0), absolute: Some(9.0) };
+        let found = compare(&got, &want, wide, None);
+        assert_eq!((found.count, found.largest.map(|d| (d.index, d.error))), (1, Some((vec![1, 2], 1.0))));
+        assert_eq!(compare(&got, &want, Tolerance::default(), None).count, 1);
+        // An index that rounding decides may be another.
+        assert_eq!(compare(&got, &want, Tolerance::default(), Some(&[1.0; 6])).count, 0);
     }
 }

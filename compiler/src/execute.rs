@@ -115,6 +115,27 @@ impl Compiler {
     }
 }
 
+/// Refuses a program whose global arguments and results don't fit in memory, before any are made.
+pub(crate) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
+    let bytes = |types: &[TensorType]| types.iter().map(|t| t.bytes().unwrap_or(usize::MAX) as f64).sum::<f64>();
+    let replicas = interface.replicas as f64;
+    // The global arguments, then the shards of each.
+    let (arguments, results) = (bytes(&interface.arguments) * replicas, bytes(&interface.results) * replicas);
+    let Some(free) = runtime::files::available_memory() else { return Ok(()) };
+    if 2.0 * arguments + results <= free as f64 {
+        return Ok(());
+    }
+    let text = |bytes: f64| crate::units::bytes(bytes);
+    let message = format!(
+        "the program's arguments take {}, their shards as much again, and its results {}; {} of memory are available",
+        text(arguments),
+        text(results),
+        text(free as f64)
+    );
+    let d = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
+    Err(one(d.note("run a smaller version of it; 'shardc cost' and 'shardc explain' need no memory for values")))
+}
+
 /// Checks that there are inputs for every replica, and that they have the types of `@main`'s arguments.
 fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
     let fault = |message: String| Err(one(Diagnostic::error(codes::INPUT_TYPES, Span::default(), message)));

@@ -17,6 +17,7 @@ pub mod localize;
 pub mod op;
 pub mod ops;
 mod pieces;
+mod precision;
 pub mod proofs;
 pub mod scalar;
 mod scalar_eval;
@@ -27,4 +28,5 @@ pub mod text;
 mod verify;
 
 pub use text::{parse, parse_with, print, print_with};
+pub use precision::Rounding;
 pub use verify::{verify, verify_transitions};

@@ -40,6 +40,16 @@ fn format(element: ElementType) -> Format {
     }
 }
 
+/// The distance from 1 to the next larger value.
+pub(crate) fn epsilon(element: ElementType) -> f64 {
+    if element == ElementType::F8E8M0FNU { 1.0 } else { 2f64.powi(-(format(element).mantissa as i32)) }
+}
+
+/// The smallest positive value with all its digits.
+pub(crate) fn smallest_normal(element: ElementType) -> f64 {
+    if element == ElementType::F8E8M0FNU { 2f64.powi(-127) } else { 2f64.powi(1 - format(element).bias) }
+}
+
 /// The value of bit pattern `bits`.
 pub(crate) fn decode(bits: u8, element: ElementType) -> f64 {
     if element == ElementType::F8E8M0FNU {

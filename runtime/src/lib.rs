@@ -5,6 +5,7 @@
 pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;
+pub mod files;
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;

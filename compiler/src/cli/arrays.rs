@@ -74,7 +74,7 @@ pub(crate) fn write(path: &Path, prefix: &str, replicas: &[Vec<Literal>]) -> Res
         literals.iter().enumerate().map(|(i, l)| (array_name(prefix, i, r), l.clone())).collect()
     };
     let arrays: Vec<(String, Literal)> = replicas.iter().enumerate().flat_map(of).collect();
-    npz::write_file(path, &arrays).map_err(Failure::Usage)
+    npz::write_file(path, &arrays).map_err(Failure::System)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::CompileOptions;
+use crate::{CompileOptions, Tolerance};
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
@@ -52,5 +52,29 @@ impl Knobs {
         };
         let search = if self.plan == Plan::Greedy { Search::Greedy } else { Search::Full };
         Ok(CompileOptions { search, target: self.target.clone(), memory })
+    }
+}
+
+/// How far floats may be apart, for the commands that compare.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub(crate) struct Tolerances {
+    /// How far floats may be from what is expected, relative to it [default: as far as rounding can move each element]
+    #[arg(long, value_name = "X", value_parser = tolerance, allow_negative_numbers = true)]
+    rtol: Option<f64>,
+    /// How far floats may be off in addition [default: 0 with --rtol]
+    #[arg(long, value_name = "X", value_parser = tolerance, allow_negative_numbers = true)]
+    atol: Option<f64>,
+}
+
+impl From<Tolerances> for Tolerance {
+    fn from(given: Tolerances) -> Self {
+        Tolerance { relative: given.rtol, absolute: given.atol }
+    }
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x >= 0.0 && x.is_finite() => Ok(x),
+        _ => Err("expected a finite number that is not negative".to_owned()),
     }
 }

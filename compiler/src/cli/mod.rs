@@ -119,7 +119,11 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
             let text = e.render();
             let text = if color { text.ansi().to_string() } else { text.to_string() };
             let written = if e.use_stderr() { session.say(&text) } else { session.print(&text) };
-            return if e.use_stderr() && written.is_ok() { USAGE } else { OK };
+            return match written {
+                Err(Failure::System(_)) if !e.use_stderr() => FAILED,
+                Ok(()) if e.use_stderr() => USAGE,
+                _ => OK,
+            };
         }
     };
     session.finish(outcome)
@@ -152,6 +156,10 @@ pub fn main() -> ExitCode {
             "this is a bug in shardc, not in your program; please report it with the command and its input"
         );
     }));
+    if runtime::files::output_was_closed() {
+        let _ = writeln!(std::io::stderr(), "shardc: can't write output: standard output is closed");
+        return ExitCode::from(FAILED);
+    }
     let work = || {
         let (out, err) = (std::io::stdout(), std::io::stderr());
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));

@@ -35,6 +35,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The command line is invalid; already reported.
     SaidUsage,
+    /// A result can't be written, or there isn't enough memory, for this reason.
+    System(String),
     /// A bug in shardc; already reported.
     Bug,
     /// The reader of the output has closed it.
@@ -68,21 +70,25 @@ impl<'a> Session<'a> {
     pub(crate) fn finish(mut self, outcome: Outcome) -> u8 {
         let code = match &outcome {
             Ok(()) => OK,
-            Err(Failure::Said) => FAILED,
+            Err(Failure::Said | Failure::System(_)) => FAILED,
             Err(Failure::Usage(_) | Failure::SaidUsage) => USAGE,
             Err(Failure::Bug) => BUG,
             Err(Failure::Closed) => return OK,
         };
-        if let Err(Failure::Usage(message)) = &outcome
+        if let Err(Failure::Usage(message) | Failure::System(message)) = &outcome
             && self.say(&format!("shardc: {message}\n")).is_err()
         {
             return code;
         }
         if self.json && code != USAGE {
             let line = json::line(self.document.take(), code == OK, &self.diagnosed);
-            let _ = self.print(&line);
+            if let Err(Failure::System(message)) = self.print(&line)
+                && code == OK
+            {
+                let _ = self.say(&format!("shardc: {message}\n"));
+                return FAILED;
+            }
         }
-        let _ = self.io.out.flush();
         code
     }
 
@@ -110,7 +116,9 @@ impl<'a> Session<'a> {
     pub(crate) fn emit(&mut self, output: Option<&Path>, text: &str) -> Outcome {
         match output {
             Some(path) if path != Path::new("-") => {
-                std::fs::write(path, text).map_err(|e| Failure::Usage(format!("can't write {}: {e}", path.display())))
+                let write = |file: &mut std::fs::File| file.write_all(text.as_bytes());
+                runtime::files::replace(path, write)
+                    .map_err(|e| Failure::System(format!("can't write {}: {}", path.display(), reason(&e))))
             }
             _ => self.print(text),
         }
@@ -119,13 +127,15 @@ impl<'a> Session<'a> {
     /// Reads a program from a file, or from standard input for `-`.
     pub(crate) fn read(&mut self, input: &OsStr) -> Result<Source, Failure> {
         let (name, bytes) = if input == "-" {
-            let mut bytes = Vec::new();
-            let read = self.io.stdin.read_to_end(&mut bytes);
-            read.map_err(|e| Failure::Usage(format!("can't read standard input: {e}")))?;
+            let read = read_stream(&mut self.io.stdin);
+            let bytes = read.map_err(|e| Failure::Usage(format!("can't read standard input: {e}")))?;
             ("<stdin>".to_owned(), bytes)
         } else {
             let path = PathBuf::from(input);
-            let bytes = std::fs::read(&path);
+            let bytes = match std::fs::metadata(&path) {
+                Ok(about) if !about.is_file() && !about.is_dir() => std::fs::File::open(&path).and_then(read_stream),
+                _ => std::fs::read(&path),
+            };
             let bytes = bytes.map_err(|e| Failure::Usage(format!("can't read {}: {}", path.display(), reason(&e))))?;
             (path.display().to_string(), bytes)
         };
@@ -136,7 +146,21 @@ impl<'a> Session<'a> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Failure::Usage(format!("{name} has {} bytes, more than the limit of 4 GiB", bytes.len())));
         }
+        // Editors of Windows begin a text with a byte order mark.
+        let mut bytes = bytes;
+        if bytes.starts_with(b"\xef\xbb\xbf") {
+            bytes.drain(..3);
+        }
         match String::from_utf8(bytes) {
+            Ok(text) if text.trim().is_empty() => {
+                let how = "print one with JAX's jax.jit(f).lower(...).as_text()";
+                Err(Failure::Usage(format!("{name} is empty: a program was expected; {how}")))
+            }
+            Ok(text) if text.trim_start().starts_with("HloModule") => {
+                let how = "print StableHLO, e.g. with JAX's jax.jit(f).lower(...).as_text(), or translate it with \
+                           hlo-translate --hlo-to-mlir";
+                Err(Failure::Usage(format!("{name} is HLO text, which isn't read here: {how}")))
+            }
             Ok(text) => Ok(Source::new(name, text)),
             Err(e) => {
                 let at = e.utf8_error().valid_up_to();
@@ -214,8 +238,21 @@ fn write(stream: &mut dyn Write, text: &str) -> Outcome {
     match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::Closed),
-        Err(e) => Err(Failure::Usage(format!("can't write output: {e}"))),
+        Err(e) => Err(Failure::System(format!("can't write output: {e}"))),
     }
+}
+
+/// The most bytes of a program that are read from a pipe or a device, which may never end.
+const MAX_STREAM: u64 = 1 << 30;
+
+/// Everything that a pipe or a device gives.
+fn read_stream(stream: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if stream.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
+        let message = "it gives more than 1 GiB, the limit of what is no regular file: is it endless?";
+        return Err(std::io::Error::other(message));
+    }
+    Ok(bytes)
 }
 
 /// An I/O error without the operating system's error number.

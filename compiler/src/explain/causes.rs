@@ -151,12 +151,13 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// The origins that propagation of this program found.
-    pub(super) fn new(imported: &Program, table: OriginTable) -> Self {
+    /// The origins that propagation of a program found, which made `propagated` of it.
+    pub(super) fn new(imported: &Program, propagated: &Program, table: OriginTable) -> Self {
         let mut constraints = HashMap::new();
-        for op in imported.ops_under(imported.body()) {
-            let data = imported.op(op);
-            if imported.attr(op, "sharding").is_some_and(|a| imported.attr_data(a).as_sharding().is_some()) {
+        // Constraints keep their numbers; the constants they read may be copies.
+        for op in propagated.ops_under(propagated.body()).into_iter().filter(|op| op.index() < imported.op_count()) {
+            let data = propagated.op(op);
+            if propagated.attr(op, "sharding").is_some_and(|a| propagated.attr_data(a).as_sharding().is_some()) {
                 data.operands.iter().for_each(|&v| {
                     constraints.entry(v).or_insert(op);
                 });
@@ -170,6 +171,10 @@ impl Origins {
         let origin = self.table.origin_of(value, axis)?;
         let annotation = match origin.start {
             Start::FunctionResult(i) => Annotation::Result(i),
+            // Propagation copies a constant for each use; only a constraint on the copy is the user's.
+            Start::Value(value) if value.index() >= program.value_count() => {
+                Annotation::Op(self.constraints.get(&value).copied()?)
+            }
             Start::Value(value) => match program.value_source(value) {
                 ValueSource::Result(op, _) => Annotation::Op(self.constraints.get(&value).copied().unwrap_or(op)),
                 ValueSource::Arg(block, i) => {

@@ -156,7 +156,10 @@ impl Compiler {
                     table = propagate::run_with_origins(program, options, diagnostics);
                 });
                 let diagnostics = Diagnostics::new(source, &report.diagnostics);
-                let value = report.ok().then(|| (module, Origins::new(imported.program(), table)));
+                let value = report.ok().then(|| (module, {
+                    let origins = Origins::new(imported.program(), module.program(), table);
+                    (module, origins)
+                });;
                 Outcome { value, diagnostics }
             });
         }

@@ -32,6 +32,9 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     annotations::read(program, diagnostics);
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
+    if too_many_ops(program, &functions, diagnostics) {
+        return;
+    }
     let mut pass = Import { program, diagnostics, functions, done: FxHashMap::default() };
     for op in func::functions(pass.program).collect::<Vec<_>>() {
         pass.function(op);
@@ -40,6 +43,51 @@ pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     remove_unused_functions(program);
+}
+
+/// Reports a call that would make more than [`MAX_OPS`] ops, from the number of ops that each function has once its
+/// calls are inlined: before anything is copied, since calls of calls grow exponentially.
+fn too_many_ops(program: &Program, functions: &FxHashMap<String, Op>, diagnostics: &mut Diagnostics) -> bool {
+    let mut sizes: FxHashMap<Op, Option<usize>> = FxHashMap::default();
+    let mut total = 0usize;
+    for function in func::functions(program).collect::<Vec<_>>() {
+        total = total.saturating_add(inlined_size(program, function, functions, &mut sizes));
+        if total > MAX_OPS {
+            let calls = |&op: &Op| program.op(op).def.control(program.view(op)) == Some(Control::Call);
+            let call = func::block(program, function).and_then(|body| program.ops_under(body).into_iter().find(calls));
+            let message = format!("inlining makes more than {MAX_OPS} ops");
+            let d = Diagnostic::error(codes::OP_LIMIT, program.op(call.unwrap_or(function)).span, message);
+            diagnostics.push(d.note("call less, or use a while loop"));
+            return true;
+        }
+    }
+    false
+}
+
+/// The number of ops in a function once all its calls are inlined. One that calls itself counts as nothing; that is
+/// reported when it is inlined.
+fn inlined_size(
+    program: &Program,
+    function: Op,
+    functions: &FxHashMap<String, Op>,
+    sizes: &mut FxHashMap<Op, Option<usize>>,
+) -> usize {
+    if let Some(known) = sizes.get(&function) {
+        return known.unwrap_or(0);
+    }
+    sizes.insert(function, None);
+    let mut size = 0usize;
+    for op in func::block(program, function).map_or_else(Vec::new, |body| program.ops_under(body)) {
+        let view = program.view(op);
+        let called = match view.def().control(view) {
+            Some(Control::Call) => func::callee(view).and_then(|name| functions.get(name)),
+            _ => None,
+        };
+        let more = called.map_or(1, |&callee| inlined_size(program, callee, functions, sizes));
+        size = size.saturating_add(more);
+    }
+    sizes.insert(function, Some(size));
+    size
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -51,7 +51,11 @@ pub(super) fn finish(
     let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
     program.set_block_ops(body, ops);
     let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
-    func::set_devices(program, replicas, partitions);
+    // Functions that ops name run on devices that those ops choose.
+    let chosen = func::functions(program).count() > 1 && func::declared_grid(program).is_none();
+    if replicas * partitions > 1 || !chosen {
+        func::set_devices(program, replicas, partitions);
+    }
     if let Some(name) = mesh_name {
         let text = program.mesh_text(mesh);
         let text = program.attr_str(&text);

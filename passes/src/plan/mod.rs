@@ -319,4 +319,10 @@ fn keep_one_mesh(program: &mut Program, mesh: &MeshRef) {
     let body = program.body();
     let ops = program.block_ops(body).iter().copied().filter(|op| !others.contains(op)).collect();
     program.set_block_ops(body, ops);
+    // A sharding of an op without results says on which device it runs, over a mesh of that device alone.
+    for op in program.ops_under(body) {
+        if program.result_count(op) == 0 && !program.op(op).def.terminator() {
+            program.remove_attr(op, func::SHARDING);
+        }
+    }
 }

@@ -121,8 +121,11 @@ impl Executable {
             let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
-        let arenas: Option<Vec<Arena>> = (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect();
-        let arenas = arenas.ok_or_else(|| {
+        // Memory is given out before there is any, so failing to get some isn't the only sign.
+        let needed = (self.arena_bytes.max(1) as u64).saturating_mul(self.devices as u64);
+        let fits = crate::files::available_memory().is_none_or(|free| needed <= free);
+        let arenas = || (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
+        let arenas = fits.then(arenas).flatten().ok_or_else(|| {
             let message = format!("{} devices of {} bytes each don't fit in memory", self.devices, self.arena_bytes);
             Diagnostic::error(codes::DEVICE_MEMORY, Default::default(), message)
                 .note("use a smaller program or fewer devices")

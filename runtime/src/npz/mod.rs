@@ -11,7 +11,7 @@
 
 mod header;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::path::Path;
 
@@ -29,6 +29,9 @@ pub type Arrays = Vec<(String, Literal)>;
 
 /// The highest compression ratio DEFLATE can reach.
 const MAX_RATIO: usize = 1032;
+
+/// The most bytes that are read from a pipe or a device, which may never end.
+const MAX_STREAM: u64 = 1 << 32;
 
 /// Reads all arrays of an archive. Entries that are not called `*.npy` are skipped, as in NumPy. Arrays that aren't
 /// compressed share the archive's bytes, which stay in memory as long as the arrays.
@@ -60,7 +63,7 @@ pub fn read_file(path: &Path) -> Result<Arrays, String> {
 
 /// The bytes of a file: mapped into memory, or read if it is a pipe or the like.
 fn map(path: &Path) -> io::Result<Bytes> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let about = file.metadata()?;
     if about.is_file() && about.len() > 0 {
         // SAFETY: the map is private to this process and only read. This module never modifies a file in place:
@@ -70,7 +73,9 @@ fn map(path: &Path) -> io::Result<Bytes> {
         }
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    if file.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
+        return Err(io::Error::other(format!("more than {MAX_STREAM} bytes, the limit of what is no regular file")));
+    }
     Ok(bytes.into())
 }
 
@@ -81,18 +86,10 @@ pub fn write(arrays: &[(String, Literal)]) -> Result<Vec<u8>, String> {
     Ok(out.into_inner())
 }
 
-/// [`write()`] to a file. An existing file is replaced, not modified: arrays may be views of it.
+/// [`write()`] to a file. An existing file is replaced as a whole, not modified: arrays may be views of it.
 pub fn write_file(path: &Path, arrays: &[(String, Literal)]) -> Result<(), String> {
-    let create = || {
-        // Resolves links, so that they stay links.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if fs::metadata(&path).is_ok_and(|about| about.is_file()) {
-            fs::remove_file(&path)?;
-        }
-        File::create(&path)
-    };
-    let file = create().map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-    write_to(BufWriter::new(file), arrays).map_err(|e| format!("{}: {e}", path.display()))
+    let write = |file: &mut File| write_to(BufWriter::new(file), arrays).map_err(io::Error::other);
+    crate::files::replace(path, write).map_err(|e| format!("can't write {}: {e}", path.display()))
 }
 
 /// `literal` as elements of type `element`, for types that a file can't tell apart by their raw bits: `ui8` as an f8 or

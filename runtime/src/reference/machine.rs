@@ -14,6 +14,7 @@ use dialect::ops::func;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Limits;
+use super::noise::{self, Source};
 
 pub(super) struct Machine<'p> {
     program: &'p Program,
@@ -29,6 +30,8 @@ pub(super) struct Machine<'p> {
     steps: u64,
     depth: usize,
     limits: Limits,
+    /// The seed of the errors that every op makes; `None` for no errors.
+    pub(super) noise: Option<u64>,
     /// The values that each probe recorded.
     probes: FxHashMap<String, Vec<Literal>>,
     /// Values sent but not yet received.
@@ -49,6 +52,7 @@ impl<'p> Machine<'p> {
             steps: 0,
             depth: 0,
             limits,
+            noise: None,
             probes: FxHashMap::default(),
             mail: FxHashMap::default(),
         }
@@ -156,6 +160,44 @@ impl<'p> Machine<'p> {
                         (self.program.type_data_text(&value.ty().into()), self.program.type_data_text(ty));
                     return Err(EvalError::new(format!("result {i} is {found}, but {declared} is declared")));
                 }
+            }
+        }
+        match self.noise {
+            Some(seed) => self.disturbed(op, operands, mask, results, seed),
+            None => Ok(results),
+        }
+    }
+
+    /// The results of an op with rounding errors.
+    fn disturbed(
+        &mut self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        mut results: Vec<Lanes>,
+        seed: u64,
+    ) -> EvalResult<Vec<Lanes>> {
+        let source = Source::of(op);
+        if source == Source::Exact {
+            return Ok(results);
+        }
+        let sums = if let Source::Sum(_) = source {
+            let sizes: Vec<Lanes> = operands.iter().map(noise::magnitudes).collect();
+            self.noise = None;
+            let sums = op.def().evaluate_spmd(op, &sizes, mask, self);
+            self.noise = Some(seed);
+            Some(sums?)
+        } else {
+            None
+        };
+        for lane in (0..mask.len()).filter(|&lane| mask[lane]) {
+            let given: Vec<&Literal> = operands.iter().filter_map(|o| o[lane].as_ref()).collect();
+            let found: Vec<Literal> = results.iter_mut().filter_map(|r| r[lane].take()).collect();
+            let sums: Option<Vec<Literal>> =
+                sums.as_ref().map(|sums| sums.iter().filter_map(|s| s[lane].clone()).collect());
+            let disturbed = noise::disturb(seed, op, source, &given, found, sums.as_deref());
+            for (result, value) in results.iter_mut().zip(disturbed) {
+                result[lane] = Some(value);
             }
         }
         Ok(results)

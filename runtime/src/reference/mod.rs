@@ -6,6 +6,7 @@
 //! none hangs or uses up the memory.
 
 mod machine;
+mod noise;
 
 use dialect::eval::{EvalError, EvalResult, Lanes};
 use dialect::ir::{Op, Program, TypeData};
@@ -52,6 +53,17 @@ pub fn evaluate_within(
     inputs: &[Lanes],
     limits: Limits,
 ) -> EvalResult<Vec<Lanes>> {
+    evaluate_with(program, function, (replicas, partitions), inputs, limits, None)
+}
+
+fn evaluate_with(
+    program: &Program,
+    function: &str,
+    (replicas, partitions): (usize, usize),
+    inputs: &[Lanes],
+    limits: Limits,
+    noise: Option<u64>,
+) -> EvalResult<Vec<Lanes>> {
     let op = func::function(program, function).ok_or_else(|| no_function(program, function))?;
     let devices = replicas.saturating_mul(partitions);
     if devices == 0 || devices as i64 > dialect::sharding::MAX_DEVICES {
@@ -60,6 +72,7 @@ pub fn evaluate_within(
     }
     check_inputs(program, op, devices, inputs)?;
     let mut machine = Machine::new(program, replicas, partitions, limits);
+    machine.noise = noise;
     machine.function(op, inputs, &vec![true; devices])
 }
 
@@ -70,10 +83,24 @@ pub fn evaluate_global(program: &Program, inputs: &[Literal]) -> EvalResult<Vec<
 
 /// [`evaluate_global`] for several replicas of the program, with the inputs and results of each.
 pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResult<Vec<Vec<Literal>>> {
+    global(program, inputs, None)
+}
+
+/// [`evaluate_replicas`] with rounding errors in every op, chosen by `seed`: what another order of summation or other
+/// hardware may give.
+pub fn evaluate_disturbed(
+    program: &Program,
+    inputs: &[Vec<Literal>],
+    seed: u64,
+) -> EvalResult<Vec<Vec<Literal>>> {
+    global(program, inputs, Some(seed))
+}
+
+fn global(program: &Program, inputs: &[Vec<Literal>], noise: Option<u64>) -> EvalResult<Vec<Vec<Literal>>> {
     let count = inputs.first().map_or(0, Vec::len);
     let lanes = |i: usize| inputs.iter().map(|values| values.get(i).cloned()).collect();
     let lanes: Vec<Lanes> = (0..count).map(lanes).collect();
-    let mut results = evaluate(program, "main", inputs.len(), 1, &lanes)?;
+    let mut results = evaluate_with(program, "main", (inputs.len(), 1), &lanes, Limits::default(), noise)?;
     let missing = || EvalError::new("a result has no value");
     let mut of = |r: usize| results.iter_mut().map(|lanes| lanes[r].take().ok_or_else(missing)).collect();
     (0..inputs.len()).map(&mut of).collect()

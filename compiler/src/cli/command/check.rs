@@ -3,9 +3,9 @@
 use super::Common;
 use super::run::interface;
 use crate::cli::arrays;
-use crate::cli::knobs::Knobs;
+use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Backend, Mismatch, random_inputs};
+use crate::{Backend, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,7 +13,9 @@ Examples:
   shardc check model.mlir --seed 7 --plan greedy
 
 Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
-devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.";
+devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.
+Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
+runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.";
 
 /// Run a program partitioned and unpartitioned and compare every result
 #[derive(clap::Args)]
@@ -31,6 +33,8 @@ pub(crate) struct Args {
     #[arg(long)]
     interpret: bool,
     #[command(flatten)]
+    tolerances: Tolerances,
+    #[command(flatten)]
     knobs: Knobs,
 }
 
@@ -42,16 +46,17 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler;
     let module = session.take(&source, compiler.parse(source.clone()))?;
     let interface = interface(&module)?;
+    session.take(&source, Gave::of(&source, check_memory(&interface)))?;
     let inputs = match &args.inputs {
         Some(path) => arrays::read(module.program(), path, "arg", &interface.arguments, interface.replicas)?,
         None => random_inputs(&interface.arguments, args.seed, interface.replicas),
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::default() };
-    let checked = session.take(&source, compiler.check(&module, &inputs, &options, backend))?;
+    let checked = session.take(&source, compiler.check(&module, &inputs, &options, backend, args.tolerances.into()))?;
     let mut text = String::new();
     for result in &checked.results {
         let of = if interface.replicas == 1 { String::new() } else { format!(" of replica {}", result.replica) };
-        let verdict = result.mismatch.as_ref().map_or("equal".to_owned(), Mismatch::text);
+        let verdict = result.comparison.text("equal");
         text.push_str(&format!("result {}{of}: {verdict}\n", result.index));
     }
     if let Some(culprit) = &checked.culprit {

@@ -8,11 +8,10 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::arrays;
-use crate::cli::knobs::Knobs;
+use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::{
-    Backend, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, Tolerance, compare,
-    random_inputs,
+    Backend, CheckedResult, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, random_inputs,
 };
 
 const EXAMPLES: &str = "\
@@ -23,7 +22,8 @@ Examples:
   shardc run model.mlir --repeat 20 --json                        seconds to compile and to call
 
 Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is stored as raw bits (dtype V2).
-Integers must agree exactly; floats within --rtol of the expected value plus --atol.
+Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
+runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
 With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
 Made-up inputs differ from replica to replica.";
 
@@ -42,12 +42,8 @@ pub(crate) struct Args {
     /// Compare the results with out0, out1, ... of an .npz archive
     #[arg(long, value_name = "NPZ")]
     expect: Option<PathBuf>,
-    /// How far floats may be from what is expected, relative to it [default: by type, 1e-5 for f32]
-    #[arg(long, value_name = "X", value_parser = tolerance)]
-    rtol: Option<f64>,
-    /// How far floats may be off in addition [default: rtol of the largest expected value]
-    #[arg(long, value_name = "X", value_parser = tolerance)]
-    atol: Option<f64>,
+    #[command(flatten)]
+    tolerances: Tolerances,
     /// Make up inputs from this number
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -64,13 +60,6 @@ pub(crate) struct Args {
     knobs: Knobs,
 }
 
-fn tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x >= 0.0 => Ok(x),
-        _ => Err("a number that is not negative".to_owned()),
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
@@ -85,6 +74,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface)?;
+    session.take(&source, Gave::of(&source, execute::check_memory(&interface)))?;
     let program = module.program();
     let inputs = match &args.inputs {
         Some(path) => arrays::read(program, path, "arg", &interface.arguments, interface.replicas)?,
@@ -109,26 +99,23 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             text.push_str(&format!("{name}: {ty} {}\n", values(result)));
         }
     }
-    if args.repeat.is_some() {
+    let timing = args.repeat.map(|_| {
         let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
-        let timing = timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), &mut text);
-        session.set_document(&timing);
+        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), &mut text)
+    });
+    if let Some(timing) = &timing {
+        session.set_document(timing);
     }
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
-    let tolerance = Tolerance { relative: args.rtol, absolute: args.atol };
-    let mut differs = false;
-    for ((name, got), want) in named(&ran.results).zip(expected.iter().flatten()) {
-        let line = match compare(got, want, tolerance) {
-            None => format!("{name}: as expected\n"),
-            Some(mismatch) => {
-                differs = true;
-                format!("{name}: {}\n", mismatch.text())
-            }
-        };
-        session.print(&line)?;
-    }
-    if differs { Err(Failure::Said) } else { Ok(()) }
+    let compared =
+        session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
+    let lines = named(&ran.results).zip(&compared);
+    let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
+    let equal = compared.iter().all(|r| r.equal);
+    session.set_document(&Compared { timing, results: compared });
+    session.print(&text)?;
+    if equal { Ok(()) } else { Err(Failure::Said) }
 }
 
 /// The types that the program takes and returns, which must be tensors.
@@ -168,6 +155,16 @@ fn values(literal: &Literal) -> String {
     let shown: Vec<String> = (0..literal.len().min(8)).map(|i| format!("{:?}", literal.get(i))).collect();
     let more = if literal.len() > 8 { ", …" } else { "" };
     format!("[{}{more}]", shown.join(", "))
+}
+
+/// What `--expect --json` prints.
+#[derive(Serialize)]
+struct Compared {
+    /// With `--repeat`, how long it took.
+    #[serde(flatten)]
+    timing: Option<Timing>,
+    /// How each result of each replica compares.
+    results: Vec<CheckedResult>,
 }
 
 /// What `--repeat --json` prints.

@@ -165,6 +165,9 @@ impl<'s> Parser<'s> {
                 self.skip_balanced()?;
             }
             let text = self.text_from(tok.start);
+            if matches!(&*text, "!stablehlo.token" | "!mhlo.token") {
+                return self.fail(tok.span(), "a token is a value of its own, not an element of a tensor");
+            }
             return Ok(ElementType::Other(self.program.name(&text)));
         }
         if tok.kind != Tok::Word {

@@ -182,7 +182,7 @@ pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> MeshAxes {
     let mut best: Option<(MeshAxes, usize)> = None;
     for (mesh, n) in counts {
         let Some(data) = sdy::resolve(program, &mesh) else { continue };
-        if !data.is_maximal() && best.as_ref().is_none_or(|b| n > b.1) {
+        if !data.is_maximal() && !data.axes.is_empty() && best.as_ref().is_none_or(|b| n > b.1) {
             best = Some((MeshAxes::new(mesh.clone(), data.clone()), n));
         }
     }

@@ -1,7 +1,8 @@
 //! `stablehlo.custom_call`: calls by name of operations outside the specification.
 //!
 //! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test suite, which
-//! compare two tensors and stop the run if they differ. Others are kept but can't be evaluated.
+//! compare two tensors and stop the run if they differ. `ApproxTopK` gives
+//! the exact result. Others are kept but can't be evaluated.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef, TensorType};
@@ -135,7 +136,7 @@ impl OpDef for CustomCall {
         Some(rule)
     }
 
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         if is_identity(op) {
             return Ok(operands[..op.result_count()].to_vec());
         }
@@ -148,6 +149,7 @@ impl OpDef for CustomCall {
                 min: op.int("min_ulp_difference").unwrap_or(0),
                 max: op.int("max_ulp_difference").unwrap_or(CLOSE),
             },
+            "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
             target => {
                 let message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
                 return Err(EvalError::new(message));

@@ -3,6 +3,7 @@
 //! Devices may disagree about a condition: each runs its own branch or number of iterations, in lockstep under a mask;
 //! a collective that then lacks some of its devices is an error. Source: the StableHLO specification, "Control flow".
 
+mod approx_top_k;
 mod composite;
 mod custom_call;
 mod custom_call_attributes;

@@ -1,0 +1,253 @@
+//! Rounding errors on purpose: an evaluation that rounds otherwise, as other hardware, another order of summation or
+//! another number of devices would. How far the results of several such evaluations lie apart tells, for every element
+//! by itself, how much a right program may change it.
+//!
+//! Errors are made op by op, as large as the op's own rounding: an operation that is exact (a maximum, a selection, a
+//! sum of two numbers that needs no rounding) makes none, one that rounds once goes to a neighbor, an elementary
+//! function two steps away, and a sum errs by a fraction of the *sum of absolute values* of its terms, since
+//! partial sums do. A sum whose terms are multiples of one number and few enough to be exact in any order makes none.
+//! Later ops then amplify, cancel or decide on these errors as they would on real ones, which is why this is measured
+//! rather than bounded: bounds carried along grow with every layer, until nothing differs from anything.
+//!
+//! An error is a hash of what was computed. So equal computations err equally, and ties stay ties.
+
+use std::hash::{Hash, Hasher};
+
+use dialect::eval::Lanes;
+use dialect::ir::{ElementType, OpRef};
+use dialect::kernel::{External, Inst, Kernel};
+use dialect::literal::Literal;
+use dialect::scalar::{Scalar, ScalarOp};
+use dialect::sharding::ReductionKind;
+use dialect::Rounding;
+use rustc_hash::{FxHashSet, FxHasher};
+
+/// How an op's results come to be inexact.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Source {
+    /// They don't.
+    Exact,
+    /// One operation on each element, rounded once: inexact unless the exact result needs no rounding.
+    Operation(ScalarOp),
+    /// By this many epsilons of the result.
+    Relative(f64),
+    /// By a fraction of the sum of absolute values of this many terms.
+    Sum(usize),
+    /// By a few epsilons of the largest element of the result.
+    Norm,
+}
+
+/// Epsilons that an elementary function may be off. In types narrower than f32 it is computed in a wider one.
+const FUNCTION: f64 = 2.0;
+/// Epsilons of the largest element by which whole algorithms such as a Fourier transform may be off.
+const ALGORITHM: f64 = 4.0;
+
+impl Source {
+    /// How the op's results come to be inexact.
+    pub(super) fn of(op: OpRef<'_>) -> Self {
+        let inexact = |ty: ElementType| ty.is_float() || ty.is_complex();
+        if !op.result_types().any(|ty| ty.tensor().is_some_and(|t| inexact(t.element))) {
+            return Self::Exact;
+        }
+        let reduction = op.def().reduction(op);
+        match op.def().kernel(op) {
+            Kernel::None | Kernel::Control | Kernel::External(External::PartitionId | External::ReplicaId) => {
+                Self::Exact
+            }
+            Kernel::Nest(nest) => {
+                let terms: i64 = nest.loops[nest.parallel..].iter().product();
+                let operations = || nest.body.insts.iter().filter_map(|inst| if let Inst::Op { op, .. } = inst { Some(*op) } else { None });
+                let rounding = operations().filter(|o| o.rounding() != Rounding::Exact).count();
+                let function = operations().any(|o| o.rounding() == Rounding::Approximate);
+                match operations().next() {
+                    _ if rounding == 0 => Self::Exact,
+                    _ if terms > 1 && reduction == Some(ReductionKind::Sum) => Self::Sum(terms as usize),
+                    _ if terms > 1 => Self::Relative(terms as f64),
+                    Some(one) if !function && nest.body.insts.len() == 1 && op.def().elementwise() => {
+                        Self::Operation(one)
+                    }
+                    _ if function => Self::Relative(FUNCTION),
+                    _ => Self::Relative(rounding as f64),
+                }
+            }
+            Kernel::External(kind) => match (reduction, kind) {
+                (Some(ReductionKind::Sum), _) => {
+                    let sizes = op.operand_types().filter_map(|ty| ty.tensor()?.elements());
+                    Self::Sum(sizes.max().unwrap_or(1))
+                }
+                (Some(_), _) | (None, External::Collective) => Self::Exact,
+                (None, External::Scatter) => Self::Relative(FUNCTION),
+                (None, _) => Self::Norm,
+            },
+        }
+    }
+}
+
+/// The absolute values of floats; other values as they are.
+pub(super) fn magnitudes(lanes: &Lanes) -> Lanes {
+    let of = |literal: &Literal| {
+        let size = |value: Scalar| match value {
+            Scalar::Float(v) => Scalar::Float(v.abs()),
+            Scalar::Complex(re, im) => Scalar::Complex(re.hypot(im), 0.0),
+            int => int,
+        };
+        map(literal, |value| size(value))
+    };
+    lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
+}
+
+/// The results of an op on one device with errors. `sums` are what the op gives for the absolute values of its operands,
+/// if it sums.
+pub(super) fn disturb(
+    seed: u64,
+    op: OpRef<'_>,
+    source: Source,
+    operands: &[&Literal],
+    results: Vec<Literal>,
+    sums: Option<&[Literal]>,
+) -> Vec<Literal> {
+    let external = matches!(op.def().kernel(op), Kernel::External(_));
+    let grain = operands.iter().map(|o| grain(o)).fold((f64::INFINITY, 1.0f64), |(least, product), g| {
+        (least.min(g), if g.is_finite() { product * g } else { product })
+    });
+    let grain = grain.0.min(grain.1);
+    let disturbed = |(number, result): (usize, Literal)| {
+        let element = result.element;
+        let epsilon = element.epsilon();
+        if epsilon == 0.0 {
+            return result;
+        }
+        let wide = element.epsilon() <= ElementType::F32.epsilon();
+        let held: FxHashSet<&[u8]> = if external {
+            let same = operands.iter().filter(|o| o.element == element);
+            same.flat_map(|o| (0..stored(o)).map(|i| o.element_bytes(i))).collect()
+        } else {
+            FxHashSet::default()
+        };
+        let norm = match source {
+            Source::Norm => (0..stored(&result)).map(|i| size(result.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max),
+            _ => 0.0,
+        };
+        let one = |i: usize| {
+            let value = result.get(i);
+            let sum = sums.and_then(|sums| sums.get(number)).map_or(size(value), |s| size(s.get(i)));
+            // An element that an operand holds, and that is no sum of several, was moved and not computed.
+            if external && sum == size(value) && held.contains(result.element_bytes(i)) {
+                return value;
+            }
+            let by = match source {
+                Source::Exact => 0.0,
+                Source::Operation(op) if is_exact(op, operands, i, value, element) => 0.0,
+                Source::Operation(_) => size(value),
+                Source::Relative(by) => size(value) * if wide { by } else { 1.0 },
+                Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
+                // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 4 half epsilons of
+                // the sum of absolute values; types narrower than f32 are summed in wider ones and rounded when
+                // devices combine their sums.
+                Source::Sum(terms) if wide => size(value).max(sum * (0.5 + (terms as f64).sqrt() / 8.0)),
+                Source::Sum(_) => size(value).max(sum / 4.0),
+                Source::Norm => norm * ALGORITHM,
+            };
+            if by == 0.0 || !by.is_finite() {
+                return value;
+            }
+            let mut hasher = FxHasher::default();
+            (seed, op.name(), result.element_bytes(i), sum.to_bits()).hash(&mut hasher);
+            if op.def().elementwise() {
+                operands.iter().for_each(|o| o.element_bytes(i.min(stored(o) - 1)).hash(&mut hasher));
+            }
+            let mut random = Random(hasher.finish());
+            match value {
+                Scalar::Float(v) => Scalar::Float(v + random.signed() * by * epsilon),
+                Scalar::Complex(re, im) => {
+                    Scalar::Complex(re + random.signed() * by * epsilon, im + random.signed() * by * epsilon)
+                }
+                int => int,
+            }
+            .round(element)
+        };
+        if result.is_splat() && sums.is_none_or(|s| s[number].is_splat()) && operands.iter().all(|o| stored(o) == 1) {
+            return Literal::splat(element, &result.shape, one(0));
+        }
+        Literal::from_scalars(element, &result.shape, (0..result.len()).map(one))
+    };
+    results.into_iter().enumerate().map(disturbed).collect()
+}
+
+/// How many elements are stored: one of a splat.
+fn stored(literal: &Literal) -> usize {
+    literal.stored_bytes().len() / literal.element.bytes().max(1)
+}
+
+fn map(literal: &Literal, f: impl Fn(Scalar) -> Scalar) -> Literal {
+    match literal.is_splat() {
+        true => Literal::splat(literal.element, &literal.shape, f(literal.get(0))),
+        false => Literal::from_scalars(literal.element, &literal.shape, (0..literal.len()).map(|i| f(literal.get(i)))),
+    }
+}
+
+fn size(value: Scalar) -> f64 {
+    match value {
+        Scalar::Complex(re, im) => re.hypot(im),
+        other => other.as_f64().abs(),
+    }
+}
+
+/// Whether `value` is exactly what the operation gives for element `i` of the operands.
+fn is_exact(op: ScalarOp, operands: &[&Literal], i: usize, value: Scalar, element: ElementType) -> bool {
+    let Scalar::Float(r) = value else { return false };
+    let arg = |k: usize| operands.get(k).map_or(0.0, |o| o.get(i.min(stored(o) - 1)).as_f64());
+    let (a, b) = (arg(0), arg(1));
+    let (exact, left) = match op {
+        ScalarOp::Add => (a + b, two_sum(a, b)),
+        ScalarOp::Sub => (a - b, two_sum(a, -b)),
+        ScalarOp::Mul => (a * b, a.mul_add(b, -r)),
+        ScalarOp::Div => (a / b, r.mul_add(b, -a)),
+        ScalarOp::Sqrt => (a.sqrt(), r.mul_add(r, -a)),
+        ScalarOp::Convert => (a, 0.0),
+        _ => return false,
+    };
+    !r.is_finite() || r == exact && (element != ElementType::F64 || left == 0.0)
+}
+
+/// What `a + b` loses by rounding.
+fn two_sum(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    let part = sum - a;
+    (a - (sum - part)) + (b - part)
+}
+
+/// The largest power of two that all elements are multiples of; infinite if there are none but 0.
+fn grain(literal: &Literal) -> f64 {
+    if literal.element.epsilon() == 0.0 {
+        return f64::INFINITY;
+    }
+    let of = |v: f64| {
+        if v == 0.0 || !v.is_finite() {
+            return f64::INFINITY;
+        }
+        let bits = v.to_bits();
+        let (exponent, mantissa) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+        let zeros = if mantissa == 0 { 52 } else { mantissa.trailing_zeros() as i32 };
+        2f64.powi(exponent.max(1) - 1075 + zeros)
+    };
+    let parts = |value: Scalar| match value {
+        Scalar::Complex(re, im) => of(re).min(of(im)),
+        other => of(other.as_f64()),
+    };
+    (0..stored(literal)).map(|i| parts(literal.get(i))).fold(f64::INFINITY, f64::min)
+}
+
+/// Pseudorandom numbers.
+struct Random(u64);
+
+impl Random {
+    /// Between -1 and 1.
+    fn signed(&mut self) -> f64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 * 2f64.powi(-52) - 1.0
+    }
+}
