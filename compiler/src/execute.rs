@@ -109,6 +109,12 @@ impl Compiler {
         Outcome::of(module.source(), runnable(module.program()))
     }
 
+    /// Whether there is memory for the global arguments and results of a program: an error that says how much they take,
+    /// before any are made.
+    pub fn fits_in_memory(&self, module: &Module) -> Outcome<()> {
+        Outcome::of(module.source(), Interface::of(module).map_or(Ok(()), |interface| check_memory(&interface)))
+    }
+
     /// The kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
     pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
         Outcome::of(module.source(), kernels(module.program().clone(), llvm))
@@ -116,7 +122,7 @@ impl Compiler {
 }
 
 /// Refuses a program whose global arguments and results don't fit in memory, before any are made.
-pub(crate) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
+fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
     let bytes = |types: &[TensorType]| types.iter().map(|t| t.bytes().unwrap_or(usize::MAX) as f64).sum::<f64>();
     let replicas = interface.replicas as f64;
     // The global arguments, then the shards of each.

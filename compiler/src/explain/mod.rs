@@ -156,10 +156,10 @@ impl Compiler {
                     table = propagate::run_with_origins(program, options, diagnostics);
                 });
                 let diagnostics = Diagnostics::new(source, &report.diagnostics);
-                let value = report.ok().then(|| (module, {
+                let value = report.ok().then(|| {
                     let origins = Origins::new(imported.program(), module.program(), table);
                     (module, origins)
-                });;
+                });
                 Outcome { value, diagnostics }
             });
         }

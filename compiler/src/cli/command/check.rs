@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler;
     let module = session.take(&source, compiler.parse(source.clone()))?;
     let interface = interface(&module)?;
-    session.take(&source, Gave::of(&source, check_memory(&interface)))?;
+    session.take(&source, compiler.fits_in_memory(&module))?;
     let inputs = match &args.inputs {
         Some(path) => arrays::read(module.program(), path, "arg", &interface.arguments, interface.replicas)?,
         None => random_inputs(&interface.arguments, args.seed, interface.replicas),

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface)?;
-    session.take(&source, Gave::of(&source, execute::check_memory(&interface)))?;
+    session.take(&source, session.compiler.fits_in_memory(&module))?;
     let program = module.program();
     let inputs = match &args.inputs {
         Some(path) => arrays::read(program, path, "arg", &interface.arguments, interface.replicas)?,
