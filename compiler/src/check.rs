@@ -105,25 +105,22 @@ impl Compiler {
         };
         let run = |module: Module, steps| self.run_steps(module, steps, &mut Watch::default());
         self.evaluable(module).and_then(|module| {
-        let module = &module;
-        run(module.clone(), &plan).and_then(|planned| {
-            let device = run(planned.clone(), &rest);
-            let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
-            let got = device.and_then(|device| self.execute(&device, inputs, &execute));
-            got.and_then(|got| {
-                self.evaluate(module, inputs).and_then(|want| {
-                    let results = CheckedResult::all(judge_against(module, inputs, &got.results, &want, tolerance));
-                    if results.iter().all(|r| r.equal) {
-                        return Outcome::of(module.source(), Ok(Check { results, first_op: None, culprit: None }));
-                    }
-                    self.culprit(module, &planned, &rest, inputs, &want, tolerance).map(|(first_op, culprit)| Check {
-                        results,
-                        first_op,
-                        culprit: Some(culprit),
+            let module = &module;
+            run(module.clone(), &plan).and_then(|planned| {
+                let device = run(planned.clone(), &rest);
+                let execute = ExecuteOptions { backend, ..ExecuteOptions::default() };
+                let got = device.and_then(|device| self.execute(&device, inputs, &execute));
+                got.and_then(|got| {
+                    self.evaluate(module, inputs).and_then(|want| {
+                        let results = CheckedResult::all(judge_against(module, inputs, &got.results, &want, tolerance));
+                        if results.iter().all(|r| r.equal) {
+                            return Outcome::of(module.source(), Ok(Check { results, first_op: None, culprit: None }));
+                        }
+                        self.culprit(module, &planned, &rest, inputs, &want, tolerance)
+                            .map(|(first_op, culprit)| Check { results, first_op, culprit: Some(culprit) })
                     })
                 })
             })
-        })
         })
     }
 

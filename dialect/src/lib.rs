@@ -27,6 +27,6 @@ mod small_float;
 pub mod text;
 mod verify;
 
-pub use text::{parse, parse_with, print, print_with};
 pub use precision::Rounding;
+pub use text::{parse, parse_with, print, print_with};
 pub use verify::{verify, verify_transitions};

@@ -48,7 +48,10 @@ fn check(compiler: &Compiler) -> (u8, String) {
 #[test]
 fn a_right_partitioner_is_right() {
     let (code, said) = check(&Compiler::standard());
-    assert_eq!((code, said.as_str()), (0, "result 0: equal\nresult 1: equal (largest error 2.384e-7 at [], where 2.1e-6 is allowed)\n"));
+    assert_eq!(
+        (code, said.as_str()),
+        (0, "result 0: equal\nresult 1: equal (largest error 2.384e-7 at [], where 2.1e-6 is allowed)\n")
+    );
 }
 
 #[test]

@@ -108,7 +108,11 @@ fn ran(seed: u64, narrow: bool) -> Ran {
 impl Ran {
     fn faults(&self, got: &[Vec<Literal>]) -> Vec<String> {
         let found = self.compiler.compare_results(&self.device, &self.inputs, got, &self.want, Tolerance::default());
-        found.iter().filter(|r| !r.equal).map(|r| format!("result {}: {}", r.index, r.comparison.text("equal"))).collect()
+        found
+            .iter()
+            .filter(|r| !r.equal)
+            .map(|r| format!("result {}: {}", r.index, r.comparison.text("equal")))
+            .collect()
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn finish(
     program.set_block_ops(body, ops);
     let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
     // Functions that ops name run on devices that those ops choose.
-    let chosen = func::functions(program).count() > 1 && func::declared_grid(program).is_none();
+    let chosen = func::functions(program).count() > 1 && func::declared_devices(program).is_none();
     if replicas * partitions > 1 || !chosen {
         func::set_devices(program, replicas, partitions);
     }

@@ -88,11 +88,7 @@ pub fn evaluate_replicas(program: &Program, inputs: &[Vec<Literal>]) -> EvalResu
 
 /// [`evaluate_replicas`] with rounding errors in every op, chosen by `seed`: what another order of summation or other
 /// hardware may give.
-pub fn evaluate_disturbed(
-    program: &Program,
-    inputs: &[Vec<Literal>],
-    seed: u64,
-) -> EvalResult<Vec<Vec<Literal>>> {
+pub fn evaluate_disturbed(program: &Program, inputs: &[Vec<Literal>], seed: u64) -> EvalResult<Vec<Vec<Literal>>> {
     global(program, inputs, Some(seed))
 }
 

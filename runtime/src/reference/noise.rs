@@ -13,13 +13,13 @@
 
 use std::hash::{Hash, Hasher};
 
+use dialect::Rounding;
 use dialect::eval::Lanes;
 use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{External, Inst, Kernel};
 use dialect::literal::Literal;
 use dialect::scalar::{Scalar, ScalarOp};
 use dialect::sharding::ReductionKind;
-use dialect::Rounding;
 use rustc_hash::{FxHashSet, FxHasher};
 
 /// How an op's results come to be inexact.
@@ -56,7 +56,12 @@ impl Source {
             }
             Kernel::Nest(nest) => {
                 let terms: i64 = nest.loops[nest.parallel..].iter().product();
-                let operations = || nest.body.insts.iter().filter_map(|inst| if let Inst::Op { op, .. } = inst { Some(*op) } else { None });
+                let operations = || {
+                    nest.body
+                        .insts
+                        .iter()
+                        .filter_map(|inst| if let Inst::Op { op, .. } = inst { Some(*op) } else { None })
+                };
                 let rounding = operations().filter(|o| o.rounding() != Rounding::Exact).count();
                 let function = operations().any(|o| o.rounding() == Rounding::Approximate);
                 match operations().next() {
@@ -125,7 +130,9 @@ pub(super) fn disturb(
             FxHashSet::default()
         };
         let norm = match source {
-            Source::Norm => (0..stored(&result)).map(|i| size(result.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max),
+            Source::Norm => {
+                (0..stored(&result)).map(|i| size(result.get(i))).filter(|s| s.is_finite()).fold(0.0, f64::max)
+            }
             _ => 0.0,
         };
         let one = |i: usize| {

@@ -54,7 +54,10 @@ fn compiled_it_gives_what_the_model_gives() {
     let ran = compiler().execute(&device, &inputs, &ExecuteOptions::default()).into_result().expect("results");
     let want = compiler().evaluate(&model(), &inputs).into_result().expect("results");
     assert!(shardc::compare(&ran.results[0][0], &want[0][0], Default::default(), None).equal());
-    let checked = compiler().check(&model(), &inputs, &options(), Default::default(), Default::default()).into_result().expect("a check");
+    let checked = compiler()
+        .check(&model(), &inputs, &options(), Default::default(), Default::default())
+        .into_result()
+        .expect("a check");
     assert!(checked.equal(), "{checked:?}");
 }
 

@@ -108,8 +108,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     }
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
-    let compared =
-        session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
+    let compared = session.compiler.compare_results(&module, &inputs, &ran.results, &expected, args.tolerances.into());
     let lines = named(&ran.results).zip(&compared);
     let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
     let equal = compared.iter().all(|r| r.equal);
