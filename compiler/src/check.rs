@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::Outcome;
-use crate::execute::{Backend, ExecuteOptions, grid, run_global};
+use crate::execute::{Backend, ExecuteOptions, replicas_and_partitions, run_global};
 use crate::module::Module;
 use crate::place::place;
 use crate::rounding::judge;
@@ -209,7 +209,7 @@ impl Compiler {
 
 /// Whether the reference evaluator runs a program in seconds: by the FLOPs of its products and the bytes it touches.
 fn small_enough(device: &Module) -> bool {
-    let (replicas, partitions) = grid(device.program());
+    let (replicas, partitions) = replicas_and_partitions(device.program());
     let devices = (replicas * partitions) as f64;
     let estimate = estimate(device.program(), &Machine::flat(Flat::default()));
     estimate.flops * devices <= 2e8 && estimate.memory_traffic * devices <= 2e9
