@@ -7,11 +7,12 @@
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
+# make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup check advisories test test-without-llvm demo bench bench-parse fuzz oracles
+.PHONY: setup check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -102,3 +103,9 @@ fuzz:
 	@for file in lit-tests/*/*.mlir tests/corpus/*/program.mlir; do cp $$file $(TARGET)/fuzz/seeds/$$(echo $$file | tr / _); done
 	$(TARGET)/fuzz/$(HOST)/release/shardc-fuzz $(TARGET)/fuzz/corpus $(TARGET)/fuzz/seeds -artifact_prefix=$(TARGET)/fuzz/found/ \
 		-max_total_time=$(SECONDS) -max_len=20000 -timeout=10 -rss_limit_mb=4096
+
+COUNT ?= 20000
+FROM ?= 0
+
+fuzz-commands: setup
+	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test commands

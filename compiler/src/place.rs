@@ -39,14 +39,19 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
     })
 }
 
-/// A value's name: from the text, else from JAX, else from its op.
-pub(crate) fn value_name(program: &Program, value: Value) -> String {
-    let jax = match program.loc_data(program.value_loc(value)) {
+/// A value's name in JAX: `params['up']`.
+pub(crate) fn jax_name(program: &Program, value: Value) -> Option<&str> {
+    match program.loc_data(program.value_loc(value)) {
         LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
             Some(program.name_text(*name))
         }
         _ => None,
-    };
+    }
+}
+
+/// A value's name: from the text, else from JAX, else from its op.
+pub(crate) fn value_name(program: &Program, value: Value) -> String {
+    let jax = jax_name(program, value);
     let text = written_name(program, value);
     match (text, jax, program.value_source(value)) {
         (Some(text), Some(jax), _) if text != jax => format!("{text} (\"{jax}\")"),

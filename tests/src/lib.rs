@@ -2,5 +2,6 @@
 
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;
+pub mod mutation;
 pub mod oracle;
 pub mod propagation;

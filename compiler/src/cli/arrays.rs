@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use dialect::ir::{Program, TensorType};
+use dialect::ir::{Program, TensorType, TypeData};
 use dialect::literal::Literal;
+use dialect::scalar::Scalar;
 use runtime::npz;
 
 use super::session::Failure;
@@ -12,6 +13,9 @@ use super::session::Failure;
 fn array_name(prefix: &str, i: usize, replica: usize) -> String {
     if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
 }
+
+/// How NumPy names arrays that were saved without names.
+const POSITIONAL: &str = "arr_";
 
 /// Reads `prefix0`, `prefix1`, … as tensors of `types` from an archive, for each replica: its own arrays if there are
 /// any, else those of the first replica.
@@ -23,8 +27,19 @@ pub(crate) fn read(
     replicas: usize,
 ) -> Result<Vec<Vec<Literal>>, Failure> {
     let arrays = npz::read_file(path).map_err(Failure::Usage)?;
+    let of_results = prefix == "out";
     let mut all: Vec<Vec<Literal>> = Vec::with_capacity(replicas);
     let mut faults = Vec::new();
+    // `numpy.savez(file, x, y)` calls its arrays arr_0, arr_1.
+    let is_named = |name: &str, prefix: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<usize>().is_ok());
+    let positional = !arrays.iter().any(|a| is_named(&a.0, prefix));
+    let prefix = if positional && arrays.iter().any(|a| is_named(&a.0, POSITIONAL)) { POSITIONAL } else { prefix };
+    let more =
+        |name: &str| name.strip_prefix(prefix).and_then(|n| n.parse::<usize>().ok()).is_some_and(|n| n >= types.len());
+    if let Some((name, _)) = arrays.iter().find(|a| more(&a.0)) {
+        let (what, s) = (if of_results { "results" } else { "arguments" }, types.len());
+        faults.push(format!("'{name}' is too much: the program has {s} {what}"));
+    }
     for replica in 0..replicas {
         let mut literals = Vec::with_capacity(types.len());
         for (i, ty) in types.iter().enumerate() {
@@ -34,10 +49,14 @@ pub(crate) fn read(
                 None if replica > 0 => literals.extend(all[0].get(i).cloned()),
                 None => faults.push(format!("'{name}' is missing, which is {wanted}")),
                 Some((_, array)) => match fit(array, ty) {
-                    Some(literal) => literals.push(literal),
-                    None => {
+                    Ok(literal) => literals.push(literal),
+                    Err(Misfit::Type) => {
                         let found = program.type_data_text(&array.ty().into());
                         faults.push(format!("'{name}' is {found}, expected {wanted}"));
+                    }
+                    Err(Misfit::Value(value)) => {
+                        let element = program.type_data_text(&TypeData::Scalar(ty.element));
+                        faults.push(format!("'{name}' holds {value:?}, which no {element} can hold"));
                     }
                 },
             }
@@ -53,19 +72,35 @@ pub(crate) fn read(
     Err(Failure::Usage(format!("{}: {}\nit holds {has}", path.display(), faults.join("; "))))
 }
 
+/// Why an array is no tensor of a type.
+#[derive(Clone, PartialEq, Debug)]
+enum Misfit {
+    /// Its shape or the kind of its elements is another.
+    Type,
+    /// This element is out of the type's range.
+    Value(Scalar),
+}
+
 /// `array` as a tensor of type `ty`: the same elements, or wider ones of the same kind that JAX would have narrowed.
-/// `None` if an integer doesn't fit.
-fn fit(array: &Literal, ty: &TensorType) -> Option<Literal> {
+fn fit(array: &Literal, ty: &TensorType) -> Result<Literal, Misfit> {
     if array.shape != ty.shape {
-        return None;
+        return Err(Misfit::Type);
     }
     let (from, to) = (array.element, ty.element);
     if from.class() != to.class() || from.bits() <= to.bits() {
-        return npz::conform(array, to);
+        return npz::conform(array, to).ok_or(Misfit::Type);
     }
-    let narrowed = Literal::from_fn(ty, |i| array.get(i).round(to));
-    let fits = to.is_float() || to.is_complex() || (0..array.len()).all(|i| array.get(i) == narrowed.get(i));
-    fits.then_some(narrowed)
+    let fits = |value: Scalar| match (value, value.round(to)) {
+        (Scalar::Float(a), Scalar::Float(b)) => a.is_finite() == b.is_finite(),
+        (Scalar::Complex(a, b), Scalar::Complex(c, d)) => {
+            a.is_finite() == c.is_finite() && b.is_finite() == d.is_finite()
+        }
+        (value, narrow) => value == narrow,
+    };
+    match (0..array.len()).map(|i| array.get(i)).find(|&value| !fits(value)) {
+        Some(value) => Err(Misfit::Value(value)),
+        None => Ok(Literal::from_fn(ty, |i| array.get(i).round(to))),
+    }
 }
 
 /// Writes `prefix0`, `prefix1`, … for each replica to an archive.
@@ -81,19 +116,23 @@ pub(crate) fn write(path: &Path, prefix: &str, replicas: &[Vec<Literal>]) -> Res
 mod tests {
     use super::*;
     use dialect::ir::ElementType;
-    use dialect::scalar::Scalar;
 
     #[test]
     fn wider_arrays_are_narrowed_when_they_fit() {
         let ints = |e, v: [i128; 2]| Literal::from_scalars(e, &[2], v.map(Scalar::Int));
         let narrow = |a: &Literal, e| fit(a, &TensorType::new(&[2], e));
         let (i64s, i32s) = (ints(ElementType::I64, [3, -7]), ints(ElementType::I32, [3, -7]));
-        assert_eq!(narrow(&i64s, ElementType::I32), Some(i32s.clone()));
-        assert_eq!(narrow(&ints(ElementType::I64, [1 << 40, 0]), ElementType::I32), None);
-        assert_eq!(narrow(&i32s, ElementType::I64), None);
-        assert_eq!(narrow(&i64s, ElementType::UI32), None);
-        assert_eq!(narrow(&i64s, ElementType::F32), None);
+        assert_eq!(narrow(&i64s, ElementType::I32), Ok(i32s.clone()));
+        assert_eq!(
+            narrow(&ints(ElementType::I64, [1 << 40, 0]), ElementType::I32),
+            Err(Misfit::Value(Scalar::Int(1 << 40)))
+        );
+        assert_eq!(narrow(&i32s, ElementType::I64), Err(Misfit::Type));
+        assert_eq!(narrow(&i64s, ElementType::UI32), Err(Misfit::Type));
+        assert_eq!(narrow(&i64s, ElementType::F32), Err(Misfit::Type));
         let wide = Literal::from_scalars(ElementType::F64, &[2], [Scalar::Float(0.1), Scalar::Float(2.0)]);
-        assert_eq!(narrow(&wide, ElementType::F32).map(|l| l.get(0)), Some(Scalar::Float(f64::from(0.1f32))));
+        assert_eq!(narrow(&wide, ElementType::F32).map(|l| l.get(0)), Ok(Scalar::Float(f64::from(0.1f32))));
+        let huge = Literal::from_scalars(ElementType::F64, &[2], [Scalar::Float(1e300), Scalar::Float(f64::INFINITY)]);
+        assert_eq!(narrow(&huge, ElementType::F32), Err(Misfit::Value(Scalar::Float(1e300))));
     }
 }

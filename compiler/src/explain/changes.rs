@@ -29,6 +29,8 @@ pub(super) struct Change {
 pub(super) struct Outcome {
     /// Modelled seconds of a step.
     pub(super) seconds: f64,
+    /// Bytes that its values take on each device.
+    pub(super) peak_bytes: f64,
     /// Its collectives.
     pub(super) keys: HashSet<Key>,
 }
@@ -80,7 +82,8 @@ impl Trial<'_> {
         let mut planned = self.planned(program)?;
         let keys = causes(&planned).iter().map(Cause::key).collect();
         run_unverified(&mut planned, self.partition).then_some(())?;
-        Some(Outcome { seconds: estimate(&planned, self.machine).step_seconds, keys })
+        let estimate = estimate(&planned, self.machine);
+        Some(Outcome { seconds: estimate.step_seconds, peak_bytes: estimate.peak_bytes, keys })
     }
 }
 
@@ -102,7 +105,10 @@ impl Change {
 
     /// `annotating %arg0 as <@mesh, [{}]>`
     pub(super) fn text(&self, program: &Program, source: &Source) -> String {
-        let sharding = program.sharding_text(&self.sharding);
+        let mut sharding = program.sharding_text(&self.sharding);
+        if let Some(spec) = partition_spec(program, &self.sharding) {
+            sharding = format!("{sharding}, in JAX {spec},");
+        }
         let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
         match self.annotation {
             Annotation::Argument(i) => {
@@ -123,6 +129,24 @@ impl Change {
             }
         }
     }
+}
+
+/// A sharding as JAX writes it, `P('data', None)`; `None` where it can't be written so.
+fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
+    if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() {
+        return None;
+    }
+    let axis = |a: &AxisRef| a.sub.is_none().then(|| format!("'{}'", program.name_text(a.name)));
+    let dim = |d: &DimSharding| -> Option<String> {
+        let axes = d.axes.iter().map(axis).collect::<Option<Vec<String>>>()?;
+        Some(match &axes[..] {
+            [] if d.open => "P.UNCONSTRAINED".to_owned(),
+            [] => "None".to_owned(),
+            [one] => one.clone(),
+            all => format!("({})", all.join(", ")),
+        })
+    };
+    Some(format!("P({})", sharding.dims.iter().map(dim).collect::<Option<Vec<String>>>()?.join(", ")))
 }
 
 /// Changes that may remove `cause`, the likeliest first.
@@ -201,6 +225,8 @@ fn annotated(program: &Program, annotation: Annotation) -> Option<&TensorShardin
     match annotation {
         Annotation::Argument(i) => func::arg_sharding(program, main, i),
         Annotation::Result(i) => func::result_sharding(program, main, i),
+        // What propagation made isn't the user's to change.
+        Annotation::Op(op) if op.index() >= program.op_count() => None,
         Annotation::Op(op) => {
             let view = program.view(op);
             view.attr("sharding").and_then(AttrData::as_sharding).or_else(|| match view.attr(func::SHARDING)? {

@@ -87,14 +87,16 @@ pub struct Removal {
     pub change: String,
     /// Seconds by which a step gets faster; negative if it gets slower.
     pub saves_s: f64,
+    /// Bytes by which the values of each device grow; negative if they shrink.
+    pub adds_bytes: f64,
 }
 
 /// One collective while it is being explained.
 struct Explained {
     cause: Cause,
     price: Price,
-    /// The change that removes it, and the seconds it saves per step.
-    removal: Option<(Change, f64)>,
+    /// The change that removes it, the seconds it saves per step, and the bytes it adds on each device.
+    removal: Option<(Change, f64, f64)>,
     /// Whether some changes were not tried.
     untried: bool,
 }
@@ -177,7 +179,7 @@ impl Compiler {
     ) -> Outcome<Explanation> {
         let target = options.compile.target_name();
         let found = causes::causes(planned.program());
-        self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, step)| {
+        self.price_plan(planned, &found, &steps.partition, target).map(|(prices, machine, (step, peak))| {
             let mut explained: Vec<Explained> = found
                 .into_iter()
                 .zip(prices)
@@ -189,7 +191,7 @@ impl Compiler {
                 let Steps { propagate, plan, partition, .. } = steps;
                 let trial = Trial { imported, propagate, plan, partition, machine: &machine };
                 let tries = options.tries.unwrap_or_else(|| (25_600 / imported.op_count().max(400)).max(2));
-                removals::find(&trial, planned.program(), &shardings, origins, &mut explained, step, tries);
+                removals::find(&trial, planned.program(), &shardings, origins, &mut explained, (step, peak), tries);
                 tried = tries > 0;
             }
             let imported = imported.unwrap_or(planned.program());

@@ -28,14 +28,15 @@ pub(super) struct Price {
 }
 
 impl Compiler {
-    /// Partitions and prices a planned program: the cost of each cause, the machine, and the seconds of a step.
+    /// Partitions and prices a planned program: the cost of each cause, the machine, and the seconds of a step
+    /// with the bytes that each device's values take.
     pub(super) fn price_plan(
         &self,
         planned: &Module,
         found: &[Cause],
         partition: &[Step],
         target: &str,
-    ) -> Outcome<(Vec<Price>, Machine, f64)> {
+    ) -> Outcome<(Vec<Price>, Machine, (f64, f64))> {
         let mut device = planned.program().clone();
         // The partitioner gives all ops it makes from an op that op's location: a unique location identifies the cause.
         let mut marks = HashMap::new();
@@ -57,7 +58,7 @@ impl Compiler {
                         all[i].add(c, share);
                     }
                 }
-                (all, priced.machine, priced.estimate.step_seconds)
+                (all, priced.machine, (priced.estimate.step_seconds, priced.estimate.peak_bytes))
             });
             Outcome::of(source, priced.map_err(|fault| one(Plain::error(codes::TARGET_SIZE, Span::default(), fault))))
         })

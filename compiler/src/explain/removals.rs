@@ -16,7 +16,7 @@ pub(super) fn find(
     shardings: &ShardingTable,
     origins: &Origins,
     explained: &mut [Explained],
-    step: f64,
+    (step, peak): (f64, f64),
     tries: usize,
 ) {
     let wanted: Vec<Vec<Change>> = explained
@@ -53,7 +53,7 @@ pub(super) fn find(
             let Some(outcome) = outcomes[number].as_ref() else { continue };
             let saved = step - outcome.seconds;
             if !outcome.keys.contains(&key) && e.removal.as_ref().is_none_or(|r| r.1 < saved) {
-                e.removal = Some((change.clone(), saved));
+                e.removal = Some((change.clone(), saved, outcome.peak_bytes - peak));
             }
         }
     }

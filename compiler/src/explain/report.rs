@@ -49,13 +49,22 @@ impl Report<'_> {
             let far = if e.untried { ", as far as --tries goes" } else { "" };
             notes.push(format!("no change of one annotation removes it{far}"));
         }
-        if let Some((change, saved)) = &e.removal {
+        if let Some((change, saved, more)) = &e.removal {
             let what = change.text(self.imported, self.planned.source());
             let share = units::percent(saved.abs(), step);
+            let memory = match more {
+                b if *b >= 1.0 => format!(", and each device {} more memory", units::bytes(*b)),
+                b if *b <= -1.0 => format!(", and each device {} less memory", units::bytes(-b)),
+                _ => String::new(),
+            };
             notes.push(match saved {
-                s if *s > 0.0 => format!("{what} removes it: a step takes {} less ({share})", units::seconds(*s)),
-                s if *s < 0.0 => format!("{what} removes it, but a step takes {} more ({share})", units::seconds(-s)),
-                _ => format!("{what} removes it: a step takes as long"),
+                s if *s > 0.0 => {
+                    format!("{what} removes it: a step takes {} less ({share}){memory}", units::seconds(*s))
+                }
+                s if *s < 0.0 => {
+                    format!("{what} removes it, but a step takes {} more ({share}){memory}", units::seconds(-s))
+                }
+                _ => format!("{what} removes it: a step takes as long{memory}"),
             });
         }
         Plain { severity: Severity::Remark, code: Code::NONE, message, labels, notes }
@@ -228,10 +237,11 @@ impl Report<'_> {
             user: e.cause.user.map(|(op, _)| p.op_name(op).to_owned()),
             loc: e.cause.user.and_then(|(op, _)| place(p, source, op)),
             manual: e.cause.manual,
-            removal: e
-                .removal
-                .as_ref()
-                .map(|(change, saved)| Removal { change: change.text(self.imported, source), saves_s: *saved }),
+            removal: e.removal.as_ref().map(|(change, saved, more)| Removal {
+                change: change.text(self.imported, source),
+                saves_s: *saved,
+                adds_bytes: *more,
+            }),
             remark: Diagnostic::new(source, &self.remark(e, step)),
         }
     }

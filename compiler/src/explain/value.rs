@@ -13,7 +13,7 @@ use super::causes::{Annotation, Origins};
 use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Outcome, one};
 use crate::module::Module;
-use crate::place::{place, place_of, value_name, written_name};
+use crate::place::{jax_name, place, place_of, value_name, written_name};
 use crate::source::Source;
 
 /// How one value is sharded, and why. Serialized, it is an entry of `values` of `shardc explain --value --json`.
@@ -81,6 +81,13 @@ impl Compiler {
 
 /// The values with this name in the text; an inlined function's values occur several times. `%0#1` is a second result.
 fn values_called(program: &Program, name: &str) -> Vec<Value> {
+    // JAX's name, as it is shown beside the text's: params['up'], "params['up']", or both.
+    let plain = name.trim().trim_matches('"');
+    let shown = |&v: &Value| jax_name(program, v) == Some(plain) || value_name(program, v) == name.trim();
+    let found: Vec<Value> = named_values(program).into_iter().filter(shown).collect();
+    if !found.is_empty() {
+        return found;
+    }
     let (name, result) = match name.split_once('#') {
         Some((name, i)) => (name, i.parse().ok()),
         None => (name, None),
@@ -110,7 +117,9 @@ fn named_values(program: &Program) -> Vec<Value> {
 }
 
 fn missing(program: &Program, name: &str) -> Plain {
-    let names: Vec<String> = named_values(program).into_iter().filter_map(|v| written_name(program, v)).collect();
+    let all = named_values(program);
+    let jax = all.iter().filter_map(|&v| jax_name(program, v).map(str::to_owned));
+    let names: Vec<String> = all.iter().filter_map(|&v| written_name(program, v)).chain(jax).collect();
     let near = dialect::text::nearest(name, names.iter().map(String::as_str));
     let d = Plain::error(codes::UNKNOWN_VALUE, Span::default(), format!("no value is called '{name}'"));
     d.note(near.map_or_else(

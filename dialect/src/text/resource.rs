@@ -39,6 +39,10 @@ impl Parser<'_> {
                     p.expect(":")?;
                     let span = p.tok.span();
                     let content = p.string()?;
+                    if blobs.iter().any(|b| b.0 == key) {
+                        let message = format!("the resource '{key}' is defined twice");
+                        return p.fail(span, message);
+                    }
                     if let Some(bytes) = Self::hex_bytes(&content) {
                         blobs.push((key, bytes, span));
                     }

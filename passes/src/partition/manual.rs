@@ -43,7 +43,17 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         );
         return diagnostics.push(d.note("reduce it before it is returned"));
     }
-    let fine = refine(program, &mesh, ins.iter().chain(&outs));
+    let fine = match refine(program, &mesh, ins.iter().chain(&outs)) {
+        Ok(fine) => fine,
+        Err(axis) => {
+            let axis = program.name_text(axis);
+            let message =
+                format!("arguments and results are sharded along parts of \"{axis}\" that no one mesh has as axes");
+            let d = Diagnostic::error(codes::UNRELATED_MESHES, program.op(main).span, message);
+            return diagnostics
+                .push(d.note("shard them along parts that divide each other, or take the per-device program"));
+        }
+    };
     let name = program.name(&mesh_name);
     let loc = program.op(main).loc;
     // The body keeps its block; its return becomes the region's.
@@ -139,8 +149,9 @@ fn unsign(program: &mut Program, main: Op) {
     program.remove_attr(module, signature::MESHES);
 }
 
-/// The mesh with an axis for every sub-axis that some sharding names.
-fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Mesh {
+/// The mesh with an axis for every sub-axis that some sharding names; the axis of which no mesh has all these parts if
+/// there is one.
+fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Result<Mesh, Name> {
     let mut cuts: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
     for axis in sides.filter_map(|s| s.sharding.as_ref()).flat_map(|s| s.all_axes()) {
         if let (Some(i), Some(sub)) = (mesh.axis_index(axis.name), axis.sub) {
@@ -155,6 +166,9 @@ fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'
             fine.axes.push((name, size));
             continue;
         }
+        if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
+            return Err(name);
+        }
         let text = program.name_text(name).to_owned();
         for (i, pair) in cuts.windows(2).enumerate() {
             let mut part = format!("{text}_{i}");
@@ -164,7 +178,7 @@ fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'
             fine.axes.push((program.name(&part), pair[1] / pair[0]));
         }
     }
-    fine
+    Ok(fine)
 }
 
 /// `s` over the refined mesh.

@@ -20,6 +20,7 @@ use dialect::ir::ElementType;
 use dialect::literal::Literal;
 use memmap2::Mmap;
 use zip::read::ZipFile;
+use zip::result::ZipError;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use header::Header;
@@ -46,7 +47,13 @@ pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
     let mut budget = bytes.len().saturating_mul(MAX_RATIO);
     let mut arrays = Arrays::new();
     for i in 0..archive.len() {
-        let entry = archive.by_index(i).map_err(|e| format!("entry {i} of the archive: {e}"))?;
+        let entry = archive.by_index(i).map_err(|e| match e {
+            ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => format!(
+                "entry {i} of the archive is compressed in a way that isn't read here ({e}); \
+                 save it with numpy.savez or numpy.savez_compressed"
+            ),
+            e => format!("entry {i} of the archive: {e}"),
+        })?;
         let name = entry.name().map_err(|e| format!("the name of entry {i} of the archive: {e}"))?;
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
         let literal = read_array(entry, &bytes, &mut budget).map_err(|e| format!("array '{name}': {e}"))?;

@@ -46,6 +46,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler;
     let module = session.take(&source, compiler.parse(source.clone()))?;
     let interface = interface(&module)?;
+    session.take(&source, compiler.runnable(&module))?;
     session.take(&source, compiler.fits_in_memory(&module))?;
     let inputs = match &args.inputs {
         Some(path) => arrays::read(module.program(), path, "arg", &interface.arguments, interface.replicas)?,

@@ -9,7 +9,7 @@ use super::Common;
 use crate::cli::knobs::Knobs;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use crate::{Cost, TimelineEvent};
+use crate::{Cost, Target, TimelineEvent};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,15 +46,24 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.emit(Some(path), &trace(&cost))?;
     }
     session.set_document(&cost);
-    session.emit(args.common.output.as_deref(), &summary(&cost))
+    let chips = match session.compiler.target(options.target_name()) {
+        Ok(Target::Slice(slice)) => slice.chips(),
+        _ => 0,
+    };
+    session.emit(args.common.output.as_deref(), &summary(&cost, chips))
 }
 
-fn summary(cost: &Cost) -> String {
+/// The table; `chips` is the number of chips of the slice.
+fn summary(cost: &Cost, chips: u64) -> String {
     let mut text = String::new();
     let names: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let mesh = if names.is_empty() { String::new() } else { format!(", mesh {}", names.join(" x ")) };
     let each = if cost.replicas > 1 { format!(" for each of {} replicas", cost.replicas) } else { String::new() };
     let _ = writeln!(text, "target {}: {} devices{each}{mesh}", cost.target, cost.devices);
+    let used = (cost.devices * cost.replicas).unsigned_abs();
+    if chips > used {
+        let _ = writeln!(text, "  note: the program runs on {used} of the slice's {chips} chips; the others are idle");
+    }
     let mut row = |name: &str, value: String, note: String| {
         let _ = writeln!(text, "{}", format!("  {name:<16}{value:>12}  {note}").trim_end());
     };

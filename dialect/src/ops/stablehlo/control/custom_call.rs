@@ -151,7 +151,13 @@ impl OpDef for CustomCall {
             },
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
             target => {
-                let message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
+                let mut message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
+                if target.starts_with("lapack_") || target.starts_with("cusolver") || target.starts_with("hipsolver") {
+                    message.push_str(
+                        ": lower for TPU, where JAX writes the algorithm itself: \
+                         jax.jit(f).trace(...).lower(lowering_platforms=('tpu',))",
+                    );
+                }
                 return Err(EvalError::new(message));
             }
         };

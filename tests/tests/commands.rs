@@ -1,0 +1,113 @@
+//! No program makes a command end with a bug: damaged programs of the corpus, the lit tests and the ops' examples go
+//! through whole commands, as a user would run them. They may be refused, with exit code 1 and a message.
+//!
+//! `COMMANDS=20000` runs more mutations, `COMMANDS_FROM=500` starts at another seed (`make fuzz-commands`); the text of a
+//! failure is left in `target/tmp/commands/`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use shardc_tests::mutation::{corpus, mutated};
+
+/// Mutations per run, each through every command.
+const COUNT: u64 = 400;
+
+/// The commands; programs are read from standard input.
+const COMMANDS: [&[&str]; 7] = [
+    &["compile", "-"],
+    &["compile", "--emit", "manual", "--plan", "greedy", "-"],
+    &["check", "--interpret", "-"],
+    &["explain", "--tries", "2", "-"],
+    &["cost", "--target", "v5e:4x4", "-"],
+    &["show", "--all", "-"],
+    &["run", "--interpret", "-"],
+];
+
+/// Programs larger than this are left to other tests: commands on them take long.
+const LARGEST: usize = 12_000;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Why a command on a program is a bug, if it is one.
+fn fault(command: &[&str], text: &str) -> Option<String> {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let io =
+        shardc::Io { stdin: &mut text.as_bytes(), out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let said = |err: &[u8]| String::from_utf8_lossy(err).lines().take(3).collect::<Vec<_>>().join(" ");
+    match catch_unwind(AssertUnwindSafe(|| shardc::run(command.iter().copied(), io))) {
+        Ok(0..=1) => None,
+        // A target that the mesh doesn't fit on and the like are faults of the flags.
+        Ok(2) if !err.is_empty() => None,
+        Ok(code) => Some(format!("{command:?}: exit code {code}: {}", said(&err))),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            Some(format!("{command:?}: panic: {}", text.unwrap_or_default()))
+        }
+    }
+}
+
+/// Whether a program is valid and so small that running it takes no time.
+fn is_small(text: &str) -> bool {
+    let mut diagnostics = dialect::diagnostic::Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    let small = |op| {
+        let elements = |ty: &dialect::ir::TensorType| ty.elements().is_some_and(|n| n <= 20_000);
+        program.results(op).all(|v| program.tensor_type(v).is_none_or(elements))
+    };
+    let ops = program.ops_under(program.body());
+    let blocks = program.blocks_under(program.body());
+    let devices = dialect::ops::func::num_partitions(&program) * dialect::ops::func::num_replicas(&program);
+    let arguments = blocks
+        .iter()
+        .flat_map(|&b| program.block_args(b))
+        .all(|&v| program.tensor_type(v).is_none_or(|ty| ty.elements().is_some_and(|n| n <= 20_000)));
+    let loops = ops.iter().any(|&op| program.op_name(op) == "stablehlo.while");
+    !diagnostics.has_errors() && ops.len() < 200 && arguments && ops.into_iter().all(small) && devices <= 16 && !loops
+}
+
+#[test]
+fn no_command_ends_with_a_bug() {
+    let corpus: Vec<String> = corpus().into_iter().filter(|text| text.len() <= LARGEST).collect();
+    let victims: Vec<&String> = corpus.iter().collect();
+    let (from, count) = (number("COMMANDS_FROM", 0), number("COMMANDS", COUNT));
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let work = |first: u64| {
+        let (mut faults, mut tried) = (Vec::new(), 0);
+        // Every second program is as it was written: what nobody damaged must not end with a bug either.
+        for seed in (from + first..from + count).step_by(2) {
+            let text = if first == 0 {
+                corpus[seed as usize / 2 % corpus.len()].clone()
+            } else {
+                mutated(&victims, &corpus, seed)
+            };
+            if !is_small(&text) {
+                continue;
+            }
+            tried += 1;
+            for why in COMMANDS.iter().filter_map(|command| fault(command, &text)) {
+                let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commands");
+                std::fs::create_dir_all(&folder).unwrap();
+                let path = folder.join(format!("{seed}.mlir"));
+                std::fs::write(&path, &text).unwrap();
+                faults.push(format!("{}: {why}", path.display()));
+            }
+        }
+        (faults, tried)
+    };
+    let ran: Vec<(Vec<String>, u64)> = std::thread::scope(|scope| {
+        let start = |first| {
+            let thread = std::thread::Builder::new().stack_size(shardc::STACK_BYTES);
+            thread.spawn_scoped(scope, move || work(first)).expect("a thread")
+        };
+        [0, 1].map(start).map(|thread| thread.join().expect("it doesn't panic")).into()
+    });
+    std::panic::set_hook(hook);
+    let faults: Vec<&String> = ran.iter().flat_map(|r| &r.0).collect();
+    let tried: u64 = ran.iter().map(|r| r.1).sum();
+    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), faults.iter().take(20).collect::<Vec<_>>());
+    assert!(tried * 5 > count, "only {tried} of {count} programs are small and valid");
+}
