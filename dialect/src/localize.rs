@@ -1,27 +1,23 @@
-//! What `OpDef::localize` works with: one op of the global program, its local operands, and its results' shardings.
+//! What `OpDef::localize` works with: one op of the global program, its local operands, and how operands and results
+//! are sharded.
 
 use crate::ir::build::Builder;
-use crate::ir::{Attr, Name, Op, Shape, TensorType, Ty, Value};
+use crate::ir::{Attr, Name, Op, Ty, Value};
 use crate::ops::sdy;
+use crate::sharding::Shard;
 
-/// Where one op's shards begin on the device that runs the program being built. Offsets are rank-0 values, built on
-/// first demand.
-pub trait Position {
-    /// The device's first global position (`i64`) in dimension `dim` of result `result`; `None` when it isn't sharded.
-    fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value>;
-
-    /// The same of operand `operand`.
-    fn operand_offset(&mut self, _build: &mut Builder<'_>, _operand: usize, _dim: usize) -> Option<Value> {
-        None
-    }
+/// An operand or a result of an op, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tensor {
+    /// An operand.
+    Operand(usize),
+    /// A result.
+    Result(usize),
 }
 
-/// Most ops only need the results' offsets.
-impl<F: FnMut(&mut Builder<'_>, usize, usize) -> Option<Value>> Position for F {
-    fn result_offset(&mut self, build: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
-        self(build, result, dim)
-    }
-}
+/// Builds, on first demand, the position at which a dimension of the device's shard begins: a rank-0 `i64`; `None` when
+/// the dimension isn't sharded.
+pub type Start<'a> = dyn FnMut(&mut Builder<'_>, Tensor, usize) -> Option<Value> + 'a;
 
 /// A dimension of an operand that is sharded, and of which the local value has the rows that the device reads instead of
 /// its own shard.
@@ -45,6 +41,10 @@ pub struct Localize<'a> {
     pub op: Op,
     /// Its operands' local values.
     pub operands: &'a [Value],
+    /// How each operand is sharded, as its own sharding says; see also `fetched`.
+    pub operand_shards: &'a [Shard],
+    /// How each result is sharded.
+    pub result_shards: &'a [Shard],
     /// Its results' local types.
     pub result_types: Vec<Ty>,
     /// The local results, to be filled by `localize`.
@@ -53,11 +53,11 @@ pub struct Localize<'a> {
     ///
     /// [`OpDef::is_windowed`]: crate::op::OpDef::is_windowed
     pub fetched: &'a [Fetched],
-    /// The offsets of the shards of results and operands.
-    pub offsets: &'a mut dyn Position,
+    /// Where on the device that runs the program the shards begin.
+    pub start: &'a mut Start<'a>,
 }
 
-impl Localize<'_> {
+impl<'a> Localize<'a> {
     /// The same op over local operands with local result types.
     pub fn same_op(&mut self) {
         self.same_op_with(&[]);
@@ -92,33 +92,23 @@ impl Localize<'_> {
         self.fetched.iter().copied().find(|f| (f.operand, f.dim) == (operand, dim))
     }
 
-    /// The global type of result `i`.
-    pub fn global_result(&self, i: usize) -> Option<&TensorType> {
-        self.build.program.view(self.op).result_tensor(i)
+    /// How operand `i` is sharded.
+    pub fn operand(&self, i: usize) -> &'a Shard {
+        &self.operand_shards[i]
     }
 
-    /// The local shape of result `i`.
-    pub fn local_shape(&self, i: usize) -> Shape {
-        self.build.program.type_data(self.result_types[i]).tensor().map(|t| t.shape.clone()).unwrap_or_default()
+    /// How result `i` is sharded.
+    pub fn result(&self, i: usize) -> &'a Shard {
+        &self.result_shards[i]
     }
 
-    /// The local shape of operand `i`.
-    pub fn operand_shape(&self, i: usize) -> Shape {
-        self.build.program.tensor_type(self.operands[i]).map(|t| t.shape.clone()).unwrap_or_default()
+    /// Where dimension `dim` of operand `operand` begins on this device (rank-0 `i64`); `None` when it isn't sharded.
+    pub fn operand_start(&mut self, operand: usize, dim: usize) -> Option<Value> {
+        (self.start)(&mut self.build, Tensor::Operand(operand), dim)
     }
 
-    /// Where dimension `dim` of result `result` begins on this device (rank-0 `i64`); `None` when it isn't sharded.
-    pub fn offset(&mut self, result: usize, dim: usize) -> Option<Value> {
-        self.offsets.result_offset(&mut self.build, result, dim)
-    }
-
-    /// The same of operand `operand`.
-    pub fn operand_offset(&mut self, operand: usize, dim: usize) -> Option<Value> {
-        self.offsets.operand_offset(&mut self.build, operand, dim)
-    }
-
-    /// The global shape of operand `i`.
-    pub fn global_operand_shape(&self, i: usize) -> Shape {
-        self.build.program.view(self.op).operand_tensor(i).map(|t| t.shape.clone()).unwrap_or_default()
+    /// The same of result `result`.
+    pub fn result_start(&mut self, result: usize, dim: usize) -> Option<Value> {
+        (self.start)(&mut self.build, Tensor::Result(result), dim)
     }
 }

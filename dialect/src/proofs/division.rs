@@ -1,30 +1,30 @@
-//! The proof of a sharding rule: shards every dimension a factor maps to in two, runs the op's per-device form on both
-//! halves, and assembles the results.
+//! The proof of a sharding rule: shards every dimension a factor maps to, runs the op's per-device form on each of the
+//! shards, and assembles the results.
 
 use crate::ir::build::Builder;
-use crate::ir::{Loc, Op, Program, Shape, TypeData, Value};
+use crate::ir::{Loc, Op, Program, Shape, TensorType, TypeData};
 use crate::literal::{Indices, Literal};
-use crate::localize::{Localize, Position};
+use crate::localize::{Localize, Tensor};
 use crate::ops::build;
 use crate::scalar::{Scalar, ScalarOp};
-use crate::sharding::{DimFactors, FactorKind, ReductionKind, ShardingRule, TensorFactors, identity};
+use crate::sharding::{DimFactors, FactorKind, ReductionKind, Shard, ShardingRule, TensorFactors, identity};
 use std::ops::Range;
 
 use super::context::{Plain, evaluate, inputs, same};
 
-/// The positions of each dimension that belong to the factor's positions `half`.
+/// The positions of each dimension that belong to the factor's positions `part`.
 fn positions(
     tensor: &TensorFactors,
     rule: &ShardingRule,
     shape: &[i64],
     factor: u32,
-    half: &Range<i64>,
+    part: &Range<i64>,
 ) -> Vec<Vec<i64>> {
     let of_dim = |(factors, &size): (&_, &i64)| {
         let factors: &crate::sharding::DimFactors = factors;
         let Some(at) = factors.iter().position(|&f| f == factor) else { return (0..size).collect() };
         let minor: i64 = factors[at + 1..].iter().map(|&f| rule.factors[f as usize].size).product();
-        (0..size).filter(|i| half.contains(&(i / minor % rule.factors[factor as usize].size))).collect()
+        (0..size).filter(|i| part.contains(&(i / minor % rule.factors[factor as usize].size))).collect()
     };
     tensor.iter().zip(shape).map(of_dim).collect()
 }
@@ -64,30 +64,33 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
             (true, None) => continue,
         };
         let mut together: Vec<Vec<Option<Scalar>>> = want.iter().map(|w| vec![None; w.len()]).collect();
-        for half in [0..factor.size / 2, factor.size / 2..factor.size] {
+        // Even shards, and few of them: the smallest prime that divides the factor.
+        let shards = (2..=factor.size).find(|n| factor.size % n == 0).unwrap_or(factor.size);
+        let size = factor.size / shards;
+        for part in (0..shards).map(|i| i * size..(i + 1) * size) {
             let mut operands: Vec<Literal> = whole
                 .iter()
                 .zip(&rule.operands)
-                .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &half)))
+                .map(|(l, t)| pick(l, &positions(t, rule, &l.shape, f as u32, &part)))
                 .collect();
-            // Operands that must count only once go to the first half.
-            if let Some(kind) = view.def().reduction(view).filter(|_| reduced && half.start > 0) {
+            // Operands that must count only once go to the first shard.
+            if let Some(kind) = view.def().reduction(view).filter(|_| reduced && part.start > 0) {
                 for i in view.def().kernel(view).accumulated(want.len()) {
                     let l = &operands[i];
                     operands[i] = Literal::splat(l.element, &l.shape, identity(kind, l.element));
                 }
             }
             let place: Vec<Vec<Vec<i64>>> =
-                want.iter().zip(&rule.results).map(|(l, t)| positions(t, rule, &l.shape, f as u32, &half)).collect();
-            let pieces = local(program, op, rule, f as u32, half.start, &operands, &place)
-                .map_err(|e| format!("factor {f}, from {}: {e}", half.start))?;
-            for (r, piece) in pieces.iter().enumerate() {
-                for at in Indices::of(&piece.shape) {
+                want.iter().zip(&rule.results).map(|(l, t)| positions(t, rule, &l.shape, f as u32, &part)).collect();
+            let locals = local(program, op, rule, f as u32, (shards, part.start), &operands)
+                .map_err(|e| format!("factor {f}, from {}: {e}", part.start))?;
+            for (r, local) in locals.iter().enumerate() {
+                for at in Indices::of(&local.shape) {
                     let global: Shape = at.iter().zip(&place[r]).map(|(&i, p)| p[i as usize]).collect();
                     let slot = &mut together[r][want[r].position(&global)];
-                    let value = piece.get(piece.position(&at));
+                    let value = local.get(local.position(&at));
                     *slot = Some(match *slot {
-                        Some(other) if reduced => combine.apply(piece.element, piece.element, &[other, value]),
+                        Some(other) if reduced => combine.apply(local.element, local.element, &[other, value]),
                         _ => value,
                     });
                 }
@@ -103,41 +106,38 @@ pub fn holds(program: &Program, op: Op, rule: &ShardingRule) -> Result<(), Strin
     Ok(())
 }
 
-/// The device that holds one half.
-struct Half<'a> {
-    rule: &'a ShardingRule,
-    factor: u32,
-    /// The factor's first position in this half.
-    start: i64,
+/// How a tensor of `shape` is sharded where one factor is divided into this many shards.
+fn shard(factors: &TensorFactors, shape: &[i64], factor: u32, shards: i64) -> Shard {
+    let of_dim = |factors: &DimFactors| if factors.contains(&factor) { shards } else { 1 };
+    Shard::new(shape, factors.iter().map(of_dim))
 }
 
-impl Half<'_> {
-    fn offset(&self, b: &mut Builder<'_>, factors: &DimFactors) -> Option<Value> {
-        let minor: i64 = factors.iter().skip(1).map(|&f| self.rule.factors[f as usize].size).product();
-        (factors.first() == Some(&self.factor)).then(|| build::index(b, self.start * minor))
-    }
-}
-
-impl Position for Half<'_> {
-    fn result_offset(&mut self, b: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
-        self.offset(b, &self.rule.results[result][dim])
-    }
-
-    fn operand_offset(&mut self, b: &mut Builder<'_>, operand: usize, dim: usize) -> Option<Value> {
-        self.offset(b, &self.rule.operands[operand][dim])
-    }
-}
-
-/// The results of the op's per-device form on `operands`; results cover `place`.
+/// The results of the op's per-device form on `operands`, on the device whose shard begins at the factor's position
+/// `first`.
 fn local(
     program: &Program,
     op: Op,
     rule: &ShardingRule,
     factor: u32,
-    start: i64,
+    (shards, first): (i64, i64),
     operands: &[Literal],
-    place: &[Vec<Vec<i64>>],
 ) -> Result<Vec<Literal>, String> {
+    let view = program.view(op);
+    let of = |tensors: &[TensorFactors], types: &[TensorType]| -> Vec<Shard> {
+        tensors.iter().zip(types).map(|(t, ty)| shard(t, &ty.shape, factor, shards)).collect()
+    };
+    let tensors = |types: Option<Vec<TensorType>>| types.ok_or("not all operands and results are tensors");
+    let operand_types = tensors((0..operands.len()).map(|i| view.operand_tensor(i).cloned()).collect())?;
+    let result_types = tensors((0..rule.results.len()).map(|i| view.result_tensor(i).cloned()).collect())?;
+    let (operand_shards, result_shards) = (of(&rule.operands, &operand_types), of(&rule.results, &result_types));
+    let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {
+        let factors = match tensor {
+            Tensor::Operand(i) => &rule.operands[i][dim],
+            Tensor::Result(i) => &rule.results[i][dim],
+        };
+        let minor: i64 = factors.iter().skip(1).map(|&f| rule.factors[f as usize].size).product();
+        (factors.first() == Some(&factor)).then(|| build::index(b, first * minor))
+    };
     let mut program = program.clone();
     let block = program.new_block();
     let mut args = Vec::new();
@@ -145,22 +145,18 @@ fn local(
         let ty = program.intern_type(literal.ty());
         args.push(program.add_block_arg(block, ty, Loc::UNKNOWN, Default::default()));
     }
-    let mut types = Vec::new();
-    for (r, dims) in place.iter().enumerate() {
-        let shape: Shape = dims.iter().map(|d| d.len() as i64).collect();
-        let element = program.view(op).result_tensor(r).ok_or("a result is no tensor")?.element;
-        types.push(program.tensor(&shape, element));
-    }
+    let types = result_shards.iter().zip(&result_types).map(|(s, ty)| program.tensor(&s.shape(), ty.element)).collect();
     let mut ops = Vec::new();
-    let mut half = Half { rule, factor, start };
     let mut cx = Localize {
         build: Builder::new(&mut program, &mut ops, Loc::UNKNOWN),
         op,
         operands: &args,
+        operand_shards: &operand_shards,
+        result_shards: &result_shards,
         result_types: types,
         fetched: &[],
         results: Vec::new(),
-        offsets: &mut half,
+        start: &mut start,
     };
     let def = cx.build.program.op(op).def;
     def.localize(&mut cx);

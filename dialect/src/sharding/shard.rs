@@ -35,6 +35,11 @@ impl ShardDim {
         self.global >= 0 && self.global % self.shards == 0
     }
 
+    /// How many shards have any positions of the tensor; those after them are all padding.
+    pub fn occupied(self) -> i64 {
+        if self.global <= 0 { 0 } else { (self.global as u64).div_ceil(self.size() as u64) as i64 }
+    }
+
     /// Where shard `index` begins in the tensor, and how many of its positions are inside the tensor.
     pub fn valid(self, index: i64) -> (i64, i64) {
         let start = index.saturating_mul(self.size()).min(self.global);
@@ -95,6 +100,11 @@ impl Shard {
         Self { dims, padding }
     }
 
+    /// The one shard of a tensor that isn't sharded.
+    pub fn replicated(global: &[i64]) -> Self {
+        Self::new(global, global.iter().map(|_| 1))
+    }
+
     /// Its shape, the same on every device.
     pub fn shape(&self) -> Shape {
         self.dims.iter().map(|d| d.size()).collect()
@@ -137,6 +147,8 @@ mod tests {
                     (start..start + size).for_each(|p| seen[p as usize] += 1);
                 }
                 assert!(seen.iter().all(|&n| n == 1), "{dim:?}: {seen:?}");
+                let occupied = (0..shards).filter(|&i| dim.valid(i).1 > 0).count();
+                assert_eq!(dim.occupied(), occupied as i64, "{dim:?}");
                 let full = (0..shards).all(|i| dim.valid(i).1 == dim.size());
                 assert_eq!(dim.is_even(), full, "{dim:?}");
                 // The first shard has the most to do.

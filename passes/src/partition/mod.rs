@@ -24,16 +24,16 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Block, Loc, Name, Op, Program, Region, Ty, Value};
 use dialect::kernel::Kernel;
-use dialect::localize::Localize;
+use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard};
+use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard, Shard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 pub use manual::manual;
-use position::{Places, Positions};
+use position::Positions;
 use reshard::Lowering;
 
 /// Rewrites `program` to what each device runs.
@@ -146,6 +146,12 @@ impl Partition<'_> {
         self.program.intern_type(local)
     }
 
+    /// How `value` is sharded.
+    fn shard_of(&self, value: Value) -> Shard {
+        let Some(ty) = self.program.tensor_type(value) else { return Shard::default() };
+        self.distribution(value).map_or_else(|| Shard::replicated(&ty.shape), |d| d.shard(&ty.shape))
+    }
+
     /// Partitions the ops of `old` into `new`, whose arguments already stand for `old`'s.
     fn fill(&mut self, old: Block, new: Block) {
         let mut ops = Vec::new();
@@ -219,29 +225,34 @@ impl Partition<'_> {
         if !self.local_regions(op) {
             return;
         }
-        let result_types: Vec<Ty> =
-            self.program.results(op).collect::<Vec<_>>().into_iter().map(|v| self.local_type(v)).collect();
         let results: Vec<Value> = self.program.results(op).collect();
-        let mut places = Places {
-            positions,
-            mesh: self.mesh,
-            distributions: &self.distributions,
-            operands: &globals,
-            results: &results,
+        let result_types: Vec<Ty> = results.iter().map(|&v| self.local_type(v)).collect();
+        let operand_shards: Vec<Shard> = globals.iter().zip(&operands).map(|(&g, &l)| self.shard(g, l)).collect();
+        let result_shards: Vec<Shard> = results.iter().map(|&v| self.shard_of(v)).collect();
+        let (mesh, distributions) = (self.mesh, &self.distributions);
+        let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {
+            let (value, shard) = match tensor {
+                Tensor::Operand(i) => (globals[i], &operand_shards[i]),
+                Tensor::Result(i) => (results[i], &result_shards[i]),
+            };
+            let axes = distributions.get(value)?.dims.get(dim).filter(|axes| !axes.is_empty())?;
+            Some(positions.offset(b, mesh, axes, shard.dims[dim].size()))
         };
         let mut cx = Localize {
             build: Builder::new(self.program, ops, loc),
             op,
             operands: &operands,
+            operand_shards: &operand_shards,
+            result_shards: &result_shards,
             result_types,
             results: Vec::new(),
             fetched: &fetched,
-            offsets: &mut places,
+            start: &mut start,
         };
         def.localize(&mut cx);
         let locals = cx.results;
         self.follow_padding(op, &operands, &locals);
-        for (global, local) in self.program.results(op).collect::<Vec<_>>().into_iter().zip(locals) {
+        for (global, local) in results.into_iter().zip(locals) {
             self.values.insert(global, local);
         }
     }

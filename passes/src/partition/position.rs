@@ -6,10 +6,9 @@
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Value};
 use dialect::literal::Literal;
-use dialect::localize::Position;
 use dialect::ops::build;
 use dialect::scalar::Scalar;
-use dialect::sharding::{Axes, AxisPart, Distributions, Mesh, ReductionKind, digits, index};
+use dialect::sharding::{Axes, AxisPart, Mesh, ReductionKind, digits, index};
 use rustc_hash::FxHashMap;
 
 /// What one block has computed already.
@@ -91,38 +90,5 @@ impl Positions {
         let value = build::convert(b, id, ElementType::I64);
         self.partition = Some(value);
         value
-    }
-}
-
-/// The distributions of the operands and results of one op, for its per-device form.
-pub(super) struct Places<'a> {
-    pub(super) positions: &'a mut Positions,
-    pub(super) mesh: &'a Mesh,
-    pub(super) distributions: &'a Distributions,
-    /// The global operands.
-    pub(super) operands: &'a [Value],
-    /// The global results.
-    pub(super) results: &'a [Value],
-}
-
-impl Places<'_> {
-    fn offset(&mut self, b: &mut Builder<'_>, value: Value, dim: usize) -> Option<Value> {
-        let distribution = self.distributions.get(value)?;
-        let axes = distribution.dims.get(dim)?;
-        if axes.is_empty() {
-            return None;
-        }
-        let size = distribution.shard_dim(dim, *b.program.tensor_type(value)?.shape.get(dim)?).size();
-        Some(self.positions.offset(b, self.mesh, axes, size))
-    }
-}
-
-impl Position for Places<'_> {
-    fn result_offset(&mut self, b: &mut Builder<'_>, result: usize, dim: usize) -> Option<Value> {
-        self.offset(b, *self.results.get(result)?, dim)
-    }
-
-    fn operand_offset(&mut self, b: &mut Builder<'_>, operand: usize, dim: usize) -> Option<Value> {
-        self.offset(b, *self.operands.get(operand)?, dim)
     }
 }

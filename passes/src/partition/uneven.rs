@@ -71,11 +71,12 @@ impl Paddings {
 
 impl Partition<'_> {
     /// The shard of a global value whose local value is `local`, with what is known of its padding.
-    pub(super) fn shard(&self, global: Value, local: Value) -> Option<Shard> {
-        let (d, ty) = (self.distributions.get(global)?, self.program.tensor_type(global)?);
-        let mut shard = d.shard(&ty.shape);
-        self.paddings.fill(local, &mut shard);
-        Some(shard)
+    pub(super) fn shard(&self, global: Value, local: Value) -> Shard {
+        let mut shard = self.shard_of(global);
+        if self.paddings.is_uneven(global) {
+            self.paddings.fill(local, &mut shard);
+        }
+        shard
     }
 
     /// The operands of `op` with padding that a reduction would see replaced by its identity.
@@ -99,7 +100,7 @@ impl Partition<'_> {
             if !self.paddings.is_uneven(global) {
                 continue;
             }
-            let Some(mut shard) = self.shard(global, masked[i]) else { continue };
+            let mut shard = self.shard(global, masked[i]);
             for d in shard.padded().collect::<Vec<_>>() {
                 let reduced =
                     rule.operands[i][d].iter().any(|&f| rule.factors[f as usize].kind == FactorKind::Reduction);

@@ -100,11 +100,11 @@ impl OpDef for Constant {
     fn localize(&self, cx: &mut Localize<'_>) {
         let view = cx.build.program.view(cx.op);
         let Some(literal) = view.dense("value").cloned() else { return cx.same_op() };
-        let shape = cx.local_shape(0);
+        let shard = cx.result(0);
         let local = match literal.splat_value() {
-            Some(value) => build::splat(&mut cx.build, literal.element, &shape, value),
-            None if shape == literal.shape => build::constant(&mut cx.build, literal),
-            None => shard_of(cx, &literal, &shape),
+            Some(value) => build::splat(&mut cx.build, literal.element, &shard.shape(), value),
+            None if shard.shape() == literal.shape => build::constant(&mut cx.build, literal),
+            None => shard_of(cx, &literal),
         };
         cx.results = vec![local];
     }
@@ -143,13 +143,9 @@ impl OpDef for Constant {
 
 /// The device's shard of a constant: the whole constant, padded to a multiple of the shard's sizes, sliced at the
 /// device's position.
-fn shard_of(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::ir::Value {
-    let filled: Shape = literal
-        .shape
-        .iter()
-        .zip(shape)
-        .map(|(&global, &local)| (global as u64).div_ceil(local.max(1) as u64) as i64 * local.max(1))
-        .collect();
+fn shard_of(cx: &mut Localize<'_>, literal: &Literal) -> crate::ir::Value {
+    let shard = cx.result(0);
+    let filled: Shape = shard.dims.iter().map(|d| d.occupied() * d.size()).collect();
     let mut bytes = Vec::new();
     for index in Indices::of(&filled) {
         if index.iter().zip(&literal.shape).all(|(i, d)| i < d) {
@@ -159,12 +155,12 @@ fn shard_of(cx: &mut Localize<'_>, literal: &Literal, shape: &[i64]) -> crate::i
         }
     }
     let whole = build::constant(&mut cx.build, Literal::from_bytes(literal.element, &filled, bytes));
-    let mut starts = Vec::with_capacity(shape.len());
-    for d in 0..shape.len() {
-        let start = cx.offset(0, d);
+    let mut starts = Vec::with_capacity(filled.len());
+    for d in 0..filled.len() {
+        let start = cx.result_start(0, d);
         starts.push(start.unwrap_or_else(|| build::index(&mut cx.build, 0)));
     }
-    build::shape::dynamic_slice(&mut cx.build, whole, &starts, shape)
+    build::shape::dynamic_slice(&mut cx.build, whole, &starts, &shard.shape())
 }
 
 /// A nest without inputs over `shape`.
@@ -226,8 +222,8 @@ impl OpDef for Iota {
 
     fn localize(&self, cx: &mut Localize<'_>) {
         let Ok((ty, dim)) = Self::check(cx.build.program.view(cx.op)) else { return cx.same_op() };
-        let Some(offset) = cx.offset(0, dim) else { return cx.same_op() };
-        let shape = cx.local_shape(0);
+        let Some(start) = cx.result_start(0, dim) else { return cx.same_op() };
+        let shape = cx.result(0).shape();
         // Integers are counted in their own type, which wraps as the global iota does; other types are converted once.
         let count = match ty.element.class() {
             ElementClass::Signed | ElementClass::Unsigned => ty.element,
@@ -236,9 +232,9 @@ impl OpDef for Iota {
         };
         let b = &mut cx.build;
         let local = build::iota(b, count, &shape, dim);
-        let offset = build::convert(b, offset, count);
-        let offset = build::shape::splat(b, offset, &shape);
-        let global = build::add(b, local, offset);
+        let start = build::convert(b, start, count);
+        let start = build::shape::splat(b, start, &shape);
+        let global = build::add(b, local, start);
         let result = build::convert(b, global, ty.element);
         cx.results = vec![result];
     }
@@ -271,25 +267,33 @@ mod tests {
     use crate::ir::build::Builder;
     use crate::ir::{Loc, Program, Value};
     use crate::kernel::Kernel as K;
+    use crate::localize::Tensor;
     use crate::proofs::{example_block, example_program};
+    use crate::sharding::Shard;
     use std::collections::HashMap;
 
-    /// The per-device values of the example's op, for a device whose shard has shape `shape` and starts at `starts`.
-    fn local(text: &str, shape: &[i64], starts: &[Option<i64>]) -> Literal {
+    /// The per-device values of the example's op, for the device that holds the shard with these numbers of a result in
+    /// this many shards.
+    fn local(text: &str, shards: &[i64], numbers: &[i64]) -> Literal {
         let mut program = example_program(text);
         let op = program.block_ops(example_block(&program))[0];
-        let element = program.view(op).result_tensor(0).unwrap().element;
-        let result_types = vec![program.tensor(shape, element)];
+        let ty = program.view(op).result_tensor(0).unwrap().clone();
+        let shard = Shard::new(&ty.shape, shards.iter().copied());
+        let result_types = vec![program.tensor(&shard.shape(), ty.element)];
         let mut ops = Vec::new();
-        let mut offsets = |b: &mut Builder<'_>, _: usize, dim: usize| starts[dim].map(|at| build::index(b, at));
+        let mut start = |b: &mut Builder<'_>, _: Tensor, d: usize| {
+            (shards[d] > 1).then(|| build::index(b, numbers[d] * shard.dims[d].size()))
+        };
         let mut cx = Localize {
             build: Builder::new(&mut program, &mut ops, Loc::UNKNOWN),
             op,
             operands: &[],
+            operand_shards: &[],
+            result_shards: std::slice::from_ref(&shard),
             result_types,
             fetched: &[],
             results: Vec::new(),
-            offsets: &mut offsets,
+            start: &mut start,
         };
         let def = cx.build.program.op(op).def;
         def.localize(&mut cx);
@@ -314,26 +318,26 @@ mod tests {
     }
 
     #[test]
-    fn a_device_holds_its_piece_of_a_constant() {
+    fn a_device_holds_its_shard_of_a_constant() {
         let text = "() %r = stablehlo.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>";
         let ints = |l: Literal| l.to_ints().unwrap();
-        assert_eq!(ints(local(text, &[3, 2], &[None, None])), [1, 2, 3, 4, 5, 6]);
-        assert_eq!(ints(local(text, &[3, 1], &[None, Some(1)])), [2, 4, 6]);
-        assert_eq!(ints(local(text, &[2, 2], &[Some(0), None])), [1, 2, 3, 4]);
+        assert_eq!(ints(local(text, &[1, 1], &[0, 0])), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(ints(local(text, &[1, 2], &[0, 1])), [2, 4, 6]);
+        assert_eq!(ints(local(text, &[2, 1], &[0, 0])), [1, 2, 3, 4]);
         // The last shard is padded, not moved back.
-        assert_eq!(ints(local(text, &[2, 2], &[Some(2), None])), [5, 6, 0, 0]);
+        assert_eq!(ints(local(text, &[2, 1], &[1, 0])), [5, 6, 0, 0]);
         let splat = "() %r = stablehlo.constant dense<7> : tensor<4x2xi32>";
-        assert_eq!(ints(local(splat, &[2, 2], &[Some(2), None])), [7; 4]);
+        assert_eq!(ints(local(splat, &[2, 1], &[1, 0])), [7; 4]);
     }
 
     #[test]
     fn a_device_counts_from_its_position() {
         let text = "() %r = stablehlo.iota dim = 0 : tensor<6x2xf32>";
-        let piece = local(text, &[3, 2], &[Some(3), None]);
-        assert_eq!((piece.element, &piece.shape[..]), (ElementType::F32, &[3, 2][..]));
-        assert_eq!((0..6).map(|i| piece.get(i).as_f64()).collect::<Vec<_>>(), [3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
+        let shard = local(text, &[2, 1], &[1, 0]);
+        assert_eq!((shard.element, &shard.shape[..]), (ElementType::F32, &[3, 2][..]));
+        assert_eq!((0..6).map(|i| shard.get(i).as_f64()).collect::<Vec<_>>(), [3.0, 3.0, 4.0, 4.0, 5.0, 5.0]);
         // Narrow integers wrap as they do globally.
-        let narrow = local("() %r = stablehlo.iota dim = 0 : tensor<512xi8>", &[2], &[Some(255)]);
-        assert_eq!(narrow.to_ints().unwrap(), [-1, 0]);
+        let narrow = local("() %r = stablehlo.iota dim = 0 : tensor<513xi8>", &[171], &[85]);
+        assert_eq!(narrow.to_ints().unwrap(), [-1, 0, 1]);
     }
 }

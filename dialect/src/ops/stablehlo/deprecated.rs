@@ -69,8 +69,7 @@ impl OpDef for Broadcast {
 
     /// The added sizes become the device's local ones.
     fn localize(&self, cx: &mut crate::localize::Localize<'_>) {
-        let rank = cx.operand_shape(0).len();
-        let shape = cx.local_shape(0);
+        let (shape, rank) = (cx.result(0).shape(), cx.operand(0).dims.len());
         let sizes = cx.build.program.attr_i64s(&shape[..shape.len() - rank]);
         cx.same_op_with(&[("broadcast_sizes", sizes)]);
     }

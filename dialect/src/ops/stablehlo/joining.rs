@@ -381,12 +381,12 @@ impl OpDef for Pad {
         let Some(mut padding) = Padding::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
         for fetched in cx.fetched {
             let d = fetched.dim;
-            if cx.global_operand_shape(0)[d] <= 1 {
+            if cx.operand(0).dims[d].global <= 1 {
                 padding.interior[d] = 0;
             }
             let step = padding.interior[d] + 1;
             padding.low[d] += step * fetched.start;
-            padding.high[d] = cx.local_shape(0)[d] - padding.low[d] - ((fetched.rows - 1) * step + 1);
+            padding.high[d] = cx.result(0).dims[d].size() - padding.low[d] - ((fetched.rows - 1) * step + 1);
         }
         let lists = [&padding.low, &padding.high, &padding.interior];
         if lists.iter().all(|list| list.iter().all(|&n| n == 0)) {

@@ -20,13 +20,13 @@ fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Va
     build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
-/// `indices` as `i64`, minus the first position of the device's shard where `offsets` has one. With `last`, they are
+/// `indices` as `i64`, minus the first position of the device's shard where `starts` has one. With `last`, they are
 /// first clamped into the global dimension.
 fn relative(
     b: &mut Builder<'_>,
     dims: &SliceDims,
     indices: Value,
-    offsets: &[Option<Value>],
+    starts: &[Option<Value>],
     last: Option<Vec<i64>>,
 ) -> Value {
     let shape = b.tensor(indices).shape.clone();
@@ -37,32 +37,32 @@ fn relative(
         let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
         indices = build::clamp(b, first, indices, last);
     }
-    let offsets: Vec<Value> = offsets.iter().map(|&o| o.unwrap_or_else(|| build::index(b, 0))).collect();
-    let offsets = along(b, &offsets, &shape, dims.index_vector_dim);
-    build::subtract(b, indices, offsets)
+    let starts: Vec<Value> = starts.iter().map(|&s| s.unwrap_or_else(|| build::index(b, 0))).collect();
+    let starts = along(b, &starts, &shape, dims.index_vector_dim);
+    build::subtract(b, indices, starts)
 }
 
 /// Fills in the local result of a gather.
 pub(super) fn gather(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
     let Some(GatherDims { dims, mut sizes }) = GatherDims::of(op) else { return cx.same_op() };
-    let (global, local) = (cx.global_operand_shape(0), cx.operand_shape(0));
-    let last: Vec<i64> = dims.index_map.iter().map(|&d| global[d] - sizes[d]).collect();
-    let offsets: Vec<Option<Value>> = dims
+    let operand = cx.operand(0);
+    let last: Vec<i64> = dims.index_map.iter().map(|&d| operand.dims[d].global - sizes[d]).collect();
+    let starts: Vec<Option<Value>> = dims
         .index_map
         .iter()
-        .map(|&d| if sizes[d] == 1 && global[d] != 1 { cx.operand_offset(0, d) } else { None })
+        .map(|&d| if sizes[d] == 1 && operand.dims[d].global != 1 { cx.operand_start(0, d) } else { None })
         .collect();
-    for d in 0..sizes.len() {
-        if sizes[d] == global[d] {
-            sizes[d] = local[d];
+    for (size, dim) in sizes.iter_mut().zip(&operand.dims) {
+        if *size == dim.global {
+            *size = dim.size();
         }
     }
     let sizes = cx.build.program.attr_i64s(&sizes);
-    if offsets.iter().all(Option::is_none) {
+    if starts.iter().all(Option::is_none) {
         return cx.same_op_with(&[("slice_sizes", sizes)]);
     }
-    let indices = relative(&mut cx.build, &dims, cx.operands[1], &offsets, Some(last));
+    let indices = relative(&mut cx.build, &dims, cx.operands[1], &starts, Some(last));
     cx.same_op_on(&[cx.operands[0], indices], &[("slice_sizes", sizes)]);
     let (gathered, b) = (cx.results[0], &mut cx.build);
 
@@ -70,14 +70,14 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
     let table = b.tensor(indices).shape.to_vec();
     let batch: Vec<i64> = (0..dims.batch.len()).map(|k| table[dims.indices_dim(k)]).collect();
     let mut here: Option<Value> = None;
-    for (component, &d) in dims.index_map.iter().enumerate().filter(|c| offsets[c.0].is_some()) {
+    for (component, &d) in dims.index_map.iter().enumerate().filter(|c| starts[c.0].is_some()) {
         let mut at = indices;
         if dims.index_vector_dim < table.len() {
             at = build::shape::slice_dim(b, indices, dims.index_vector_dim, component as i64, component as i64 + 1);
             at = build::shape::reshape(b, at, &batch);
         }
         let first = build::splat(b, ElementType::I64, &batch, Scalar::Int(0));
-        let end = build::splat(b, ElementType::I64, &batch, Scalar::Int(local[d].into()));
+        let end = build::splat(b, ElementType::I64, &batch, Scalar::Int(operand.dims[d].size().into()));
         let (low, high) = (build::compare(b, Comparison::Ge, at, first), build::compare(b, Comparison::Lt, at, end));
         let inside = build::and(b, low, high);
         here = Some(here.map_or(inside, |h| build::and(b, h, inside)));
@@ -95,10 +95,13 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
     let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
     let mut operands = cx.operands.to_vec();
-    let offsets: Vec<Option<Value>> =
-        dims.index_map.iter().map(|d| if dims.collapsed.contains(d) { cx.offset(0, *d) } else { None }).collect();
-    if offsets.iter().any(Option::is_some) {
-        operands[n] = relative(&mut cx.build, &dims, operands[n], &offsets, None);
+    let starts: Vec<Option<Value>> = dims
+        .index_map
+        .iter()
+        .map(|&d| if dims.collapsed.contains(&d) { cx.result_start(0, d) } else { None })
+        .collect();
+    if starts.iter().any(Option::is_some) {
+        operands[n] = relative(&mut cx.build, &dims, operands[n], &starts, None);
     }
     cx.same_op_on(&operands, &[]);
 }

@@ -92,13 +92,13 @@ impl OpDef for RngBitGenerator {
     /// A device generates its own shard. Where the shard comes from consecutive counters it starts at the right
     /// counter; otherwise it generates all numbers and slices out its own.
     fn localize(&self, cx: &mut Localize<'_>) {
-        let Some(global) = cx.global_result(1).cloned() else { return cx.same_op() };
         let view = cx.build.program.view(cx.op);
+        let Some(global) = view.result_tensor(1).cloned() else { return cx.same_op() };
         let Ok(algorithm) = Self::check(view) else { return cx.same_op() };
         let state_ty = view.operands().first().map(|&v| cx.build.program.value_type(v));
-        let local = cx.local_shape(1);
-        let offsets: Vec<_> = (0..local.len()).map(|d| cx.offset(1, d)).collect();
-        if offsets.iter().all(Option::is_none) {
+        let (shard, local) = (cx.result(1), cx.result(1).shape());
+        let starts: Vec<_> = (0..local.len()).map(|d| cx.result_start(1, d)).collect();
+        if starts.iter().all(Option::is_none) {
             return cx.same_op();
         }
         let count = |shape: &[i64]| shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
@@ -108,12 +108,12 @@ impl OpDef for RngBitGenerator {
             (Algorithm::ThreeFry, _) => (split_dim(&global.shape) == Some(0) && local[0] % 2 == 0).then_some(2),
             (Algorithm::Philox, bits) => Some(if bits == 64 { 2 } else { 4 }),
         };
-        let major = offsets[1..].iter().all(Option::is_none);
-        let even = local.first().is_some_and(|&n| n > 0 && global.shape[0] % n == 0);
+        let major = starts[1..].iter().all(Option::is_none);
+        let even = shard.dims.first().is_some_and(|d| d.global > 0 && d.occupied() * d.size() == d.global);
         let state = cx.operands[0];
-        let words = cx.operand_shape(0).first().copied().unwrap_or(0);
+        let words = cx.operand(0).dims.first().map_or(0, |d| d.size());
         let run = pack.filter(|&p| major && even && words == 2 && count(&local) % p == 0);
-        if let (Some(pack), Some(first)) = (run, offsets[0]) {
+        if let (Some(pack), Some(first)) = (run, starts[0]) {
             let b = &mut cx.build;
             let row = build::index(b, count(&local[1..]));
             let skipped = build::multiply(b, first, row);
@@ -140,7 +140,7 @@ impl OpDef for RngBitGenerator {
         let past: Vec<i64> = local.iter().map(|&n| (n - 1).max(0)).collect();
         let zero = build::scalar(b, global.element, Scalar::zero(global.element));
         let padded = build::shape::pad(b, cx.results[1], zero, &zeros, &past, &zeros);
-        let starts: Vec<_> = offsets.into_iter().map(|o| o.unwrap_or_else(|| build::index(b, 0))).collect();
+        let starts: Vec<_> = starts.into_iter().map(|s| s.unwrap_or_else(|| build::index(b, 0))).collect();
         cx.results[1] = build::shape::dynamic_slice(b, padded, &starts, &local);
     }
 

@@ -18,23 +18,25 @@ struct ShardedDim {
 
 /// Fills in the local results of a `dynamic_update_slice`.
 pub(super) fn update(cx: &mut Localize<'_>) {
-    let (global, global_update) = (cx.global_operand_shape(0), cx.global_operand_shape(1));
+    let (whole, updated) = (cx.operand(0), cx.operand(1));
     let (value, update) = (cx.operands[0], cx.operands[1]);
-    let offsets: Vec<Option<Value>> =
-        (0..global.len()).map(|d| if global[d] == global_update[d] { None } else { cx.offset(0, d) }).collect();
-    if offsets.iter().all(Option::is_none) {
+    // The last position the update can start at, and where the shard begins if only part of the dimension is updated.
+    let last: Vec<i64> = whole.dims.iter().zip(&updated.dims).map(|(w, u)| w.global - u.global).collect();
+    let firsts: Vec<Option<Value>> =
+        (0..last.len()).map(|d| if last[d] == 0 { None } else { cx.result_start(0, d) }).collect();
+    if firsts.iter().all(Option::is_none) {
         return cx.same_op();
     }
-    let (part, size) = (cx.operand_shape(0), cx.operand_shape(1));
+    let (part, size) = (whole.shape(), updated.shape());
     let b = &mut cx.build;
     let mut starts = Vec::new();
     let mut sharded = Vec::new();
-    for (d, offset) in offsets.into_iter().enumerate() {
+    for (d, first) in firsts.into_iter().enumerate() {
         let mut start = build::convert(b, cx.operands[2 + d], ElementType::I64);
-        if let Some(offset) = offset {
-            let (zero, last) = (build::index(b, 0), build::index(b, global[d] - global_update[d]));
+        if let Some(first) = first {
+            let (zero, last) = (build::index(b, 0), build::index(b, last[d]));
             start = build::clamp(b, zero, start, last);
-            start = build::subtract(b, start, offset);
+            start = build::subtract(b, start, first);
             sharded.push(ShardedDim { dim: d, at: start });
         }
         starts.push(start);

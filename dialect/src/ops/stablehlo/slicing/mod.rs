@@ -129,20 +129,17 @@ impl OpDef for Slice {
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
-        let op = cx.build.program.view(cx.op);
-        let (Some(mut ranges), Some(global)) = (SliceRanges::of(op), op.operand_tensor(0)) else {
-            return cx.same_op();
-        };
-        let (local, kept) = (cx.operand_shape(0), cx.local_shape(0));
-        for (d, (&size, &local)) in global.shape.iter().zip(&local).enumerate() {
+        let Some(mut ranges) = SliceRanges::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        let (operand, result) = (cx.operand(0), cx.result(0));
+        for (d, dim) in operand.dims.iter().enumerate() {
             if let Some(fetched) = cx.fetched(0, d) {
                 ranges.start[d] -= fetched.start;
-                ranges.limit[d] = ranges.start[d] + (kept[d] - 1) * ranges.stride[d] + 1;
-            } else if ranges.size(d) == size {
-                ranges.limit[d] = local;
+                ranges.limit[d] = ranges.start[d] + (result.dims[d].size() - 1) * ranges.stride[d] + 1;
+            } else if ranges.size(d) == dim.global {
+                ranges.limit[d] = dim.size();
             }
         }
-        if !cx.fetched.is_empty() && kept == local {
+        if !cx.fetched.is_empty() && cx.build.tensor(cx.operands[0]).shape == result.shape() {
             return cx.results = vec![cx.operands[0]];
         }
         let lists = [&ranges.start, &ranges.limit].map(|list| cx.build.program.attr_i64s(list));
@@ -267,7 +264,7 @@ impl OpDef for DynamicSlice {
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
-        let sizes = cx.build.program.attr_i64s(&cx.local_shape(0));
+        let sizes = cx.build.program.attr_i64s(&cx.result(0).shape());
         cx.same_op_with(&[("slice_sizes", sizes)]);
     }
 

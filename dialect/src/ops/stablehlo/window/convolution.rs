@@ -226,7 +226,7 @@ impl OpDef for Convolution {
     /// The number of groups on a device follows from its local features or batches.
     fn localize(&self, cx: &mut Localize<'_>) {
         let Some(dims) = ConvolutionDims::of(cx.build.program.view(cx.op)) else { return cx.same_op() };
-        let (lhs, rhs, result) = (cx.operand_shape(0), cx.operand_shape(1), cx.local_shape(0));
+        let (lhs, rhs, result) = (cx.operand(0).shape(), cx.operand(1).shape(), cx.result(0).shape());
         let mut changed = Vec::new();
         if dims.feature_groups > 1 {
             let groups = lhs[dims.feature[0]] / rhs[dims.feature[1]].max(1);

@@ -102,7 +102,7 @@ impl OpDef for ReduceWindow {
         }
         for (d, window) in windows.iter_mut().enumerate() {
             if let Some(fetched) = cx.fetched(0, d) {
-                *window = window.local(fetched.start, fetched.rows, window.size, cx.local_shape(0)[d]);
+                *window = window.local(fetched.start, fetched.rows, window.size, cx.result(0).dims[d].size());
             }
         }
         let padding = padding_attr(cx.build.program, &windows);
