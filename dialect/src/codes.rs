@@ -150,6 +150,7 @@ codes! {
     MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";
     CALL_LEFT = "call-left", "A call is left where it should have been inlined.";
     CONSTRAINT_LEFT = "constraint-left", "A sharding constraint is left that planning should have replaced.";
+    PARTITIONED = "partitioned", "The program is already what each device runs.";
     SHARDED_OPERAND = "sharded-operand", "An op reads a value that is sharded where the op can't work on shards.";
     UNEVEN_OP = "uneven-op", "An op can't work on shards of a dimension that doesn't divide.";
     COLLECTIVE_AXIS = "collective-axis", "A collective of the user's is along an axis that isn't manual there.";

@@ -1,7 +1,7 @@
 //! The global program's types, shardings and meshes, recorded on a per-device `@main` as attributes that MLIR can
 //! ignore. Enough to shard inputs and to assemble results.
 
-use crate::ir::{Attr, AttrData, Program, TensorType, Ty};
+use crate::ir::{Attr, AttrData, Op, Program, TensorType, Ty};
 use crate::ops::func;
 use crate::sharding::{Layout, Mesh, TensorSharding};
 
@@ -61,6 +61,13 @@ impl Signature {
             None => Layout::new(&side.global, None, &Mesh::default()),
         }
     }
+}
+
+/// Whether `main` states global types, as a per-device program's does.
+pub fn is_stated(program: &Program, main: Op) -> bool {
+    let types = func::signature(program, main);
+    (0..types.inputs.len()).any(|i| func::arg_attr(program, main, i, GLOBAL_TYPE).is_some())
+        || (0..types.results.len()).any(|i| func::result_attr(program, main, i, GLOBAL_TYPE).is_some())
 }
 
 fn side(program: &mut Program, own: Ty, ty: Option<Attr>, text: Option<Attr>) -> Option<Side> {

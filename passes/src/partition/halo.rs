@@ -133,23 +133,6 @@ impl Partition<'_> {
     }
 }
 
-/// Whether `op` can be computed along a dimension of operand or result that it reads shifted.
-pub(super) fn is_along_halo(program: &Program, op: Op, tensor: usize, dim: usize) -> bool {
-    let view = program.view(op);
-    if !view.def().is_windowed() {
-        return false;
-    }
-    let Kernel::Nest(nest) = view.def().kernel(view) else { return false };
-    let operands = view.operands().len();
-    let shapes: Vec<&[i64]> = (0..operands).map(|i| view.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
-    let reads = |along: usize| dialect::sharding::shifted_reads(&nest, &shapes, along);
-    if tensor >= operands {
-        return reads(dim).is_some();
-    }
-    (0..nest.loops.len())
-        .any(|along| reads(along).is_some_and(|r| r.iter().any(|r| (r.operand, r.dim) == (tensor, dim))))
-}
-
 /// The rows of one dimension, being fetched.
 struct Rows<'a> {
     mesh: &'a Mesh,

@@ -1,18 +1,18 @@
 //! partition: turns the global program into the per-device program.
 //!
-//! Assumes what `plan` leaves: every op computes its results' shards from its operands' shards, and every change of
-//! distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
+//! Assumes what `plan` leaves, and refuses what doesn't have it (`agree`): every op computes its results' shards from its
+//! operands' shards, and every change of distribution is an `sdy` collective. Leaves `@main` over local types, StableHLO collectives with explicit device
 //! groups, no `sdy` op, and on every argument and result `shardc.global_type` and `shardc.sharding`. Manual
 //! computations of all axes are inlined; loops and branches are partitioned inside. With replicas, each runs the same
 //! program on partitions of its own: only the user's collectives communicate between replicas.
 
+mod agree;
 mod border;
 mod halo;
 mod joint;
 mod manual;
 pub(crate) mod mesh;
 mod position;
-mod replicated;
 mod reshard;
 mod signature;
 mod uneven;
@@ -45,6 +45,11 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     };
     let Some(block) = func::block(program, main) else { return };
     let Some((mesh_name, mesh)) = mesh::one_mesh(program, diagnostics) else { return };
+    if mesh_name.is_some() && dialect::signature::is_stated(program, main) {
+        let message = "the program has a mesh, but @main states global types: it is what each device runs already";
+        let d = Diagnostic::error(codes::PARTITIONED, program.op(main).span, message);
+        return diagnostics.push(d.note("partition the global program, or take out the mesh: then it stays as it is"));
+    }
     let partitions = func::num_partitions(program);
     if mesh_name.is_some() && partitions != mesh.devices() {
         let message = format!("the module has {partitions} partitions, its mesh {} devices", mesh.devices());
@@ -69,6 +74,10 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         let message = "this sharding is not over the program's mesh";
         let d = Diagnostic::error(codes::UNRELATED_MESHES, program.value_span(value), message);
         return diagnostics.push(d.note("run the pass unify-meshes before, or use one mesh for all shardings"));
+    }
+    agree::check(program, (main, block), &axes, &distributions, diagnostics);
+    if diagnostics.has_errors() {
+        return;
     }
     let paddings = uneven::Paddings::new(program, &values, &distributions);
     let mut pass = Partition {
@@ -208,9 +217,6 @@ impl Partition<'_> {
             _ => {}
         }
         debug_assert!(control.is_some() || !matches!(def.kernel(self.program.view(op)), Kernel::Control));
-        if let Err(d) = replicated::check(self.program, op, &self.distributions) {
-            return self.diagnostics.push(d);
-        }
         if let Err(d) = user::check(self.program, op, self.mesh, &self.manual) {
             return self.diagnostics.push(d);
         }

@@ -3,7 +3,7 @@
 use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
 use dialect::sharding::Mesh;
-use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING};
+use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING, is_stated};
 
 use crate::symbols::led_to;
 
@@ -19,10 +19,15 @@ pub(super) fn finish(
 ) {
     let argument_types: Vec<Ty> = arguments.iter().map(|&v| program.value_type(v)).collect();
     let result_types: Vec<Ty> = returned.iter().map(|&v| program.value_type(v)).collect();
+    // A program that was partitioned before knows its global signature; its own types are local.
+    let stated = is_stated(program, main);
     for (i, &ty) in argument_types.iter().enumerate() {
-        let attr = program.intern_attr(AttrData::Type(ty));
-        func::set_arg_attr(program, main, i, GLOBAL_TYPE, attr);
-        if let Some(s) = func::arg_sharding(program, main, i).cloned() {
+        let sharding = func::arg_sharding(program, main, i).filter(|_| !stated).cloned();
+        if !stated {
+            let attr = program.intern_attr(AttrData::Type(ty));
+            func::set_arg_attr(program, main, i, GLOBAL_TYPE, attr);
+        }
+        if let Some(s) = sharding {
             let text = program.sharding_text(&s.closed());
             let attr = program.attr_str(&text);
             func::set_arg_attr(program, main, i, SHARDING, attr);
@@ -30,9 +35,12 @@ pub(super) fn finish(
         func::remove_arg_attr(program, main, i, func::SHARDING);
     }
     for (i, &ty) in result_types.iter().enumerate() {
-        let attr = program.intern_attr(AttrData::Type(ty));
-        func::set_result_attr(program, main, i, GLOBAL_TYPE, attr);
-        if let Some(s) = func::result_sharding(program, main, i).cloned() {
+        let sharding = func::result_sharding(program, main, i).filter(|_| !stated).cloned();
+        if !stated {
+            let attr = program.intern_attr(AttrData::Type(ty));
+            func::set_result_attr(program, main, i, GLOBAL_TYPE, attr);
+        }
+        if let Some(s) = sharding {
             let text = program.sharding_text(&s.closed());
             let attr = program.attr_str(&text);
             func::set_result_attr(program, main, i, SHARDING, attr);

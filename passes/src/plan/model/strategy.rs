@@ -171,13 +171,14 @@ impl OpModel {
         (next.factors[factor] == wanted).then_some(next)
     }
 
-    fn tensor(&self, tensor: usize) -> &TensorFactors {
+    /// The factors of a tensor's dimensions, operands counted before results.
+    pub(crate) fn tensor(&self, tensor: usize) -> &TensorFactors {
         let operands = self.rule.operands.len();
         if tensor < operands { &self.rule.operands[tensor] } else { &self.rule.results[tensor - operands] }
     }
 
     /// The axes of a distribution by factor; axes that fit no factor are left out.
-    fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Axes)> {
+    pub(crate) fn project(&self, dims: &TensorFactors, distribution: &Distribution) -> Vec<(usize, Axes)> {
         let mut out = Vec::new();
         for (factors, parts) in dims.iter().zip(&distribution.dims) {
             if let [factor] = factors[..] {

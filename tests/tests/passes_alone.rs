@@ -1,0 +1,120 @@
+//! Passes in any order: every prefix of the pipeline, every pass alone and random lists of passes keep the meaning of
+//! random programs, or say in an error what they miss. A panic, an invalid program or another result is a fault.
+//!
+//! `ALONE_FROM` and `ALONE_PROGRAMS` choose the seeds.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+
+use dialect::literal::Literal;
+use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, Source, Tolerance, random_inputs};
+
+/// The default number of programs.
+const PROGRAMS: u64 = 40;
+
+/// The pipeline whose prefixes are run, pass by pass.
+const PIPELINE: [&str; 7] = ["import", "propagate", "unify-meshes", "plan", "partition", "schedule", "manual"];
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// What is run on a program: prefixes of the pipeline, each pass alone, pairs and longer lists by `seed`.
+fn lists(compiler: &Compiler, seed: u64) -> Vec<String> {
+    let names: Vec<&str> = compiler.passes().passes().iter().map(|p| p.name).collect();
+    let mut lists: Vec<String> = (1..=PIPELINE.len()).map(|n| PIPELINE[..n].join(",")).collect();
+    lists.extend(names.iter().map(|name| (*name).to_owned()));
+    let mut state = seed;
+    let mut next = move |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..6 {
+        let list: Vec<&str> = (0..2 + next(4)).map(|_| names[next(names.len())]).collect();
+        lists.push(list.join(","));
+    }
+    // Pipelines with one pass left out.
+    let without = next(PIPELINE.len());
+    lists.push((0..PIPELINE.len()).filter(|&i| i != without).map(|i| PIPELINE[i]).collect::<Vec<_>>().join(","));
+    lists
+}
+
+/// How a list of passes ended.
+enum Ended {
+    Refused,
+    Same,
+    Wrong(String),
+}
+
+fn ended(compiler: &Compiler, module: &Module, list: &str, inputs: &[Vec<Literal>], want: &[Vec<Literal>]) -> Ended {
+    let gave = compiler.run_passes(module.clone(), list);
+    let Some(made) = gave.value else {
+        let first = gave.diagnostics.iter().find(|d| d.severity == shardc::Severity::Error);
+        return match first {
+            Some(d) if d.code == "bug" => Ended::Wrong(d.message.clone()),
+            Some(_) => Ended::Refused,
+            None => Ended::Wrong("it failed without an error".to_owned()),
+        };
+    };
+    let options = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
+    let per_device = compiler.print(&made, Default::default()).contains("shardc.global_type");
+    let got = match per_device {
+        true => compiler.execute(&made, inputs, &options).map(|ran| ran.results),
+        false => compiler.evaluate(&made, inputs),
+    };
+    let Some(got) = got.value else {
+        let said: Vec<String> = got.diagnostics.iter().map(|d| d.message.clone()).collect();
+        return Ended::Wrong(format!("its result can't be evaluated: {}", said.join("; ")));
+    };
+    let types = |all: &[Vec<Literal>]| -> Vec<_> { all.iter().flatten().map(Literal::ty).collect() };
+    if types(&got) != types(want) {
+        return Ended::Wrong("its results have other types".to_owned());
+    }
+    let compared = compiler.compare_results(&made, inputs, &got, want, Tolerance::default());
+    match compared.iter().find(|result| !result.equal) {
+        Some(result) => Ended::Wrong(format!("result {} {}", result.index, result.comparison.text("is equal"))),
+        None => Ended::Same,
+    }
+}
+
+#[test]
+fn every_pass_keeps_the_meaning_or_refuses() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles/write_random.py");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone");
+    let (from, count) = (number("ALONE_FROM", 5000), number("ALONE_PROGRAMS", PROGRAMS));
+    let to = from + count;
+    let wrote = Command::new("python3").arg(script).arg(&folder).args([from.to_string(), to.to_string()]).status();
+    match wrote {
+        Ok(status) => assert!(status.success(), "the generator failed"),
+        Err(_) if std::env::var_os("SHARDC_ORACLES").is_none() => return eprintln!("skipped: no python3"),
+        Err(error) => panic!("python3: {error}"),
+    }
+    let compiler = Compiler::standard();
+    let (mut faults, mut refused, mut same) = (Vec::new(), 0, 0);
+    for seed in from..to {
+        let path = folder.join(format!("{seed}.mlir"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Device numbers differ between devices, so such programs have no single result.
+        if text.contains("partition_id") || text.contains("replica_id") {
+            continue;
+        }
+        let Some(module) = compiler.parse(Source::new(path.display().to_string(), text)).value else { continue };
+        let Some(interface) = Interface::of(&module) else { continue };
+        let inputs = random_inputs(&interface.arguments, seed, interface.replicas);
+        // What calls functions that only other compilers have can't be evaluated.
+        let Some(want) = compiler.evaluate(&module, &inputs).value else { continue };
+        for list in lists(&compiler, seed) {
+            let run = || ended(&compiler, &module, &list, &inputs, &want);
+            match catch_unwind(AssertUnwindSafe(run)) {
+                Ok(Ended::Same) => same += 1,
+                Ok(Ended::Refused) => refused += 1,
+                Ok(Ended::Wrong(fault)) => faults.push(format!("--passes {list} {}: {fault}", path.display())),
+                Err(_) => faults.push(format!("--passes {list} {}: panicked", path.display())),
+            }
+        }
+    }
+    println!("{same} lists of passes kept the meaning, {refused} were refused");
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(same >= 5 * count && refused >= count / 2, "only {same} and {refused} lists for {count} programs");
+}
