@@ -9,7 +9,7 @@ use dialect::op::OpDef;
 use dialect::text::PrintOptions;
 use passes::estimate::{Chip, Target, TargetError};
 use passes::plan::{Rewrite, Search};
-use passes::{Pass, Pipeline, Step};
+use passes::{Pass, Pipeline, Step, Verify};
 
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
@@ -51,7 +51,7 @@ pub struct Times {
     pub parse: Duration,
     /// Each pass in order.
     pub passes: Vec<(&'static str, Duration)>,
-    /// Verifying, before the first pass and after each.
+    /// Verifying, before the first pass, after the last and where else it was asked for.
     pub verify: Duration,
 }
 
@@ -60,6 +60,8 @@ pub struct Times {
 pub struct Watch<'a> {
     /// Called with the program after each pass.
     pub after: Option<&'a mut dyn FnMut(&Program, &Step)>,
+    /// Whether to verify the program after each pass and not only after the last, as debug builds always do.
+    pub verify_each: bool,
     /// How long everything took so far.
     pub times: Times,
 }
@@ -155,10 +157,10 @@ impl Compiler {
         let (program, source) = module.parts();
         let mut nobody = |_: &Program, _: &Step| {};
         let after = watch.after.as_deref_mut().unwrap_or(&mut nobody);
-        let report = match verified {
-            true => passes::run_passes_on_valid(program, steps, after),
-            false => passes::run_passes(program, steps, after),
-        };
+        let mut verify = Verify::default();
+        verify.first &= !verified;
+        verify.each |= watch.verify_each;
+        let report = passes::run_passes_verifying(program, steps, verify, after);
         watch.times.verify += report.verify_time;
         watch.times.passes.extend(report.timings);
         let diagnostics = crate::diagnostic::Diagnostics::new(source, &report.diagnostics);

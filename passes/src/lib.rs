@@ -19,7 +19,7 @@ pub mod schedule;
 mod symbols;
 
 pub use context::Context;
-pub use pass::{Pass, Report, Step, run_pass_with, run_passes, run_passes_on_valid, run_unverified};
+pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
 pub use registry::{Pipeline, Registry};
 
 /// All passes, in the order they usually run.

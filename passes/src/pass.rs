@@ -1,8 +1,8 @@
 //! Passes, their options as data, and the one loop that runs them.
 //!
 //! There is no manager object: a pass is a row in [`PASSES`](crate::PASSES), a pipeline is a list of names read top
-//! to bottom. The loop verifies before the first pass and after every pass, so that a pass may rely on a valid
-//! program and a pass that breaks one is named at once.
+//! to bottom. The loop verifies before the first pass, so that a pass may rely on a valid program, and after the last;
+//! with [`Verify::each`], as in debug builds, after every pass, so that one that breaks a program is named at once.
 
 use std::time::{Duration, Instant};
 
@@ -61,8 +61,9 @@ pub struct Report {
     pub timings: Vec<(&'static str, Duration)>,
     /// Time spent verifying.
     pub verify_time: Duration,
-    /// The pass after which the program was no longer valid: a bug of that pass, not of the input.
-    pub broken_by: Option<&'static str>,
+    /// The passes that ran between the last time the program was valid and the first time it wasn't: a bug of one of
+    /// them, not of the input.
+    pub broken_by: Vec<&'static str>,
 }
 
 impl Report {
@@ -72,30 +73,50 @@ impl Report {
     }
 }
 
+/// When a pipeline verifies the program, besides after its last pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verify {
+    /// Before the first pass: not needed for a program that is known to be valid.
+    pub first: bool,
+    /// After every pass. It costs about as much time as the passes themselves.
+    pub each: bool,
+}
+
+impl Default for Verify {
+    /// Before the first pass; after every pass in debug builds.
+    fn default() -> Self {
+        Self { first: true, each: cfg!(debug_assertions) }
+    }
+}
+
 /// Runs `steps` in order, stopping at the first that finds an error. `after` sees the program after each pass.
 pub fn run_passes(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
-    let mut report = Report::default();
-    let start = Instant::now();
-    dialect::verify(program, &mut report.diagnostics);
-    report.verify_time = start.elapsed();
-    if report.ok() { run_on_valid(program, steps, after, report) } else { report }
+    run_passes_verifying(program, steps, Verify::default(), after)
 }
 
-/// The same for a program that was verified already.
-pub fn run_passes_on_valid(program: &mut Program, steps: &[Step], after: &mut dyn FnMut(&Program, &Step)) -> Report {
-    run_on_valid(program, steps, after, Report::default())
-}
-
-fn run_on_valid(
+/// The same, with a choice of when to verify.
+pub fn run_passes_verifying(
     program: &mut Program,
     steps: &[Step],
+    verify: Verify,
     after: &mut dyn FnMut(&Program, &Step),
-    mut report: Report,
 ) -> Report {
-    for step in steps {
-        run_one(program, step, step.pass.run, after, &mut report);
+    let mut report = Report::default();
+    if verify.first {
+        let start = Instant::now();
+        dialect::verify(program, &mut report.diagnostics);
+        report.verify_time = start.elapsed();
+    }
+    let mut unverified = 0;
+    for (i, step) in steps.iter().enumerate() {
         if !report.ok() {
             break;
+        }
+        run_one(program, step, step.pass.run, &mut report);
+        after(program, step);
+        if verify.each || i + 1 == steps.len() {
+            check(program, &steps[unverified..=i], &mut report);
+            unverified = i + 1;
         }
     }
     report
@@ -109,7 +130,8 @@ pub fn run_pass_with(
     run: impl FnOnce(&mut Program, &Options, &mut Diagnostics),
 ) -> Report {
     let mut report = Report::default();
-    run_one(program, step, run, &mut |_, _| {}, &mut report);
+    run_one(program, step, run, &mut report);
+    check(program, std::slice::from_ref(step), &mut report);
     report
 }
 
@@ -117,19 +139,28 @@ fn run_one(
     program: &mut Program,
     step: &Step,
     run: impl FnOnce(&mut Program, &Options, &mut Diagnostics),
-    after: &mut dyn FnMut(&Program, &Step),
     report: &mut Report,
 ) {
     let start = Instant::now();
     run(program, &step.options, &mut report.diagnostics);
     report.timings.push((step.pass.name, start.elapsed()));
-    after(program, step);
-    if report.ok() && !still_valid(program, report) {
-        report.broken_by = Some(step.pass.name);
-        let message = format!("pass '{}' made an invalid program", step.pass.name);
-        let bug = Diagnostic::error(codes::BUG, Span::default(), message);
-        report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
+}
+
+/// Verifies what `steps` made of a valid program, unless one of them found an error in it.
+fn check(program: &Program, steps: &[Step], report: &mut Report) {
+    if !report.ok() || still_valid(program, report) {
+        return;
     }
+    report.broken_by = steps.iter().map(|step| step.pass.name).collect();
+    let names = report.broken_by.join(", ");
+    let bug = match steps {
+        [_] => Diagnostic::error(codes::BUG, Span::default(), format!("pass '{names}' made an invalid program")),
+        _ => {
+            Diagnostic::error(codes::BUG, Span::default(), format!("one of the passes {names} made an invalid program"))
+                .note("verifying after each pass says which of them")
+        }
+    };
+    report.diagnostics.push(bug.note("this is a bug in shardc, not in your program"));
 }
 
 /// Runs `steps` in order on a program known to be valid, without verifying it again: for callers that try many variants
@@ -152,4 +183,45 @@ fn still_valid(program: &Program, report: &mut Report) -> bool {
         report.diagnostics.append(found);
     }
     report.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialect::ops::func;
+
+    static IDLE: Pass = Pass { name: "idle", doc: "Does nothing.", options: &[], run: |_, _, _| {} };
+
+    static BREAK: Pass = Pass {
+        name: "break",
+        doc: "Removes the terminator of @main.",
+        options: &[],
+        run: |program, _, _| {
+            let main = func::function(program, "main").expect("@main");
+            let block = func::block(program, main).expect("a body");
+            program.set_block_ops(block, Vec::new());
+        },
+    };
+
+    fn run(passes: &[&'static Pass], verify: Verify) -> Report {
+        let text = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }";
+        let mut program = dialect::parse(text, &mut Diagnostics::default());
+        let steps: Vec<Step> = passes.iter().map(|pass| Step::new(pass)).collect();
+        run_passes_verifying(&mut program, &steps, verify, &mut |_, _| {})
+    }
+
+    #[test]
+    fn an_invalid_program_is_found_after_the_last_pass_or_after_each() {
+        let verify = Verify { first: true, each: false };
+        assert!(run(&[&IDLE, &IDLE], verify).ok());
+        let report = run(&[&IDLE, &BREAK, &IDLE], verify);
+        assert_eq!((report.broken_by, report.timings.len()), (vec!["idle", "break", "idle"], 3));
+        let last = report.diagnostics.iter().last().expect("a diagnostic");
+        assert_eq!(last.message, "one of the passes idle, break, idle made an invalid program");
+        assert_eq!(last.code, codes::BUG);
+        let report = run(&[&IDLE, &BREAK, &IDLE], Verify { each: true, ..verify });
+        assert_eq!((report.broken_by, report.timings.len()), (vec!["break"], 2));
+        let last = report.diagnostics.iter().last().expect("a diagnostic");
+        assert_eq!(last.message, "pass 'break' made an invalid program");
+    }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Args {
     emit: Emit,
     #[command(flatten)]
     knobs: Knobs,
+    /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
+    #[arg(long)]
+    verify_each: bool,
     /// Report the seconds each pass takes, on the error stream
     #[arg(long)]
     timing: bool,
@@ -71,7 +74,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiler = session.compiler;
     let steps = compiler.steps(pipeline, &options);
     let steps = session.take(&source, Gave::of(&source, steps))?;
-    let (mut watch, shown) = (Watch::default(), source.clone());
+    let shown = source.clone();
+    let mut watch = Watch { verify_each: args.verify_each, ..Watch::default() };
     let parsed = compiler.parse_unverified(source, &mut watch);
     let compiled = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
     if args.timing {

@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// Print the program after these passes, or after 'all', on the error stream
     #[arg(long, value_name = "PASS", value_delimiter = ',')]
     print_after: Vec<String>,
+    /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
+    #[arg(long)]
+    verify_each: bool,
     /// Report the seconds each pass takes, on the error stream
     #[arg(long)]
     timing: bool,
@@ -109,7 +112,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
                 shown.push_str(&format!("// -----// after {} //----- //\n{text}\n", step.pass.name));
             }
         };
-        let mut watch = Watch { after: Some(&mut after), ..Watch::default() };
+        let mut watch = Watch { after: Some(&mut after), verify_each: args.verify_each, ..Watch::default() };
         let compiler = session.compiler;
         let parsed = compiler.parse_unverified(part.clone(), &mut watch);
         let gave = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
