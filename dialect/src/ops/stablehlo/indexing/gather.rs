@@ -145,7 +145,7 @@ impl OpDef for Gather {
         let gather = GatherDims::of(op)?;
         let (operand, indices, result) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
         let mut rule = ShardingRule::of_op(op);
-        for f in factors(&gather.dims, &operand.shape, &indices.shape, &result.shape, None) {
+        for f in factors(&gather.dims, &operand.shape, &indices.shape, &result.shape, None, true) {
             let operands: Vec<(usize, usize)> =
                 f.operand.map(|d| (0, d)).into_iter().chain(f.indices.map(|d| (1, d))).collect();
             let results: Vec<(usize, usize)> = f.slices.map(|d| (0, d)).into_iter().collect();

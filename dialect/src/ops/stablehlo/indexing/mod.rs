@@ -218,12 +218,14 @@ struct SliceFactor {
 
 /// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` gives
 /// the kind of factor, and so how results combine, where only indices and updates are sharded; `None` for a gather.
+/// `exact` is the rule along which devices compute; without it, Shardy's, which a scatter's differs from.
 fn factors(
     dims: &SliceDims,
     operand: &[i64],
     indices: &[i64],
     slices: &[i64],
     scatter: Option<FactorKind>,
+    exact: bool,
 ) -> Vec<SliceFactor> {
     let mut list = Vec::new();
     let mut add = |operand, indices, slices, size, kind| {
@@ -240,8 +242,13 @@ fn factors(
             if whole == size {
                 add(Some(from), None, Some(d), whole, PassThrough);
             } else if scatter.is_some() || size == 1 {
-                // Where a gather takes one position of a dimension, each device can contribute the slices it holds.
-                let kind = if scatter.is_some() { NeedReplication } else { Reduction };
+                // Where a gather takes one position of a dimension, each device can contribute the slices it holds;
+                // where a scatter writes one, each device writes those it holds.
+                let kind = match scatter {
+                    None => Reduction,
+                    Some(_) if exact && size == 1 => PassThrough,
+                    Some(_) => NeedReplication,
+                };
                 add(Some(from), None, None, whole, kind);
                 add(None, None, Some(d), size, NeedReplication);
             } else {

@@ -131,12 +131,12 @@ impl OpDef for Scatter {
 
     /// A window as large as its dimension need not start at 0 where indices give its start.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        rule(op, |dims, d| !dims.index_map.contains(&d))
+        rule(op, true)
     }
 
     /// Shardy's rule looks at sizes alone.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        rule(op, |_, _| true)
+        rule(op, false)
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
@@ -240,8 +240,9 @@ impl Elements {
     }
 }
 
-/// The rule; windows that fill a dimension pass through where `stays` holds for it.
-fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<ShardingRule> {
+/// The rule along which devices compute if `exact`, else Shardy's: then windows that fill a dimension pass through even
+/// where an index may move them.
+fn rule(op: OpRef<'_>, exact: bool) -> Option<ShardingRule> {
     let ScatterDims { dims, inputs } = ScatterDims::of(op)?;
     let (input, indices) = (op.operand_tensor(0)?, op.operand_tensor(inputs)?);
     let updates = op.operand_tensor(inputs + 1)?;
@@ -251,7 +252,7 @@ fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<Shar
         _ => FactorKind::NeedReplication,
     };
     let mut rule = ShardingRule::of_op(op);
-    for f in factors(&dims, &input.shape, &indices.shape, &updates.shape, Some(kind)) {
+    for f in factors(&dims, &input.shape, &indices.shape, &updates.shape, Some(kind), exact) {
         let mut operands = Vec::new();
         let mut results = Vec::new();
         for i in 0..inputs {
@@ -261,7 +262,7 @@ fn rule(op: OpRef<'_>, stays: impl Fn(&SliceDims, usize) -> bool) -> Option<Shar
         }
         operands.extend(f.indices.map(|d| (inputs, d)));
         let window = f.kind == FactorKind::PassThrough && f.slices.is_some() && f.indices.is_none();
-        let shifted = window && f.operand.is_some_and(|d| !stays(&dims, d));
+        let shifted = window && f.operand.is_some_and(|d| exact && dims.index_map.contains(&d));
         rule.add(f.size, if shifted { FactorKind::NeedReplication } else { f.kind }, &operands, &results);
     }
     Some(rule)
