@@ -9,6 +9,7 @@ pub mod collective;
 mod complex;
 pub mod diagnostic;
 pub mod eval;
+pub mod fold;
 pub mod id;
 pub mod ir;
 pub mod kernel;

@@ -27,7 +27,8 @@ use crate::kernel::{Index, Kernel};
 use crate::literal::Indices;
 use crate::op::{OpDef, Registry};
 use crate::text::PrintOptions;
-use context::{Plain, evaluate, inputs, runs_alone, same};
+pub(crate) use context::Plain;
+use context::{evaluate, inputs, runs_alone, same};
 
 /// One property that every op must have.
 pub struct Proof {

@@ -29,7 +29,7 @@ use model::meaning::Models;
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
 use program::propagated::{self, Propagated};
-use program::{shifts, two_step_reduce};
+use program::{shifts, takes, two_step_reduce};
 use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
@@ -145,6 +145,7 @@ pub fn plan_with(
     if options.search == Search::Full {
         two_step_reduce::split(program, &mut propagated, block);
     }
+    takes::rewrite(program, &mut propagated, block);
     shifts::join(program, &mut propagated, block);
     let sizes: Vec<u64> = grid.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(options.target, &sizes) {

@@ -4,4 +4,5 @@ pub(crate) mod emit;
 pub(crate) mod graph;
 pub(crate) mod propagated;
 pub(crate) mod shifts;
+pub(crate) mod takes;
 pub(crate) mod two_step_reduce;

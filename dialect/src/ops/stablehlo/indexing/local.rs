@@ -98,15 +98,12 @@ pub(super) fn scatter(cx: &mut Localize<'_>) {
     let one = |d: usize| {
         let window = dims.operand_window.iter().position(|&w| w == d);
         let updates = |dim: usize| cx.operand(n + 1).dims[dim].global;
-        window.map_or(dims.collapsed.contains(&d), |i| updates(dims.window[i]) == 1 && cx.operand(0).dims[d].global != 1)
+        window
+            .map_or(dims.collapsed.contains(&d), |i| updates(dims.window[i]) == 1 && cx.operand(0).dims[d].global != 1)
     };
     let ones: Vec<bool> = dims.index_map.iter().map(|&d| one(d)).collect();
-    let starts: Vec<Option<Value>> = dims
-        .index_map
-        .iter()
-        .zip(ones)
-        .map(|(&d, one)| if one { cx.result_start(0, d) } else { None })
-        .collect();
+    let starts: Vec<Option<Value>> =
+        dims.index_map.iter().zip(ones).map(|(&d, one)| if one { cx.result_start(0, d) } else { None }).collect();
     if starts.iter().any(Option::is_some) {
         operands[n] = relative(&mut cx.build, &dims, operands[n], &starts, None);
     }
