@@ -131,7 +131,7 @@ fn replace(program: &mut Program, grid: &Grid, block: Block, call: Op, borders: 
     let (&last, rest) = inside.split_last().ok_or("an empty body")?;
     let mut ops: Vec<Op> = rest.iter().map(|&op| program.clone_op(op, &mut renaming)).collect();
     let returned: Vec<Value> = program.op(last).operands.iter().map(|&v| renaming.value(v)).collect();
-    ops.push(program.new_op(&sdy::Return, sdy::Return.name(), &returned, &[], &[], &[], loc));
+    ops.push(program.new_op(&sdy::RETURN, sdy::RETURN.name, &returned, &[], &[], &[], loc));
     program.set_block_ops(inner, ops);
     let region = program.new_region(&[inner]);
 

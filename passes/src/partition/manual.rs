@@ -60,7 +60,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let returned: Vec<Value> = program.op(last).operands.to_vec();
     let mut body_ops = program.block_ops(block).to_vec();
     body_ops.pop();
-    Builder::new(program, &mut body_ops, loc).op(&sdy::Return, &returned, &[], &[]);
+    Builder::new(program, &mut body_ops, loc).op(&sdy::RETURN, &returned, &[], &[]);
     program.set_block_ops(block, body_ops);
     let region = program.new_region(&[block]);
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use clap::ValueEnum;
 use dialect::ir::{AttrData, Op, Program, TensorType, Value};
+use dialect::op::OpDef as _;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Mesh, TensorSharding};
 
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let style =
         Style { color: session.io.out_color, width: args.width.clamp(20, 10_000), dims: args.dims, ..Style::default() };
     let mut parts = Vec::new();
-    for op in program.top_level("sdy.mesh") {
+    for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, &style, &mut parts);
     }
     let items = items(program, function, args);

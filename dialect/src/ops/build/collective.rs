@@ -11,7 +11,7 @@ use crate::ops::func;
 use crate::ops::stablehlo::collective::{
     AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, PartitionId, ReduceScatter,
 };
-use crate::ops::stablehlo::control::Return;
+use crate::ops::stablehlo::control::RETURN;
 use crate::scalar::ScalarOp;
 use crate::sharding::AxisPart;
 
@@ -133,6 +133,6 @@ fn computation(b: &mut Builder<'_>, op: ScalarOp, x: Value) -> Region {
     let ty = b.program.tensor(&[], element);
     b.region(&[ty, ty], |b, args| {
         let result = pointwise(b, op, args);
-        b.op(&Return, &[result], &[], &[]);
+        b.op(&RETURN, &[result], &[], &[]);
     })
 }

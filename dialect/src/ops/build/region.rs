@@ -13,7 +13,7 @@ pub fn reduce(b: &mut Builder<'_>, value: Value, init: Value, dims: &[i64], op: 
     let ty = b.program.value_type(init);
     let region = b.region(&[ty, ty], |b, args| {
         let combined = build::pointwise(b, op, args);
-        b.op(&control::Return, &[combined], &[], &[]);
+        b.op(&control::RETURN, &[combined], &[], &[]);
     });
     let dims = b.program.attr_i64s(dims);
     b.inferred(&Reduce, &[value, init], &[("dimensions", dims)], &[region])[0]
@@ -45,7 +45,7 @@ pub fn sort_down(b: &mut Builder<'_>, values: &[Value], dim: i64) -> Vec<Value> 
         let kind = b.program.attr_enum("comparison_type", compared);
         let attrs = [("comparison_direction", direction), ("compare_type", kind)];
         let greater = b.inferred(&crate::ops::stablehlo::elementwise::COMPARE, &args[..2], &attrs, &[]);
-        b.op(&control::Return, &greater, &[], &[]);
+        b.op(&control::RETURN, &greater, &[], &[]);
     });
     let dim = b.program.attr_i64(dim);
     let stable = b.program.intern_attr(AttrData::Bool(true));

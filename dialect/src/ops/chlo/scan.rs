@@ -8,7 +8,7 @@ use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
-use crate::ops::stablehlo::control::{Return, While, region};
+use crate::ops::stablehlo::control::{RETURN, While, region};
 use crate::ops::support::constraint::{Checked, declared, int, is_static, require, tensor};
 use crate::scalar::{Comparison, Scalar};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
@@ -244,7 +244,7 @@ impl OpDef for Scan {
         let condition = b.region(&types, |b, args| {
             let end = build::index(b, form.size);
             let more = build::compare(b, Comparison::Lt, args[0], end);
-            b.op(&Return, &[more], &[], &[]);
+            b.op(&RETURN, &[more], &[], &[]);
         });
         let body = b.region(&types, |b, args| {
             let zero = build::index(b, 0);
@@ -278,7 +278,7 @@ impl OpDef for Scan {
             }
             let one = build::index(b, 1);
             values.insert(0, build::add(b, args[0], one));
-            b.op(&Return, &values, &[], &[]);
+            b.op(&RETURN, &values, &[], &[]);
         });
         let op = b.raw(&While, While.name(), &start, &types, &[], &[condition, body]);
         Some(b.program.results(op).skip(1).collect())

@@ -20,7 +20,7 @@ use crate::ir::{AttrData, OpRef};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, Inferred, OpDef, Problem};
-use crate::sharding::ShardingRule;
+use crate::ops::support::terminator::Terminator;
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this dialect.
@@ -92,35 +92,10 @@ impl OpDef for Func {
 }
 
 /// `func.return`: ends a function; its operands are the function's results.
-pub struct Return;
-/// `func.return`
-pub static RETURN: Return = Return;
-
-impl OpDef for Return {
-    fn name(&self) -> &'static str {
-        "func.return"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)])
-    }
-
-    fn infer(&self, _: OpRef<'_>) -> Inferred {
-        Ok(Vec::new())
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(Vec::new())
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn terminator(&self) -> bool {
-        true
-    }
-}
+pub static RETURN: Terminator = Terminator {
+    name: "func.return",
+    syntax: &[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)],
+};
 
 /// Whether an op is a function.
 pub fn is_function(op: OpRef<'_>) -> bool {
@@ -164,10 +139,6 @@ impl OpDef for Call {
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::Control
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

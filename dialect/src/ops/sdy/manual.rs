@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::control::{masked, region, regions_have_effects};
-use crate::sharding::{Axes, AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, ShardingRule, TensorSharding, groups};
+use crate::sharding::{Axes, AxisList, AxisRef, Layout, MAX_DEVICES, Mesh, TensorSharding, groups};
 use crate::text::Syntax;
 
 /// A manual computation's attributes.
@@ -190,10 +190,6 @@ impl OpDef for Manual {
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::Control
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -397,10 +393,6 @@ impl OpDef for Named {
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::Control
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

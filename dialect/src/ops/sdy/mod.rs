@@ -23,6 +23,7 @@ use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::constant::CONSTANT;
+use crate::ops::support::terminator::Terminator;
 use crate::sharding::{ShardingRule, TensorSharding};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -38,7 +39,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &FuncDataFlowEdge,
     &MANUAL_COMPUTATION,
     &NAMED_COMPUTATION,
-    &Return,
+    &RETURN,
     &ALL_GATHER,
     &ALL_SLICE,
     &ALL_TO_ALL,
@@ -321,30 +322,7 @@ impl OpDef for Constant {
 }
 
 /// `sdy.return %a : T`: ends the region of a manual or named computation.
-pub struct Return;
-
-impl OpDef for Return {
-    fn name(&self) -> &'static str {
-        "sdy.return"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)])
-    }
-
-    fn infer(&self, _: OpRef<'_>) -> Inferred {
-        Ok(Vec::new())
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(Vec::new())
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn terminator(&self) -> bool {
-        true
-    }
-}
+pub static RETURN: Terminator = Terminator {
+    name: "sdy.return",
+    syntax: &[Piece::AttrDict, Piece::Operands, Piece::Types(TypeForm::OperandsOnly)],
+};

@@ -3,3 +3,4 @@
 pub mod combiner;
 pub(crate) mod comparator;
 pub mod constraint;
+pub(crate) mod terminator;

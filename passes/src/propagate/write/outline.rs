@@ -90,13 +90,13 @@ fn outline_one(
     }
     let original = program.view(op).attr("name").and_then(AttrData::as_str).unwrap_or("named_computation").to_owned();
     let symbol = names.fresh(&original);
-    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
+    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val::new(a.index())).collect();
     let results: Vec<Val> = engine.graph.results(node).collect();
     for list in [&arguments, &results] {
         list.iter().for_each(|&value| engine.graph.remove_edge(program, value));
         for (&value, id) in list.iter().zip(together(engine, list, true).unwrap_or_default()) {
             let slot = engine.graph.slot(value);
-            engine.graph.slots[slot.index()] = id;
+            engine.graph.slots[slot] = id;
         }
     }
     // The body moves to a function at the end of the module.

@@ -7,7 +7,6 @@ use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, Inferred, OpDef, Problem};
 use crate::ops::func;
-use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
 /// `stablehlo.composite`. <https://openxla.org/stablehlo/spec#composite>
@@ -71,10 +70,6 @@ impl OpDef for Composite {
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
         Kernel::Control
-    }
-
-    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
-        None
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {

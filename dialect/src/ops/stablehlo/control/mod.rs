@@ -19,11 +19,12 @@ use crate::ir::{ElementType, OpRef, Ty, TypeData, Value};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Control, DataFlow, Inferred, OpDef, Problem};
+use crate::ops::support::terminator::Terminator;
 use crate::scalar::Scalar;
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this family.
-pub static OPS: &[&dyn OpDef] = &[&While, &Case, &If, &OptimizationBarrier, &CustomCall, &Composite, &Return];
+pub static OPS: &[&dyn OpDef] = &[&While, &CASE, &IF, &OptimizationBarrier, &CustomCall, &Composite, &RETURN];
 
 /// `stablehlo.while`: runs its body as long as its condition is true.
 /// <https://openxla.org/stablehlo/spec#while>
@@ -147,69 +148,91 @@ impl OpDef for While {
     }
 }
 
-/// `stablehlo.case`: runs the branch that its index selects. <https://openxla.org/stablehlo/spec#case>
-pub struct Case;
-
-impl OpDef for Case {
-    fn name(&self) -> &'static str {
-        "stablehlo.case"
-    }
-
-    fn infer(&self, op: OpRef<'_>) -> Inferred {
-        infer_branches(op, "index", ElementType::I32, op.program.op(op.op).regions.len(), ["C1", "C2", "C3"])
-    }
-
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::Control
-    }
-
-    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        on_one_lane(op, operands, cx)
-    }
-
-    fn evaluate_spmd(
-        &self,
-        op: OpRef<'_>,
-        operands: &[Lanes],
-        mask: &Mask,
-        cx: &mut dyn Context,
-    ) -> EvalResult<Vec<Lanes>> {
-        let count = op.program.op(op.op).regions.len();
-        run_branches(op, operands, mask, cx, |index| match index.as_i64() {
-            Some(i) if (0..count as i64).contains(&i) => i as usize,
-            _ => count.saturating_sub(1),
-        })
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &["(%i: tensor<i32>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.case\"(%i) ({ \
-             stablehlo.return %x : tensor<2xf32> }, { stablehlo.return %y : tensor<2xf32> }) \
-             : (tensor<i32>) -> tensor<2xf32>"]
-    }
-
-    fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::Case)
-    }
-
-    fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
-        branch_flow(op)
-    }
-
-    fn side_effect(&self, op: OpRef<'_>) -> bool {
-        op.result_count() == 0 || regions_have_effects(op)
-    }
+/// An op that runs one of its regions, chosen by its operand.
+pub struct Branch {
+    name: &'static str,
+    /// What the operand is called, and its type.
+    selector: (&'static str, ElementType),
+    /// How many branches there are; `None` for at least one.
+    branches: Option<usize>,
+    /// The branch for an operand, of this many.
+    choose: fn(Scalar, usize) -> usize,
+    /// The specification's labels for the number of branches, their arguments and their results.
+    labels: [&'static str; 3],
+    control: Control,
+    example: &'static [&'static str],
 }
 
-/// `stablehlo.if`: runs one of two branches. <https://openxla.org/stablehlo/spec#if>
-pub struct If;
+/// `stablehlo.case`: runs the branch that its index selects. <https://openxla.org/stablehlo/spec#case>
+pub static CASE: Branch = Branch {
+    name: "stablehlo.case",
+    selector: ("index", ElementType::I32),
+    branches: None,
+    choose: |index, count| match index.as_i64() {
+        Some(i) if (0..count as i64).contains(&i) => i as usize,
+        _ => count.saturating_sub(1),
+    },
+    labels: ["C1", "C2", "C3"],
+    control: Control::Case,
+    example: &["(%i: tensor<i32>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.case\"(%i) ({ \
+         stablehlo.return %x : tensor<2xf32> }, { stablehlo.return %y : tensor<2xf32> }) \
+         : (tensor<i32>) -> tensor<2xf32>"],
+};
 
-impl OpDef for If {
+/// `stablehlo.if`: runs one of two branches. <https://openxla.org/stablehlo/spec#if>
+pub static IF: Branch = Branch {
+    name: "stablehlo.if",
+    selector: ("predicate", ElementType::I1),
+    branches: Some(2),
+    choose: |predicate, _| usize::from(!predicate.is_true()),
+    labels: ["C1", "C1", "C2"],
+    control: Control::If,
+    example: &["(%p: tensor<i1>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.if\"(%p) ({ \
+         stablehlo.return %x : tensor<2xf32> }, { %z = stablehlo.add %x, %y : tensor<2xf32> \
+         stablehlo.return %z : tensor<2xf32> }) : (tensor<i1>) -> tensor<2xf32>"],
+};
+
+impl OpDef for Branch {
     fn name(&self) -> &'static str {
-        "stablehlo.if"
+        self.name
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
-        infer_branches(op, "predicate", ElementType::I1, 2, ["C1", "C1", "C2"])
+        let ((what, element), found) = (self.selector, op.program.op(op.op).regions.len());
+        let (count, mut problems) = (self.branches.unwrap_or(found), Vec::new());
+        let scalar = op.operand_tensor(0).is_some_and(|t| t.element == element && t.rank() == 0);
+        if op.operands().len() != 1 || !scalar {
+            let found = op.program.types_text(&op.type_ids(op.operands()));
+            let text = element.text().unwrap_or_default();
+            problems.push(Problem::operand(0, format!("the {what} must be one tensor<{text}>, found {found} (I1)")));
+        }
+        if count == 0 || found != count {
+            problems.push(Problem::new(format!(
+                "expected {} branches, found {found} ({})",
+                count.max(1),
+                self.labels[0]
+            )));
+        }
+        let types: Vec<Vec<Ty>> = (0..count).map(|i| op.type_ids(op.region_results(i))).collect();
+        for (i, given) in types.iter().enumerate() {
+            if !op.region_args(i).is_empty() {
+                problems.push(Problem::new(format!("branch {i} must not take arguments ({})", self.labels[1])));
+            }
+            if !op.program.compatible_types(given, &types[0]) {
+                problems.push(Problem::new(format!(
+                    "branch {i} gives {}, but branch 0 gives {} ({})",
+                    op.program.types_text(given),
+                    op.program.types_text(&types[0]),
+                    self.labels[2]
+                )));
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let given: Vec<TypeData> =
+            types.first().into_iter().flatten().map(|&t| op.program.type_data(t).clone()).collect();
+        Ok(given)
     }
 
     fn kernel(&self, _: OpRef<'_>) -> Kernel {
@@ -227,21 +250,45 @@ impl OpDef for If {
         mask: &Mask,
         cx: &mut dyn Context,
     ) -> EvalResult<Vec<Lanes>> {
-        run_branches(op, operands, mask, cx, |pred| usize::from(!pred.is_true()))
+        let branches = op.program.op(op.op).regions.len();
+        let mut chosen = vec![None; mask.len()];
+        for lane in (0..mask.len()).filter(|&l| mask[l]) {
+            chosen[lane] = Some((self.choose)(scalar_of(operands, lane)?, branches));
+        }
+        let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
+        for branch in 0..branches {
+            let running: Mask = chosen.iter().map(|&c| c == Some(branch)).collect();
+            if !running.contains(&true) {
+                continue;
+            }
+            let given = cx.region(region(op, branch)?, &[], &running)?;
+            for (result, mut value) in results.iter_mut().zip(given) {
+                for lane in (0..running.len()).filter(|&l| running[l]) {
+                    result[lane] = value[lane].take();
+                }
+            }
+        }
+        Ok(results)
     }
 
     fn examples(&self) -> &'static [&'static str] {
-        &["(%p: tensor<i1>, %x: tensor<2xf32>, %y: tensor<2xf32>) %r = \"stablehlo.if\"(%p) ({ \
-             stablehlo.return %x : tensor<2xf32> }, { %z = stablehlo.add %x, %y : tensor<2xf32> \
-             stablehlo.return %z : tensor<2xf32> }) : (tensor<i1>) -> tensor<2xf32>"]
+        self.example
     }
 
     fn control(&self, _: OpRef<'_>) -> Option<Control> {
-        Some(Control::If)
+        Some(self.control)
     }
 
     fn data_flow(&self, op: OpRef<'_>) -> Vec<DataFlow> {
-        branch_flow(op)
+        let branches = op.program.op(op.op).regions.len();
+        op.results()
+            .enumerate()
+            .map(|(i, owner)| DataFlow {
+                owner,
+                sources: (0..branches).filter_map(|b| op.region_results(b).get(i).copied()).collect(),
+                targets: smallvec![owner],
+            })
+            .collect()
     }
 
     fn side_effect(&self, op: OpRef<'_>) -> bool {
@@ -293,33 +340,10 @@ impl OpDef for OptimizationBarrier {
 }
 
 /// `stablehlo.return`: ends a region; its operands are the region's results.
-pub struct Return;
-
-impl OpDef for Return {
-    fn name(&self) -> &'static str {
-        "stablehlo.return"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::OperandsOnly)])
-    }
-
-    fn infer(&self, _: OpRef<'_>) -> Inferred {
-        Ok(Vec::new())
-    }
-
-    fn evaluate(&self, _: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        Ok(Vec::new())
-    }
-
-    fn examples(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn terminator(&self) -> bool {
-        true
-    }
-}
+pub static RETURN: Terminator = Terminator {
+    name: "stablehlo.return",
+    syntax: &[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::OperandsOnly)],
+};
 
 /// Region `i`, or an error for an op without it.
 pub(crate) fn region(op: OpRef<'_>, i: usize) -> EvalResult<crate::ir::Region> {
@@ -352,76 +376,4 @@ fn gives_one_bool(op: OpRef<'_>, region: usize) -> bool {
         [value] => op.program.tensor_type(*value).is_some_and(|t| t.element == ElementType::I1 && t.rank() == 0),
         _ => false,
     }
-}
-
-fn infer_branches(op: OpRef<'_>, what: &str, element: ElementType, count: usize, labels: [&str; 3]) -> Inferred {
-    let mut problems = Vec::new();
-    let scalar = op.operand_tensor(0).is_some_and(|t| t.element == element && t.rank() == 0);
-    if op.operands().len() != 1 || !scalar {
-        let found = op.program.types_text(&op.type_ids(op.operands()));
-        let text = element.text().unwrap_or_default();
-        problems.push(Problem::operand(0, format!("the {what} must be one tensor<{text}>, found {found} (I1)")));
-    }
-    if count == 0 || op.program.op(op.op).regions.len() != count {
-        let found = op.program.op(op.op).regions.len();
-        problems.push(Problem::new(format!("expected {} branches, found {found} ({})", count.max(1), labels[0])));
-    }
-    let types: Vec<Vec<Ty>> = (0..count).map(|i| op.type_ids(op.region_results(i))).collect();
-    for (i, given) in types.iter().enumerate() {
-        if !op.region_args(i).is_empty() {
-            problems.push(Problem::new(format!("branch {i} must not take arguments ({})", labels[1])));
-        }
-        if !op.program.compatible_types(given, &types[0]) {
-            problems.push(Problem::new(format!(
-                "branch {i} gives {}, but branch 0 gives {} ({})",
-                op.program.types_text(given),
-                op.program.types_text(&types[0]),
-                labels[2]
-            )));
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let given: Vec<TypeData> = types.first().into_iter().flatten().map(|&t| op.program.type_data(t).clone()).collect();
-    Ok(given)
-}
-
-fn run_branches(
-    op: OpRef<'_>,
-    operands: &[Lanes],
-    mask: &Mask,
-    cx: &mut dyn Context,
-    choose: impl Fn(Scalar) -> usize,
-) -> EvalResult<Vec<Lanes>> {
-    let mut chosen = vec![None; mask.len()];
-    for lane in (0..mask.len()).filter(|&l| mask[l]) {
-        chosen[lane] = Some(choose(scalar_of(operands, lane)?));
-    }
-    let mut results: Vec<Lanes> = vec![vec![None; mask.len()]; op.result_count()];
-    for branch in 0..op.program.op(op.op).regions.len() {
-        let running: Mask = chosen.iter().map(|&c| c == Some(branch)).collect();
-        if !running.contains(&true) {
-            continue;
-        }
-        let given = cx.region(region(op, branch)?, &[], &running)?;
-        for (result, mut value) in results.iter_mut().zip(given) {
-            for lane in (0..running.len()).filter(|&l| running[l]) {
-                result[lane] = value[lane].take();
-            }
-        }
-    }
-    Ok(results)
-}
-
-fn branch_flow(op: OpRef<'_>) -> Vec<DataFlow> {
-    let branches = op.program.op(op.op).regions.len();
-    op.results()
-        .enumerate()
-        .map(|(i, owner)| DataFlow {
-            owner,
-            sources: (0..branches).filter_map(|b| op.region_results(b).get(i).copied()).collect(),
-            targets: smallvec![owner],
-        })
-        .collect()
 }

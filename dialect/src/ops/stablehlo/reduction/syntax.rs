@@ -5,8 +5,7 @@ use smallvec::SmallVec;
 use crate::diagnostic::Span;
 use crate::ir::{Loc, OpRef, Ty, Value};
 use crate::kernel::Kernel;
-use crate::op::OpDef;
-use crate::ops::stablehlo::control::Return;
+use crate::ops::stablehlo::control::RETURN;
 use crate::ops::stablehlo::syntax::i64_array;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, TypeForm};
 
@@ -55,7 +54,7 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, Loc::UNKNOWN, Span::default()));
     let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], Loc::UNKNOWN);
     let result = p.program.result(combine, 0);
-    let end = p.program.new_op(&Return, Return.name(), &[result], &[], &[], &[], Loc::UNKNOWN);
+    let end = p.program.new_op(&RETURN, RETURN.name, &[result], &[], &[], &[], Loc::UNKNOWN);
     p.program.set_block_ops(block, vec![combine, end]);
     op.regions.push(p.program.new_region(&[block]));
     Ok(())
@@ -144,6 +143,6 @@ fn short_body(op: OpRef<'_>) -> Option<&str> {
             .operand_types()
             .chain(combine.result_types())
             .all(|t| t.tensor().is_some_and(|t| t.rank() == 0 && t.element == element));
-    let ends = end.name() == Return.name() && combine.results().eq(end.operands().iter().copied());
+    let ends = end.name() == RETURN.name && combine.results().eq(end.operands().iter().copied());
     (plain && same && ends && combine.name().starts_with("stablehlo.")).then(|| combine.name())
 }
