@@ -12,7 +12,8 @@ use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxBuildHasher;
 pub use typed_index_collections::{TiSlice, TiVec};
 
-/// Declares the ids of one kind of thing: 32-bit positions that print with a prefix.
+/// Declares the ids of one kind of thing: 32-bit positions that print with a prefix. With `NONE` behind the prefix there
+/// is an id of nothing too, for tables in which an `Option` would take up twice the space.
 #[macro_export]
 macro_rules! define_id {
     ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal) => {
@@ -51,6 +52,20 @@ macro_rules! define_id {
             }
         }
     };
+    ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal, NONE) => {
+        $crate::define_id!($(#[$doc])* $visibility $name, $prefix);
+
+        #[allow(dead_code, reason = "not every kind of id is used in every way")]
+        impl $name {
+            /// Nothing.
+            $visibility const NONE: Self = Self(u32::MAX);
+
+            /// Whether it is an id other than `NONE`.
+            $visibility const fn is_some(self) -> bool {
+                self.0 != u32::MAX
+            }
+        }
+    };
 }
 
 /// Things by id, equal ones stored once. Ids count from 0 in order of insertion.
@@ -58,6 +73,12 @@ macro_rules! define_id {
 pub struct Interner<I, T> {
     set: IndexSet<T, FxBuildHasher>,
     ids: PhantomData<fn() -> I>,
+}
+
+impl<I, T: std::fmt::Debug> std::fmt::Debug for Interner<I, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.set.fmt(f)
+    }
 }
 
 impl<I, T> Default for Interner<I, T> {

@@ -2,21 +2,24 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::define_id;
+use crate::id::{TiSlice, TiVec};
 use crate::ir::{Block, Op, Program, Value};
 
 /// First and last step at which something is needed.
 pub type Interval = (u32, u32);
 
-/// The number of something held in memory for a range of steps.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Item(pub u32);
+define_id!(
+    /// The number of something held in memory for a range of steps.
+    pub Item, "item"
+);
 
 /// Steps in program order, and what is held at each. A step makes its results while everything it reads is still held;
 /// values with no readers left are freed at the next step.
 #[derive(Default, Debug)]
 pub struct Timeline {
     now: u32,
-    live: Vec<Interval>,
+    live: TiVec<Item, Interval>,
     /// Items read in open loops: candidates for being held to their end.
     read: Vec<Item>,
     /// Open loops: the first step of each, and how many items had been read before it.
@@ -37,13 +40,12 @@ impl Timeline {
 
     /// An item made at this step.
     pub fn define(&mut self) -> Item {
-        self.live.push((self.now, self.now));
-        Item((self.live.len() - 1) as u32)
+        self.live.push_and_get_key((self.now, self.now))
     }
 
     /// The item is read, or written again, at this step.
     pub fn read(&mut self, item: Item) {
-        let live = &mut self.live[item.0 as usize];
+        let live = &mut self.live[item];
         live.1 = live.1.max(self.now);
         if !self.loops.is_empty() {
             self.read.push(item);
@@ -62,7 +64,7 @@ impl Timeline {
         let mut kept = mark;
         for i in mark..self.read.len() {
             let item = self.read[i];
-            let live = &mut self.live[item.0 as usize];
+            let live = &mut self.live[item];
             if live.0 < start {
                 live.1 = live.1.max(self.now);
                 self.read[kept] = item;
@@ -74,11 +76,11 @@ impl Timeline {
 
     /// The steps during which an item is held.
     pub fn live(&self, item: Item) -> Interval {
-        self.live[item.0 as usize]
+        self.live[item]
     }
 
     /// All intervals, by item.
-    pub fn intervals(&self) -> &[Interval] {
+    pub fn intervals(&self) -> &TiSlice<Item, Interval> {
         &self.live
     }
 }
@@ -113,7 +115,7 @@ impl Deaths {
         let ops = program.block_ops(block);
         let mut timeline = Timeline::default();
         let mut items: FxHashMap<Value, Item> = FxHashMap::default();
-        let mut own: Vec<Value> = Vec::new();
+        let mut own: TiVec<Item, Value> = TiVec::new();
         let mut define = |value: Value, timeline: &mut Timeline, items: &mut FxHashMap<Value, Item>| {
             items.insert(value, timeline.define());
             own.push(value);
@@ -142,8 +144,8 @@ impl Deaths {
         for i in 1..starts.len() {
             starts[i] += starts[i - 1];
         }
-        let mut order: Vec<usize> = (0..own.len()).collect();
-        order.sort_by_key(|&i| (timeline.intervals()[i].1, own[i]));
+        let mut order: Vec<Item> = own.keys().collect();
+        order.sort_by_key(|&i| (timeline.live(i).1, own[i]));
         Self { starts, values: order.into_iter().map(|i| own[i]).collect() }
     }
 

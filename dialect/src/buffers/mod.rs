@@ -12,6 +12,8 @@ mod planner;
 
 use rustc_hash::FxHashMap;
 
+use crate::define_id;
+use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value};
 
 pub use assign::{ALIGNMENT, place};
@@ -19,9 +21,10 @@ pub use facts::{Facts, Read, has_code, operation_has_code};
 pub use fusion::{Fusion, FusionModel, NONE, Node, Roots, Source, Sources, decide, is_splat};
 pub use liveness::{Deaths, Interval, Item, Timeline, each_read, peak};
 
-/// A buffer by its number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BufferId(pub u32);
+define_id!(
+    /// A buffer by its number.
+    pub BufferId, "buffer"
+);
 
 /// A range of a device's memory that holds one value after another.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,7 +50,7 @@ pub struct Buffers {
     /// Which ops share a kernel.
     pub fusion: Fusion,
     /// All buffers.
-    pub buffers: Vec<Buffer>,
+    pub buffers: TiVec<BufferId, Buffer>,
     /// The buffer of each value in memory.
     pub of_value: FxHashMap<Value, BufferId>,
     /// Constants read from memory; they are there before the function begins and stay.
@@ -74,6 +77,6 @@ impl Buffers {
 
     /// The buffer with this id.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
-        &self.buffers[id.0 as usize]
+        &self.buffers[id]
     }
 }

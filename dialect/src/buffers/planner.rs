@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 
 use super::assign::place;
 use super::fusion::Fusion;
-use super::liveness::{Item, Timeline};
+use super::liveness::{Interval, Item, Timeline};
 use super::{Buffer, BufferId, Buffers, Move};
+use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
 use crate::op::Control;
 use crate::ops::func;
@@ -37,7 +38,7 @@ struct Planner<'a> {
     program: &'a Program,
     fusion: Fusion,
     timeline: Timeline,
-    held: Vec<Held>,
+    held: TiVec<Item, Held>,
     items: FxHashMap<Value, Item>,
     constants: Vec<(Op, Item)>,
     /// In order of the items.
@@ -54,7 +55,7 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
         program,
         fusion: Fusion::of(program, block),
         timeline: Timeline::default(),
-        held: Vec::new(),
+        held: TiVec::new(),
         items: FxHashMap::default(),
         constants: Vec::new(),
         heirs: Vec::new(),
@@ -65,14 +66,14 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
     for (i, &arg) in program.block_args(block).iter().enumerate() {
         let item = planner.define(arg);
         if !func::is_donated(program, function, i) {
-            planner.held[item.0 as usize].stays = Stays::Always;
+            planner.held[item].stays = Stays::Always;
         }
     }
     planner.block(block);
     planner.timeline.step();
     for item in planner.given(block) {
         planner.timeline.read(item);
-        let stays = &mut planner.held[item.0 as usize].stays;
+        let stays = &mut planner.held[item].stays;
         if *stays == Stays::No {
             *stays = Stays::ToTheEnd;
         }
@@ -106,7 +107,7 @@ impl Planner<'_> {
         let view = self.program.view(op);
         view.def().constant(view)?;
         let item = self.define(value);
-        self.held[item.0 as usize].stays = Stays::Always;
+        self.held[item].stays = Stays::Always;
         self.constants.push((op, item));
         Some(item)
     }
@@ -158,9 +159,9 @@ impl Planner<'_> {
         }
         for value in self.program.results(op) {
             let item = self.define(value);
-            let made = &self.held[item.0 as usize];
+            let made = &self.held[item];
             let same = |&from: &Item| {
-                let from = &self.held[from.0 as usize];
+                let from = &self.held[from];
                 from.bytes == made.bytes && from.element == made.element
             };
             let from: SmallVec<[Item; 2]> = dying.iter().copied().filter(same).collect();
@@ -281,7 +282,7 @@ impl Planner<'_> {
             };
             let free = read < made || read == made && over();
             let alone = given[&from] == 1 && !taken.contains_key(&from) && !given.contains_key(&to);
-            if free && alone && made > before && self.held[from.0 as usize].stays == Stays::No {
+            if free && alone && made > before && self.held[from].stays == Stays::No {
                 self.direct.insert(from, to);
             }
         }
@@ -296,7 +297,7 @@ impl Planner<'_> {
         let mut copies: Vec<(Item, Item)> = Vec::new();
         for (from, _) in &mut moves {
             if written.contains(from) {
-                let held = &self.held[from.0 as usize];
+                let held = &self.held[*from];
                 let copy = self.item(held.element, held.shape.clone(), held.bytes);
                 copies.push((*from, copy));
                 *from = copy;
@@ -314,7 +315,7 @@ impl Planner<'_> {
     /// Which items share a buffer, and the offsets of the buffers.
     fn finish(mut self) -> Buffers {
         let end = self.timeline.step();
-        let mut live = self.timeline.intervals().to_vec();
+        let mut live: TiVec<Item, Interval> = self.timeline.intervals().to_vec();
         for (held, live) in self.held.iter().zip(&mut live) {
             match held.stays {
                 Stays::No => {}
@@ -323,25 +324,24 @@ impl Planner<'_> {
             }
         }
         // In program order, so that an item's first owner is known before another takes it over.
-        let mut owner: Vec<u32> = (0..self.held.len() as u32).collect();
+        let mut owner: TiVec<Item, Item> = self.held.keys().collect();
         for heir in &self.heirs {
-            let at = live[heir.item.0 as usize].0;
-            let dying = heir.from.iter().find(|f| live[f.0 as usize].1 == at);
+            let at = live[heir.item].0;
+            let dying = heir.from.iter().find(|f| live[**f].1 == at);
             let from = self.direct.get(&heir.item).or(dying);
             if let Some(from) = from {
-                owner[heir.item.0 as usize] = owner[from.0 as usize];
+                owner[heir.item] = owner[*from];
             }
         }
-        let mut buffer_of: Vec<BufferId> = Vec::with_capacity(owner.len());
-        let mut buffers: Vec<Buffer> = Vec::new();
-        for (i, held) in self.held.iter().enumerate() {
-            let id = if owner[i] == i as u32 {
+        let mut buffer_of: TiVec<Item, BufferId> = TiVec::with_capacity(owner.len());
+        let mut buffers: TiVec<BufferId, Buffer> = TiVec::new();
+        for (i, held) in self.held.iter_enumerated() {
+            let id = if owner[i] == i {
                 let (element, shape, bytes) = (held.element, held.shape.clone(), held.bytes);
-                buffers.push(Buffer { element, shape, bytes, live: live[i], offset: 0 });
-                BufferId((buffers.len() - 1) as u32)
+                buffers.push_and_get_key(Buffer { element, shape, bytes, live: live[i], offset: 0 })
             } else {
-                let id = buffer_of[owner[i] as usize];
-                let shared = &mut buffers[id.0 as usize];
+                let id = buffer_of[owner[i]];
+                let shared = &mut buffers[id];
                 shared.live.1 = shared.live.1.max(live[i].1);
                 id
             };
@@ -352,7 +352,7 @@ impl Planner<'_> {
         for (buffer, offset) in buffers.iter_mut().zip(offsets) {
             buffer.offset = offset;
         }
-        let of = |item: Item| buffer_of[item.0 as usize];
+        let of = |item: Item| buffer_of[item];
         let moves = |list: Vec<(Item, Item)>| -> Vec<Move> {
             list.into_iter().map(|(a, b)| (of(a), of(b))).filter(|m| m.0 != m.1).collect()
         };

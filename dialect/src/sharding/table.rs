@@ -10,37 +10,30 @@
 
 use std::rc::Rc;
 
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 use super::sharding::TensorSharding;
+use crate::define_id;
+use crate::id::{Interner, TiVec};
 use crate::ir::{Attr, AttrData, Name, Op, Program, Value};
 use crate::ops::{func, sdy};
 
-/// The number of a sharding in its [`ShardingTable`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ShardingId(u32);
-
-impl ShardingId {
-    const NONE: Self = Self(u32::MAX);
-
-    /// Its position: ids count from 0.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+define_id!(
+    /// The number of a sharding in its [`ShardingTable`].
+    pub ShardingId, "sharding", NONE
+);
 
 /// The sharding of every value of a program.
 #[derive(Clone, Default, Debug)]
 pub struct ShardingTable {
-    shardings: IndexSet<Rc<TensorSharding>, FxBuildHasher>,
-    values: Vec<ShardingId>,
+    shardings: Interner<ShardingId, Rc<TensorSharding>>,
+    values: TiVec<Value, ShardingId>,
 }
 
 impl ShardingTable {
     /// Reads the whole program.
     pub fn of(program: &Program) -> Self {
-        let mut table = Self { values: vec![ShardingId::NONE; program.value_count()], ..Self::default() };
+        let mut table = Self { values: vec![ShardingId::NONE; program.value_count()].into(), ..Self::default() };
         let mut reader = Reader { program, names: Names::of(program), known: FxHashMap::default(), table: &mut table };
         for (function, block) in program.functions() {
             for (i, &argument) in program.block_args(block).iter().enumerate() {
@@ -54,7 +47,7 @@ impl ShardingTable {
 
     /// The id of a value's sharding; `None` where it has none.
     pub fn id(&self, value: Value) -> Option<ShardingId> {
-        self.values.get(value.index()).copied().filter(|&id| id != ShardingId::NONE)
+        self.values.get(value).copied().filter(|id| id.is_some())
     }
 
     /// A value's sharding.
@@ -64,7 +57,7 @@ impl ShardingTable {
 
     /// The sharding behind an id.
     pub fn sharding(&self, id: ShardingId) -> &Rc<TensorSharding> {
-        &self.shardings[id.index()]
+        &self.shardings[id]
     }
 
     /// All shardings, in the order of their ids.
@@ -73,8 +66,7 @@ impl ShardingTable {
     }
 
     fn intern(&mut self, sharding: &TensorSharding) -> ShardingId {
-        let found = self.shardings.get_index_of(sharding);
-        ShardingId(found.unwrap_or_else(|| self.shardings.insert_full(Rc::new(sharding.clone())).0) as u32)
+        self.shardings.find(sharding).unwrap_or_else(|| self.shardings.intern(Rc::new(sharding.clone())))
     }
 }
 
@@ -124,8 +116,8 @@ impl Reader<'_> {
     fn set(&mut self, value: Value, attr: Option<Attr>, i: usize) {
         let Some(attr) = attr else { return };
         let id = self.entry(attr, i);
-        if id != ShardingId::NONE {
-            self.table.values[value.index()] = id;
+        if id.is_some() {
+            self.table.values[value] = id;
         }
     }
 
@@ -158,7 +150,7 @@ impl Reader<'_> {
         let view = program.view(op);
         if let Some(manual) = sdy::ManualComputation::of(view) {
             for (&argument, sharding) in view.region_args(0).iter().zip(manual.in_shardings) {
-                self.table.values[argument.index()] = self.table.intern(&manual.inside(sharding));
+                self.table.values[argument] = self.table.intern(&manual.inside(sharding));
             }
             return;
         }
@@ -167,9 +159,9 @@ impl Reader<'_> {
             return;
         }
         for flow in data.def.data_flow(view) {
-            let id = self.table.values[flow.owner.index()];
+            let id = self.table.values[flow.owner];
             for target in flow.targets {
-                self.table.values[target.index()] = id;
+                self.table.values[target] = id;
             }
         }
     }

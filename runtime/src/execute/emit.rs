@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use dialect::id::TiVec;
 use dialect::ir::{ElementClass, ElementType};
 use dialect::kernel::{Affine, Guard, Index};
 use dialect::scalar::{Scalar, ScalarOp};
@@ -53,7 +54,7 @@ pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
         next: 0,
         indent: 1,
         loops: Vec::new(),
-        values: vec![None; kernel.nodes.len()],
+        values: vec![None; kernel.nodes.len()].into(),
         outer: Vec::new(),
     };
     let count: i64 = kernel.loops[..kernel.parallel].iter().product();
@@ -80,7 +81,7 @@ struct Emitter<'a> {
     /// Names of the loop variables.
     loops: Vec<String>,
     /// Names of the nodes computed in the current scope.
-    values: Vec<Option<String>>,
+    values: TiVec<Node, Option<String>>,
     /// Names of the accumulators.
     outer: Vec<String>,
 }
@@ -400,7 +401,7 @@ impl Emitter<'_> {
     // Nodes ----------------------------------------------------------------------------------------------------
 
     fn node(&mut self, node: Node) -> String {
-        if let Some(v) = &self.values[node.0 as usize] {
+        if let Some(v) = &self.values[node] {
             return v.clone();
         }
         let k = self.kernel;
@@ -455,7 +456,7 @@ impl Emitter<'_> {
                 }
             }
         };
-        self.values[node.0 as usize] = Some(v.clone());
+        self.values[node] = Some(v.clone());
         v
     }
 
@@ -470,8 +471,8 @@ fn collapse(kernel: &Fused) -> Fused {
     let mut k = kernel.clone();
     // Every buffer becomes flat: an index is a single offset.
     let ranges = k.ranges();
-    for i in 0..k.nodes.len() {
-        if let (NodeData::Load { buffer, index, .. }, _) = &mut k.nodes[i]
+    for (data, _) in &mut k.nodes {
+        if let NodeData::Load { buffer, index, .. } = data
             && index.len() > 1
         {
             let flat = Affine::offset(index, &k.buffers[*buffer].2, &ranges).to_index();

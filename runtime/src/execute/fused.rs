@@ -6,15 +6,18 @@
 
 use std::ops::Range;
 
+use dialect::define_id;
+use dialect::id::TiVec;
 use dialect::ir::{ElementType, Value};
 use dialect::kernel::{Guard, Index};
 use dialect::scalar::{Scalar, ScalarOp};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// A node of the expression graph.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct Node(pub u32);
+define_id!(
+    /// A node of the expression graph.
+    pub(super) Node, "node"
+);
 
 /// What a node computes.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,7 +71,7 @@ pub(super) struct Fused {
     /// Buffers it reads, with their element types and shapes.
     pub buffers: Vec<(Value, ElementType, SmallVec<[i64; 4]>)>,
     /// The graph, in topological order (operands before users).
-    pub nodes: Vec<(NodeData, ElementType)>,
+    pub nodes: TiVec<Node, (NodeData, ElementType)>,
     /// If empty, `results` are stored in every iteration.
     pub accumulators: Vec<Accumulator>,
     /// One per result: a node or, if there are accumulators, the index of an accumulator.
@@ -87,8 +90,7 @@ impl Fused {
         if let Some(&n) = self.known.get(&key) {
             return n;
         }
-        let n = Node(self.nodes.len() as u32);
-        self.nodes.push((data, ty));
+        let n = self.nodes.push_and_get_key((data, ty));
         self.known.insert(key, n);
         n
     }
@@ -109,11 +111,11 @@ impl Fused {
 
     /// The element type of a node.
     pub(super) fn ty(&self, node: Node) -> ElementType {
-        self.nodes[node.0 as usize].1
+        self.nodes[node].1
     }
 
     /// What a node computes.
     pub(super) fn data(&self, node: Node) -> &NodeData {
-        &self.nodes[node.0 as usize].0
+        &self.nodes[node].0
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dialect::buffers::{BufferId, Buffers, Move};
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
+use dialect::id::TiVec;
 use dialect::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
 use dialect::kernel::{External, Kernel};
 use dialect::op::Control;
@@ -23,7 +24,7 @@ pub(super) struct Lowered {
     /// The steps of `@main`.
     pub steps: Vec<Step>,
     /// All slots.
-    pub slots: Vec<SlotData>,
+    pub slots: TiVec<Slot, SlotData>,
     /// Slots of the arguments.
     pub arguments: Vec<Slot>,
     /// Slots of the results.
@@ -104,8 +105,7 @@ impl Lowering<'_> {
         let offset = self.buffers.buffer(buffer).offset;
         *self.slots.entry((buffer, element, shape)).or_insert_with_key(|(_, element, shape)| {
             let bytes = shape.iter().product::<i64>().max(0) as usize * element.bytes();
-            slots.push(SlotData { element: *element, shape: shape.clone(), bytes, offset });
-            Slot((slots.len() - 1) as u32)
+            slots.push_and_get_key(SlotData { element: *element, shape: shape.clone(), bytes, offset })
         })
     }
 

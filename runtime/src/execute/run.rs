@@ -138,7 +138,7 @@ impl Executable {
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
-        &self.lowered.slots[slot.0 as usize]
+        &self.lowered.slots[slot]
     }
 }
 

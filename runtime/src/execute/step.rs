@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use dialect::define_id;
 use dialect::ir::{ElementType, Op, Shape, Value};
 use dialect::kernel::External;
 use dialect::literal::Literal;
 
-/// A slot of the arena: a buffer together with the type stored in it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct Slot(pub u32);
+define_id!(
+    /// A slot of the arena: a buffer together with the type stored in it.
+    pub(super) Slot, "slot"
+);
 
 /// The type and location of a slot.
 #[derive(Clone, Debug)]

@@ -86,14 +86,14 @@ impl Engine {
         for ((value, &slot), rule) in values.into_iter().zip(&main.slots).zip(&main.rules) {
             let Some(rule) = *rule else { continue };
             let slots = [self.graph.slot(value), slot];
-            let shardings = [self.graph.sharding(value), self.graph.slots[slot.index()]];
+            let shardings = [self.graph.sharding(value), self.graph.slots[slot]];
             for (t, new) in self.step(rule, kind, &shardings) {
                 self.record_origins(Node::NONE, &slots, &shardings, t as usize, new);
                 if t == 0 {
                     self.set_sharding(value, new);
                     self.update_group(self.graph.shardable(value), new, &mut |_, _| {});
                 } else {
-                    self.graph.slots[slot.index()] = new;
+                    self.graph.slots[slot] = new;
                 }
             }
         }

@@ -154,10 +154,10 @@ impl Engine {
             for result in self.graph.results(node) {
                 let open = self.shardings.intern(Sharding::whole(mesh, self.graph.rank(result), true));
                 let other = self.graph.slot(result);
-                self.graph.slots[other.index()] = open;
+                self.graph.slots[other] = open;
             }
         }
-        self.graph.slots[slot.index()] = sharding;
+        self.graph.slots[slot] = sharding;
     }
 
     /// Whether both shard the dimensions alike; no sharding at all counts as replicated.

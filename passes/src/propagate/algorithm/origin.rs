@@ -202,7 +202,7 @@ impl Engine {
             table.starts.insert(slot, Start::FunctionResult(i));
         }
         for i in 0..self.graph.program_values() {
-            let (value, val) = (Value::new(i), Val(i as u32));
+            let (value, val) = (Value::new(i), Val::new(i));
             let slot = self.graph.slot(val);
             if let Some(sharding) = self.shardings.get(self.graph.sharding(val)) {
                 table.starts.entry(slot).or_insert(Start::Value(value));

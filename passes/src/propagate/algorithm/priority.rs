@@ -12,7 +12,7 @@ use crate::propagate::graph::Slot;
 /// Propagates priority by priority.
 pub fn run(engine: &mut Engine, program: &Program) {
     let mut waiting: BTreeMap<u32, Vec<(Slot, ShardingId)>> = BTreeMap::new();
-    for slot in 0..engine.graph.slots.len() {
+    for slot in engine.graph.slots.keys() {
         let id = engine.graph.slots[slot];
         let Some(sharding) = engine.shardings.get(id) else {
             continue;
@@ -25,20 +25,20 @@ pub fn run(engine: &mut Engine, program: &Program) {
         priorities.dedup();
         let first = initial(sharding);
         for priority in priorities {
-            waiting.entry(priority).or_default().push((Slot(slot as u32), id));
+            waiting.entry(priority).or_default().push((slot, id));
         }
         engine.graph.slots[slot] = engine.shardings.intern(first);
     }
     engine.run_rounds(program);
     for (priority, slots) in waiting {
         for (slot, original) in slots {
-            let current = engine.graph.slots[slot.index()];
+            let current = engine.graph.slots[slot];
             let (Some(current), Some(original)) = (engine.shardings.get(current), engine.shardings.get(original))
             else {
                 continue;
             };
             let next = with_priority(current, original, priority);
-            engine.graph.slots[slot.index()] = engine.shardings.intern(next);
+            engine.graph.slots[slot] = engine.shardings.intern(next);
         }
         engine.run_rounds(program);
     }

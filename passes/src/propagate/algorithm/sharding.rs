@@ -82,18 +82,8 @@ impl Sharding {
 
 define_id!(
     /// The id of a sharding; [`ShardingId::NONE`] for a value without one.
-    pub ShardingId, "sharding"
+    pub ShardingId, "sharding", NONE
 );
-
-impl ShardingId {
-    /// No sharding.
-    pub const NONE: ShardingId = ShardingId::new(u32::MAX as usize);
-
-    /// Whether there is one.
-    pub fn is_some(self) -> bool {
-        self != Self::NONE
-    }
-}
 
 /// All shardings seen so far.
 pub type Shardings = Interner<ShardingId, Sharding>;

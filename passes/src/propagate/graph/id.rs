@@ -1,41 +1,36 @@
 //! Ids of everything in a [`Graph`](super::Graph).
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub struct $name(pub u32);
+use dialect::define_id;
 
-        impl $name {
-            /// Nothing.
-            pub const NONE: Self = Self(u32::MAX);
-
-            /// The position in its table.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-
-            /// Whether it is an id other than `NONE`.
-            pub fn is_some(self) -> bool {
-                self != Self::NONE
-            }
-        }
-    };
-}
-
-id!(
+define_id!(
     /// An op or an edge.
-    Node
+    pub Node, "node", NONE
 );
-id!(
-    /// A value of the program, under the same number, or the value of a data-flow edge.
-    Val
+define_id!(
+    /// A value of the program, under the same number, or the value of a data-flow edge: [`Val::of_edge`].
+    pub Val, "value", NONE
 );
-id!(
+define_id!(
     /// One operand of one node.
-    Use
+    pub Use, "use", NONE
 );
-id!(
+define_id!(
     /// Where a sharding is kept.
-    Slot
+    pub Slot, "slot", NONE
 );
+
+/// Where the numbers of edges' values begin: far above those of the program's values, which grow while propagation
+/// adds ops.
+const EDGE_VALUE: usize = 1 << 31;
+
+impl Val {
+    /// The value of the edge with this number.
+    pub fn of_edge(edge: usize) -> Self {
+        Self::new(EDGE_VALUE + edge)
+    }
+
+    /// The number of the edge whose value this is; `None` for a value of the program.
+    pub fn edge(self) -> Option<usize> {
+        self.index().checked_sub(EDGE_VALUE)
+    }
+}

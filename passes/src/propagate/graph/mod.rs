@@ -13,6 +13,7 @@ mod order;
 pub mod role;
 mod uses;
 
+use dialect::id::TiVec;
 use dialect::ir::{Block, Op, Program, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -22,9 +23,6 @@ pub use id::{Node, Slot, Use, Val};
 use super::algorithm::rule::RuleId;
 use super::algorithm::sharding::ShardingId;
 use role::{Kind, Role};
-
-/// Numbers from here on belong to the values of edges.
-const EDGE_VALUE: u32 = 1 << 31;
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +48,9 @@ pub struct NodeData {
     block: u32,
     prev: Node,
     next: Node,
-    first_use: u32,
+    first_use: Use,
     operands: u32,
-    first_result: u32,
+    first_result: Val,
     results: u32,
 }
 
@@ -115,14 +113,14 @@ pub enum Place {
 /// The program as propagation walks it.
 pub struct Graph {
     /// The nodes.
-    pub nodes: Vec<NodeData>,
+    pub nodes: TiVec<Node, NodeData>,
     /// The edges.
     pub edges: Vec<EdgeData>,
     /// Shardings by slot.
-    pub slots: Vec<ShardingId>,
+    pub slots: TiVec<Slot, ShardingId>,
     /// How many specially handled ops there have been, by kind.
     seen: FxHashMap<std::mem::Discriminant<Kind>, usize>,
-    uses: Vec<UseData>,
+    uses: TiVec<Use, UseData>,
     values: Vec<ValData>,
     edge_values: Vec<ValData>,
     blocks: Vec<BlockData>,
@@ -132,11 +130,11 @@ impl Graph {
     /// The graph of `program`, without edges, shardings and rules.
     pub fn new(program: &Program) -> Self {
         let mut graph = Self {
-            nodes: Vec::with_capacity(program.op_count()),
+            nodes: TiVec::with_capacity(program.op_count()),
             edges: Vec::new(),
-            slots: Vec::with_capacity(program.value_count()),
+            slots: TiVec::with_capacity(program.value_count()),
             seen: FxHashMap::default(),
-            uses: Vec::with_capacity(2 * program.op_count()),
+            uses: TiVec::with_capacity(2 * program.op_count()),
             values: Vec::with_capacity(program.value_count()),
             edge_values: Vec::new(),
             blocks: Vec::new(),
@@ -197,15 +195,15 @@ impl Graph {
 
     fn new_node(&mut self, program: &Program, op: Op) -> Node {
         let data = program.op(op);
-        let node = Node(self.nodes.len() as u32);
-        let first_use = self.uses.len() as u32;
+        let node = self.nodes.next_key();
+        let first_use = self.uses.next_key();
         for &operand in &data.operands {
-            let value = Val(operand.index() as u32);
+            let value = Val::new(operand.index());
             self.uses.push(UseData { value, node, prev: Use::NONE, next: Use::NONE, edge: Node::NONE });
         }
-        let mut first_result = 0;
+        let mut first_result = Val::NONE;
         for result in program.results(op).rev() {
-            first_result = result.index() as u32;
+            first_result = Val::new(result.index());
             let slot = self.new_slot();
             let value = &mut self.values[result.index()];
             value.def = node;
@@ -237,7 +235,7 @@ impl Graph {
         self.learn_values(program);
         let node = self.new_node(program, op);
         for (u, &operand) in self.operand_uses(node).zip(operands) {
-            self.uses[u.index()].value = operand;
+            self.uses[u].value = operand;
         }
         self.link_uses(node);
         self.place(node, place);
@@ -247,10 +245,10 @@ impl Graph {
     /// Attaches an edge to `owner` and gives it the owner's uses and slot.
     pub fn insert_edge(&mut self, mut edge: EdgeData, place: Place) -> Node {
         let number = self.edges.len() as u32;
-        let node = Node(self.nodes.len() as u32);
-        let owner = Val(edge.owner.index() as u32);
+        let node = self.nodes.next_key();
+        let owner = Val::new(edge.owner.index());
         let slot = self.new_slot();
-        let result = Val(EDGE_VALUE + number);
+        let result = Val::of_edge(number as usize);
         self.edge_values.push(ValData {
             first_use: Use::NONE,
             uses: 0,
@@ -261,7 +259,7 @@ impl Graph {
             rank: self.val(owner).rank,
         });
         self.replace_uses(owner, result, |_, _| true);
-        let first_use = self.uses.len() as u32;
+        let first_use = self.uses.next_key();
         self.uses.push(UseData { value: owner, node, prev: Use::NONE, next: Use::NONE, edge: Node::NONE });
         self.nodes.push(NodeData {
             kind: NodeKind::Edge(number),
@@ -274,7 +272,7 @@ impl Graph {
             next: Node::NONE,
             first_use,
             operands: 1,
-            first_result: result.0,
+            first_result: result,
             results: 1,
         });
         self.link_uses(node);
@@ -287,7 +285,7 @@ impl Graph {
         // it, and finds none: such an edge isn't visited again before the next round.
         if edge.of_result {
             for &source in &edge.sources {
-                self.uses[source.index()].edge = node;
+                self.uses[source].edge = node;
             }
         }
         edge.node = node;
@@ -296,22 +294,21 @@ impl Graph {
     }
 
     fn val(&self, value: Val) -> &ValData {
-        match value.0.checked_sub(EDGE_VALUE) {
-            Some(edge) => &self.edge_values[edge as usize],
+        match value.edge() {
+            Some(edge) => &self.edge_values[edge],
             None => &self.values[value.index()],
         }
     }
 
     fn val_mut(&mut self, value: Val) -> &mut ValData {
-        match value.0.checked_sub(EDGE_VALUE) {
-            Some(edge) => &mut self.edge_values[edge as usize],
+        match value.edge() {
+            Some(edge) => &mut self.edge_values[edge],
             None => &mut self.values[value.index()],
         }
     }
 
     /// A new slot without a sharding.
     pub fn new_slot(&mut self) -> Slot {
-        self.slots.push(ShardingId::NONE);
-        Slot((self.slots.len() - 1) as u32)
+        self.slots.push_and_get_key(ShardingId::NONE)
     }
 }

@@ -9,7 +9,7 @@ use super::{Graph, Node, NodeData, NodeKind, Place, Use, Val};
 impl Graph {
     /// The node behind an id.
     pub fn node(&self, node: Node) -> &NodeData {
-        &self.nodes[node.index()]
+        &self.nodes[node]
     }
 
     /// Whether there has ever been an op of this kind.
@@ -33,18 +33,20 @@ impl Graph {
     /// The uses that are a node's operands.
     pub fn operand_uses(&self, node: Node) -> impl ExactSizeIterator<Item = Use> + DoubleEndedIterator + use<> {
         let d = self.node(node);
-        (d.first_use..d.first_use + d.operands).map(Use)
+        let first = d.first_use.index();
+        (first..first + d.operands as usize).map(Use::new)
     }
 
     /// A node's operands.
     pub fn operands(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + DoubleEndedIterator + '_ {
-        self.operand_uses(node).map(|u| self.uses[u.index()].value)
+        self.operand_uses(node).map(|u| self.uses[u].value)
     }
 
     /// A node's results.
     pub fn results(&self, node: Node) -> impl ExactSizeIterator<Item = Val> + Clone + use<> {
         let d = self.node(node);
-        (d.first_result..d.first_result + d.results).map(Val)
+        let first = d.first_result.index();
+        (first..first + d.results as usize).map(Val::new)
     }
 
     /// The tensors of a node: its operands, then its results.
@@ -54,7 +56,7 @@ impl Graph {
 
     /// One result of a node.
     pub fn result(&self, node: Node, i: usize) -> Val {
-        Val(self.node(node).first_result + i as u32)
+        Val::new(self.node(node).first_result.index() + i)
     }
 
     /// The block that contains a node.
@@ -96,15 +98,15 @@ impl Graph {
             Place::After(at) => (self.node(at).block, at, self.node(at).next),
             Place::First(block) => (block.index() as u32, Node::NONE, self.blocks[block.index()].first),
         };
-        let data = &mut self.nodes[node.index()];
+        let data = &mut self.nodes[node];
         (data.block, data.prev, data.next) = (block, prev, next);
         match prev {
             Node::NONE => self.blocks[block as usize].first = node,
-            prev => self.nodes[prev.index()].next = node,
+            prev => self.nodes[prev].next = node,
         }
         match next {
             Node::NONE => self.blocks[block as usize].last = node,
-            next => self.nodes[next.index()].prev = node,
+            next => self.nodes[next].prev = node,
         }
     }
 
@@ -112,11 +114,11 @@ impl Graph {
         let NodeData { block, prev, next, .. } = *self.node(node);
         match prev {
             Node::NONE => self.blocks[block as usize].first = next,
-            prev => self.nodes[prev.index()].next = next,
+            prev => self.nodes[prev].next = next,
         }
         match next {
             Node::NONE => self.blocks[block as usize].last = prev,
-            next => self.nodes[next.index()].prev = prev,
+            next => self.nodes[next].prev = prev,
         }
     }
 
@@ -149,7 +151,7 @@ impl Graph {
             self.unlink(u);
         }
         self.detach(node);
-        self.nodes[node.index()].erased = true;
+        self.nodes[node].erased = true;
     }
 
     /// Calls `f` on every node under `block` in order, before the nodes inside it.

@@ -2,7 +2,7 @@
 
 use dialect::ir::{Block, Program, Value};
 
-use super::{EDGE_VALUE, Graph, Node, NodeKind, Slot, Use, UseData, Val};
+use super::{Graph, Node, NodeKind, Slot, Use, UseData, Val};
 use crate::propagate::algorithm::sharding::ShardingId;
 
 impl Graph {
@@ -20,7 +20,7 @@ impl Graph {
     /// The sharding of a value.
     pub fn sharding(&self, value: Val) -> ShardingId {
         let slot = self.val(value).slot;
-        if slot.is_some() { self.slots[slot.index()] } else { ShardingId::NONE }
+        if slot.is_some() { self.slots[slot] } else { ShardingId::NONE }
     }
 
     /// The node that defines a value; [`Node::NONE`] for arguments of blocks.
@@ -53,14 +53,14 @@ impl Graph {
         let slot = self.slot(value);
         // Edges get their slots in ascending order.
         match self.edge_values.binary_search_by(|v| v.slot.cmp(&slot)) {
-            Ok(edge) => Val(EDGE_VALUE + edge as u32),
+            Ok(edge) => Val::of_edge(edge),
             Err(_) => value,
         }
     }
 
     /// Whether it is the owner or the value of an edge.
     pub fn has_edge(&self, value: Val) -> bool {
-        self.shardable(value).0 >= EDGE_VALUE
+        self.shardable(value).edge().is_some()
     }
 
     /// How many values the program has.
@@ -80,12 +80,12 @@ impl Graph {
 
     /// The node of a use.
     pub fn user(&self, u: Use) -> Node {
-        self.uses[u.index()].node
+        self.uses[u].node
     }
 
     /// The edge to visit when the value of a use changes; the node of the use where there is none.
     pub fn reader(&self, u: Use) -> Node {
-        match self.uses[u.index()].edge {
+        match self.uses[u].edge {
             Node::NONE => self.user(u),
             edge => edge,
         }
@@ -93,13 +93,13 @@ impl Graph {
 
     /// The value that a use reads.
     pub fn value_of_use(&self, u: Use) -> Val {
-        self.uses[u.index()].value
+        self.uses[u].value
     }
 
     /// The value of the program that a value stands for: an edge's value stands for its owner.
     pub fn program_value(&self, value: Val) -> Value {
-        match value.0.checked_sub(EDGE_VALUE) {
-            Some(edge) => self.edges[edge as usize].owner,
+        match value.edge() {
+            Some(edge) => self.edges[edge].owner,
             None => Value::new(value.index()),
         }
     }
@@ -115,13 +115,13 @@ impl Graph {
     }
 
     fn link(&mut self, u: Use) {
-        let value = self.uses[u.index()].value;
+        let value = self.uses[u].value;
         let first = self.val(value).first_use;
-        let data = &mut self.uses[u.index()];
+        let data = &mut self.uses[u];
         data.prev = Use::NONE;
         data.next = first;
         if first.is_some() {
-            self.uses[first.index()].prev = u;
+            self.uses[first].prev = u;
         }
         let value = self.val_mut(value);
         value.first_use = u;
@@ -129,12 +129,12 @@ impl Graph {
     }
 
     pub(super) fn unlink(&mut self, u: Use) {
-        let UseData { value, prev, next, .. } = self.uses[u.index()];
+        let UseData { value, prev, next, .. } = self.uses[u];
         if next.is_some() {
-            self.uses[next.index()].prev = prev;
+            self.uses[next].prev = prev;
         }
         if prev.is_some() {
-            self.uses[prev.index()].next = next;
+            self.uses[prev].next = next;
         } else {
             self.val_mut(value).first_use = next;
         }
@@ -163,7 +163,7 @@ impl Graph {
     /// Makes a use read `value`.
     pub fn set_use(&mut self, u: Use, value: Val) {
         self.unlink(u);
-        self.uses[u.index()].value = value;
+        self.uses[u].value = value;
         self.link(u);
     }
 
@@ -171,7 +171,7 @@ impl Graph {
     pub fn replace_uses(&mut self, old: Val, new: Val, which: impl Fn(&Self, Use) -> bool) {
         let mut u = self.val(old).first_use;
         while u.is_some() {
-            let next = self.uses[u.index()].next;
+            let next = self.uses[u].next;
             if which(self, u) {
                 self.set_use(u, new);
             }
@@ -195,7 +195,7 @@ impl Iterator for UseIter<'_> {
         if !u.is_some() {
             return None;
         }
-        self.next = self.graph.uses[u.index()].next;
+        self.next = self.graph.uses[u].next;
         Some(u)
     }
 }

@@ -138,7 +138,7 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
     let new = graph.insert_op(program, copy, &operands, place);
     let keep_sharding = |graph: &mut Graph, old: Val, new: Val| {
         let slot = graph.slot(new);
-        graph.slots[slot.index()] = graph.sharding(old);
+        graph.slots[slot] = graph.sharding(old);
     };
     for (old, new) in graph.results(node).zip(graph.results(new)) {
         copies.insert(old, new);
@@ -153,7 +153,7 @@ fn copy_node(graph: &mut Graph, program: &mut Program, node: Node, place: Place,
             for arg in program.block_args(block).to_vec() {
                 let (ty, loc, span) = (program.value_type(arg), program.value_loc(arg), program.value_span(arg));
                 let (old, new) = (arg, program.add_block_arg(inner, ty, loc, span));
-                let (old, new) = (Val(old.index() as u32), Val(new.index() as u32));
+                let (old, new) = (Val::new(old.index()), Val::new(new.index()));
                 graph.add_argument(program, inner, new);
                 if graph.slot(old).is_some() {
                     graph.own_slot(new);
@@ -232,7 +232,7 @@ pub fn merge(graph: &mut Graph, program: &Program) {
         let data = program.op(op);
         key.clear();
         key.extend([data.name.index() as u32, graph.block(node).index() as u32]);
-        key.extend(graph.operands(node).map(|v| v.0));
+        key.extend(graph.operands(node).map(|v| v.index() as u32));
         for result in graph.results(node) {
             key.push(program.value_type(graph.program_value(result)).index() as u32);
             key.push(graph.sharding(result).index() as u32);

@@ -191,7 +191,7 @@ impl Engine {
         let op = build(program, self.graph.program_value(input), written);
         let node = self.graph.insert_op(program, op, &[input], place);
         let slot = self.graph.slot(self.graph.result(node, 0));
-        self.graph.slots[slot.index()] = sharding;
+        self.graph.slots[slot] = sharding;
         Some(node)
     }
 }

@@ -50,7 +50,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
     let regions = program.op(op).regions.iter().skip(usize::from(control == Some(Control::While)));
     let blocks = regions.flat_map(|&r| program.region_blocks(r));
     let terminators: SmallVec<[Node; 2]> = blocks.map(|&b| engine.graph.last(b)).filter(|n| n.is_some()).collect();
-    let is_result = |v: Value| engine.graph.def(Val(v.index() as u32)) == node;
+    let is_result = |v: Value| engine.graph.def(Val::new(v.index())) == node;
     let through_arguments = flows.iter().any(|f| !is_result(f.owner));
     let (mut arguments, mut results) = (0, 0);
     let mut edges = Vec::new();
@@ -67,7 +67,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
         if of_result {
             sources.extend(terminators.iter().filter_map(|&t| engine.graph.operand_uses(t).nth(index)));
         }
-        let targets = flow.targets.iter().filter(|&&t| t != flow.owner).map(|t| Val(t.index() as u32)).collect();
+        let targets = flow.targets.iter().filter(|&&t| t != flow.owner).map(|t| Val::new(t.index())).collect();
         edges.push(EdgeData { op: node, owner: flow.owner, of_result, index, sources, targets, node: Node::NONE });
     }
     let (of_results, of_arguments): (Vec<_>, Vec<_>) = edges.into_iter().partition(|e| e.of_result);
@@ -77,7 +77,7 @@ fn add_of(engine: &mut Engine, program: &Program, node: Node) {
 }
 
 fn hang(engine: &mut Engine, program: &Program, edge: EdgeData) {
-    let owner = Val(edge.owner.index() as u32);
+    let owner = Val::new(edge.owner.index());
     if !engine.graph.is_shaped(owner) {
         return;
     }
@@ -94,7 +94,7 @@ fn hang(engine: &mut Engine, program: &Program, edge: EdgeData) {
     let rule = engine.identity_rule(program, owner, edge.sources.len());
     let place = engine.graph.after(owner);
     let node = engine.graph.insert_edge(edge, place);
-    engine.graph.nodes[node.index()].rule = rule;
+    engine.graph.nodes[node].rule = rule;
     let slot = engine.graph.slot(owner);
-    engine.graph.slots[slot.index()] = initial;
+    engine.graph.slots[slot] = initial;
 }

@@ -150,7 +150,7 @@ fn synchronize(engine: &mut Engine, program: &mut Program, group: usize, diagnos
             continue;
         };
         let rule = engine.identity_rule(program, member, 1);
-        engine.graph.nodes[node.index()].rule = rule;
+        engine.graph.nodes[node].rule = rule;
         let result = engine.graph.result(node, 0);
         engine.graph.replace_uses(member, result, |graph, u| graph.user(u) != node);
         engine.group_of.remove(&member);

@@ -164,7 +164,7 @@ impl Reader<'_> {
         self.known[id.index()] = Some(known);
         if known.id != ShardingId::NONE && known.rank.is_none_or(|rank| rank == self.engine.graph.rank(value)) {
             let slot = self.engine.graph.slot(value);
-            self.engine.graph.slots[slot.index()] = known.id;
+            self.engine.graph.slots[slot] = known.id;
         }
     }
 
@@ -199,7 +199,7 @@ impl Reader<'_> {
             && let Some(block) = self.program.region_block(op, 0)
         {
             for arg in self.program.block_args(block).to_vec() {
-                let arg = Val(arg.index() as u32);
+                let arg = Val::new(arg.index());
                 self.engine.graph.own_slot(arg);
                 self.assign(arg);
             }
@@ -234,7 +234,7 @@ impl Reader<'_> {
             if let Some(sharding) = manual.outputs.get(i) {
                 let id = self.engine.shardings.intern(sharding.clone());
                 let slot = self.engine.graph.slot(result);
-                self.engine.graph.slots[slot.index()] = id;
+                self.engine.graph.slots[slot] = id;
             }
         }
         self.engine.manual.insert(node, manual);
@@ -260,7 +260,7 @@ pub fn find_main(engine: &mut Engine, program: &Program) {
     for (i, value) in values.into_iter().enumerate() {
         let slot = engine.graph.new_slot();
         let sharding = func::result_sharding(program, function, i).and_then(|s| engine.meshes.read_nontrivial(s));
-        engine.graph.slots[slot.index()] = sharding.map_or(ShardingId::NONE, |s| engine.shardings.intern(s));
+        engine.graph.slots[slot] = sharding.map_or(ShardingId::NONE, |s| engine.shardings.intern(s));
         main.slots.push(slot);
         main.rules.push(engine.identity_rule(program, value, 1));
     }
@@ -279,7 +279,7 @@ pub fn find_others(engine: &mut Engine, program: &Program) {
         let mut slots = Vec::new();
         for id in given {
             let slot = engine.graph.new_slot();
-            engine.graph.slots[slot.index()] = id;
+            engine.graph.slots[slot] = id;
             slots.push(slot);
         }
         engine.functions.push(FunctionResults { function, terminator, slots, rules });
@@ -307,8 +307,7 @@ impl Engine {
     /// Finds the sharding rule of every node.
     pub fn find_rules(&mut self, program: &Program) {
         let mut known = KnownRules { sharding: program.find_name(func::SHARDING), ..KnownRules::default() };
-        for i in 0..self.graph.nodes.len() {
-            let node = Node(i as u32);
+        for node in self.graph.nodes.keys() {
             let data = self.graph.node(node);
             if data.rule.is_some() || data.erased {
                 continue;
@@ -321,7 +320,7 @@ impl Engine {
                 }
                 _ => None,
             };
-            self.graph.nodes[i].rule = rule;
+            self.graph.nodes[node].rule = rule;
         }
     }
 

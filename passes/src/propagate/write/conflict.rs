@@ -118,7 +118,7 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
         })
         .collect();
     for (u, slot, terminator) in returned {
-        let target = engine.shardings.get(engine.graph.slots[slot.index()]).cloned();
+        let target = engine.shardings.get(engine.graph.slots[slot]).cloned();
         carry_unreduced(engine, program, u, target.as_ref(), Place::Before(terminator));
     }
 }
@@ -128,7 +128,7 @@ fn settle_returns(engine: &mut Engine, program: &mut Program) {
 fn settle_flow(engine: &mut Engine, program: &mut Program, node: Node, edges: &[usize]) {
     for &edge in edges.iter().rev() {
         let data = &engine.graph.edges[edge];
-        let owner = Val(data.owner.index() as u32);
+        let owner = Val::new(data.owner.index());
         let target = match (engine.manual.get(&node), data.of_result) {
             (Some(manual), true) => manual.outputs.get(data.index).map(|s| manual.without_manual(s)),
             (Some(manual), false) => manual.inputs.get(data.index).cloned(),
@@ -521,6 +521,6 @@ fn new_collective(
     let node = engine.graph.insert_op(program, op, &[input], place);
     let id = engine.shardings.intern(out);
     let slot = engine.graph.slot(engine.graph.result(node, 0));
-    engine.graph.slots[slot.index()] = id;
+    engine.graph.slots[slot] = id;
     Some(node)
 }

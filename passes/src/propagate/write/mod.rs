@@ -69,7 +69,7 @@ fn sink_edges(engine: &mut Engine, program: &Program) {
             continue;
         }
         if let NodeKind::Edge(edge) = engine.graph.node(node).kind {
-            let owner = Val(engine.graph.edges[edge as usize].owner.index() as u32);
+            let owner = Val::new(engine.graph.edges[edge as usize].owner.index());
             let result = engine.graph.result(node, 0);
             engine.graph.replace_uses(result, owner, |_, _| true);
             engine.graph.erase(program, node);
@@ -86,7 +86,7 @@ fn sink_edges(engine: &mut Engine, program: &Program) {
         if let Some(ids) = together(engine, &results, true) {
             for (&value, id) in results.iter().zip(ids) {
                 let slot = engine.graph.slot(value);
-                engine.graph.slots[slot.index()] = id;
+                engine.graph.slots[slot] = id;
             }
         }
         if engine.manual.contains_key(&node) {
@@ -99,7 +99,7 @@ fn sink_arguments(engine: &mut Engine, program: &Program, node: Node, op: Op) {
     let Some(block) = program.region_block(op, 0) else {
         return;
     };
-    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
+    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val::new(a.index())).collect();
     let inner = together(engine, &arguments, true);
     let outer: Vec<Option<Sharding>> =
         engine.graph.results(node).map(|r| engine.shardings.get(engine.graph.sharding(r)).cloned()).collect();
@@ -138,7 +138,7 @@ fn constraints_to_reshards(engine: &mut Engine, program: &mut Program) {
             && let Some(op) = engine.graph.op(node)
         {
             program.set_def(op, &sdy::ReshardOp);
-            let role = &mut engine.graph.nodes[node.index()].role;
+            let role = &mut engine.graph.nodes[node].role;
             role.kind = Kind::Reshard;
             role.removable = true;
         }
@@ -193,7 +193,7 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
                 let block = engine.graph.op(node).and_then(|op| func::block(program, op));
                 let arguments = block.map(|b| program.block_args(b)).unwrap_or_default();
                 let free = arguments.iter().filter(|a| !kept.contains(a));
-                free.for_each(|a| make_value_divisible(engine, program, Val(a.index() as u32)));
+                free.for_each(|a| make_value_divisible(engine, program, Val::new(a.index())));
             }
             Kind::Call => {
                 let free = engine.graph.results(node).filter(|&r| !kept.contains(&engine.graph.program_value(r)));
@@ -207,10 +207,10 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
         values.zip(function.slots.iter().copied()).collect::<Vec<_>>()
     });
     for (value, slot) in results.collect::<Vec<_>>() {
-        let id = engine.graph.slots[slot.index()];
+        let id = engine.graph.slots[slot];
         if let (Some(tensor), Some(sharding)) = (program.tensor_type(value), engine.shardings.get(id)) {
             let new = divisible(sharding, &tensor.shape);
-            engine.graph.slots[slot.index()] = engine.shardings.intern(new);
+            engine.graph.slots[slot] = engine.shardings.intern(new);
         }
     }
     let nodes: Vec<Node> = engine.manual.keys().copied().collect();
@@ -228,8 +228,8 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
             {
                 let inner = divisible(&manual.without_manual(outer), &tensor.shape);
                 manual.inputs[i] = manual.with_manual(outer, &inner);
-                let slot = engine.graph.slot(Val(arg.index() as u32));
-                engine.graph.slots[slot.index()] = engine.shardings.intern(inner);
+                let slot = engine.graph.slot(Val::new(arg.index()));
+                engine.graph.slots[slot] = engine.shardings.intern(inner);
             }
         }
         for (i, result) in program.results(op).enumerate() {
@@ -238,8 +238,8 @@ fn make_divisible(engine: &mut Engine, program: &Program) {
             {
                 manual.outputs[i] = divisible(own, &tensor.shape);
                 let id = engine.shardings.intern(manual.outputs[i].clone());
-                let slot = engine.graph.slot(Val(result.index() as u32));
-                engine.graph.slots[slot.index()] = id;
+                let slot = engine.graph.slot(Val::new(result.index()));
+                engine.graph.slots[slot] = id;
             }
         }
         engine.manual.insert(node, manual);
@@ -251,7 +251,7 @@ fn make_value_divisible(engine: &mut Engine, program: &Program, value: Val) {
     if let (Some(tensor), Some(sharding)) = (tensor, engine.sharding(value)) {
         let new = divisible(sharding, &tensor.shape);
         let slot = engine.graph.slot(value);
-        engine.graph.slots[slot.index()] = engine.shardings.intern(new);
+        engine.graph.slots[slot] = engine.shardings.intern(new);
     }
 }
 
@@ -260,10 +260,10 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
     let Some(main) = &engine.main else { return };
     let mut slots = main.slots.clone();
     if let Some(block) = program.region_block(main.function, 0) {
-        slots.extend(program.block_args(block).iter().map(|a| engine.graph.slot(Val(a.index() as u32))));
+        slots.extend(program.block_args(block).iter().map(|a| engine.graph.slot(Val::new(a.index()))));
     }
     for slot in slots {
-        let Some(sharding) = engine.shardings.get(engine.graph.slots[slot.index()]) else {
+        let Some(sharding) = engine.shardings.get(engine.graph.slots[slot]) else {
             continue;
         };
         let mesh = engine.meshes.get(sharding.mesh);
@@ -272,21 +272,21 @@ fn whole_axes_of_main(engine: &mut Engine, program: &Program) {
             let whole = dim.axes.iter().take_while(|&&a| mesh.axis_ref(a).sub.is_none()).count();
             dim.axes.truncate(whole);
         }
-        engine.graph.slots[slot.index()] = engine.shardings.intern(new);
+        engine.graph.slots[slot] = engine.shardings.intern(new);
     }
 }
 
 fn close(engine: &mut Engine) {
     let mut closed: TiVec<ShardingId, ShardingId> = vec![ShardingId::NONE; engine.shardings.count()].into();
-    for i in 0..engine.graph.slots.len() {
-        let id = engine.graph.slots[i];
+    for slot in engine.graph.slots.keys() {
+        let id = engine.graph.slots[slot];
         let Some(sharding) = engine.shardings.get(id) else {
             continue;
         };
         if !closed[id].is_some() {
             closed[id] = engine.shardings.intern(sharding.clone().closed());
         }
-        engine.graph.slots[i] = closed[id];
+        engine.graph.slots[slot] = closed[id];
     }
     for manual in engine.manual.values_mut() {
         for sharding in manual.inputs.iter_mut().chain(&mut manual.outputs) {
@@ -346,7 +346,7 @@ fn write_function(engine: &mut Engine, program: &mut Program, op: Op) {
     let Some(block) = program.region_block(op, 0) else {
         return;
     };
-    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
+    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val::new(a.index())).collect();
     let written = |id: ShardingId, program: &mut Program| {
         let sharding = engine.meshes.write(engine.shardings.get(id)?);
         Some(program.intern_attr(AttrData::Sharding(sharding)))
@@ -372,5 +372,5 @@ fn write_function(engine: &mut Engine, program: &mut Program, op: Op) {
 fn result_shardings(engine: &Engine, op: Op) -> Vec<ShardingId> {
     let function = engine.main.iter().chain(&engine.functions).find(|f| f.function == op);
     let slots = function.map(|f| &f.slots[..]).unwrap_or_default();
-    slots.iter().map(|s| engine.graph.slots[s.index()]).collect()
+    slots.iter().map(|s| engine.graph.slots[*s]).collect()
 }

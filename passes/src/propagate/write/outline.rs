@@ -116,7 +116,7 @@ fn outline_one(
     let function = engine.graph.insert_op(program, function, &[], Place::After(last));
     engine.graph.adopt(block, function);
     if let Some(end) = engine.graph.op(terminator) {
-        let name = program.name(func::RETURN.name());
+        let name = program.name(func::RETURN.name);
         let data = program.op_mut(end);
         (data.def, data.name) = (&func::RETURN, name);
     }
@@ -126,7 +126,7 @@ fn outline_one(
         .map(|&value| {
             let id = engine.graph.sharding(value);
             let slot = engine.graph.new_slot();
-            engine.graph.slots[slot.index()] = id;
+            engine.graph.slots[slot] = id;
             slot
         })
         .collect();
@@ -144,7 +144,7 @@ fn outline_one(
     program.set_def(op, &func::CALL);
     program.op_mut(op).regions.clear();
     let role = engine.graph.node(node).role;
-    engine.graph.nodes[node.index()].role = Role { kind: Kind::Call, removable: false, ..role };
+    engine.graph.nodes[node].role = Role { kind: Kind::Call, removable: false, ..role };
     Some((symbol, function, original))
 }
 
@@ -156,7 +156,7 @@ fn set_callee(program: &mut Program, call: Op, symbol: &str) {
 /// The shardings of a function's arguments, open where there is none; `None` when no argument has one.
 pub fn argument_shardings(engine: &mut Engine, program: &Program, function: Op) -> Option<Vec<ShardingId>> {
     let block = func::block(program, function)?;
-    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val(a.index() as u32)).collect();
+    let arguments: Vec<Val> = program.block_args(block).iter().map(|a| Val::new(a.index())).collect();
     let own: Vec<(ShardingId, usize)> =
         arguments.iter().map(|&v| (engine.graph.sharding(v), engine.graph.rank(v))).collect();
     filled(engine, &own)
@@ -167,7 +167,7 @@ fn result_shardings(engine: &mut Engine, function: Op) -> Option<Vec<ShardingId>
     let results = engine.functions.iter().find(|f| f.function == function)?;
     let returned = engine.graph.operands(results.terminator);
     let own: Vec<(ShardingId, usize)> = (results.slots.iter().zip(returned))
-        .map(|(slot, value)| (engine.graph.slots[slot.index()], engine.graph.rank(value)))
+        .map(|(slot, value)| (engine.graph.slots[*slot], engine.graph.rank(value)))
         .collect();
     filled(engine, &own)
 }
@@ -256,7 +256,7 @@ fn reshard_results(engine: &mut Engine, program: &mut Program, functions: &FxHas
                 }
             }
             let slot = engine.graph.slot(value);
-            engine.graph.slots[slot.index()] = promised;
+            engine.graph.slots[slot] = promised;
         }
     }
 }

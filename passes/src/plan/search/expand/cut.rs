@@ -3,15 +3,24 @@
 //! Dinic's algorithm on residual graphs (E. A. Dinic, 1970); the costs of answers become capacities as in V. Kolmogorov
 //! and R. Zabih, "What energy functions can be minimized via graph cuts?", 2004.
 
+use dialect::define_id;
+
 /// After this many phases the search gives up, and every answer is no.
 const MAX_PHASES: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
 const YES: u32 = 0;
 const NO: u32 = 1;
 
-/// A question to be answered yes or no.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Question(u32);
+define_id!(
+    /// A question to be answered yes or no: the number of its node, since a cut is all about nodes by number.
+    pub(super) Question, "question"
+);
+
+impl Question {
+    fn node(self) -> u32 {
+        self.index() as u32
+    }
+}
 
 /// One direction of an edge.
 #[derive(Clone, Copy)]
@@ -45,7 +54,7 @@ impl Cut {
 
     pub(super) fn question(&mut self) -> Question {
         self.more.push(0);
-        Question(self.more.len() as u32 - 1)
+        Question::new(self.more.len() - 1)
     }
 
     fn edge(&mut self, from: u32, to: u32, capacity: u64) {
@@ -57,7 +66,7 @@ impl Cut {
     /// A yes costs `seconds` more than a no.
     pub(super) fn yes_costs(&mut self, q: Question, seconds: f64) {
         let capacity = picoseconds(seconds.abs()) as i64;
-        let more = &mut self.more[q.0 as usize];
+        let more = &mut self.more[q.index()];
         *more = more.saturating_add(if seconds > 0.0 { capacity } else { -capacity });
     }
 
@@ -71,12 +80,12 @@ impl Cut {
         }
         self.yes_costs(a, table[1][0] - table[0][0]);
         self.yes_costs(b, table[1][1] - table[1][0]);
-        self.edge(b.0, a.0, picoseconds((-missing).max(0.0)));
+        self.edge(b.node(), a.node(), picoseconds((-missing).max(0.0)));
     }
 
     /// A yes for `a` forces a yes for `b`.
     pub(super) fn implies(&mut self, a: Question, b: Question) {
-        self.edge(a.0, b.0, NEVER);
+        self.edge(a.node(), b.node(), NEVER);
     }
 
     /// The cheapest answers; of equally cheap ones those with the fewest yeses.
