@@ -103,12 +103,14 @@ impl Change {
         }
     }
 
+    /// The sharding as JAX writes it; `None` where it can't be written so.
+    pub(super) fn spec(&self, program: &Program) -> Option<String> {
+        partition_spec(program, &self.sharding)
+    }
+
     /// `annotating %arg0 as <@mesh, [{}]>`
     pub(super) fn text(&self, program: &Program, source: &Source) -> String {
-        let mut sharding = program.sharding_text(&self.sharding);
-        if let Some(spec) = partition_spec(program, &self.sharding) {
-            sharding = format!("{sharding}, in JAX {spec},");
-        }
+        let sharding = program.sharding_text(&self.sharding);
         let free = self.sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
         match self.annotation {
             Annotation::Argument(i) => {

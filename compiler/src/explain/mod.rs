@@ -85,6 +85,8 @@ pub struct ExplainedCollective {
 pub struct Removal {
     /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
     pub change: String,
+    /// The sharding as JAX writes it, `P('x', None)`, where it can be written so.
+    pub spec: Option<String>,
     /// Seconds by which a step gets faster; negative if it gets slower.
     pub saves_s: f64,
     /// Bytes by which the values of each device grow; negative if they shrink.

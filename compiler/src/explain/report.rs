@@ -51,6 +51,8 @@ impl Report<'_> {
         }
         if let Some((change, saved, more)) = &e.removal {
             let what = change.text(self.imported, self.planned.source());
+            let spec = change.spec(self.imported).map_or(String::new(), |spec| format!(", in JAX {spec},"));
+            let what = format!("{what}{spec}");
             let share = units::percent(saved.abs(), step);
             let memory = match more {
                 b if *b >= 1.0 => format!(", and each device {} more memory", units::bytes(*b)),
@@ -239,6 +241,7 @@ impl Report<'_> {
             manual: e.cause.manual,
             removal: e.removal.as_ref().map(|(change, saved, more)| Removal {
                 change: change.text(self.imported, source),
+                spec: change.spec(self.imported),
                 saves_s: *saved,
                 adds_bytes: *more,
             }),

@@ -3,6 +3,7 @@
 mod attribute;
 mod axes;
 mod groups;
+mod ragged;
 mod rule;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod tests;
 pub use attribute::{MeshAttr, as_lists, is_along_axes, is_specified, literal_of, rows, with_its_mesh};
 pub use axes::{AxisGroups, AxisPermutation, GroupMesh};
 pub use groups::{Groups, IdMode, Lists, Rows};
+pub use ragged::Ragged;
 pub use rule::GroupsRule;
 
 use crate::kernel::Body;
@@ -29,6 +31,8 @@ pub enum CollectiveKind {
     CollectivePermute,
     /// Sends from the first device of each group.
     CollectiveBroadcast,
+    /// Sends runs of rows to each device, as many as each device says: see [`Ragged`].
+    RaggedAllToAll,
 }
 
 impl CollectiveKind {
@@ -41,6 +45,7 @@ impl CollectiveKind {
             CollectiveKind::AllToAll => "all_to_all",
             CollectiveKind::CollectivePermute => "collective_permute",
             CollectiveKind::CollectiveBroadcast => "collective_broadcast",
+            CollectiveKind::RaggedAllToAll => "ragged_all_to_all",
         }
     }
 }

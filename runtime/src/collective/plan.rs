@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dialect::collective::Ragged;
 use dialect::ir::ElementType;
 use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
@@ -23,6 +24,8 @@ pub struct Plan {
     /// The same for the dimension that an all_to_all concatenates, in one block of the split operand.
     concat: (usize, usize, usize),
     body: Option<Body>,
+    /// The sizes of a ragged_all_to_all.
+    ragged: Option<Ragged>,
 }
 
 fn around(shape: &[i64], dim: usize) -> (usize, usize, usize) {
@@ -49,7 +52,18 @@ impl Plan {
             split: around(shape, collective.dim),
             concat: around(&piece, collective.concat_dim),
             body: collective.computation.clone(),
+            ragged: None,
         }
+    }
+
+    /// The plan of a ragged_all_to_all, whose operand is what [`Ragged::shown`] makes of its operands.
+    pub fn ragged(collective: &Collective, ragged: Ragged, devices: usize) -> Self {
+        Self { ragged: Some(ragged), ..Self::new(collective, ElementType::UI8, &[], devices) }
+    }
+
+    /// The sizes of a ragged_all_to_all.
+    pub fn as_ragged(&self) -> Option<Ragged> {
+        self.ragged
     }
 
     /// The groups and name, for a transport.
@@ -74,6 +88,9 @@ impl Plan {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
         let Some((group, place)) = self.members.place(device) else {
+            if self.ragged.is_some() {
+                return Ok(());
+            }
             // A device outside of every group gets zeros from a permute, and otherwise its own operand if the size
             // fits.
             if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
@@ -147,6 +164,11 @@ impl Plan {
                 }
             }
             CollectiveKind::AllToAll => self.exchange(place, all, result),
+            CollectiveKind::RaggedAllToAll => {
+                if let Some(ragged) = self.ragged {
+                    ragged.receive(all, place, result);
+                }
+            }
         }
     }
 

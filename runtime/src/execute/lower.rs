@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dialect::buffers::{BufferId, Buffers, Move};
 use dialect::codes;
+use dialect::collective::{CollectiveKind, Ragged};
 use dialect::diagnostic::Diagnostic;
 use dialect::id::TiVec;
 use dialect::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
@@ -174,6 +175,16 @@ impl Lowering<'_> {
                         "a collective without groups",
                     ));
                 };
+                if collective.kind == CollectiveKind::RaggedAllToAll {
+                    let fault = |e: String| Diagnostic::error(codes::MALFORMED_PROGRAM, view.span(), e);
+                    let ragged = Ragged::of(view).map_err(fault)?;
+                    let from = self.slots_of(self.program.op(op).operands.iter().copied())?;
+                    let number = self.out.collectives.len();
+                    self.out.collectives.push(Plan::ragged(&collective, ragged, self.devices));
+                    let from = [from[0], from[1], from[2], from[3], from[4]];
+                    steps.push(Step::Ragged { collective: number, from, to: results[0] });
+                    return Ok(());
+                }
                 let plan = |v| {
                     let t = self.program.tensor_type(v);
                     t.map(|t| Plan::new(&collective, t.element, &t.shape, self.devices)).filter(Plan::is_supported)

@@ -46,6 +46,9 @@ pub struct Session<'e> {
 /// The number of modules that kernels are divided into, each compiled on a thread of its own.
 const MODULES: usize = 2;
 
+/// The most devices that run natively: systems limit the threads of a process, and the maps of their stacks.
+const MAX_THREADS: usize = 16_384;
+
 impl Executable {
     /// Compiles a program that `partition` has written, or an unpartitioned one that needs only one device.
     pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
@@ -120,6 +123,11 @@ impl Executable {
         if ids.len() != self.devices {
             let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
+        }
+        if self.devices > MAX_THREADS {
+            let message = format!("{} devices are as many threads, more than {MAX_THREADS}", self.devices);
+            return Err(Diagnostic::error(codes::NO_NATIVE_FORM, Default::default(), message)
+                .note("the reference evaluator runs on any number of devices: add --interpret"));
         }
         // Memory is given out before there is any, so failing to get some isn't the only sign.
         let needed = (self.arena_bytes.max(1) as u64).saturating_mul(self.devices as u64);
@@ -325,6 +333,18 @@ impl Device<'_> {
                 let at = |s: &Slot| arena.at(self.slot(*s).offset);
                 // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
                 unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out)) };
+            }
+            Step::Ragged { collective, from, to } => {
+                let [rows, output, starts, sizes, places] = from.map(|slot| {
+                    let slot = self.slot(slot);
+                    arena.read(slot.offset, slot.bytes)
+                });
+                let plan = &e.lowered.collectives[*collective];
+                let ragged = plan.as_ragged().ok_or_else(|| "no ragged_all_to_all".to_owned())?;
+                let shown = ragged.shown([&rows, &starts, &sizes, &places]);
+                let mut result = output;
+                plan.run(self.transport, self.device, *collective, &shown, &mut result)?;
+                arena.write(self.slot(*to).offset, &result);
             }
             Step::Collective { collective, from, to } => {
                 let (from, to) = (self.slot(*from), self.slot(*to));

@@ -55,6 +55,15 @@ pub(super) enum Step {
         /// The slot to receive into.
         to: Slot,
     },
+    /// Runs a ragged_all_to_all.
+    Ragged {
+        /// Index of the collective.
+        collective: usize,
+        /// Its operands: rows, output, input offsets, send sizes, output offsets.
+        from: [Slot; 5],
+        /// The slot to receive into.
+        to: Slot,
+    },
     /// Writes the device's number.
     DeviceId {
         /// Whether it is the partition's or the replica's number.

@@ -39,7 +39,9 @@ impl CollectiveLoad {
             | CollectiveKind::AllReduce
             | CollectiveKind::AllToAll
             | CollectiveKind::CollectivePermute
-            | CollectiveKind::CollectiveBroadcast => self.operand,
+            | CollectiveKind::CollectiveBroadcast
+            // How many rows go where is known at run time; all of them may.
+            | CollectiveKind::RaggedAllToAll => self.operand,
         }
     }
 
@@ -81,7 +83,9 @@ pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
         CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllReduce => {
             load.rounds() * gather_seconds(bytes, group)
         }
-        CollectiveKind::AllToAll => exchange_seconds(bytes * group.size() as f64, group),
+        CollectiveKind::AllToAll | CollectiveKind::RaggedAllToAll => {
+            exchange_seconds(bytes * group.size() as f64, group)
+        }
         CollectiveKind::CollectivePermute => any_permute_seconds(bytes, group),
         CollectiveKind::CollectiveBroadcast => broadcast_seconds(bytes, group),
     }

@@ -383,7 +383,9 @@ impl Atoms {
                 CollectiveKind::AllReduce => Reshard::AllReduce(set(before.unreduced & !after.unreduced), from.kind),
                 CollectiveKind::ReduceScatter => Reshard::ReduceScatter(per_dim(after, before), from.kind),
                 CollectiveKind::AllToAll => Reshard::AllToAll(self.moves(before, after)),
-                CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => Reshard::CollectivePermute,
+                CollectiveKind::CollectivePermute
+                | CollectiveKind::CollectiveBroadcast
+                | CollectiveKind::RaggedAllToAll => Reshard::CollectivePermute,
             },
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn known_size(op: OpRef<'_>, groups: &Groups) -> Option<i64> {
 
 /// The groups that run, as positions in the lanes. An error when the mask splits a group, when a group names a device
 /// that doesn't exist or, with `cover`, when a running device is in no group.
-pub(super) fn running(groups: &Groups, mask: &Mask, cover: bool) -> EvalResult<Vec<Vec<usize>>> {
+pub(in crate::ops::stablehlo) fn running(groups: &Groups, mask: &Mask, cover: bool) -> EvalResult<Vec<Vec<usize>>> {
     let mut covered = vec![false; mask.len()];
     let mut out = Vec::new();
     for group in groups.iter() {

@@ -11,6 +11,8 @@ mod reduction;
 
 use smallvec::SmallVec;
 
+pub(super) use groups::running;
+
 pub use deprecated::{CollectiveReduce, CrossReplicaSum};
 pub use device::{PartitionId, ReplicaId};
 pub use exchange::{AllToAll, CollectiveBroadcast, CollectivePermute};

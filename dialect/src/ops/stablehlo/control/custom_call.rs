@@ -4,11 +4,12 @@
 //! compare two tensors and stop the run if they differ. `ApproxTopK` gives
 //! the exact result. Others are kept but can't be evaluated.
 
-use crate::eval::{Context, EvalError, EvalResult};
+use super::ragged_all_to_all as ragged;
+use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
 use crate::ir::{AttrData, OpRef, TensorType};
-use crate::kernel::Kernel;
+use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
-use crate::op::{Control, Inferred, OpDef, OpPriority, Problem};
+use crate::op::{Collective, Control, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
@@ -90,11 +91,18 @@ impl OpDef for CustomCall {
             return Err(Problem::new(format!("{} compares two values, found {found}", target(op))).into());
         }
         super::custom_call_attributes::check(op)?;
+        if target(op) == ragged::TARGET {
+            ragged::check(op)?;
+        }
         Ok(op.result_types().cloned().collect())
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_identity(op) { Kernel::Control } else { Kernel::None }
+        match () {
+            () if is_identity(op) => Kernel::Control,
+            () if target(op) == ragged::TARGET => Kernel::External(External::Collective),
+            () => Kernel::None,
+        }
     }
 
     /// The user's own rule, else the one Shardy has for the target.
@@ -149,6 +157,7 @@ impl OpDef for CustomCall {
                 min: op.int("min_ulp_difference").unwrap_or(0),
                 max: op.int("max_ulp_difference").unwrap_or(CLOSE),
             },
+            ragged::TARGET => return on_one_lane(op, operands, cx),
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
             target => {
                 let mut message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
@@ -168,6 +177,23 @@ impl OpDef for CustomCall {
             }
             _ => Err(EvalError::new(format!("{} compares two values", target(op)))),
         }
+    }
+
+    fn evaluate_spmd(
+        &self,
+        op: OpRef<'_>,
+        operands: &[Lanes],
+        mask: &Mask,
+        cx: &mut dyn Context,
+    ) -> EvalResult<Vec<Lanes>> {
+        if target(op) == ragged::TARGET {
+            return ragged::evaluate(op, operands, mask, cx);
+        }
+        each_lane(op, operands, mask, cx)
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        if target(op) == ragged::TARGET { ragged::collective(op) } else { None }
     }
 
     fn op_priority(&self, op: OpRef<'_>) -> OpPriority {

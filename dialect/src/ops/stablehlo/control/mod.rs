@@ -7,6 +7,7 @@ mod approx_top_k;
 mod composite;
 mod custom_call;
 mod custom_call_attributes;
+mod ragged_all_to_all;
 mod text;
 
 pub use composite::Composite;

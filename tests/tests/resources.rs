@@ -1,0 +1,147 @@
+//! Files, streams and memory: what can't be written is an error that leaves the old file whole, what doesn't fit in memory
+//! is refused before it is made, and inputs that are no program say what they are.
+
+use std::path::{Path, PathBuf};
+
+use shardc::Literal;
+
+const PROGRAM: &str = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %a : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+";
+
+/// The exit code, what was printed, and what was said.
+fn shardc(args: &[&str], input: &[u8]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let io = shardc::Io { stdin: &mut { input }, out: &mut out, err: &mut err, out_color: false, err_color: false };
+    let code = shardc::run(args, io);
+    (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resources").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn a_result_is_written_whole_or_not_at_all() {
+    let folder = folder("whole");
+    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    std::fs::write(path("a.mlir"), "old").unwrap();
+    // A program with errors, and a folder in the place of a file.
+    assert_eq!(shardc(&["compile", "-", "-o", &path("a.mlir")], b"nothing").0, 1);
+    assert_eq!(std::fs::read_to_string(path("a.mlir")).unwrap(), "old");
+    let (code, _, said) = shardc(&["compile", "-", "-o", &folder.to_string_lossy()], PROGRAM.as_bytes());
+    assert!(code == 1 && said.contains("can't write"), "{code} {said}");
+    assert_eq!(shardc(&["compile", "-", "-o", &path("a.mlir")], PROGRAM.as_bytes()).0, 0);
+    assert!(std::fs::read_to_string(path("a.mlir")).unwrap().contains("stablehlo.add"));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "drafts are left");
+    if Path::new("/dev/full").exists() {
+        for args in [["compile", "-", "-o"], ["run", "-", "--outputs"], ["cost", "-", "--trace"]] {
+            let (code, _, said) = shardc(&[&args[..], &["/dev/full"]].concat(), PROGRAM.as_bytes());
+            assert!(code == 1 && said.contains("can't write /dev/full"), "{args:?}: {code} {said}");
+        }
+    }
+}
+
+/// A stream that is full.
+struct Full;
+
+impl std::io::Write for Full {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("full"))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    for args in [
+        &["compile", "-"][..],
+        &["help"],
+        &["help", "codes"],
+        &["--version"],
+        &["compile", "-", "-o", "/dev/null", "--json"],
+    ] {
+        let mut err = Vec::new();
+        let io = shardc::Io {
+            stdin: &mut PROGRAM.as_bytes(),
+            out: &mut Full,
+            err: &mut err,
+            out_color: false,
+            err_color: false,
+        };
+        assert_eq!(shardc::run(args, io), 1, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_no_program_is_named() {
+    let said = |input: &[u8]| shardc(&["compile", "-"], input).2;
+    assert!(said(b"HloModule jit_f, entry_computation_layout={()->f32[]}\n").contains("is HLO text"));
+    assert!(said(b"").contains("<stdin> is empty"));
+    assert!(said(b" \n\n").contains("<stdin> is empty"));
+    let marked = [b"\xef\xbb\xbf", PROGRAM.as_bytes()].concat();
+    assert_eq!(shardc(&["compile", "-"], &marked).0, 0);
+}
+
+/// Never ends.
+struct Endless;
+
+impl std::io::Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        buffer.fill(b'y');
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+fn an_endless_input_stops_at_the_limit() {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let io = shardc::Io { stdin: &mut Endless, out: &mut out, err: &mut err, out_color: false, err_color: false };
+    assert_eq!(shardc::run(["compile", "-"], io), 2);
+    assert!(String::from_utf8_lossy(&err).contains("more than 1 GiB"));
+}
+
+#[test]
+fn arguments_that_do_not_fit_in_memory_are_refused() {
+    let huge = PROGRAM.replace("4xf32", "274877906944xf32");
+    for command in [&["run", "-"][..], &["check", "-"], &["run", "--interpret", "-"]] {
+        let (code, _, said) = shardc(command, huge.as_bytes());
+        assert!(code == 1 && said.contains("error[device-memory]") && said.contains("1 TiB"), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn arrays_by_position_and_too_many() {
+    let folder = folder("arrays");
+    let array = |n: f64| {
+        let ty = dialect::ir::TensorType::new(&[4], dialect::ir::ElementType::F32);
+        Literal::from_fn(&ty, |i| dialect::scalar::Scalar::Float(n * i as f64))
+    };
+    let write = |file: &str, arrays: &[(&str, Literal)]| {
+        let path = folder.join(file);
+        let arrays: Vec<_> = arrays.iter().map(|(n, a)| ((*n).to_owned(), a.clone())).collect();
+        runtime::npz::write_file(&path, &arrays).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let given = write("given.npz", &[("arr_0", array(1.0))]);
+    let right = write("right.npz", &[("arr_0", array(2.0))]);
+    let more = write("more.npz", &[("out0", array(2.0)), ("out1", array(2.0))]);
+    let run = |expected: &str| {
+        shardc(&["run", "--interpret", "-", "--inputs", &given, "--expect", expected], PROGRAM.as_bytes())
+    };
+    assert_eq!(run(&right).1, "result 0: as expected\n");
+    let (code, _, said) = run(&more);
+    assert!(code == 2 && said.contains("'out1' is too much: the program has 1 results"), "{said}");
+    let wide = dialect::ir::TensorType::new(&[4], dialect::ir::ElementType::F64);
+    let wide = write("wide.npz", &[("arg0", Literal::from_fn(&wide, |_| dialect::scalar::Scalar::Float(1e300)))]);
+    let (code, _, said) = shardc(&["run", "--interpret", "-", "--inputs", &wide], PROGRAM.as_bytes());
+    assert!(code == 2 && said.contains("'arg0' holds 1e300, which no f32 can hold"), "{said}");
+}
