@@ -7,7 +7,7 @@ use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, Reshard, TensorSharding};
 use dialect::text::CAUSE;
-use passes::propagate::{OriginTable, Start};
+use passes::propagate::{Origin, OriginTable, Start, written_origin};
 
 /// One reshard of the planned program.
 pub(super) struct Cause {
@@ -142,10 +142,11 @@ pub(super) enum Annotation {
     Op(Op),
 }
 
-/// Where the axes of a propagated program come from; empty for a program that came with its shardings.
+/// Where the axes of a propagated program come from.
 #[derive(Default)]
 pub(super) struct Origins {
-    table: OriginTable,
+    /// What propagation found; `None` for a program that came with its shardings, which says itself what it knows.
+    table: Option<OriginTable>,
     /// The constraint on a value: it determines the sharding of the value it reads.
     constraints: HashMap<Value, Op>,
 }
@@ -163,12 +164,15 @@ impl Origins {
                 });
             }
         }
-        Self { table, constraints }
+        Self { table: Some(table), constraints }
     }
 
     /// The annotation that put `axis` on `value`, and the ops through which it propagated.
     pub(super) fn find(&self, program: &Program, value: Value, axis: AxisRef) -> Option<(Annotation, Vec<Op>)> {
-        let origin = self.table.origin_of(value, axis)?;
+        let origin = match &self.table {
+            Some(table) => table.origin_of(value, axis)?,
+            None => Origin { start: written_origin(program, value, axis)?, path: Vec::new() },
+        };
         let annotation = match origin.start {
             Start::FunctionResult(i) => Annotation::Result(i),
             // Propagation copies a constant for each use; only a constraint on the copy is the user's.

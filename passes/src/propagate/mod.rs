@@ -20,7 +20,7 @@ use dialect::ir::{AttrData, Program};
 use dialect::ops::{func, sdy};
 
 pub use algorithm::factor::Strategy;
-pub use algorithm::origin::{Origin, OriginTable, Start};
+pub use algorithm::origin::{Origin, OriginTable, Start, written_origin};
 
 use algorithm::engine::Engine;
 use algorithm::origin::Origins;

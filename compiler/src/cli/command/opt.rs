@@ -47,7 +47,8 @@ pub(crate) struct Args {
     /// Print every op in MLIR's generic form
     #[arg(long, visible_alias = "mlir-print-op-generic")]
     generic: bool,
-    /// Leave the annotation each axis comes from as Shardy's sdy.sharding_origins, where the pass propagate runs
+    /// Leave the annotation each axis comes from as Shardy's sdy.sharding_origins, where the pass propagate runs;
+    /// explain reads it
     #[arg(long)]
     show_origins: bool,
     /// Print why each collective is there

@@ -1,7 +1,7 @@
 //! Where axes come from: for every axis that propagation put on a value, the value it was taken from and the op that
 //! carried it. Following these leads to an annotation.
 
-use dialect::ir::{Attr, AttrData, Op, Program, Value};
+use dialect::ir::{Attr, AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, AxisRef};
 use rustc_hash::FxHashMap;
@@ -134,15 +134,45 @@ impl OriginTable {
                 Start::FunctionResult(i) => format!("output: {i}"),
                 start => names.get(&start).cloned().unwrap_or_default(),
             };
-            let mut key = program.name_text(axis_ref.name).to_owned();
-            if let Some(sub) = axis_ref.sub {
-                key = format!("{key}:({}){}", sub.pre, sub.size);
-            }
-            entries.push((key, name));
+            entries.push((key(program, axis_ref), name));
         }
         entries.sort();
         let entries = entries.into_iter().map(|(key, name)| (program.name(&key), program.attr_str(&name))).collect();
         Some(program.intern_attr(AttrData::Dict(entries)))
+    }
+}
+
+/// What stands for an axis in a list of origins.
+fn key(program: &Program, axis: AxisRef) -> String {
+    let name = program.name_text(axis.name);
+    axis.sub.map_or_else(|| name.to_owned(), |sub| format!("{name}:({}){}", sub.pre, sub.size))
+}
+
+/// Where `axis` of `value` comes from, as [`OriginTable::write`] left it in a program that has gone through more passes
+/// since: annotations of arguments and results, and the value's own. Numbers of ops and constraints mean nothing there.
+pub fn written_origin(program: &Program, value: Value, axis: AxisRef) -> Option<Start> {
+    let dict = match program.value_source(value) {
+        ValueSource::Result(op, i) => match program.view(op).attr(sdy::ORIGINS)? {
+            AttrData::Array(list) => *list.get(i as usize)?,
+            _ => return None,
+        },
+        ValueSource::Arg(block, i) => {
+            let (function, _) = program.functions().into_iter().find(|f| f.1 == block)?;
+            func::arg_attr(program, function, i as usize, sdy::ORIGINS)?
+        }
+    };
+    let AttrData::Dict(entries) = program.attr_data(dict) else { return None };
+    let wanted = key(program, axis);
+    let &(_, name) = entries.iter().find(|e| program.name_text(e.0) == wanted)?;
+    let name = program.attr_data(name).as_str()?;
+    let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<usize>().ok();
+    match (number("input: "), number("output: ")) {
+        (Some(i), _) => {
+            let main = func::block(program, func::function(program, "main")?)?;
+            program.block_args(main).get(i).map(|&argument| Start::Value(argument))
+        }
+        (_, Some(i)) => Some(Start::FunctionResult(i)),
+        _ => (name == "self").then_some(Start::Value(value)),
     }
 }
 
