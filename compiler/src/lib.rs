@@ -41,6 +41,7 @@ mod module;
 mod place;
 mod rounding;
 mod source;
+mod spmd;
 mod stack;
 pub mod units;
 
@@ -57,6 +58,7 @@ pub use inputs::random_inputs;
 pub use module::Module;
 pub use place::written_name;
 pub use source::Source;
+pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, on_deep_stack};
 
 #[cfg(doctest)]

@@ -16,6 +16,7 @@ pub mod plan;
 pub mod propagate;
 mod registry;
 pub mod schedule;
+pub mod spmd;
 mod symbols;
 
 pub use context::Context;
@@ -30,6 +31,7 @@ pub static PASSES: &[&Pass] = &[
     &plan::PASS,
     &partition::PASS,
     &schedule::PASS,
+    &spmd::PASS,
     &partition::MANUAL,
     &cse::PASS,
 ];
@@ -49,7 +51,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "planned,partition,schedule",
+        passes: "planned,partition,schedule,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

@@ -5,17 +5,22 @@ use super::run::interface;
 use crate::cli::arrays;
 use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Backend, random_inputs};
+use crate::{Backend, Source, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc check model.mlir
   shardc check model.mlir --seed 7 --plan greedy
+  shardc check --spmd device.mlir                a program of what each device does, checked without running it
 
 Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
 devices. When a result differs, the first op whose value differs is named. With replicas, each gets inputs of its own.
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
-runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.";
+runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
+
+With --spmd nothing runs: members of a group must meet the same collectives in the same order. A collective in a loop or branch that
+two of them may not decide alike is an error. Arguments may differ between devices unless they state shardc.global_type, and
+shardc.sharding over an axis of shardc.meshes where they are sharded, as 'shardc compile' prints them.";
 
 /// Run a program partitioned and unpartitioned and compare every result
 #[derive(clap::Args)]
@@ -32,6 +37,9 @@ pub(crate) struct Args {
     /// Run the partitioned program by the reference evaluator too
     #[arg(long)]
     interpret: bool,
+    /// Check a per-device program without running it: no device may wait for another forever
+    #[arg(long, conflicts_with_all = ["inputs", "seed", "interpret", "rtol", "atol", "plan", "target", "memory"])]
+    spmd: bool,
     #[command(flatten)]
     tolerances: Tolerances,
     #[command(flatten)]
@@ -42,8 +50,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let options = args.knobs.options(session)?;
     let compiler = session.compiler;
+    if args.spmd {
+        return spmd(args, session, &source);
+    }
+    let options = args.knobs.options(session)?;
     let module = session.take(&source, compiler.parse(source.clone()))?;
     let interface = interface(&module)?;
     session.take(&source, compiler.runnable(&module))?;
@@ -66,4 +77,15 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.set_document(&checked);
     session.emit(args.common.output.as_deref(), &text)?;
     if checked.equal() { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// `check --spmd`
+fn spmd(args: &Args, session: &mut Session<'_>, source: &Source) -> Outcome {
+    let compiler = session.compiler;
+    let checked = compiler.parse_unverified(source.clone(), &mut Default::default());
+    let checked = session.take(source, checked.and_then(|module| compiler.check_spmd(module)))?;
+    let s = if checked.collectives == 1 { "" } else { "s" };
+    let text = format!("{} collective{s}: all members of each group run them in the same order\n", checked.collectives);
+    session.set_document(&checked);
+    session.emit(args.common.output.as_deref(), &text)
 }

@@ -1,0 +1,111 @@
+//! What a collective makes of the differences between devices, and whether all members of its groups run it.
+
+use std::rc::Rc;
+
+use dialect::collective::{CollectiveKind, GroupsRule, IdMode};
+use dialect::ir::{Attr, OpRef};
+use rustc_hash::FxHashMap;
+
+use super::spread::{Spread, Spreads};
+
+/// The members of a collective's groups: computed once for all collectives with the same groups.
+pub(super) struct Members {
+    /// Each group in order.
+    groups: Vec<Vec<u32>>,
+    /// For each device the number of its group and its place there; for a permute, where it receives.
+    places: Vec<Option<(u32, u32)>>,
+}
+
+type Key = (Attr, IdMode, bool);
+
+/// The groups of all collectives, and what they made of spreads.
+#[derive(Default)]
+pub(super) struct Groups {
+    known: FxHashMap<Key, Option<Rc<Members>>>,
+    made: FxHashMap<(Key, Option<CollectiveKind>, Spread), Spread>,
+    split: FxHashMap<(Key, Spread), Option<(u32, u32)>>,
+}
+
+impl Groups {
+    fn key(op: OpRef<'_>) -> Option<(Key, GroupsRule)> {
+        let rule = op.def().groups(op)?;
+        Some(((op.attr_id(rule.attribute)?, rule.mode, rule.pairs), rule))
+    }
+
+    fn members(&mut self, op: OpRef<'_>, (replicas, partitions): (i64, i64)) -> Option<(Key, Rc<Members>)> {
+        let (key, rule) = Self::key(op)?;
+        let read = || {
+            let groups = rule.groups_on(op, replicas, partitions)?;
+            let devices = (replicas * partitions) as usize;
+            let inside = |id: i64| u32::try_from(id).ok().filter(|&id| (id as usize) < devices);
+            let groups: Vec<Vec<u32>> = groups.iter().map(|group| group.filter_map(inside).collect()).collect();
+            let mut places = vec![None; devices];
+            for (g, group) in groups.iter().enumerate() {
+                for (at, &device) in group.iter().enumerate().skip(usize::from(rule.pairs)) {
+                    places[device as usize] = Some((g as u32, at as u32));
+                }
+            }
+            Some(Rc::new(Members { groups, places }))
+        };
+        let members = self.known.entry(key).or_insert_with(read).clone()?;
+        Some((key, members))
+    }
+
+    /// How the result of a collective differs between devices, if its operand differs as `operand` says.
+    pub(super) fn result(
+        &mut self,
+        op: OpRef<'_>,
+        devices: (i64, i64),
+        operand: Spread,
+        spreads: &mut Spreads,
+    ) -> Spread {
+        let Some((key, members)) = self.members(op, devices) else { return Spread::ANY };
+        let kind = op.def().collective(op).map(|c| c.kind);
+        if let Some(&known) = self.made.get(&(key, kind, operand)) {
+            return known;
+        }
+        let classes: Vec<u32> = spreads.classes(operand).to_vec();
+        // The number of what all members of a group hold together.
+        let all = members.groups.iter().map(|group| group.iter().map(|&d| classes[d as usize]).collect::<Vec<u32>>());
+        let mut numbers: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
+        let together: Vec<u32> = all
+            .map(|held| {
+                let next = numbers.len() as u32;
+                *numbers.entry(held).or_insert(next)
+            })
+            .collect();
+        let first = |group: u32| members.groups[group as usize].first().map(|&d| classes[d as usize]);
+        let made = spreads.by_key(members.places.iter().map(|place| match (kind, *place) {
+            // Devices that receive nothing hold zeros.
+            (_, None) => (0, None, 0),
+            (Some(CollectiveKind::AllGather | CollectiveKind::AllReduce), Some((group, _))) => {
+                (1, Some(together[group as usize]), 0)
+            }
+            (Some(CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast), Some((group, _))) => {
+                (1, first(group), 0)
+            }
+            (_, Some((group, at))) => (1, Some(together[group as usize]), at),
+        }));
+        self.made.insert((key, kind, operand), made);
+        made
+    }
+
+    /// Two members of one group of a collective that `context`, what decides whether it runs, may tell apart.
+    pub(super) fn split(
+        &mut self,
+        op: OpRef<'_>,
+        devices: (i64, i64),
+        context: Spread,
+        spreads: &Spreads,
+    ) -> Option<(u32, u32)> {
+        let (key, members) = self.members(op, devices)?;
+        *self.split.entry((key, context)).or_insert_with(|| {
+            let classes = spreads.classes(context);
+            members.groups.iter().find_map(|group| {
+                let &first = group.first()?;
+                let other = group.iter().find(|&&d| classes[d as usize] != classes[first as usize])?;
+                Some((first, *other))
+            })
+        })
+    }
+}

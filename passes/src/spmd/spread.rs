@@ -1,0 +1,124 @@
+//! How a value differs between devices: which devices certainly hold the same, and what they hold where that is known.
+//!
+//! Equal spreads have one number, and what joining two gives is remembered, so that a long program costs little more
+//! than a lookup per op on however many devices.
+
+use std::rc::Rc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// A spread of a [`Spreads`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Spread(u32);
+
+impl Spread {
+    /// That of a value which nothing has given anything yet.
+    pub(super) const UNSEEN: Self = Self(u32::MAX);
+    /// All devices hold the same.
+    pub(super) const UNIFORM: Self = Self(0);
+    /// Each device may hold something else.
+    pub(super) const ANY: Self = Self(1);
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Data {
+    /// For each device the number of its class: devices of one class hold the same.
+    classes: Rc<[u32]>,
+    /// For each class the number it holds, where all are known.
+    values: Option<Rc<[i64]>>,
+}
+
+/// All spreads of a program over its devices.
+pub(super) struct Spreads {
+    all: IndexSet<Data, FxBuildHasher>,
+    joined: FxHashMap<(Spread, Spread), Spread>,
+}
+
+impl Spreads {
+    /// Those of values on several devices.
+    pub(super) fn new(devices: usize) -> Self {
+        debug_assert!(devices > 1, "one device differs from none");
+        let mut spreads = Self { all: IndexSet::default(), joined: FxHashMap::default() };
+        spreads.intern(vec![0; devices].into(), None);
+        spreads.intern((0..devices as u32).collect(), None);
+        spreads
+    }
+
+    fn intern(&mut self, classes: Rc<[u32]>, values: Option<Rc<[i64]>>) -> Spread {
+        Spread(self.all.insert_full(Data { classes, values }).0 as u32)
+    }
+
+    fn data(&self, spread: Spread) -> &Data {
+        let at = if spread == Spread::UNSEEN { 0 } else { spread.0 as usize };
+        &self.all[at]
+    }
+
+    /// For each device the number of its class.
+    pub(super) fn classes(&self, spread: Spread) -> &[u32] {
+        &self.data(spread).classes
+    }
+
+    /// For each class what its devices hold, where that is known.
+    pub(super) fn values(&self, spread: Spread) -> Option<&Rc<[i64]>> {
+        self.data(spread).values.as_ref()
+    }
+
+    /// Devices hold the same where they have equal keys.
+    pub(super) fn by_key<K: std::hash::Hash + Eq>(&mut self, keys: impl Iterator<Item = K>) -> Spread {
+        let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
+        let classes = keys.map(|key| {
+            let next = numbers.len() as u32;
+            *numbers.entry(key).or_insert(next)
+        });
+        let classes: Rc<[u32]> = classes.collect();
+        self.intern(classes, None)
+    }
+
+    /// Devices hold these numbers.
+    pub(super) fn by_value(&mut self, values: impl Iterator<Item = i64>) -> Spread {
+        let mut distinct: IndexSet<i64, FxBuildHasher> = IndexSet::default();
+        let classes: Rc<[u32]> = values.map(|value| distinct.insert_full(value).0 as u32).collect();
+        self.intern(classes, Some(distinct.into_iter().collect()))
+    }
+
+    /// The same classes, with unknown values.
+    pub(super) fn unknown(&mut self, spread: Spread) -> Spread {
+        match self.all.get_index(spread.0 as usize) {
+            Some(Data { classes, values: Some(_) }) => {
+                let classes = classes.clone();
+                self.intern(classes, None)
+            }
+            _ => spread,
+        }
+    }
+
+    /// What is computed from both: devices hold the same where they hold the same of both.
+    pub(super) fn join(&mut self, a: Spread, b: Spread) -> Spread {
+        if a == Spread::UNSEEN || a == b || b == Spread::UNIFORM {
+            return self.unknown(if a == Spread::UNSEEN { b } else { a });
+        }
+        if b == Spread::UNSEEN || a == Spread::UNIFORM {
+            return self.unknown(if b == Spread::UNSEEN { a } else { b });
+        }
+        if a == Spread::ANY || b == Spread::ANY {
+            return Spread::ANY;
+        }
+        if let Some(&known) = self.joined.get(&(a, b)) {
+            return known;
+        }
+        let (left, right) = (self.data(a).classes.clone(), self.data(b).classes.clone());
+        let made = self.by_key(left.iter().copied().zip(right.iter().copied()));
+        self.joined.extend([((a, b), made), ((b, a), made)]);
+        made
+    }
+
+    /// What comes from either, the same on all devices.
+    pub(super) fn either(&mut self, a: Spread, b: Spread) -> Spread {
+        match a {
+            Spread::UNSEEN => b,
+            _ if a == b || b == Spread::UNSEEN => a,
+            _ => self.join(a, b),
+        }
+    }
+}
