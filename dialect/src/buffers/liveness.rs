@@ -87,15 +87,16 @@ impl Timeline {
 
 /// The most that is held at once: the largest sum of live sizes over all steps.
 pub fn peak(held: impl IntoIterator<Item = (Interval, f64)>) -> f64 {
-    let mut changes: Vec<(u32, f64)> = Vec::new();
+    let mut changes: Vec<f64> = Vec::new();
     for ((first, last), bytes) in held {
-        changes.push((first, bytes));
-        changes.push((last + 1, -bytes));
+        if changes.len() < last as usize + 2 {
+            changes.resize(last as usize + 2, 0.0);
+        }
+        changes[first as usize] += bytes;
+        changes[last as usize + 1] -= bytes;
     }
-    // Within a step, frees come before allocations.
-    changes.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let (mut sum, mut most) = (0.0, 0.0f64);
-    for (_, change) in changes {
+    for change in changes {
         sum += change;
         most = most.max(sum);
     }

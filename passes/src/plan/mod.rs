@@ -13,10 +13,12 @@ mod search;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Block, Op, Program, Ty};
+use dialect::ir::{Block, Op, Program, Ty, Value};
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
+
+use rustc_hash::FxHashSet;
 
 pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 
@@ -160,8 +162,10 @@ pub fn plan_with(
     let (args, wanted) = graph::signature(program, &grid, &propagated, main, block, diagnostics);
     let mut cache = ReshardCache::new(&grid, &cost);
     let (models, report) = (Models::default(), PlanReport::default());
+    let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
+    let donated = donated.map(|a| *a.1).collect();
     let mut pass =
-        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine };
+        Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated };
     pass.block(program, &mut cache, block, &args, &wanted);
     let report = pass.report;
     if let Some(memory) = options.memory
@@ -185,6 +189,8 @@ struct Planner<'a> {
     options: &'a PlanOptions,
     rewrites: &'a [&'static Rewrite],
     machine: &'a Machine,
+    /// Arguments of `@main` that needn't be kept.
+    donated: FxHashSet<Value>,
 }
 
 impl Planner<'_> {
@@ -199,7 +205,8 @@ impl Planner<'_> {
     ) {
         self.propagated.set_even(false);
         let Some(mut found) = self.search(program, cache, block, args, wanted) else { return };
-        if self.propagated.are_uneven() {
+        let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
+        if self.propagated.are_uneven() && (too_large || found.graph.padding_costs(cache, &found.choice)) {
             self.propagated.set_even(true);
             let even = self.search(program, cache, block, args, wanted);
             found = even.filter(|e| e.is_better(&found, self.options.memory)).unwrap_or(found);
@@ -229,8 +236,18 @@ impl Planner<'_> {
     ) -> Option<Found> {
         let graph = {
             let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
-            let (machine, graph) = (self.machine, Graph::default());
-            let mut reader = Reader { program, propagated, models, cache, diagnostics, machine, graph, weight: 1.0 };
+            let mut reader = Reader {
+                program,
+                propagated,
+                models,
+                cache,
+                diagnostics,
+                machine: self.machine,
+                donated: &self.donated,
+                graph: Graph::default(),
+                moments: Vec::new(),
+                weight: 1.0,
+            };
             reader.block(block, args, wanted);
             reader.finish()
         };

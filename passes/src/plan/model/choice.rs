@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::meaning::{Model, Models};
-use super::strategy::Strategy;
+use super::strategy::{Exchanged, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
@@ -144,6 +144,26 @@ impl Graph {
         });
         let traffic = (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory;
         node.seconds / places.ways + traffic + exchanges.sum::<f64>()
+    }
+
+    /// Whether shards that don't divide cost anything under a plan: values are moved from or to them, padding is masked
+    /// or multiplied, or rows are sent between them.
+    pub(crate) fn padding_costs(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> bool {
+        let uneven = |cache: &ReshardCache<'_>, value: ValueId, at: Dist| {
+            !cache.distribution(at).is_even(&cache.tensor_type(self.values[value].ty).shape)
+        };
+        let moved = self.values.keys().any(|value| {
+            let copies = self.copies(cache, &choice.places, value);
+            let given = usize::from(self.values[value].fixed.is_some());
+            copies.seconds > 0.0 && copies.list.iter().skip(given).any(|copy| uneven(cache, value, copy.at))
+        });
+        moved
+            || self.ops.iter().zip(&choice.places).filter(|(node, _)| node.model.is_some()).any(|(node, places)| {
+                let sent = |e: &Exchanged| node.operands[e.operand].map(|v| (v, places.operands[e.operand]));
+                !places.masked.is_empty()
+                    || node.seconds > 0.0 && places.ways.fract() != 0.0
+                    || places.exchanged.iter().filter_map(sent).any(|(v, at)| uneven(cache, v, at))
+            })
     }
 
     /// The cost of a plan.

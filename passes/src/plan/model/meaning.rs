@@ -24,7 +24,7 @@ define_id!(
 );
 
 /// What a device does for an op other than moving values.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Work {
     /// Floating-point operations of the whole op over all devices; 0 for all but matrix products.
     pub(crate) flops: f64,

@@ -1,34 +1,24 @@
 //! Peak memory of a plan: the most a device holds at once, with ops in program order.
-//!
-//! A value is held from where it is made to its last reader, and so is each of its copies; arguments are held
-//! throughout. A loop keeps what it reads from outside until it ends, since the loop op itself is the last reader.
 
 use super::choice::Choice;
 use crate::plan::program::graph::Graph;
 use crate::plan::reshard::cache::ReshardCache;
 
 impl Graph {
-    /// Most bytes a device holds at once under a plan.
+    /// Most bytes a device holds at once under a plan. A value that its readers' kernels compute is in memory only where
+    /// some of them need another distribution of it that they can't compute for themselves.
     pub(crate) fn peak(&self, cache: &mut ReshardCache<'_>, choice: &Choice) -> f64 {
-        let mut change = vec![0.0; self.ops.len() + 2];
+        let mut held = Vec::with_capacity(self.values.len());
         for (index, value) in self.values.iter_enumerated() {
             let copies = self.copies(cache, &choice.places, index);
-            let end = value.uses.iter().map(|u| u.0.index() + 1).max();
-            let (begin, last) = match value.maker {
-                Some((op, _)) => (op.index() + 1, end.unwrap_or(op.index() + 1)),
-                None => (0, self.ops.len()),
-            };
+            if !value.written && copies.list.iter().all(|copy| copy.from.is_none()) {
+                continue;
+            }
             for (i, copy) in copies.list.iter().enumerate() {
-                let last = if i == 0 { last } else { end.unwrap_or(begin) };
-                let bytes = cache.local_bytes(value.ty, copy.at);
-                change[begin] += bytes;
-                change[last + 1] -= bytes;
+                let live = if i == 0 { value.held.made } else { value.held.copies };
+                held.push((live, cache.local_bytes(value.ty, copy.at)));
             }
         }
-        let mut held = 0.0f64;
-        change.iter().fold(0.0, |peak: f64, c| {
-            held += c;
-            peak.max(held)
-        })
+        dialect::buffers::peak(held)
     }
 }

@@ -4,7 +4,9 @@
 //! are fixed. Ops inside loops and branches are in the same graph, with the number of times they run as weight; a value
 //! is redistributed where it is made, so readers inside a loop share copies made outside it.
 
-use dialect::buffers::{self, FusionModel};
+use std::rc::Rc;
+
+use dialect::buffers::Facts;
 use dialect::codes;
 use dialect::define_id;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
@@ -13,11 +15,12 @@ use dialect::ir::{Block, Op, Program, Value};
 use dialect::op::{Control, OpDef};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, Distribution, MeshAxes};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::estimate::{Machine, Precision, UNKNOWN_TRIP_COUNT, trip_count};
 
+use super::memory::{Held, Moment};
 use super::propagated::{self, Propagated};
 use crate::plan::model::meaning::{Model, Models, Work, rematerializable};
 use crate::plan::model::strategy::Exchanged;
@@ -47,8 +50,10 @@ pub(crate) struct Node {
     pub(crate) seconds: f64,
     /// How often it runs.
     pub(crate) weight: f64,
-    /// What a device does for it other than moving values; `None` for borders.
-    work: Option<Work>,
+    /// What decides whether it shares kernels; `None` for ops that always read and write memory.
+    pub(crate) facts: Option<Rc<Facts>>,
+    /// Whether it may leave elements of some operand unread.
+    reads_part: bool,
 }
 
 impl Node {
@@ -84,8 +89,10 @@ pub(crate) struct Made {
     pub(crate) propagated: Dist,
     pub(crate) rematerializable: Rematerializable,
     pub(crate) weight: f64,
-    /// Whether it is written to memory: compilers fuse it into its readers where that saves anything.
+    /// Whether it is written to memory though no copy of it is needed: it isn't computed in its readers' kernels.
     pub(crate) written: bool,
+    /// When it is in memory, if it is.
+    pub(crate) held: Held,
 }
 
 /// The ops and values under one block.
@@ -107,30 +114,6 @@ impl Graph {
     }
 }
 
-impl Graph {
-    /// Notes which values are written to memory, as the compiler of a target would decide.
-    fn decide_fusion(&mut self) {
-        let mut weights: FxHashMap<u64, u32> = FxHashMap::default();
-        let values = &self.values;
-        let maker = |v: &Option<ValueId>| v.and_then(|v| values[v].maker).map_or(buffers::NONE, |m| m.0.index() as u32);
-        let mut node = |op: &Node| {
-            let next = weights.len() as u32;
-            buffers::Node {
-                facts: op.work.as_ref().and_then(|w| w.facts.clone()),
-                runs: *weights.entry(op.weight.to_bits()).or_insert(next),
-                operands: op.operands.iter().map(maker).collect(),
-            }
-        };
-        let nodes: Vec<buffers::Node> = self.ops.iter().map(&mut node).collect();
-        for (op, kernels) in buffers::decide(&nodes, FusionModel::TARGET).iter().enumerate() {
-            let stored = kernels[..] == [op as u32];
-            for value in self.ops[OpId::new(op)].results.iter().flatten() {
-                self.values[*value].written = stored;
-            }
-        }
-    }
-}
-
 /// What building a graph reads.
 pub(crate) struct Reader<'a, 's> {
     pub(crate) program: &'a Program,
@@ -139,7 +122,10 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) diagnostics: &'a mut Diagnostics,
     pub(crate) machine: &'a Machine,
+    /// Arguments that needn't be kept.
+    pub(crate) donated: &'a FxHashSet<Value>,
     pub(crate) graph: Graph,
+    pub(crate) moments: Vec<Moment>,
     pub(crate) weight: f64,
 }
 
@@ -147,12 +133,18 @@ impl Reader<'_, '_> {
     /// Reads `block`, whose arguments have the distributions `args` and whose terminator wants its operands in
     /// `wanted`.
     pub(crate) fn block(&mut self, block: Block, args: &[Distribution], wanted: &[Distribution]) {
+        let (mut held, mut kept) = (SmallVec::new(), SmallVec::new());
         for (&arg, at) in self.program.block_args(block).iter().zip(args) {
             let dist = self.cache.dist(at);
             if let Some(i) = self.value(arg, None) {
                 self.graph.values[i].fixed = Some(dist);
+                held.push(i);
+                if !self.donated.contains(&arg) {
+                    kept.push(i);
+                }
             }
         }
+        self.moments.push(Moment::Begin(held));
         for &op in self.program.block_ops(block) {
             if self.program.op(op).def.terminator() {
                 self.border(op, wanted, &[]);
@@ -160,11 +152,12 @@ impl Reader<'_, '_> {
                 self.op(op);
             }
         }
+        self.moments.push(Moment::End(kept));
     }
 
     /// The finished graph, once everything is read.
     pub(crate) fn finish(mut self) -> Graph {
-        self.graph.decide_fusion();
+        self.graph.decide_memory(&self.moments);
         self.graph
     }
 
@@ -180,6 +173,7 @@ impl Reader<'_, '_> {
             rematerializable: Rematerializable::No,
             weight: self.weight,
             written: true,
+            held: Held::default(),
         };
         let id = self.graph.values.push_and_get_key(made);
         self.graph.value_at.insert(value, id);
@@ -198,9 +192,11 @@ impl Reader<'_, '_> {
         let results: Vec<Value> = self.program.results(op).collect();
         let results = results.into_iter().enumerate().map(|(i, v)| self.value(v, Some((id, i as u32)))).collect();
         let (model, work) = model.unzip();
-        let seconds = work.as_ref().map_or(0.0, |w| self.arithmetic(op, w.flops));
+        let Work { flops, facts, reads_part } = work.unwrap_or_default();
+        let seconds = self.arithmetic(op, flops);
         let def = self.program.op(op).def;
-        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight: self.weight, work });
+        let weight = self.weight;
+        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight, facts, reads_part });
         self.graph.op_at.insert(op, id);
         id
     }
@@ -217,12 +213,30 @@ impl Reader<'_, '_> {
     }
 
     fn border(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
+        let id = self.border_node(op, operands, results);
+        self.moments.push(Moment::Op(id));
+    }
+
+    /// Notes that an op whose regions are read next reads its operands.
+    fn before(&mut self, op: Op) {
+        let operands = self.program.op(op).operands.iter();
+        let operands = operands.filter_map(|v| self.graph.value_at.get(v).copied()).collect();
+        self.moments.push(Moment::Before(operands));
+    }
+
+    /// The border of an op whose regions have been read.
+    fn after(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) {
+        let id = self.border_node(op, operands, results);
+        self.moments.push(Moment::After(id));
+    }
+
+    fn border_node(&mut self, op: Op, operands: &[Distribution], results: &[Distribution]) -> OpId {
         let places = Places {
             operands: operands.iter().map(|d| self.cache.dist(d)).collect(),
             results: results.iter().map(|d| self.cache.dist(d)).collect(),
             ..Places::default()
         };
-        self.node(op, None, Some(places));
+        self.node(op, None, Some(places))
     }
 
     fn propagated_of(&self, values: impl IntoIterator<Item = Value>) -> Vec<Distribution> {
@@ -242,19 +256,21 @@ impl Reader<'_, '_> {
         match view.def().control(view) {
             Some(Control::While) => self.whole_loop(op, &results),
             Some(Control::Case | Control::If) => {
+                self.before(op);
                 for region in 0..self.program.op(op).regions.len() {
                     if let Some(block) = view.block(region) {
                         self.block(block, &[], &results);
                     }
                 }
-                self.border(op, &[Distribution::replicated(0)], &results);
+                self.after(op, &[Distribution::replicated(0)], &results);
             }
             Some(Control::Inline) => {
+                self.before(op);
                 let args = self.propagated_of(view.region_args(0).iter().copied());
                 if let Some(block) = view.block(0) {
                     self.block(block, &args, &results);
                 }
-                self.border(op, &args, &results);
+                self.after(op, &args, &results);
             }
             Some(Control::Manual) => {
                 let (operands, results) = manual_places(self.program, self.cache.grid(), op, self.diagnostics);
@@ -271,6 +287,8 @@ impl Reader<'_, '_> {
 
     fn whole_loop(&mut self, op: Op, carried: &[Distribution]) {
         let view = self.program.view(op);
+        self.before(op);
+        self.moments.push(Moment::Enter);
         let outside = self.weight;
         self.weight *= trip_count(view).map_or(UNKNOWN_TRIP_COUNT as f64, |n| n as f64);
         if let Some(block) = view.block(0) {
@@ -282,7 +300,8 @@ impl Reader<'_, '_> {
             self.moved_before(block);
         }
         self.weight = outside;
-        self.border(op, carried, carried);
+        self.moments.push(Moment::Leave);
+        self.after(op, carried, carried);
     }
 
     /// A loop argument that `body` passes through unchanged is redistributed before the loop, so it counts once; but
@@ -291,7 +310,7 @@ impl Reader<'_, '_> {
     fn moved_before(&mut self, body: Block) {
         for arg in unchanged(self.program, body) {
             let Some(&at) = self.graph.value_at.get(&arg) else { continue };
-            let whole = |&(op, _): &(OpId, u32)| self.graph.ops[op].work.as_ref().is_none_or(|w| !w.reads_part);
+            let whole = |&(op, _): &(OpId, u32)| !self.graph.ops[op].reads_part;
             if self.graph.values[at].uses.iter().all(whole) {
                 self.graph.values[at].weight = self.weight;
             }
@@ -307,11 +326,15 @@ impl Reader<'_, '_> {
             if let Some(last) = self.graph.values.last_mut() {
                 last.rematerializable = rematerializable;
             }
+            if let Some(last) = self.graph.ops.last_mut() {
+                last.facts = Facts::of(view).map(Rc::new);
+            }
             return;
         }
         match self.models.of(self.program, op) {
             Some(model) => {
-                self.node(op, Some(model), None);
+                let id = self.node(op, Some(model), None);
+                self.moments.push(Moment::Op(id));
             }
             None => {
                 let whole = |v: Value| Distribution::replicated(self.program.tensor_type(v).map_or(0, |t| t.rank()));

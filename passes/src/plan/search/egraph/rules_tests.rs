@@ -266,8 +266,9 @@ fn prove(
     let wanted = [random.distribution(&grid, last)];
     let graph = {
         let (propagated, models, cache, diagnostics) = (&propagated, &mut models, &mut cache, &mut diagnostics);
-        let (machine, graph) = (&machine, Graph::default());
-        let mut reader = Reader { program, propagated, models, cache, diagnostics, machine, graph, weight: 1.0 };
+        let (machine, donated, graph, moments) = (&machine, &Default::default(), Graph::default(), Vec::new());
+        let mut reader =
+            Reader { program, propagated, models, cache, diagnostics, machine, donated, graph, moments, weight: 1.0 };
         reader.block(block, &args, &wanted);
         reader.graph
     };

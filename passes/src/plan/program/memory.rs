@@ -1,0 +1,110 @@
+//! Which values of a graph are in memory, and when: decided by what also decides it for machine code.
+
+use dialect::buffers::{self, FusionModel, Interval, Item, Roots, Timeline};
+use dialect::id::TiVec;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::graph::{Graph, Node, OpId, ValueId};
+
+/// What happens while a program runs, in this order.
+pub(crate) enum Moment {
+    /// An op reads its operands and makes its results.
+    Op(OpId),
+    /// An op with regions reads its operands; then its regions run.
+    Before(SmallVec<[ValueId; 3]>),
+    /// An op with regions makes its results.
+    After(OpId),
+    /// A block begins: it has these arguments.
+    Begin(SmallVec<[ValueId; 3]>),
+    /// A block ends, and has held these arguments to the last.
+    End(SmallVec<[ValueId; 3]>),
+    /// What follows may run many times.
+    Enter,
+    /// What runs many times ends here.
+    Leave,
+}
+
+/// When a value is in memory.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Held {
+    /// First and last step as it is made.
+    pub(crate) made: Interval,
+    /// First and last step of its copies in other distributions.
+    pub(crate) copies: Interval,
+}
+
+impl Graph {
+    /// Decides which values are in memory, and when.
+    pub(crate) fn decide_memory(&mut self, moments: &[Moment]) {
+        let kernels = self.kernels();
+        for (op, kernels) in kernels.iter_enumerated() {
+            for value in self.ops[op].results.iter().flatten() {
+                self.values[*value].written = kernels[..] == [op.index() as u32];
+            }
+        }
+        for (value, held) in self.lifetimes(&kernels, moments) {
+            self.values[value].held = held;
+        }
+    }
+
+    /// The ops in whose kernels each op is computed: only itself when it writes its results to memory.
+    fn kernels(&self) -> TiVec<OpId, Roots> {
+        let mut weights: FxHashMap<u64, u32> = FxHashMap::default();
+        let maker = |v: &Option<ValueId>| {
+            v.and_then(|v| self.values[v].maker).map_or(buffers::NONE, |(op, _)| op.index() as u32)
+        };
+        let node = |op: &Node| {
+            let next = weights.len() as u32;
+            buffers::Node {
+                facts: op.facts.clone(),
+                runs: *weights.entry(op.weight.to_bits()).or_insert(next),
+                operands: op.operands.iter().map(maker).collect(),
+            }
+        };
+        let nodes: Vec<buffers::Node> = self.ops.iter().map(node).collect();
+        buffers::decide(&nodes, FusionModel::TARGET).into()
+    }
+
+    /// When each value is held, once it is known which ops share a kernel: a kernel reads what the ops in it read.
+    fn lifetimes(&self, kernels: &TiVec<OpId, Roots>, moments: &[Moment]) -> Vec<(ValueId, Held)> {
+        let mut inside: TiVec<OpId, SmallVec<[OpId; 2]>> = vec![SmallVec::new(); self.ops.len()].into();
+        for (op, kernels) in kernels.iter_enumerated() {
+            kernels.iter().for_each(|&kernel| inside[OpId::new(kernel as usize)].push(op));
+        }
+        let mut timeline = Timeline::default();
+        let mut items: TiVec<ValueId, Option<Item>> = vec![None; self.values.len()].into();
+        let mut ends: FxHashMap<ValueId, u32> = FxHashMap::default();
+        for moment in moments {
+            match moment {
+                Moment::Op(op) => {
+                    timeline.step();
+                    let read = inside[*op].iter().flat_map(|&op| self.ops[op].operands.iter().flatten());
+                    read.filter_map(|&v| items[v]).for_each(|item| timeline.read(item));
+                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(timeline.define()));
+                }
+                Moment::Before(operands) => {
+                    timeline.step();
+                    operands.iter().filter_map(|&v| items[v]).for_each(|item| timeline.read(item));
+                }
+                Moment::After(op) => {
+                    timeline.step();
+                    self.ops[*op].results.iter().flatten().for_each(|&v| items[v] = Some(timeline.define()));
+                }
+                Moment::Begin(args) => {
+                    timeline.step();
+                    args.iter().for_each(|&v| items[v] = Some(timeline.define()));
+                }
+                Moment::End(args) => ends.extend(args.iter().map(|&v| (v, timeline.now()))),
+                Moment::Enter => timeline.enter(),
+                Moment::Leave => timeline.leave(),
+            }
+        }
+        let held = items.into_iter_enumerated().filter_map(move |(value, item)| {
+            let copies = timeline.live(item?);
+            let last = ends.get(&value).copied().unwrap_or(0).max(copies.1);
+            Some((value, Held { made: (copies.0, last), copies }))
+        });
+        held.collect()
+    }
+}
