@@ -11,7 +11,7 @@ pub use crate::collective::{Collective, CollectiveKind};
 use crate::diagnostic::Diagnostics;
 use crate::eval::{Context, EvalResult, Lanes, Mask};
 use crate::ir::build::Builder;
-use crate::ir::{Op, OpRef, TypeData, Value};
+use crate::ir::{Op, OpRef, Program, TypeData, Value};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
@@ -57,17 +57,31 @@ impl From<Problem> for Vec<Problem> {
 /// Result types, or the violated constraints.
 pub type Inferred = Result<Vec<TypeData>, Vec<Problem>>;
 
-/// A reduction in two steps, see [`OpDef::in_two_steps`].
-#[derive(Clone, PartialEq, Debug)]
-pub struct TwoSteps {
-    /// The operands with the dimension split in two: number of pieces, then size of a piece.
-    pub operands: Vec<Value>,
-    /// The result of reducing each piece, laid out along the extra dimension `at`.
-    pub partial: Vec<Value>,
-    /// The dimension of `partial` that numbers the pieces.
-    pub at: usize,
+/// An op written as several, see [`OpDef::in_steps`].
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Steps {
+    /// What is made on the way, with the dimensions each value is best sharded like.
+    pub made: Vec<(Value, Like)>,
     /// What replaces the op's results.
     pub results: Vec<Value>,
+}
+
+/// How a new value is sharded, in words of a value that was there before.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Like {
+    /// That value.
+    pub of: Value,
+    /// For each dimension of the new value, the dimensions of `of` along whose axes it is sharded, major first.
+    pub dims: Vec<Vec<usize>>,
+}
+
+/// What an op that is written in steps may ask about the program around it.
+pub trait Surroundings {
+    /// Into how many pieces of equal size propagation divides each dimension of `value`.
+    fn pieces(&self, program: &Program, value: Value) -> Vec<i64>;
+
+    /// How many of the first positions of dimension `dim` of `value` are read, all of them by slices.
+    fn read(&self, program: &Program, value: Value, dim: usize) -> i64;
 }
 
 /// How control flows through an op whose kernel is [`Kernel::Control`].
@@ -311,10 +325,11 @@ pub trait OpDef: Sync {
         None
     }
 
-    /// The same results in two steps, for partial results that [`OpDef::reduction`] can't combine: dimension `dim` of
-    /// the operands, which is reduced, is split into `pieces` parts of equal size, each is reduced alone, then the
-    /// results of that. `None`, and nothing built, where that can't be done or may give different results.
-    fn in_two_steps(&self, _op: Op, _dim: usize, _pieces: i64, _build: &mut Builder<'_>) -> Option<TwoSteps> {
+    /// The same results in several steps, for an op that needs all of a dimension that propagation shards: pieces first,
+    /// then what comes of them; or one dimension after the other. `None`, and nothing built, where that can't be done,
+    /// may give different results, or saves nothing. A result of which only the first positions are read may lose the
+    /// others.
+    fn in_steps(&self, _op: Op, _around: &dyn Surroundings, _build: &mut Builder<'_>) -> Option<Steps> {
         None
     }
 

@@ -31,7 +31,7 @@ use model::meaning::Models;
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
 use program::propagated::{self, Propagated};
-use program::{shifts, takes, two_step_reduce};
+use program::{shifts, steps, takes};
 use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
@@ -145,7 +145,7 @@ pub fn plan_with(
         return PlanReport::default();
     }
     if options.search == Search::Full {
-        two_step_reduce::split(program, &mut propagated, block);
+        steps::split(program, &mut propagated, block);
     }
     takes::rewrite(program, &mut propagated, block);
     shifts::join(program, &mut propagated, block);

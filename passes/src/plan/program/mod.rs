@@ -5,5 +5,5 @@ pub(crate) mod graph;
 pub(crate) mod memory;
 pub(crate) mod propagated;
 pub(crate) mod shifts;
+pub(crate) mod steps;
 pub(crate) mod takes;
-pub(crate) mod two_step_reduce;

@@ -1,10 +1,12 @@
 //! `fft`: Fourier transforms along the last one to three dimensions.
 
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementType, OpRef, Shape, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Op, OpRef, Shape, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, Like, OpDef, Problem, Steps, Surroundings};
+use crate::ops::build;
 use crate::ops::support::constraint::{Checked, declared, ints, is_static, one, operand_count, require, show, tensor};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
@@ -67,6 +69,30 @@ impl Fft {
             })?;
         }
         Ok((kind, lengths))
+    }
+}
+
+impl Fft {
+    /// In which order to transform the dimensions `dims`. Those that aren't divided come first, so that what follows
+    /// finds them done; in an inverse they come last, so that it undoes a transform from its end. Real values are on
+    /// one side of the last dimension.
+    fn order(kind: Kind, dims: std::ops::Range<usize>, operand: &[i64], result: &[i64]) -> Vec<usize> {
+        let last = dims.end - 1;
+        let mut order: Vec<usize> = dims.rev().collect();
+        match kind {
+            Kind::Forward | Kind::Inverse => {}
+            Kind::Real | Kind::InverseReal => order.retain(|&d| d != last),
+        }
+        let inverse = matches!(kind, Kind::Inverse | Kind::InverseReal);
+        let pieces = if inverse { result } else { operand };
+        order.sort_by_key(|&d| pieces[d] > 1);
+        if matches!(kind, Kind::Real | Kind::InverseReal) {
+            order.insert(0, last);
+        }
+        if inverse {
+            order.reverse();
+        }
+        order
     }
 }
 
@@ -172,6 +198,59 @@ impl OpDef for Fft {
         };
         let scalar = |(re, im): Complex| if element.is_complex() { Scalar::Complex(re, im) } else { Scalar::Float(re) };
         Ok(vec![Literal::from_scalars(element, &shape, values.into_iter().map(scalar))])
+    }
+
+    /// One dimension after the other, each while another one is divided.
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
+        let view = b.program.view(op);
+        let (kind, lengths) = Self::check(view).ok().filter(|c| c.1.len() > 1 && is_static(view))?;
+        let (mut value, mut shape) = (view.operands()[0], view.operand_tensor(0)?.shape.to_vec());
+        let (of, last, first) = (value, shape.len() - 1, shape.len() - lengths.len());
+        let pieces = around.pieces(b.program, value);
+        if shape.contains(&0) || pieces[first..].iter().all(|&n| n == 1) {
+            return None;
+        }
+        let mut left = Self::order(kind, first..last + 1, &pieces, &around.pieces(b.program, b.program.result(op, 0)));
+        let mut steps = Steps::default();
+        // Along the axes of which dimensions of the operand each dimension is divided.
+        let mut like: Vec<Vec<usize>> = (0..shape.len()).map(|d| vec![d]).collect();
+        let count = |list: &[usize]| list.iter().map(|&d| pieces[d]).product::<i64>();
+        left.reverse();
+        while let Some(d) = left.pop() {
+            let moved = count(&like[d]);
+            let others = (0..shape.len()).filter(|&e| e != d && shape[e] >= moved * count(&like[e]));
+            let best =
+                others.min_by_key(|&e| (left.contains(&e), shape[e] % (moved * count(&like[e])) != 0, count(&like[e])));
+            if let Some(e) = best.filter(|_| moved > 1) {
+                let axes = std::mem::take(&mut like[d]);
+                like[e].extend(axes);
+            }
+            let (one, length) = match kind {
+                Kind::Real if d == last => ("RFFT", shape[d]),
+                Kind::InverseReal if d == last => ("IRFFT", lengths[lengths.len() - 1]),
+                Kind::Inverse | Kind::InverseReal => ("IFFT", shape[d]),
+                Kind::Forward | Kind::Real => ("FFT", shape[d]),
+            };
+            let attrs =
+                [("fft_length", b.program.attr_i64s(&[length])), ("fft_type", b.program.attr_enum("fft_type", one))];
+            let mut swapped: Vec<i64> = (0..=last as i64).collect();
+            swapped.swap(d, last);
+            let mut turned = like.clone();
+            turned.swap(d, last);
+            if d != last {
+                value = build::shape::transpose(b, value, &swapped);
+                steps.made.push((value, Like { of, dims: turned.clone() }));
+            }
+            value = b.inferred(&Fft, &[value], &attrs, &[])[0];
+            steps.made.push((value, Like { of, dims: turned }));
+            if d != last {
+                value = build::shape::transpose(b, value, &swapped);
+                steps.made.push((value, Like { of, dims: like.clone() }));
+            }
+            shape = b.tensor(value).shape.to_vec();
+        }
+        steps.results = vec![value];
+        Some(steps)
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -3,15 +3,15 @@
 //! The nest runs over the kept dimensions, then over the reduced ones, both in order. Source: the StableHLO
 //! specification; sharding rules as Shardy registers them.
 
+mod steps;
 mod syntax;
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{ElementType, Op, OpRef, Renaming, Shape, TensorType, TypeData, Value};
+use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem, TwoSteps};
-use crate::ops::build;
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::support::combiner::{
     Combine, check_region, combiner, combining_body, promotable, promote, region_reduction,
 };
@@ -181,34 +181,16 @@ impl OpDef for Reduce {
         region_reduction(op, 0, op.operands().len() / 2)
     }
 
-    /// Both steps combine the initial values, so combining those with themselves must not change them.
-    fn in_two_steps(&self, op: Op, dim: usize, pieces: i64, b: &mut Builder<'_>) -> Option<TwoSteps> {
+    /// All steps combine the initial values, so combining those with themselves must not change them.
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
         let view = b.program.view(op);
-        let dims = ReduceDims::of(view)?;
-        let n = dims.inputs;
-        let body = combining_body(view, 0, &elements(view, n)?)?;
-        let inits = (n..2 * n).map(|i| splat_operand(view, i)).collect::<Option<Vec<Scalar>>>()?;
-        let sizes = view.operand_tensor(0)?.shape.to_vec();
-        let splits = pieces > 0 && sizes.get(dim).is_some_and(|s| s % pieces == 0 && *s > pieces);
-        if !is_static(view) || !splits || body.inputs != body.accumulators || body.eval(&inits, &inits) != inits {
+        let dims = ReduceDims::of(view).filter(|_| self.reduction(view).is_none() && is_static(view))?;
+        let body = combining_body(view, 0, &elements(view, dims.inputs)?)?;
+        let inits = (dims.inputs..2 * dims.inputs).map(|i| splat_operand(view, i)).collect::<Option<Vec<Scalar>>>()?;
+        if body.inputs != body.accumulators || body.eval(&inits, &inits) != inits {
             return None;
         }
-        let data = b.program.op(op).clone();
-        let mut split = sizes.clone();
-        split.splice(dim..=dim, [pieces, sizes[dim] / pieces]);
-        let operands: Vec<Value> = data.operands[..n].iter().map(|&v| build::shape::reshape(b, v, &split)).collect();
-        let inner: Vec<i64> = dims.reduced.iter().map(|&d| (d + usize::from(d >= dim)) as i64).collect();
-        let at = dims.kept.iter().filter(|&&d| d < dim).count();
-        let mut step = |inputs: &[Value], reduced: &[i64]| {
-            let copy = b.program.clone_op(op, &mut Renaming::default());
-            let regions = b.program.op(copy).regions.clone();
-            let reduced = b.program.attr_i64s(reduced);
-            let operands = [inputs, &data.operands[n..]].concat();
-            b.inferred(&Reduce, &operands, &[("dimensions", reduced)], &regions)
-        };
-        let partial = step(&operands, &inner);
-        let results = step(&partial, &[at as i64]);
-        Some(TwoSteps { operands, partial, at, results })
+        steps::in_steps(op, dims, around, b)
     }
 }
 

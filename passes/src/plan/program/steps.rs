@@ -1,0 +1,109 @@
+//! Ops that need all of a dimension which propagation shards, in steps that don't: reductions whose partial results no
+//! collective combines (the index of a maximum) and the first elements of a sort are found in each shard and then among
+//! what was found, transforms over several dimensions are done one dimension after the other.
+
+use std::cell::OnceCell;
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Block, Op, Program, Uses, Value, ValueSource};
+use dialect::op::{Like, Surroundings};
+use dialect::ops::stablehlo::slicing::SliceRanges;
+use dialect::sharding::Distribution;
+use dialect::sharding::axis::size_of;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::propagated::Propagated;
+use crate::plan::model::strategy::even_part;
+
+/// Writes the ops under `block` in steps where that saves moving data.
+pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: Block) {
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    let uses = OnceCell::new();
+    let mut replaced = Vec::new();
+    for inner in program.blocks_under(block) {
+        let old = program.block_ops(inner).to_vec();
+        let mut ops = Vec::with_capacity(old.len());
+        for &op in &old {
+            match split_op(program, propagated, op, (block, &uses), &mut ops) {
+                Some(results) => {
+                    renamed.extend(program.results(op).zip(results));
+                    replaced.push(op);
+                }
+                None => ops.push(op),
+            }
+        }
+        if ops != old {
+            program.set_block_ops(inner, ops);
+        }
+    }
+    if !replaced.is_empty() {
+        program.rename(&renamed);
+        remove_unread(program, block, &replaced);
+    }
+}
+
+/// Removes what only the ops `replaced` read: the plan would find places for it.
+fn remove_unread(program: &mut Program, block: Block, replaced: &[Op]) {
+    let uses = Uses::of(program, block);
+    let mut removed: FxHashSet<Op> = FxHashSet::default();
+    let mut left: Vec<Value> = replaced.iter().flat_map(|&op| program.op(op).operands.iter().copied()).collect();
+    while let Some(value) = left.pop() {
+        let ValueSource::Result(op, _) = program.value_source(value) else { continue };
+        let unread = |v: Value| uses.get(v).iter().all(|u| removed.contains(&u.0));
+        let view = program.view(op);
+        if !view.def().side_effect(view) && program.results(op).all(unread) && removed.insert(op) {
+            left.extend(&program.op(op).operands);
+        }
+    }
+    for block in program.blocks_under(block) {
+        if program.block_ops(block).iter().any(|op| removed.contains(op)) {
+            let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();
+            program.set_block_ops(block, ops);
+        }
+    }
+}
+
+fn split_op(
+    program: &mut Program,
+    propagated: &mut Propagated,
+    op: Op,
+    (block, uses): (Block, &OnceCell<Uses>),
+    ops: &mut Vec<Op>,
+) -> Option<Vec<Value>> {
+    let (def, loc) = (program.op(op).def, program.op(op).loc);
+    let around = Around { propagated, block, uses };
+    let steps = def.in_steps(op, &around, &mut Builder::new(program, ops, loc))?;
+    for (new, old) in steps.results.iter().zip(program.results(op)) {
+        let place = propagated.get(program, old);
+        propagated.set(*new, place);
+    }
+    for (value, Like { of, dims }) in steps.made {
+        let of = even(program, propagated, of);
+        let axes = |list: Vec<usize>| list.into_iter().flat_map(|d| of.dims[d].iter().copied()).collect();
+        propagated.set(value, Distribution::of_dims(dims.into_iter().map(axes).collect::<Vec<_>>()));
+    }
+    Some(steps.results)
+}
+
+fn even(program: &Program, propagated: &Propagated, value: Value) -> Distribution {
+    let found = propagated.get(program, value);
+    program.tensor_type(value).map_or_else(|| found.clone(), |ty| even_part(&found, ty))
+}
+
+struct Around<'a> {
+    propagated: &'a Propagated,
+    block: Block,
+    uses: &'a OnceCell<Uses>,
+}
+
+impl Surroundings for Around<'_> {
+    fn pieces(&self, program: &Program, value: Value) -> Vec<i64> {
+        even(program, self.propagated, value).dims.iter().map(|axes| size_of(axes)).collect()
+    }
+
+    fn read(&self, program: &Program, value: Value, dim: usize) -> i64 {
+        let Some(size) = program.tensor_type(value).and_then(|t| t.shape.get(dim)) else { return 0 };
+        let uses = self.uses.get_or_init(|| Uses::of(program, self.block)).get(value).iter();
+        uses.map(|u| SliceRanges::of(program.view(u.0)).map_or(*size, |ranges| ranges.limit[dim])).max().unwrap_or(0)
+    }
+}
