@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_a_box() {
+    fn copies_a_box() {
         assert_eq!(iota(&[3, 4]).piece(&[1, 2], &[2, 2]).to_ints(), Some(vec![6, 7, 10, 11]));
         assert_eq!(iota(&[]).piece(&[], &[]).to_ints(), Some(vec![0]));
         assert_eq!(iota(&[2, 3]).piece(&[0, 1], &[2, 0]).to_ints(), Some(vec![]));

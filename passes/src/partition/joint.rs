@@ -33,7 +33,7 @@ impl Lowering<'_> {
         let merged: Shape = sizes.iter().zip(&local).map(|(n, l)| n * l).collect();
         let moved = build::shape::transpose(b, split, &order);
         let merged = build::shape::reshape(b, moved, &merged);
-        self.cut_to_shard(b, merged)
+        self.slice_to_shard(b, merged)
     }
 
     /// One reduce-scatter along all dimensions.
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         }
         let moved = build::shape::transpose(b, apart, &order);
         let merged = build::shape::reshape(b, moved, &merged);
-        self.cut_to_shard(b, merged)
+        self.slice_to_shard(b, merged)
     }
 
     /// The position of the first of `axes` among those that shard dimension `d` before.

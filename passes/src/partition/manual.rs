@@ -83,7 +83,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     for (i, side) in outs.iter().enumerate() {
         let value = program.result(op, i);
         let mut b = Builder::new(program, &mut ops, loc);
-        results.push(cut(&mut b, value, &side.global.shape));
+        results.push(slice_to(&mut b, value, &side.global.shape));
     }
     Builder::new(program, &mut ops, loc).op(&func::RETURN, &results, &[], &[]);
     program.set_block_ops(outer, ops);
@@ -128,7 +128,7 @@ fn pad(b: &mut Builder<'_>, value: Value, from: &[i64], to: &[i64]) -> Value {
     build::shape::pad(b, value, zero, &none, &high, &none)
 }
 
-fn cut(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
+fn slice_to(b: &mut Builder<'_>, value: Value, to: &[i64]) -> Value {
     if b.tensor(value).shape[..] == *to {
         return value;
     }
@@ -152,25 +152,25 @@ fn unsign(program: &mut Program, main: Op) {
 /// The mesh with an axis for every sub-axis that some sharding names; the axis of which no mesh has all these parts if
 /// there is one.
 fn refine<'a>(program: &mut Program, mesh: &Mesh, sides: impl Iterator<Item = &'a Side>) -> Result<Mesh, Name> {
-    let mut cuts: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
+    let mut boundaries: Vec<Vec<i64>> = mesh.axes.iter().map(|a| vec![1, a.1]).collect();
     for axis in sides.filter_map(|s| s.sharding.as_ref()).flat_map(|s| s.all_axes()) {
         if let (Some(i), Some(sub)) = (mesh.axis_index(axis.name), axis.sub) {
-            cuts[i].extend([sub.pre, sub.pre * sub.size]);
+            boundaries[i].extend([sub.pre, sub.pre * sub.size]);
         }
     }
     let mut fine = Mesh { axes: Default::default(), device_ids: mesh.device_ids.clone() };
-    for (&(name, size), cuts) in mesh.axes.iter().zip(&mut cuts) {
-        cuts.sort_unstable();
-        cuts.dedup();
-        if cuts.len() <= 2 {
+    for (&(name, size), boundaries) in mesh.axes.iter().zip(&mut boundaries) {
+        boundaries.sort_unstable();
+        boundaries.dedup();
+        if boundaries.len() <= 2 {
             fine.axes.push((name, size));
             continue;
         }
-        if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
+        if boundaries.windows(2).any(|pair| pair[1] % pair[0] != 0) {
             return Err(name);
         }
         let text = program.name_text(name).to_owned();
-        for (i, pair) in cuts.windows(2).enumerate() {
+        for (i, pair) in boundaries.windows(2).enumerate() {
             let mut part = format!("{text}_{i}");
             while mesh.axes.iter().any(|a| program.name_text(a.0) == part) {
                 part.push('_');

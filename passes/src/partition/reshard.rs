@@ -66,7 +66,7 @@ impl Lowering<'_> {
                 let empty = build::splat(b, ty.element, &shape, identity(*kind, ty.element));
                 let placed = build::shape::dynamic_update_slice(b, empty, value, &starts);
                 let local = self.to.local_shape(self.shape);
-                self.cut(b, placed, &local)
+                self.slice_to(b, placed, &local)
             }
         }
     }
@@ -143,8 +143,8 @@ impl Lowering<'_> {
         value: Value,
         f: fn(&mut Self, &mut Builder<'_>, Value, usize, &[AxisPart]) -> Value,
     ) -> Value {
-        let cut = axes.iter().enumerate().filter(|a| !a.1.is_empty());
-        cut.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
+        let sharded = axes.iter().enumerate().filter(|a| !a.1.is_empty());
+        sharded.fold(value, |v, (d, axes)| f(self, b, v, d, axes))
     }
 
     /// The groups of a collective along `axes`.
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         let local = ShardDim::new(self.shape[dim], kept).size();
         let mut shape = b.tensor(gathered).shape.clone();
         shape[dim] = local;
-        self.cut(b, gathered, &shape)
+        self.slice_to(b, gathered, &shape)
     }
 
     /// Adds `axes` to dimension `dim`, as its minor ones.
@@ -192,7 +192,7 @@ impl Lowering<'_> {
         let value = self.pad(b, value, &[(to, size_of(axes))]);
         let channel = self.next_channel();
         let exchanged = build::collective::all_to_all(b, value, to, from, self.along(axes), channel);
-        self.cut_to_shard(b, exchanged)
+        self.slice_to_shard(b, exchanged)
     }
 
     fn all_reduce(&mut self, b: &mut Builder<'_>, value: Value, axes: &[AxisPart], kind: ReductionKind) -> Value {
@@ -203,8 +203,8 @@ impl Lowering<'_> {
     fn reduce_scatter(&mut self, b: &mut Builder<'_>, value: Value, axes: &[Axes], kind: ReductionKind) -> Value {
         let counts: Vec<(usize, i64)> = axes.iter().map(|a| size_of(a)).enumerate().collect();
         let value = self.pad(b, value, &counts);
-        let cut = axes.iter().enumerate().filter(|a| !a.1.is_empty());
-        cut.fold(value, |v, (d, axes)| {
+        let sharded = axes.iter().enumerate().filter(|a| !a.1.is_empty());
+        sharded.fold(value, |v, (d, axes)| {
             let channel = self.next_channel();
             let op = dialect::sharding::reduction_op(kind);
             build::collective::reduce_scatter(b, v, op, d, self.along(axes), channel)
@@ -220,9 +220,9 @@ impl Lowering<'_> {
     }
 
     /// Slices off what is longer than a device's shard after the reshard.
-    pub(super) fn cut_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
+    pub(super) fn slice_to_shard(&mut self, b: &mut Builder<'_>, value: Value) -> Value {
         let local = self.to.local_shape(self.shape);
-        self.cut(b, value, &local)
+        self.slice_to(b, value, &local)
     }
 
     /// Appends padding to `dim` up to `size`.
@@ -239,7 +239,7 @@ impl Lowering<'_> {
     }
 
     /// Slices padding off the ends.
-    fn cut(&mut self, b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
+    fn slice_to(&mut self, b: &mut Builder<'_>, value: Value, shape: &[i64]) -> Value {
         let full = b.tensor(value).shape.clone();
         if full[..] == *shape {
             return value;

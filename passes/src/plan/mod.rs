@@ -139,8 +139,8 @@ pub fn plan_with(
         return PlanReport::default();
     };
     let Some(block) = func::block(program, main) else { return PlanReport::default() };
-    let grid = propagated::main_grid(program, main, block);
-    let mut propagated = Propagated::read(program, &grid, main, block, diagnostics);
+    let mesh_axes = propagated::main_axes(program, main, block);
+    let mut propagated = Propagated::read(program, &mesh_axes, main, block, diagnostics);
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
@@ -149,7 +149,7 @@ pub fn plan_with(
     }
     takes::rewrite(program, &mut propagated, block);
     shifts::join(program, &mut propagated, block);
-    let sizes: Vec<u64> = grid.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
+    let sizes: Vec<u64> = mesh_axes.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(options.target, &sizes) {
         Ok(machine) => machine,
         Err(fault) => {
@@ -159,8 +159,8 @@ pub fn plan_with(
         }
     };
     let cost = MachineCost::new(&machine);
-    let (args, wanted) = graph::signature(program, &grid, &propagated, main, block, diagnostics);
-    let mut cache = ReshardCache::new(&grid, &cost);
+    let (args, wanted) = graph::signature(program, &mesh_axes, &propagated, main, block, diagnostics);
+    let mut cache = ReshardCache::new(&mesh_axes, &cost);
     let (models, report) = (Models::default(), PlanReport::default());
     let donated = program.block_args(block).iter().enumerate().filter(|a| func::is_donated(program, main, a.0));
     let donated = donated.map(|a| *a.1).collect();
@@ -175,8 +175,8 @@ pub fn plan_with(
         let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
         diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
     }
-    state_signature(program, &grid, main, &args, &wanted);
-    keep_one_mesh(program, &grid.mesh);
+    state_signature(program, &mesh_axes, main, &args, &wanted);
+    keep_one_mesh(program, &mesh_axes.mesh);
     report
 }
 
@@ -280,11 +280,11 @@ impl Planner<'_> {
         let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
         let axes = manual.manual_axes.to_vec();
         let Some(body) = program.region_block(op, 0) else { return };
-        let grid = cache.grid();
-        let (operands, results) = graph::manual_places(program, grid, op, self.diagnostics);
-        let is_manual = |p: AxisPart| axes.contains(&grid.axis_ref(p).name);
+        let mesh_axes = cache.mesh_axes();
+        let (operands, results) = graph::manual_places(program, mesh_axes, op, self.diagnostics);
+        let is_manual = |p: AxisPart| axes.contains(&mesh_axes.axis_ref(p).name);
         let free = |list: &[Distribution]| list.iter().map(|d| graph::without(d, &is_manual)).collect::<Vec<_>>();
-        let along: Axes = grid.nontrivial().filter(|&a| is_manual(a)).collect();
+        let along: Axes = mesh_axes.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = cache.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
     }
@@ -313,18 +313,24 @@ impl Found {
 }
 
 /// Writes the shardings of arguments and results into the function.
-fn state_signature(program: &mut Program, grid: &MeshAxes, main: Op, args: &[Distribution], wanted: &[Distribution]) {
+fn state_signature(
+    program: &mut Program,
+    mesh_axes: &MeshAxes,
+    main: Op,
+    args: &[Distribution],
+    wanted: &[Distribution],
+) {
     let Signature { inputs, results } = func::signature(program, main);
     let tensors = |program: &Program, types: &[Ty]| -> Vec<bool> {
         types.iter().map(|&t| program.type_data(t).tensor().is_some()).collect()
     };
     let (inputs, results) = (tensors(program, inputs), tensors(program, results));
     for (i, at) in args.iter().enumerate().filter(|a| inputs.get(a.0) == Some(&true)) {
-        let attr = emit::sharding_attr(program, grid, at);
+        let attr = emit::sharding_attr(program, mesh_axes, at);
         func::set_arg_attr(program, main, i, func::SHARDING, attr);
     }
     for (i, at) in wanted.iter().enumerate().filter(|a| results.get(a.0) == Some(&true)) {
-        let attr = emit::sharding_attr(program, grid, at);
+        let attr = emit::sharding_attr(program, mesh_axes, at);
         func::set_result_attr(program, main, i, func::SHARDING, attr);
     }
 }

@@ -45,26 +45,26 @@ define_id!(
 /// One strategy for every op, and the distributions that follow; the strategies of borders are meaningless.
 #[derive(Clone)]
 pub(crate) struct Choice {
-    pub(crate) ways: TiVec<OpId, StrategyId>,
+    pub(crate) strategies: TiVec<OpId, StrategyId>,
     pub(crate) places: TiVec<OpId, Rc<Places>>,
 }
 
 /// Interns strategies, and caches the distributions that follow from each.
 #[derive(Default)]
 pub(crate) struct Placer {
-    ways: Interner<StrategyId, Strategy>,
+    strategies: Interner<StrategyId, Strategy>,
     known: FxHashMap<(Model, StrategyId), Rc<Places>>,
 }
 
 impl Placer {
     /// The id of a strategy.
     pub(crate) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
-        self.ways.intern_ref(strategy)
+        self.strategies.intern_ref(strategy)
     }
 
     /// The strategy with an id.
-    pub(crate) fn strategy(&self, way: StrategyId) -> &Strategy {
-        &self.ways[way]
+    pub(crate) fn strategy(&self, id: StrategyId) -> &Strategy {
+        &self.strategies[id]
     }
 
     /// The distributions of an op's operands and results.
@@ -73,22 +73,22 @@ impl Placer {
         models: &Models,
         cache: &mut ReshardCache<'_>,
         model: Model,
-        way: StrategyId,
+        id: StrategyId,
     ) -> Rc<Places> {
-        if let Some(known) = self.known.get(&(model, way)) {
+        if let Some(known) = self.known.get(&(model, id)) {
             return known.clone();
         }
-        let (meaning, strategy) = (models.get(model), self.strategy(way));
+        let (meaning, strategy) = (models.get(model), self.strategy(id));
         let assignment = meaning.assignment(strategy);
         let places = Places {
             operands: assignment.operands.iter().map(|d| cache.dist(d)).collect(),
             results: assignment.results.iter().map(|d| cache.dist(d)).collect(),
-            ways: meaning.ways(strategy),
+            speedup: meaning.speedup(strategy),
             masked: meaning.masked(strategy).collect(),
             exchanged: meaning.exchanged(strategy),
         };
         let places = Rc::new(places);
-        self.known.insert((model, way), places.clone());
+        self.known.insert((model, id), places.clone());
         places
     }
 }
@@ -143,7 +143,7 @@ impl Graph {
             None => 0.0,
         });
         let traffic = (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory;
-        node.seconds / places.ways + traffic + exchanges.sum::<f64>()
+        node.seconds / places.speedup + traffic + exchanges.sum::<f64>()
     }
 
     /// Whether shards that don't divide cost anything under a plan: values are moved from or to them, padding is masked
@@ -161,7 +161,7 @@ impl Graph {
             || self.ops.iter().zip(&choice.places).filter(|(node, _)| node.model.is_some()).any(|(node, places)| {
                 let sent = |e: &Exchanged| node.operands[e.operand].map(|v| (v, places.operands[e.operand]));
                 !places.masked.is_empty()
-                    || node.seconds > 0.0 && places.ways.fract() != 0.0
+                    || node.seconds > 0.0 && places.speedup.fract() != 0.0
                     || places.exchanged.iter().filter_map(sent).any(|(v, at)| uneven(cache, v, at))
             })
     }

@@ -49,11 +49,11 @@ impl CollectiveCost for MachineCost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::reshard::tests::grid;
+    use crate::plan::reshard::tests::mesh_axes;
 
     #[test]
     fn prices_are_the_machines() {
-        let g = grid(&[4, 2]);
+        let g = mesh_axes(&[4, 2]);
         let (x, y) = (g.whole(0), g.whole(1));
         let machine = |t: &str| Machine::new(Target::parse(t).unwrap(), &[4, 2]).unwrap();
         let flat = machine("flat");

@@ -147,7 +147,7 @@ impl OpModel {
 
     /// `strategy`, which must not use `axis`, with `axis` also sharding factor `factor`; the axes of one factor are
     /// ordered by `rank`, the parts of one axis by position. `None` when the factor can't be sharded this way.
-    pub fn cutting(
+    pub fn with_axis(
         &self,
         strategy: &Strategy,
         axis: AxisPart,
@@ -252,8 +252,8 @@ impl OpModel {
     /// Axes that shard reduction factors.
     pub fn reduced(&self, strategy: &Strategy) -> Axes {
         let factors = self.rule.factors.iter().zip(&strategy.factors);
-        let cut = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
-        set_of(cut.flat_map(|(_, axes)| axes.iter().copied()))
+        let sharded = factors.filter(|(f, _)| f.kind == FactorKind::Reduction);
+        set_of(sharded.flat_map(|(_, axes)| axes.iter().copied()))
     }
 
     /// The distributions of operands and results.
@@ -278,15 +278,15 @@ impl OpModel {
             *operand = std::mem::take(operand).with_unreduced(&strategy.through, ReductionKind::Sum);
         }
         let result = |r: &TensorFactors| {
-            let cut = place(r).with_unreduced(&unreduced, kind);
-            if strategy.through.is_empty() { cut } else { cut.with_unreduced(&strategy.through, ReductionKind::Sum) }
+            let at = place(r).with_unreduced(&unreduced, kind);
+            if strategy.through.is_empty() { at } else { at.with_unreduced(&strategy.through, ReductionKind::Sum) }
         };
         let results = self.rule.results.iter().map(result).collect();
         Assignment { operands, results }
     }
 
     /// Number of devices that share the work: less than the number of devices where some of them compute padding.
-    pub fn ways(&self, strategy: &Strategy) -> f64 {
+    pub fn speedup(&self, strategy: &Strategy) -> f64 {
         let factors = self.rule.factors.iter().zip(&strategy.factors).filter(|f| !f.1.is_empty());
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
@@ -382,7 +382,7 @@ pub fn useful_part(distribution: &Distribution, ty: &TensorType) -> Distribution
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::reshard::tests::{dist, grid};
+    use crate::plan::reshard::tests::{dist, mesh_axes};
     use dialect::ir::ElementType;
 
     fn dot() -> OpModel {
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn the_first_tensor_wins() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let (lhs, rhs, out) = (dist(&g, "x|y"), dist(&g, "y|"), dist(&g, "x|y"));
         let model = dot();
         let reducing = model.keeping([(0, &lhs), (1, &rhs), (2, &out)]);
@@ -411,12 +411,12 @@ mod tests {
         let places = model.assignment(&gathering);
         assert_eq!(places.operands, [dist(&g, "x|"), dist(&g, "|y")]);
         assert_eq!(places.results, [out]);
-        assert_eq!(model.ways(&gathering), 8.0);
+        assert_eq!(model.speedup(&gathering), 8.0);
     }
 
     #[test]
     fn minor_factors_wait_for_major_ones() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let mut rule = ShardingRule::new(&[1], &[2]);
         rule.add(4, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 1)]);
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn partial_sums_pass_through_any_number_of_operands() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let mut rule = ShardingRule::new(&[1; 40], &[1]);
         rule.add(8, FactorKind::PassThrough, &(0..40).map(|i| (i, 0)).collect::<Vec<_>>(), &[(0, 0)]);
         let all: BitSet = (0..40).collect();
@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn initial_values_count_once() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let mut rule = ShardingRule::new(&[2, 0], &[1]);
         rule.add(8, FactorKind::PassThrough, &[(0, 0)], &[(0, 0)]);
         rule.add(8, FactorKind::Reduction, &[(0, 1)], &[]);
@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn axes_that_do_not_divide_are_cut_short() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let ty = TensorType::new(&[6, 4], ElementType::F32);
         assert_eq!(even_part(&dist(&g, "y|x"), &ty), dist(&g, "y:1:2|x"));
         assert_eq!(even_part(&dist(&g, "x y|"), &ty), dist(&g, "x|"));
@@ -473,31 +473,31 @@ mod tests {
 
     #[test]
     fn what_does_not_divide_is_shared_by_fewer() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let rank = |p: AxisPart| p.axis as usize;
         let mut model = dot();
         model.rule.factors[0].size = 66;
         model.rule.factors[2].size = 9;
-        let rows = model.cutting(&model.whole(), g.whole(1), 0, &rank).unwrap();
-        assert_eq!(model.ways(&rows), 66.0 / 17.0);
+        let rows = model.with_axis(&model.whole(), g.whole(1), 0, &rank).unwrap();
+        assert_eq!(model.speedup(&rows), 66.0 / 17.0);
         assert_eq!(model.masked(&rows).count(), 0);
-        let sums = model.cutting(&rows, g.whole(0), 2, &rank).unwrap();
-        assert_eq!(model.ways(&sums), (66.0 / 17.0) * (9.0 / 5.0));
+        let sums = model.with_axis(&rows, g.whole(0), 2, &rank).unwrap();
+        assert_eq!(model.speedup(&sums), (66.0 / 17.0) * (9.0 / 5.0));
         assert_eq!(model.masked(&sums).collect::<Vec<_>>(), [0, 1]);
         model.rigid.push(0);
-        assert_eq!(model.cutting(&model.whole(), g.whole(1), 0, &rank), None);
-        assert!(model.cutting(&model.whole(), g.whole(0), 0, &rank).is_some());
+        assert_eq!(model.with_axis(&model.whole(), g.whole(1), 0, &rank), None);
+        assert!(model.with_axis(&model.whole(), g.whole(0), 0, &rank).is_some());
         // Four devices for three rows leave one idle; the other four have nothing to add.
         model.rule.factors[0] = dialect::sharding::Factor { size: 3, ..model.rule.factors[0] };
         model.rigid.clear();
-        let four = model.cutting(&model.whole(), g.whole(1), 0, &rank).unwrap();
-        assert_eq!(model.ways(&four), 3.0);
-        assert_eq!(model.cutting(&four, g.whole(0), 0, &rank), None);
+        let four = model.with_axis(&model.whole(), g.whole(1), 0, &rank).unwrap();
+        assert_eq!(model.speedup(&four), 3.0);
+        assert_eq!(model.with_axis(&four, g.whole(0), 0, &rank), None);
     }
 
     #[test]
     fn axes_that_leave_nothing_to_do_are_not_used() {
-        let g = grid(&[2, 4]);
+        let g = mesh_axes(&[2, 4]);
         let ty = TensorType::new(&[6, 1, 3], ElementType::F32);
         assert_eq!(useful_part(&dist(&g, "x y||"), &ty), dist(&g, "x y||"));
         assert_eq!(useful_part(&dist(&g, "|x|y"), &ty), dist(&g, "||y"));

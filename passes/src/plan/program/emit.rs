@@ -142,9 +142,9 @@ impl<'a, 's> Emit<'a, 's> {
         self.push(op);
         let results: Vec<Value> = self.program.results(op).collect();
         if !results.is_empty() {
-            let grid = self.cache.grid();
+            let mesh_axes = self.cache.mesh_axes();
             let places = &self.places[at].results;
-            let list = places.iter().map(|&d| grid.sharding(self.cache.distribution(d))).collect();
+            let list = places.iter().map(|&d| mesh_axes.sharding(self.cache.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, func::SHARDING, attr);
         }
@@ -164,16 +164,16 @@ impl<'a, 's> Emit<'a, 's> {
         let view = self.program.view(op);
         let Some(manual) = sdy::ManualComputation::of(view) else { return };
         let whole = manual.mesh.is_none_or(|m| m.axes.iter().all(|a| a.1 == 1 || manual.is_manual(a.0)));
-        let grid: &MeshAxes = self.cache.grid();
+        let mesh_axes: &MeshAxes = self.cache.mesh_axes();
         for (name, list) in [(sdy::IN_SHARDINGS, 0), (sdy::OUT_SHARDINGS, 1)] {
             let places = &self.places[at];
             let dists = if list == 0 { &places.operands[..] } else { &places.results[..] };
-            let list = dists.iter().map(|&d| grid.sharding(self.cache.distribution(d))).collect();
+            let list = dists.iter().map(|&d| mesh_axes.sharding(self.cache.distribution(d))).collect();
             let attr = self.program.intern_attr(AttrData::ShardingPerValue(list));
             self.program.set_attr(op, name, attr);
         }
         if whole {
-            let axes: Vec<Name> = grid.data.axes.iter().map(|a| a.0).collect();
+            let axes: Vec<Name> = mesh_axes.data.axes.iter().map(|a| a.0).collect();
             let attr = self.program.intern_attr(AttrData::ManualAxes(axes));
             self.program.set_attr(op, sdy::MANUAL_AXES, attr);
         } else {
@@ -222,7 +222,7 @@ impl<'a, 's> Emit<'a, 's> {
     fn place_anew(&mut self, value: Value, at: &Distribution, depth: usize) -> Value {
         let ValueSource::Result(op, _) = self.program.value_source(value) else { return value };
         let copy = self.program.clone_op(op, &mut Default::default());
-        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.cache.grid().sharding(at)]));
+        let attr = self.program.intern_attr(AttrData::ShardingPerValue(vec![self.cache.mesh_axes().sharding(at)]));
         self.program.set_attr(copy, func::SHARDING, attr);
         self.open[depth].push(copy);
         self.program.result(copy, 0)
@@ -238,9 +238,9 @@ impl<'a, 's> Emit<'a, 's> {
         depth: usize,
         user: &str,
     ) -> Value {
-        let grid = self.cache.grid();
-        let change = kind.named(&grid.data);
-        let out = grid.sharding(to);
+        let mesh_axes = self.cache.mesh_axes();
+        let change = kind.named(&mesh_axes.data);
+        let out = mesh_axes.sharding(to);
         let loc = self.program.value_loc(value);
         let op = build::sdy::collective(self.program, source, &change, out.clone(), loc);
         let list = self.program.intern_attr(AttrData::ShardingPerValue(vec![out]));
@@ -254,9 +254,9 @@ impl<'a, 's> Emit<'a, 's> {
     fn cause(&mut self, value: Value, from: &Distribution, to: &Distribution, user: &str) -> Attr {
         let text = printable(self.program, value);
         let value = self.program.attr_str(&text);
-        let grid = self.cache.grid();
-        let from = sharding_attr(self.program, grid, from);
-        let to = sharding_attr(self.program, grid, to);
+        let mesh_axes = self.cache.mesh_axes();
+        let from = sharding_attr(self.program, mesh_axes, from);
+        let to = sharding_attr(self.program, mesh_axes, to);
         let (pass, rule) = (self.program.attr_str("plan"), self.program.attr_str("reshard"));
         let user = self.program.attr_str(user);
         let fields = [("from", from), ("pass", pass), ("rule", rule), ("to", to), ("user", user), ("value", value)];
@@ -266,8 +266,8 @@ impl<'a, 's> Emit<'a, 's> {
 }
 
 /// The closed sharding of a distribution, as an attribute.
-pub(crate) fn sharding_attr(program: &mut Program, grid: &MeshAxes, at: &Distribution) -> Attr {
-    program.intern_attr(AttrData::Sharding(grid.sharding(at)))
+pub(crate) fn sharding_attr(program: &mut Program, mesh_axes: &MeshAxes, at: &Distribution) -> Attr {
+    program.intern_attr(AttrData::Sharding(mesh_axes.sharding(at)))
 }
 
 /// A name for a value that the program's author recognizes: JAX's, else that in the source text, else its op's.

@@ -69,7 +69,7 @@ pub(crate) struct Places {
     pub(crate) operands: SmallVec<[Dist; 3]>,
     pub(crate) results: SmallVec<[Dist; 1]>,
     /// Number of devices that share the work; meaningless for borders.
-    pub(crate) ways: f64,
+    pub(crate) speedup: f64,
     /// Operands in which padding must be masked for a reduction.
     pub(crate) masked: SmallVec<[usize; 2]>,
     /// Operands of which devices get rows from their neighbors.
@@ -273,7 +273,7 @@ impl Reader<'_, '_> {
                 self.after(op, &args, &results);
             }
             Some(Control::Manual) => {
-                let (operands, results) = manual_places(self.program, self.cache.grid(), op, self.diagnostics);
+                let (operands, results) = manual_places(self.program, self.cache.mesh_axes(), op, self.diagnostics);
                 self.border(op, &operands, &results);
             }
             Some(Control::Identity) => self.border(op, &results, &results),
@@ -355,7 +355,7 @@ pub(crate) fn unchanged(program: &Program, body: Block) -> impl Iterator<Item = 
 /// The distributions of the operands and results of a manual computation.
 pub(crate) fn manual_places(
     program: &Program,
-    grid: &MeshAxes,
+    mesh_axes: &MeshAxes,
     op: Op,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Distribution>, Vec<Distribution>) {
@@ -363,7 +363,8 @@ pub(crate) fn manual_places(
     let Some(manual) = sdy::ManualComputation::of(view) else { return Default::default() };
     let mut at = |values: Vec<Value>, shardings: &[dialect::sharding::TensorSharding]| {
         let one = |(v, s): (Value, &dialect::sharding::TensorSharding)| {
-            propagated::fixed(program, grid, s, v, diagnostics).unwrap_or_else(|| Distribution::replicated(s.rank()))
+            propagated::fixed(program, mesh_axes, s, v, diagnostics)
+                .unwrap_or_else(|| Distribution::replicated(s.rank()))
         };
         values.into_iter().zip(shardings).map(one).collect::<Vec<_>>()
     };
@@ -382,7 +383,7 @@ pub(crate) fn without(d: &Distribution, gone: &dyn Fn(AxisPart) -> bool) -> Dist
 /// The distributions of the arguments of `@main`, and those wanted for its results.
 pub(crate) fn signature(
     program: &Program,
-    grid: &MeshAxes,
+    mesh_axes: &MeshAxes,
     propagated: &Propagated,
     main: Op,
     block: Block,
@@ -393,7 +394,7 @@ pub(crate) fn signature(
     let mut results = Vec::new();
     for (i, &value) in returned.iter().enumerate() {
         let stated = func::result_sharding(program, main, i);
-        let fixed = stated.and_then(|s| propagated::fixed(program, grid, s, value, diagnostics));
+        let fixed = stated.and_then(|s| propagated::fixed(program, mesh_axes, s, value, diagnostics));
         results.push(fixed.unwrap_or_else(|| propagated.get(program, value)));
     }
     (args, results)

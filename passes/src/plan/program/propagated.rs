@@ -70,12 +70,12 @@ impl Propagated {
     /// Reads all shardings under `block`, the body of `main`.
     pub(crate) fn read(
         program: &Program,
-        grid: &MeshAxes,
+        mesh_axes: &MeshAxes,
         main: Op,
         block: Block,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let stated = Distributions::of(program, grid);
+        let stated = Distributions::of(program, mesh_axes);
         let fixed = vec![false; program.value_count()];
         let mut propagated =
             Self { stated, fixed, moved: FxHashMap::default(), even: Cell::new(false), uneven: Cell::new(false) };
@@ -135,13 +135,13 @@ fn on_one_device(span: Span, what: &str) -> Diagnostic {
 /// A distribution the user fixed; an error where the plan's mesh can't express it.
 pub(crate) fn fixed(
     program: &Program,
-    grid: &MeshAxes,
+    mesh_axes: &MeshAxes,
     s: &TensorSharding,
     value: Value,
     diagnostics: &mut Diagnostics,
 ) -> Option<Distribution> {
     let ty = program.tensor_type(value)?;
-    let Some(found) = grid.meaning(program, s) else {
+    let Some(found) = mesh_axes.meaning(program, s) else {
         diagnostics.push(no_words(program, value));
         return None;
     };
@@ -155,7 +155,7 @@ fn no_words(program: &Program, value: Value) -> Diagnostic {
 }
 
 /// The axes of the mesh that most shardings under `@main` use; of equally common ones, the first declared.
-pub(crate) fn main_grid(program: &Program, main: Op, block: Block) -> MeshAxes {
+pub(crate) fn main_axes(program: &Program, main: Op, block: Block) -> MeshAxes {
     let mut counts: Vec<(MeshRef, usize)> = Vec::new();
     let mut index: FxHashMap<MeshRef, usize> = FxHashMap::default();
     let mut count = |mesh: &MeshRef, n: usize| {

@@ -66,8 +66,8 @@ pub struct ReshardCache<'a> {
 
 impl<'a> ReshardCache<'a> {
     /// Over the given mesh axes, under one cost model.
-    pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
-        Self::over(Resharder::new(grid, cost))
+    pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
+        Self::over(Resharder::new(mesh_axes, cost))
     }
 
     fn over(resharder: Resharder<'a>) -> Self {
@@ -86,8 +86,8 @@ impl<'a> ReshardCache<'a> {
     }
 
     /// The mesh axes.
-    pub fn grid(&self) -> &'a MeshAxes {
-        self.resharder.grid()
+    pub fn mesh_axes(&self) -> &'a MeshAxes {
+        self.resharder.mesh_axes()
     }
 
     /// The axes no step may use.

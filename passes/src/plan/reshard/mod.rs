@@ -36,7 +36,7 @@ pub struct Sequence {
 /// Redistributions over the given mesh axes under one cost model.
 #[derive(Clone)]
 pub struct Resharder<'a> {
-    grid: &'a MeshAxes,
+    mesh_axes: &'a MeshAxes,
     cost: &'a dyn CollectiveCost,
     /// Axes that no step may use except those that the two ends use.
     manual: Axes,
@@ -44,8 +44,8 @@ pub struct Resharder<'a> {
 
 impl<'a> Resharder<'a> {
     /// Over the given mesh axes, under one cost model.
-    pub fn new(grid: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
-        Self { grid, cost, manual: Axes::new() }
+    pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
+        Self { mesh_axes, cost, manual: Axes::new() }
     }
 
     /// The same inside a region that is manual along `axes`.
@@ -54,8 +54,8 @@ impl<'a> Resharder<'a> {
     }
 
     /// The mesh axes it is for.
-    pub fn grid(&self) -> &'a MeshAxes {
-        self.grid
+    pub fn mesh_axes(&self) -> &'a MeshAxes {
+        self.mesh_axes
     }
 
     /// Axes it must leave alone.
@@ -105,7 +105,7 @@ impl<'a> Resharder<'a> {
         if let Some(step) = one_step(ty, from, to) {
             return vec![step];
         }
-        let Some(atoms) = Atoms::of(self.grid, &self.manual, from, to) else {
+        let Some(atoms) = Atoms::of(self.mesh_axes, &self.manual, from, to) else {
             let between = agreeing_part(from, to);
             if between == *from {
                 return plain(ty, from, to);
@@ -228,8 +228,8 @@ fn agreeing_part(from: &Distribution, to: &Distribution) -> Distribution {
 
 /// Whether both split every axis at boundaries that divide each other.
 #[cfg(test)]
-pub(crate) fn agree(grid: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
-    Atoms::of(grid, &[], from, to).is_some()
+pub(crate) fn agree(mesh_axes: &MeshAxes, from: &Distribution, to: &Distribution) -> bool {
+    Atoms::of(mesh_axes, &[], from, to).is_some()
 }
 
 fn boundaries(axis: u32, parts: impl Iterator<Item = AxisPart>) -> SmallVec<[u32; 8]> {
@@ -251,9 +251,9 @@ struct Atoms {
 
 impl Atoms {
     /// `None` when the two split an axis at boundaries that don't divide each other.
-    fn of(grid: &MeshAxes, manual: &[AxisPart], from: &Distribution, to: &Distribution) -> Option<Self> {
+    fn of(mesh_axes: &MeshAxes, manual: &[AxisPart], from: &Distribution, to: &Distribution) -> Option<Self> {
         let mut parts = Vec::new();
-        for axis in grid.nontrivial().map(|a| a.axis) {
+        for axis in mesh_axes.nontrivial().map(|a| a.axis) {
             let at = boundaries(axis, from.axes().chain(to.axes()));
             for w in at.windows(2) {
                 let part = AxisPart { axis, pre: w[0], size: w[1] / w[0] };
@@ -269,14 +269,14 @@ impl Atoms {
         let dims = (0..from.rank()).filter(|&d| !from.dims[d].is_empty() || !to.dims[d].is_empty()).collect();
         let mut atoms = Self { parts, dims };
         if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
-            atoms.borrow(grid, manual);
+            atoms.borrow(mesh_axes, manual);
         }
         Some(atoms)
     }
 
     /// Adds axes that neither end uses: reducing into shards along them and gathering those afterwards may be cheaper.
-    fn borrow(&mut self, grid: &MeshAxes, manual: &[AxisPart]) {
-        for axis in grid.nontrivial().filter(|a| !manual.contains(a)) {
+    fn borrow(&mut self, mesh_axes: &MeshAxes, manual: &[AxisPart]) {
+        for axis in mesh_axes.nontrivial().filter(|a| !manual.contains(a)) {
             if self.parts.len() < 8 && self.parts.iter().all(|p| p.axis != axis.axis) {
                 self.parts.push(axis);
             }

@@ -19,32 +19,32 @@ pub(crate) struct Pieces {
 }
 
 /// The coordinate of `device` along `part`.
-pub(crate) fn digit(grid: &MeshAxes, device: usize, part: AxisPart) -> usize {
-    let sizes: Vec<usize> = grid.data.axes.iter().map(|a| a.1 as usize).collect();
+pub(crate) fn digit(mesh_axes: &MeshAxes, device: usize, part: AxisPart) -> usize {
+    let sizes: Vec<usize> = mesh_axes.data.axes.iter().map(|a| a.1 as usize).collect();
     let minor: usize = sizes[part.axis as usize + 1..].iter().product();
     let coordinate = device / minor % sizes[part.axis as usize];
     coordinate / (sizes[part.axis as usize] / part.end() as usize) % part.size as usize
 }
 
 /// The coordinate along several parts, major first.
-pub(crate) fn digits(grid: &MeshAxes, device: usize, parts: &[AxisPart]) -> usize {
-    parts.iter().fold(0, |n, &p| n * p.size as usize + digit(grid, device, p))
+pub(crate) fn digits(mesh_axes: &MeshAxes, device: usize, parts: &[AxisPart]) -> usize {
+    parts.iter().fold(0, |n, &p| n * p.size as usize + digit(mesh_axes, device, p))
 }
 
 /// The coordinates of `device` with those along `except` set to 0.
-fn other_digits(grid: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec<usize> {
-    let mut key: Vec<usize> = (0..grid.len()).map(|a| digit(grid, device, grid.whole(a))).collect();
+fn other_digits(mesh_axes: &MeshAxes, device: usize, except: &[AxisPart]) -> Vec<usize> {
+    let mut key: Vec<usize> = (0..mesh_axes.len()).map(|a| digit(mesh_axes, device, mesh_axes.whole(a))).collect();
     for &part in except {
-        let rest = grid.whole(part.axis as usize).size / part.end();
-        key[part.axis as usize] -= digit(grid, device, part) * rest as usize;
+        let rest = mesh_axes.whole(part.axis as usize).size / part.end();
+        key[part.axis as usize] -= digit(mesh_axes, device, part) * rest as usize;
     }
     key
 }
 
 /// Start and size of a device's shard in each dimension.
-pub(crate) fn tile(grid: &MeshAxes, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
+pub(crate) fn tile(mesh_axes: &MeshAxes, device: usize, at: &Distribution, shape: &[i64]) -> Vec<(i64, i64)> {
     let local = at.local_shape(shape);
-    (0..shape.len()).map(|d| (digits(grid, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
+    (0..shape.len()).map(|d| (digits(mesh_axes, device, &at.dims[d]) as i64 * local[d], local[d])).collect()
 }
 
 fn indices(tile: &[(i64, i64)]) -> Vec<Vec<i64>> {
@@ -82,10 +82,10 @@ pub(crate) fn identity(kind: ReductionKind) -> i64 {
 
 impl Pieces {
     /// Shards a value; along unreduced axes its elements are split into different partial results that combine to it.
-    pub(crate) fn cut(grid: &MeshAxes, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
+    pub(crate) fn shard(mesh_axes: &MeshAxes, shape: &[i64], at: &Distribution, value: &dyn Fn(&[i64]) -> i64) -> Self {
         let n = size_of(&at.unreduced) as i64;
         let piece = |device: usize| {
-            let part = digits(grid, device, &at.unreduced) as i64;
+            let part = digits(mesh_axes, device, &at.unreduced) as i64;
             let element = |i: &Vec<i64>| {
                 if i.iter().zip(shape).any(|(i, n)| i >= n) {
                     return 777;
@@ -98,22 +98,22 @@ impl Pieces {
                     ReductionKind::Min => v + (part + v).rem_euclid(n),
                 }
             };
-            indices(&tile(grid, device, at, shape)).iter().map(element).collect()
+            indices(&tile(mesh_axes, device, at, shape)).iter().map(element).collect()
         };
-        let pieces = (0..grid.devices()).map(piece).collect();
+        let pieces = (0..mesh_axes.devices()).map(piece).collect();
         Self { shape: shape.to_vec(), at: at.clone(), pieces }
     }
 
     /// Whether it represents `value`: devices that hold the same shard agree, and partial results combine to it.
-    pub(crate) fn check(&self, grid: &MeshAxes, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
+    pub(crate) fn check(&self, mesh_axes: &MeshAxes, value: &dyn Fn(&[i64]) -> i64) -> Result<(), String> {
         // Devices that differ only along unreduced axes hold partial results of one shard.
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-        for device in 0..grid.devices() {
-            groups.entry(other_digits(grid, device, &self.at.unreduced)).or_default().push(device);
+        for device in 0..mesh_axes.devices() {
+            groups.entry(other_digits(mesh_axes, device, &self.at.unreduced)).or_default().push(device);
         }
         let mut seen = BTreeSet::new();
         for devices in groups.values() {
-            let tile = tile(grid, devices[0], &self.at, &self.shape);
+            let tile = tile(mesh_axes, devices[0], &self.at, &self.shape);
             for (i, index) in indices(&tile).into_iter().enumerate() {
                 if index.iter().zip(&self.shape).any(|(i, n)| i >= n) {
                     continue;
@@ -130,7 +130,7 @@ impl Pieces {
     }
 
     /// The value after one step.
-    pub(crate) fn step(&self, grid: &MeshAxes, step: &Step) -> Result<Self, String> {
+    pub(crate) fn step(&self, mesh_axes: &MeshAxes, step: &Step) -> Result<Self, String> {
         let axes: Axes = match &step.kind {
             Reshard::AllSlice(_) | Reshard::ReplicatedToUnreduced(..) | Reshard::ShardedToUnreduced(..) => Axes::new(),
             kind => kind.group_axes(&self.at, &step.to),
@@ -145,23 +145,23 @@ impl Pieces {
             _ => Axes::new(),
         };
         let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-        for device in 0..grid.devices() {
-            groups.entry(other_digits(grid, device, &axes)).or_default().push(device);
+        for device in 0..mesh_axes.devices() {
+            groups.entry(other_digits(mesh_axes, device, &axes)).or_default().push(device);
         }
-        let tiles: Vec<_> = (0..grid.devices()).map(|d| tile(grid, d, &self.at, &self.shape)).collect();
+        let tiles: Vec<_> = (0..mesh_axes.devices()).map(|d| tile(mesh_axes, d, &self.at, &self.shape)).collect();
         let mut senders = Vec::new();
         let mut pieces = Vec::new();
-        for device in 0..grid.devices() {
-            let want = tile(grid, device, &step.to, &self.shape);
-            let group = &groups[&other_digits(grid, device, &axes)];
+        for device in 0..mesh_axes.devices() {
+            let want = tile(mesh_axes, device, &step.to, &self.shape);
+            let group = &groups[&other_digits(mesh_axes, device, &axes)];
             let keeps = match &step.kind {
-                Reshard::ReplicatedToUnreduced(parts, _) => digits(grid, device, parts) == 0,
+                Reshard::ReplicatedToUnreduced(parts, _) => digits(mesh_axes, device, parts) == 0,
                 _ => true,
             };
             if step.kind == Reshard::CollectivePermute {
                 // One full shard from one device; no device sends twice.
-                let unreduced = digits(grid, device, &step.to.unreduced);
-                let same = |&d: &usize| tiles[d] == want && digits(grid, d, &self.at.unreduced) == unreduced;
+                let unreduced = digits(mesh_axes, device, &step.to.unreduced);
+                let same = |&d: &usize| tiles[d] == want && digits(mesh_axes, d, &self.at.unreduced) == unreduced;
                 let sender = group.iter().copied().filter(same).find(|d| !senders.contains(d));
                 let sender = sender.ok_or_else(|| format!("device {device} finds nobody to send its piece"))?;
                 senders.push(sender);

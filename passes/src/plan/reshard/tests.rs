@@ -10,20 +10,20 @@ use super::{Resharder, plain};
 use crate::estimate::Flat;
 use crate::plan::model::cost::CollectiveCost;
 
-pub(crate) fn grid(sizes: &[i64]) -> MeshAxes {
+pub(crate) fn mesh_axes(sizes: &[i64]) -> MeshAxes {
     let mut p = Program::new();
     let axes = sizes.iter().zip(["x", "y", "z", "w"]).map(|(&n, name)| (p.name(name), n)).collect();
     MeshAxes::new(MeshRef::Symbol(p.name("mesh")), Mesh { axes, device_ids: None })
 }
 
 /// `x`, `y`, …, or `x:1:2` for part of an axis; dimensions separated by `|`, unreduced axes after `;`.
-pub(crate) fn dist(grid: &MeshAxes, text: &str) -> Distribution {
+pub(crate) fn dist(mesh_axes: &MeshAxes, text: &str) -> Distribution {
     let (dims, unreduced) = text.split_once(';').unwrap_or((text, ""));
     let parts = |text: &str| -> Axes {
         merged(text.split_whitespace().map(|word| {
             let mut fields = word.split(':');
             let axis = "xyzw".find(fields.next().unwrap()).unwrap();
-            let whole = grid.whole(axis);
+            let whole = mesh_axes.whole(axis);
             match (fields.next(), fields.next()) {
                 (Some(pre), Some(size)) => AxisPart { pre: pre.parse().unwrap(), size: size.parse().unwrap(), ..whole },
                 _ => whole,
@@ -38,7 +38,7 @@ fn f32s(shape: &[i64]) -> TensorType {
 }
 
 fn microseconds(sizes: &[i64], shape: &[i64], from: &str, to: &str) -> (f64, Vec<Reshard<AxisPart>>) {
-    let (g, cost) = (grid(sizes), Flat::default());
+    let (g, cost) = (mesh_axes(sizes), Flat::default());
     let sequence = Resharder::new(&g, &cost).sequence(&f32s(shape), &dist(&g, from), &dist(&g, to));
     (sequence.seconds * 1e6, sequence.steps.iter().map(|s| s.kind.clone()).collect())
 }
@@ -90,13 +90,13 @@ impl Random {
         self.0.usize(..n)
     }
 
-    fn distribution(&mut self, grid: &MeshAxes, rank: usize) -> Distribution {
+    fn distribution(&mut self, mesh_axes: &MeshAxes, rank: usize) -> Distribution {
         let mut d = Distribution::replicated(rank);
         let mut parts = Vec::new();
-        for whole in grid.nontrivial() {
-            let cuts: Vec<u32> = (2..whole.size).filter(|&c| whole.size.is_multiple_of(c)).collect();
-            if !cuts.is_empty() && self.below(3) == 0 {
-                let size = cuts[self.below(cuts.len())];
+        for whole in mesh_axes.nontrivial() {
+            let divisors: Vec<u32> = (2..whole.size).filter(|&c| whole.size.is_multiple_of(c)).collect();
+            if !divisors.is_empty() && self.below(3) == 0 {
+                let size = divisors[self.below(divisors.len())];
                 parts.push(AxisPart { size, ..whole });
                 parts.push(AxisPart { axis: whole.axis, pre: size, size: whole.size / size });
             } else {
@@ -135,14 +135,14 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
         (&[4, 2], &[[7, 9], [3, 11]], 200),
         (&[2, 2, 2], &[[5, 7], [1, 13]], 200),
     ] {
-        let g = grid(sizes);
+        let g = mesh_axes(sizes);
         let resharder = Resharder::new(&g, &cost);
         for round in 0..rounds {
             let shape = &shapes[round % 2];
             let ty = f32s(shape);
             let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
             let sequence = resharder.sequence(&ty, &from, &to);
-            let mut pieces = Pieces::cut(&g, shape, &from, &value);
+            let mut pieces = Pieces::shard(&g, shape, &from, &value);
             pieces.check(&g, &value).expect("the simulation's start");
             for step in &sequence.steps {
                 if !pieces.at.is_even(shape) || !step.to.is_even(shape) {

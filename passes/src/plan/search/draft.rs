@@ -40,24 +40,24 @@ impl<'a, 's> Draft<'a, 's> {
     }
 
     /// Switches these ops to these strategies and records the change.
-    pub(crate) fn change(&mut self, ways: impl IntoIterator<Item = (OpId, StrategyId)>) {
-        let replaced: Vec<_> = ways.into_iter().filter_map(|(op, way)| self.exchange(op, way)).collect();
+    pub(crate) fn change(&mut self, strategies: impl IntoIterator<Item = (OpId, StrategyId)>) {
+        let replaced: Vec<_> = strategies.into_iter().filter_map(|(op, id)| self.exchange(op, id)).collect();
         self.undo.push(replaced);
     }
 
     /// Switches one op without recording it, to look at the cost: the caller restores the previous strategy.
-    pub(crate) fn try_out(&mut self, op: OpId, way: StrategyId) {
-        self.exchange(op, way);
+    pub(crate) fn try_out(&mut self, op: OpId, id: StrategyId) {
+        self.exchange(op, id);
     }
 
-    fn exchange(&mut self, op: OpId, way: StrategyId) -> Option<(OpId, StrategyId, Rc<Places>)> {
+    fn exchange(&mut self, op: OpId, id: StrategyId) -> Option<(OpId, StrategyId, Rc<Places>)> {
         let model = self.graph.ops[op].model?;
-        let (old, at) = (&mut self.choice.ways[op], &mut self.choice.places[op]);
-        if *old == way {
+        let (old, at) = (&mut self.choice.strategies[op], &mut self.choice.places[op]);
+        if *old == id {
             return None;
         }
-        let places = self.placer.places(self.models, self.cache, model, way);
-        Some((op, mem::replace(old, way), mem::replace(at, places)))
+        let places = self.placer.places(self.models, self.cache, model, id);
+        Some((op, mem::replace(old, id), mem::replace(at, places)))
     }
 
     /// The cost of the whole plan.
@@ -138,8 +138,8 @@ impl<'a, 's> Draft<'a, 's> {
     /// Goes from the plan with the first `from` changes to the one with the first `to`.
     fn go(&mut self, from: usize, to: usize) {
         let mut swap = |i: usize| {
-            for (op, way, places) in &mut self.undo[i] {
-                mem::swap(way, &mut self.choice.ways[*op]);
+            for (op, id, places) in &mut self.undo[i] {
+                mem::swap(id, &mut self.choice.strategies[*op]);
                 mem::swap(places, &mut self.choice.places[*op]);
             }
         };

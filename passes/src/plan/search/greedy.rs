@@ -31,14 +31,14 @@ pub(crate) fn greedy(
     // The distributions each value exists in so far.
     let mut have: TiVec<ValueId, SmallVec<[Dist; 2]>> = vec![SmallVec::new(); graph.values.len()].into();
     let mut known: FxHashMap<Situation, StrategyId> = FxHashMap::default();
-    let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
+    let mut choice = Choice { strategies: TiVec::new(), places: TiVec::new() };
     for (value, v) in graph.values.iter_enumerated() {
         if let Some(at) = v.fixed {
             have[value].push(at);
         }
     }
     for node in &graph.ops {
-        let (way, places) = match (&node.fixed, node.model) {
+        let (id, places) = match (&node.fixed, node.model) {
             (None, Some(model)) => {
                 let tensor = |v: &Option<ValueId>, have: &TiSlice<ValueId, SmallVec<[Dist; 2]>>, result: bool| {
                     let Some(v) = *v else { return (None, SmallVec::new()) };
@@ -50,8 +50,8 @@ pub(crate) fn greedy(
                 let operands = node.operands.iter().map(|v| tensor(v, &have, false));
                 let situation: Situation =
                     (model, operands.chain(node.results.iter().map(|v| tensor(v, &have, true))).collect());
-                let way = match known.get(&situation) {
-                    Some(&way) => way,
+                let id = match known.get(&situation) {
+                    Some(&id) => id,
                     None => {
                         let free: SmallVec<[Rematerializable; 4]> = node
                             .operands
@@ -63,7 +63,7 @@ pub(crate) fn greedy(
                         found
                     }
                 };
-                (way, placer.places(models, cache, model, way))
+                (id, placer.places(models, cache, model, id))
             }
             (fixed, _) => (placer.strategy_id(&Strategy::default()), Rc::new(fixed.clone().unwrap_or_default())),
         };
@@ -79,7 +79,7 @@ pub(crate) fn greedy(
                 have[*v].push(at);
             }
         }
-        choice.ways.push(way);
+        choice.strategies.push(id);
         choice.places.push(places);
     }
     choice
@@ -100,10 +100,10 @@ fn choose(
     let meaning = models.get(model).clone();
     let mut best: Option<(f64, StrategyId)> = None;
     for strategy in candidates(&meaning, tensors, free, cache) {
-        let way = placer.strategy_id(&strategy);
-        let places = placer.places(models, cache, model, way);
+        let id = placer.strategy_id(&strategy);
+        let places = placer.places(models, cache, model, id);
         let limit = best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        let mut seconds = arithmetic / places.ways;
+        let mut seconds = arithmetic / places.speedup;
         for (i, &at) in places.operands.iter().enumerate() {
             let (Some(ty), have) = &tensors[i] else { continue };
             if !cache.is_free(free[i], at) {
@@ -119,7 +119,7 @@ fn choose(
             seconds += cache.seconds(*ty, at, propagated[0]) + cache.local_bytes(*ty, at) / rates.memory;
         }
         if seconds < limit {
-            best = Some((seconds, way));
+            best = Some((seconds, id));
         }
     }
     best.map_or_else(|| placer.strategy_id(&meaning.whole()), |b| b.1)

@@ -210,7 +210,7 @@ mod tests {
     const X: AxisPart = AxisPart { axis: 0, pre: 1, size: 2 };
     const Y: AxisPart = AxisPart { axis: 1, pre: 1, size: 4 };
 
-    fn cut(dims: [&[AxisPart]; 2]) -> Sharding {
+    fn sharded(dims: [&[AxisPart]; 2]) -> Sharding {
         let mut s = Sharding::whole(0, 2, false);
         for (dim, axes) in s.dims.iter_mut().zip(dims) {
             dim.axes = Axes::from_slice(axes);
@@ -235,15 +235,15 @@ mod tests {
     #[test]
     fn the_larger_tensor_wins() {
         // Both operands together are as large as the result, which has fewer shards.
-        check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X]]), cut([&[], &[Y]])], [&[], &[Y]]);
+        check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X]]), sharded([&[], &[Y]])], [&[], &[Y]]);
         // Axes that extend the winner come after it.
-        check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X, Y]]), cut([&[], &[X]])], [&[], &[X, Y]]);
-        check(&concatenate(), [cut([&[], &[X]]), cut([&[], &[X]]), cut([&[], &[X]])], [&[], &[X]]);
+        check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X, Y]]), sharded([&[], &[X]])], [&[], &[X, Y]]);
+        check(&concatenate(), [sharded([&[], &[X]]), sharded([&[], &[X]]), sharded([&[], &[X]])], [&[], &[X]]);
     }
 
     #[test]
-    fn what_must_be_whole_is_cut_elsewhere() {
-        check(&concatenate(), [cut([&[X], &[]]), cut([&[X], &[]]), cut([&[X], &[]])], [&[], &[X]]);
-        check(&concatenate(), [cut([&[Y], &[X]]), cut([&[], &[X]]), cut([&[Y], &[]])], [&[], &[X, Y]]);
+    fn what_must_be_replicated_is_sharded_elsewhere() {
+        check(&concatenate(), [sharded([&[X], &[]]), sharded([&[X], &[]]), sharded([&[X], &[]])], [&[], &[X]]);
+        check(&concatenate(), [sharded([&[Y], &[X]]), sharded([&[], &[X]]), sharded([&[Y], &[]])], [&[], &[X, Y]]);
     }
 }

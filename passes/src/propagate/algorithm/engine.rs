@@ -166,7 +166,7 @@ impl Engine {
         let (a, b) = (self.shardings.get(a), self.shardings.get(b));
         match (a, b) {
             _ if whole(a) => whole(b),
-            (Some(a), Some(b)) => a.cuts_like(b),
+            (Some(a), Some(b)) => a.shards_like(b),
             _ => false,
         }
     }

@@ -217,8 +217,8 @@ impl Engine {
         let (Some(rule), Some(sharding)) = (rule, self.shardings.get(one.1)) else { return false };
         let factors = |t: usize, s: &Sharding| -> SmallVec<[u32; 2]> {
             let dims = rule.tensors.get(t).map(|t| &t.dims[..]).unwrap_or_default();
-            let cut = s.dims.iter().zip(dims).filter(|(d, _)| d.axes.iter().any(|a| a.overlaps(axis)));
-            cut.flat_map(|(_, factors)| factors.iter().copied()).collect()
+            let sharded = s.dims.iter().zip(dims).filter(|(d, _)| d.axes.iter().any(|a| a.overlaps(axis)));
+            sharded.flat_map(|(_, factors)| factors.iter().copied()).collect()
         };
         let mine = factors(one.0, sharding);
         factors(other.0, other.1).iter().any(|f| mine.contains(f))

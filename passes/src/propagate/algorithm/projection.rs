@@ -251,7 +251,7 @@ mod tests {
         Rule::new(&rule, &shapes.iter().map(|s| &s[..]).collect::<Vec<_>>()).unwrap()
     }
 
-    fn cut(axes: &[AxisPart]) -> Sharding {
+    fn sharded(axes: &[AxisPart]) -> Sharding {
         let mut s = Sharding::whole(0, 1, true);
         s.dims[0].axes = Axes::from_slice(axes);
         s
@@ -260,7 +260,7 @@ mod tests {
     /// Projects the merged dimension sharded along `axes`; expects each factor's axes and overflow.
     fn check(sizes: &[i64], axes: &[AxisPart], expect: &[(&[AxisPart], &[AxisPart])]) {
         let rule = merged(sizes);
-        let sharding = cut(axes);
+        let sharding = sharded(axes);
         let mut shardings = vec![None; sizes.len()];
         shardings.push(Some(&sharding));
         let projection = Projection::new(&rule, &shardings, false);
@@ -287,13 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn a_half_cut_factor_ends_its_dimension() {
+    fn a_half_sharded_factor_ends_its_dimension() {
         let rule = merged(&[4, 8]);
         let mut projection = Projection::new(&rule, &[None, None, None], false);
         let (x, y) = (axis(0, 2), axis(1, 4));
         let result = &mut projection.tensors[2];
         assert!(result.expand(0, &[x]) && result.expand(1, &[y]) && !result.expand(1, &[x]));
-        assert_eq!(result.sharding(&rule, &rule.tensors[2], 0), cut(&[x]));
+        assert_eq!(result.sharding(&rule, &rule.tensors[2], 0), sharded(&[x]));
         assert!(result.expand(0, &[x, AxisPart { axis: 2, pre: 1, size: 2 }]));
         assert_eq!(result.sharding(&rule, &rule.tensors[2], 0).dims[0].axes.len(), 3);
         assert_eq!((result.elements(&rule), result.shards()), (32, 16));
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn closed_where_the_dimension_is_closed() {
         let rule = merged(&[4, 8]);
-        let sharding = cut(&[axis(0, 2)]).closed();
+        let sharding = sharded(&[axis(0, 2)]).closed();
         let projection = Projection::new(&rule, &[None, None, Some(&sharding)], false);
         assert!(projection.results()[0].factors.iter().flatten().all(|f| f.closed));
         assert!(projection.operands()[0].factors.iter().flatten().all(|f| !f.closed && f.minor_most));

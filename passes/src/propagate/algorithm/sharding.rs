@@ -73,7 +73,7 @@ impl Sharding {
     }
 
     /// Whether both shard the dimensions alike on the same mesh, whatever else they differ in.
-    pub fn cuts_like(&self, other: &Sharding) -> bool {
+    pub fn shards_like(&self, other: &Sharding) -> bool {
         self.mesh == other.mesh
             && self.dims.len() == other.dims.len()
             && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)

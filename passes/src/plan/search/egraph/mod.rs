@@ -91,56 +91,56 @@ impl Search<'_, '_, '_> {
                 found
             }
         };
-        let Some(ways) = answer else { return false };
-        self.draft.change(window.ops.iter().copied().zip(ways));
+        let Some(strategies) = answer else { return false };
+        self.draft.change(window.ops.iter().copied().zip(strategies));
         true
     }
 
     /// Strategies for a window that make it cheaper.
     fn answer(&mut self, window: &Window) -> Option<Vec<StrategyId>> {
-        let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
+        let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
         let facts = Facts::new(d.graph, d.models, d.cache, d.placer, &mut self.tables);
         let (found, others) = window.solve(facts, &d.choice, d.rates, self.rewrites);
-        let ways: Vec<StrategyId> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
-        self.set_all(window, &ways);
-        let mut ways = ways;
+        let strategies: Vec<StrategyId> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
+        self.set_all(window, &strategies);
+        let mut strategies = strategies;
         let mut cost = self.draft.cost(&window.ops, &window.values);
         if cost > at_first {
-            ways.clone_from(&before);
-            self.set_all(window, &ways);
+            strategies.clone_from(&before);
+            self.set_all(window, &strategies);
             cost = at_first;
         }
-        cost -= self.polish(window, &mut ways, &others);
+        cost -= self.polish(window, &mut strategies, &others);
         self.set_all(window, &before);
-        (cost < at_first * (1.0 - 1e-9)).then_some(ways)
+        (cost < at_first * (1.0 - 1e-9)).then_some(strategies)
     }
 
-    fn set_all(&mut self, window: &Window, ways: &[StrategyId]) {
-        window.ops.iter().zip(ways).for_each(|(&op, &way)| self.draft.try_out(op, way));
+    fn set_all(&mut self, window: &Window, strategies: &[StrategyId]) {
+        window.ops.iter().zip(strategies).for_each(|(&op, &id)| self.draft.try_out(op, id));
     }
 
     /// Gives each op the best of its strategies while the others keep theirs; returns the seconds gained.
-    fn polish(&mut self, window: &Window, ways: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
+    fn polish(&mut self, window: &Window, strategies: &mut [StrategyId], others: &[Vec<StrategyId>]) -> f64 {
         let mut gained = 0.0;
         for _ in 0..SWEEPS {
             let mut changed = false;
             for (i, &op) in window.ops.iter().enumerate() {
                 let values = self.draft.graph.values_of([op]);
-                let mut best = (self.draft.cost(&[op], &values), ways[i]);
+                let mut best = (self.draft.cost(&[op], &values), strategies[i]);
                 let now = best.0;
-                for &way in others[i].iter().filter(|&&w| w != ways[i]) {
-                    self.draft.try_out(op, way);
+                for &id in others[i].iter().filter(|&&w| w != strategies[i]) {
+                    self.draft.try_out(op, id);
                     let cost = self.draft.cost(&[op], &values);
                     if cost < best.0 * (1.0 - 1e-9) {
-                        best = (cost, way);
+                        best = (cost, id);
                     }
                 }
                 self.draft.try_out(op, best.1);
                 gained += now - best.0;
-                changed |= best.1 != ways[i];
-                ways[i] = best.1;
+                changed |= best.1 != strategies[i];
+                strategies[i] = best.1;
             }
             if !changed {
                 break;

@@ -123,9 +123,9 @@ impl Plans<'_, '_, '_> {
             TermKind::Step { kind, .. } => {
                 Made::Step { kind: self.terms.analysis.step(kind).clone(), from: Class(term.children[0]) }
             }
-            TermKind::Op { op, way, result } => Made::Op {
+            TermKind::Op { op, id, result } => Made::Op {
                 op: PlannedOp(op),
-                strategy: self.terms.analysis.placer.strategy(way).clone(),
+                strategy: self.terms.analysis.placer.strategy(id).clone(),
                 result: result as usize,
                 operands: term.children.iter().map(|&id| Class(id)).collect(),
             },

@@ -127,8 +127,8 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
 /// The ops under strategies in a class, each with its result's index and operands.
 fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
-        TermKind::Op { op, way, result } => {
-            Some((op, terms.analysis.placer.strategy(way).clone(), result, n.children.clone()))
+        TermKind::Op { op, id, result } => {
+            Some((op, terms.analysis.placer.strategy(id).clone(), result, n.children.clone()))
         }
         _ => None,
     };
@@ -176,11 +176,11 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     for dim in 0..shape.len() {
         let per_dim = (0..shape.len()).map(|d| if d == dim { parts.clone() } else { Axes::new() }).collect();
         let scatter = Reshard::ReduceScatter(per_dim, kind);
-        let Ok(cut) = scatter.apply(terms.analysis.cache.distribution(at)) else { continue };
+        let Ok(after) = scatter.apply(terms.analysis.cache.distribution(at)) else { continue };
         let at = terms.analysis.cache.distribution(at);
-        if cut.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
-            let (kind, cut) = (terms.analysis.kind(&scatter), terms.analysis.cache.dist(&cut));
-            let scattered = add(terms, TermKind::Step { kind, to: cut }, [from]);
+        if after.shard_dim(dim, shape[dim]).refines(at.shard_dim(dim, shape[dim])) {
+            let (kind, after) = (terms.analysis.kind(&scatter), terms.analysis.cache.dist(&after));
+            let scattered = add(terms, TermKind::Step { kind, to: after }, [from]);
             found.push(moved(terms, scattered, to));
         }
     }
@@ -189,17 +189,17 @@ fn by_scatter(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
 
 /// Whether partial sums along `through` may pass through the op in the operands of `set`.
 fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
-    let cut = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
-    model.linear.contains(set) && !cut(strategy)
+    let conflicts = |s: &Strategy| s.factors.iter().flatten().any(|p| s.through.iter().any(|q| q.conflicts_with(*p)));
+    model.linear.contains(set) && !conflicts(strategy)
 }
 
 /// `f(all_reduce x)`: the reduction comes after.
 fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equal {
     let mut found = Equal::new();
-    let TermKind::Op { op, way, result } = term.head else { return found };
+    let TermKind::Op { op, id, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
-    let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.placer.strategy(way).clone();
+    let Some(&to) = terms.analysis.places(op, id).results.get(result as usize) else { return found };
+    let strategy = terms.analysis.placer.strategy(id).clone();
     let tensors = tensors(terms, op);
     for set in model.linear.iter().filter(|s| count(s.len())) {
         for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set.contains(*o.0)) {
@@ -268,10 +268,10 @@ fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
 /// `f(step x)`: f on x as it was before the step, if the factors sharded further are of the kind `of` accepts.
 fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
     let mut found = Equal::new();
-    let TermKind::Op { op, way, result } = term.head else { return found };
+    let TermKind::Op { op, id, result } = term.head else { return found };
     let Some((_, model)) = terms.analysis.model(op) else { return found };
-    let Some(&to) = terms.analysis.places(op, way).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.placer.strategy(way).clone();
+    let Some(&to) = terms.analysis.places(op, id).results.get(result as usize) else { return found };
+    let strategy = terms.analysis.placer.strategy(id).clone();
     for (operand, &child) in tensors(terms, op).into_iter().zip(&term.children) {
         for from in before(terms, child, is) {
             let Some((_, at)) = meaning(terms, from) else { continue };

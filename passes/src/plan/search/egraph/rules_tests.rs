@@ -80,9 +80,9 @@ impl Random {
     }
 
     /// Some of the mesh axes on some dimensions, whole or halved.
-    fn distribution(&mut self, grid: &MeshAxes, rank: usize) -> Distribution {
+    fn distribution(&mut self, mesh_axes: &MeshAxes, rank: usize) -> Distribution {
         let mut dims = vec![Axes::new(); rank];
-        for whole in grid.nontrivial() {
+        for whole in mesh_axes.nontrivial() {
             let halves = [AxisPart { size: 2, ..whole }, AxisPart { pre: 2, size: whole.size / 2, ..whole }];
             let parts = if whole.size > 2 && self.below(3) == 0 { halves.to_vec() } else { vec![whole] };
             for part in parts {
@@ -190,24 +190,24 @@ fn evaluate(op: &OpText, operands: &[Literal], shape: &[i64]) -> Literal {
 }
 
 /// What a node gives, from global values sharded like its operands.
-fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &Term) -> Result<Pieces, String> {
-    let cut = |terms: &Terms<'_, '_>, id| {
+fn result(written: &Written, terms: &mut Terms<'_, '_>, mesh_axes: &MeshAxes, term: &Term) -> Result<Pieces, String> {
+    let shard = |terms: &Terms<'_, '_>, id| {
         let (value, at) = terms[id].data.expect("a value");
         let at = terms.analysis.cache.distribution(at).clone();
-        Pieces::cut(grid, &written.types[value.index()].0, &at, &|i| written.number(value, i))
+        Pieces::shard(mesh_axes, &written.types[value.index()].0, &at, &|i| written.number(value, i))
     };
     match term.head {
         TermKind::Step { kind, to } => {
             let step =
                 Step { kind: terms.analysis.step(kind).clone(), to: terms.analysis.cache.distribution(to).clone() };
-            cut(terms, term.children[0]).step(grid, &step)
+            shard(terms, term.children[0]).step(mesh_axes, &step)
         }
-        TermKind::Op { op, way, .. } => {
+        TermKind::Op { op, id, .. } => {
             let op = &written.ops[op.index()];
-            let at = terms.analysis.places(term_op(term), way).results[0];
+            let at = terms.analysis.places(term_op(term), id).results[0];
             let at = terms.analysis.cache.distribution(at).clone();
             let shape = at.local_shape(op.2);
-            let operands: Vec<Pieces> = term.children.iter().map(|&c| cut(terms, c)).collect();
+            let operands: Vec<Pieces> = term.children.iter().map(|&c| shard(terms, c)).collect();
             let piece = |device: usize| {
                 let local = op.1.iter().zip(&operands).map(|(&v, p)| {
                     let element = ElementType::from_text(written.types[v].1).expect("an element type");
@@ -218,7 +218,7 @@ fn result(written: &Written, terms: &mut Terms<'_, '_>, grid: &MeshAxes, term: &
                 let result = evaluate(op, &local, &shape);
                 dialect::literal::Indices::of(&shape).map(|i| number(&result, &i)).collect()
             };
-            let pieces = (0..grid.devices()).map(piece).collect();
+            let pieces = (0..mesh_axes.devices()).map(piece).collect();
             Ok(Pieces { shape: op.2.to_vec(), at, pieces })
         }
         TermKind::Given { .. } | TermKind::Wanted => Err("nothing to evaluate".into()),
@@ -252,18 +252,18 @@ fn prove(
     let program = &written.program;
     let main = func::function(program, "main").expect("main");
     let block = func::block(program, main).expect("a body");
-    let grid = propagated::main_grid(program, main, block);
+    let mesh_axes = propagated::main_axes(program, main, block);
     let mut diagnostics = Diagnostics::default();
-    let propagated = Propagated::read(program, &grid, main, block, &mut diagnostics);
+    let propagated = Propagated::read(program, &mesh_axes, main, block, &mut diagnostics);
     let machine =
         Machine::new(Target::default(), &sizes.iter().map(|&n| n as u64).collect::<Vec<_>>()).expect("a machine");
     let cost = MachineCost::new(&machine);
-    let mut cache = ReshardCache::new(&grid, &cost);
+    let mut cache = ReshardCache::new(&mesh_axes, &cost);
     let mut models = Models::default();
     let args: Vec<Distribution> =
-        written.types[..written.args].iter().map(|t| random.distribution(&grid, t.0.len())).collect();
+        written.types[..written.args].iter().map(|t| random.distribution(&mesh_axes, t.0.len())).collect();
     let last = written.types.last().expect("a value").0.len();
-    let wanted = [random.distribution(&grid, last)];
+    let wanted = [random.distribution(&mesh_axes, last)];
     let graph = {
         let (propagated, models, cache, diagnostics) = (&propagated, &mut models, &mut cache, &mut diagnostics);
         let (machine, donated, graph, moments) = (&machine, &Default::default(), Graph::default(), Vec::new());
@@ -273,18 +273,18 @@ fn prove(
         reader.graph
     };
     let mut placer = Placer::default();
-    let mut choice = Choice { ways: TiVec::new(), places: TiVec::new() };
+    let mut choice = Choice { strategies: TiVec::new(), places: TiVec::new() };
     for node in &graph.ops {
         let Some(model) = node.model else {
-            choice.ways.push(placer.strategy_id(&Default::default()));
+            choice.strategies.push(placer.strategy_id(&Default::default()));
             choice.places.push(Rc::new(node.fixed.clone().expect("a border")));
             continue;
         };
         let meaning = models.get(model).clone();
-        let strategy = choose(&meaning, &grid, random);
-        let way = placer.strategy_id(&strategy);
-        choice.places.push(placer.places(&models, &mut cache, model, way));
-        choice.ways.push(way);
+        let strategy = choose(&meaning, &mesh_axes, random);
+        let id = placer.strategy_id(&strategy);
+        choice.places.push(placer.places(&models, &mut cache, model, id));
+        choice.strategies.push(id);
     }
     let mut tables = Tables::default();
     let facts = Facts::new(&graph, &models, &mut cache, &mut placer, &mut tables);
@@ -298,7 +298,7 @@ fn prove(
         let rank = written.types[value.index()].0.len();
         let Some(mut id) = class(&terms, value, graph.made(&choice.places, value)) else { continue };
         for _ in 0..3 {
-            let to = random.distribution(&grid, rank);
+            let to = random.distribution(&mesh_axes, rank);
             let to = terms.analysis.cache.dist(&to);
             id = moved(&mut terms, id, to);
         }
@@ -329,8 +329,8 @@ fn prove(
         {
             reduced.push(value);
         }
-        let made = result(written, &mut terms, &grid, &term);
-        let checked = made.and_then(|m| m.check(&grid, &|i| written.number(value, i)));
+        let made = result(written, &mut terms, &mesh_axes, &term);
+        let checked = made.and_then(|m| m.check(&mesh_axes, &|i| written.number(value, i)));
         if let Err(fault) = checked {
             panic!("{}: {} ({term:?}): {fault}", row.name, row.doc);
         }
@@ -339,14 +339,14 @@ fn prove(
 }
 
 /// A strategy that keeps what it can of random distributions; sometimes partial sums pass through.
-fn any_strategy(meaning: &OpModel, grid: &MeshAxes, random: &mut Random) -> Strategy {
+fn any_strategy(meaning: &OpModel, mesh_axes: &MeshAxes, random: &mut Random) -> Strategy {
     let tensors = meaning.rule.operands.iter().chain(&meaning.rule.results).map(|t| t.len()).collect::<Vec<_>>();
-    let kept: Vec<Distribution> = tensors.iter().map(|&rank| random.distribution(grid, rank)).collect();
+    let kept: Vec<Distribution> = tensors.iter().map(|&rank| random.distribution(mesh_axes, rank)).collect();
     let first = random.below(kept.len());
     let order = (0..kept.len()).map(|i| ((i + first) % kept.len(), &kept[(i + first) % kept.len()]));
     let mut strategy = meaning.keeping(order);
     if !meaning.linear.is_empty() && random.below(3) == 0 {
-        let free = grid.nontrivial();
+        let free = mesh_axes.nontrivial();
         let free: Axes = free.filter(|p| !strategy.factors.iter().flatten().any(|q| q.conflicts_with(*p))).collect();
         if !free.is_empty() {
             strategy.set = meaning.linear[random.below(meaning.linear.len())].clone();
@@ -364,8 +364,8 @@ fn no_sum_moves_to_a_narrower_type() {
         let ops: &'static [OpText] = Vec::leak(vec![dot, convert]);
         let written = Written::new(&[&[8, 8], &[8, 8]], ops, &[2, 2]);
         // The dot is sharded along what it contracts; any partial sums that can pass through the conversion do.
-        let mut choose = |meaning: &OpModel, grid: &MeshAxes, _: &mut Random| {
-            let axis: Axes = [grid.whole(0)].into_iter().collect();
+        let mut choose = |meaning: &OpModel, mesh_axes: &MeshAxes, _: &mut Random| {
+            let axis: Axes = [mesh_axes.whole(0)].into_iter().collect();
             let mut strategy = meaning.whole();
             match meaning.rule.factors.iter().position(|f| f.kind == FactorKind::Reduction) {
                 Some(contracted) => strategy.factors[contracted] = axis,

@@ -30,7 +30,7 @@ pub(super) enum TermKind {
     /// A value that is given.
     Given { value: ValueId, at: Dist },
     /// One result of an op of the graph under a strategy; its operands are those that are tensors.
-    Op { op: OpId, way: StrategyId, result: u32 },
+    Op { op: OpId, id: StrategyId, result: u32 },
     /// One step of a redistribution.
     Step { kind: Kind, to: Dist },
     /// Everything that is wanted.
@@ -116,9 +116,9 @@ impl<'a, 's> Facts<'a, 's> {
     }
 
     /// The distributions of the operands and results of op `op`.
-    pub(super) fn places(&mut self, op: OpId, way: StrategyId) -> Rc<Places> {
+    pub(super) fn places(&mut self, op: OpId, id: StrategyId) -> Rc<Places> {
         let Some(model) = self.graph.ops[op].model else { return Rc::default() };
-        self.placer.places(self.models, self.cache, model, way)
+        self.placer.places(self.models, self.cache, model, id)
     }
 
     /// The type of value `value`.
@@ -133,9 +133,9 @@ impl Analysis<Term> for Facts<'_, '_> {
     fn make(terms: &mut EGraph<Term, Self>, term: &Term, _: Id) -> ValueAt {
         match term.head {
             TermKind::Given { value, at } => Some((value, at)),
-            TermKind::Op { op, way, result } => {
+            TermKind::Op { op, id, result } => {
                 let value = terms.analysis.graph.ops[op].results.get(result as usize).copied().flatten()?;
-                let at = terms.analysis.places(op, way).results.get(result as usize).copied()?;
+                let at = terms.analysis.places(op, id).results.get(result as usize).copied()?;
                 Some((value, at))
             }
             TermKind::Step { to, .. } => terms[term.children[0]].data.map(|(value, _)| (value, to)),
@@ -189,8 +189,8 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
 
 /// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
 pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, result: u32, from: &[Id]) -> Id {
-    let way = terms.analysis.placer.strategy_id(&strategy);
-    let places = terms.analysis.places(op, way);
+    let id = terms.analysis.placer.strategy_id(&strategy);
+    let places = terms.analysis.places(op, id);
     let graph = terms.analysis.graph;
     let tensors = graph.ops[op].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));
     let mut children: SmallVec<[Id; 3]> = SmallVec::new();
@@ -198,5 +198,5 @@ pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, 
         let there = class(terms, value, at);
         children.push(there.unwrap_or_else(|| moved(terms, from, at)));
     }
-    terms.add(Term { head: TermKind::Op { op, way, result }, children })
+    terms.add(Term { head: TermKind::Op { op, id, result }, children })
 }

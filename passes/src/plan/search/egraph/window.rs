@@ -89,8 +89,8 @@ impl Window {
         let mut number: FxHashMap<ValueId, u64> = FxHashMap::default();
         for &op in &self.ops {
             let node = &graph.ops[op];
-            let way = choice.ways[op];
-            look.extend([node.model.map_or(u64::MAX, |m| m.index() as u64), way.index() as u64, node.weight.to_bits()]);
+            let id = choice.strategies[op];
+            look.extend([node.model.map_or(u64::MAX, |m| m.index() as u64), id.index() as u64, node.weight.to_bits()]);
             for v in node.operands.iter().chain(&node.results) {
                 let Some(v) = *v else {
                     look.push(u64::MAX);
@@ -128,8 +128,8 @@ impl Window {
         let mut wanted: Vec<Id> = Vec::new();
         for &op in &self.ops {
             let node = &graph.ops[op];
-            let way = choice.ways[op];
-            let places = terms.analysis.places(op, way);
+            let id = choice.strategies[op];
+            let places = terms.analysis.places(op, id);
             let mut children: SmallVec<[Id; 3]> = SmallVec::new();
             for (v, &at) in node.operands.iter().zip(&places.operands) {
                 let Some(v) = *v else { continue };
@@ -140,7 +140,7 @@ impl Window {
             for (i, v) in node.results.iter().enumerate() {
                 let Some(v) = *v else { continue };
                 let made =
-                    terms.add(Term { head: TermKind::Op { op, way, result: i as u32 }, children: children.clone() });
+                    terms.add(Term { head: TermKind::Op { op, id, result: i as u32 }, children: children.clone() });
                 for at in self.needed_outside(graph, choice, v) {
                     wanted.push(moved(terms, made, at));
                 }
@@ -170,25 +170,25 @@ impl Window {
         }
         let chosen = extract(&terms, root, &mut |term| prices.get(term).copied().unwrap_or(0.0)).unwrap_or_default();
         let way_of = |op: OpId| {
-            let mut ways = chosen.iter().filter_map(|t| match t.head {
-                TermKind::Op { op: o, way, .. } if o == op => Some(way),
+            let mut strategies = chosen.iter().filter_map(|t| match t.head {
+                TermKind::Op { op: o, id, .. } if o == op => Some(id),
                 _ => None,
             });
-            ways.next()
+            strategies.next()
         };
         let found = self.ops.iter().map(|&op| way_of(op)).collect();
         let others = self.ops.iter().map(|&op| {
-            let mut ways: Vec<StrategyId> = terms
+            let mut strategies: Vec<StrategyId> = terms
                 .classes()
                 .flat_map(|c| &c.nodes)
                 .filter_map(|t| match t.head {
-                    TermKind::Op { op: o, way, .. } if o == op => Some(way),
+                    TermKind::Op { op: o, id, .. } if o == op => Some(id),
                     _ => None,
                 })
                 .collect();
-            ways.sort_unstable();
-            ways.dedup();
-            ways
+            strategies.sort_unstable();
+            strategies.dedup();
+            strategies
         });
         (found, others.collect())
     }
@@ -198,11 +198,11 @@ impl Window {
 fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
     match term.head {
         TermKind::Given { .. } | TermKind::Wanted => 0.0,
-        TermKind::Op { op, way, .. } => {
+        TermKind::Op { op, id, .. } => {
             if terms.analysis.model(op).is_none() {
                 return 0.0;
             }
-            let places = terms.analysis.places(op, way);
+            let places = terms.analysis.places(op, id);
             let facts = &terms.analysis;
             let node = &facts.graph.ops[op];
             let seconds = facts.graph.work(facts.cache, rates, op, &places);

@@ -84,7 +84,7 @@ struct Moves {
     wholes: usize,
     /// Where the groups may be moved.
     targets: Vec<Target>,
-    ways: FxHashMap<Asked, Option<StrategyId>>,
+    strategies: FxHashMap<Asked, Option<StrategyId>>,
     /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
     propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
     /// For each op its index among the changes of the current move, or `NONE`.
@@ -99,8 +99,8 @@ const NONE: u32 = u32::MAX;
 
 impl Moves {
     fn of(draft: &Draft<'_, '_>) -> Self {
-        let (grid, manual) = (draft.cache.grid(), draft.cache.manual_axes());
-        let axes: Axes = grid.nontrivial().filter(|a| !manual.contains(a)).collect();
+        let (mesh_axes, manual) = (draft.cache.mesh_axes(), draft.cache.manual_axes());
+        let axes: Axes = mesh_axes.nontrivial().filter(|a| !manual.contains(a)).collect();
         let mut groups: Vec<Axes> = axes.iter().rev().map(|&a| Axes::from_slice(&[a])).collect();
         if axes.len() > 1 {
             groups.insert(0, axes.clone());
@@ -123,14 +123,14 @@ impl Moves {
         }
         targets.extend([Target::Replicated, Target::Propagated]);
         let option_of = vec![NONE; draft.graph.ops.len()].into();
-        let (ways, propagated) = Default::default();
-        Self { classes, ranks: ranks(draft), groups, wholes, targets, ways, propagated, option_of }
+        let (strategies, propagated) = Default::default();
+        Self { classes, ranks: ranks(draft), groups, wholes, targets, strategies, propagated, option_of }
     }
 }
 
 /// The order of axes that shard one dimension: the most common order in the propagated distributions.
 fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
-    let n = draft.cache.grid().len();
+    let n = draft.cache.mesh_axes().len();
     let mut votes = vec![0i64; n * n];
     for value in &draft.graph.values {
         for dim in &draft.cache.distribution(value.propagated).dims {
@@ -143,14 +143,14 @@ fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
     }
     let before =
         |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
-    let others = |a: usize| draft.cache.grid().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
+    let others = |a: usize| draft.cache.mesh_axes().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
     (0..n).map(|a| others(a).filter(|&b| before(b, a)).count()).collect()
 }
 
 /// An op that a move could change.
 struct Change {
     op: OpId,
-    way: StrategyId,
+    id: StrategyId,
     places: Rc<Places>,
     question: Question,
 }
@@ -195,19 +195,19 @@ impl Move<'_, '_, '_> {
         let mut options = Vec::new();
         for (op, factors) in asked {
             let Some(model) = graph.ops[op].model else { continue };
-            let now = self.draft.choice.ways[op];
-            let way = match self.moves.ways.get(&(model, now, group, factors, last)) {
+            let now = self.draft.choice.strategies[op];
+            let id = match self.moves.strategies.get(&(model, now, group, factors, last)) {
                 Some(&known) => known,
                 None => {
                     let found = self.strategy_id(model, now, factors, last);
-                    self.moves.ways.insert((model, now, group, factors, last), found);
+                    self.moves.strategies.insert((model, now, group, factors, last), found);
                     found
                 }
             };
-            let Some(way) = way.filter(|&w| w != now) else { continue };
+            let Some(id) = id.filter(|&w| w != now) else { continue };
             let draft = &mut *self.draft;
-            let places = draft.placer.places(draft.models, draft.cache, model, way);
-            options.push(Change { op, way, places, question: cut.question() });
+            let places = draft.placer.places(draft.models, draft.cache, model, id);
+            options.push(Change { op, id, places, question: cut.question() });
         }
         options
     }
@@ -241,12 +241,12 @@ impl Move<'_, '_, '_> {
         for (value, rule) in tensors {
             let Some(value) = *value else { continue };
             let propagated = cache.distribution(graph.values[value].propagated);
-            let cut = propagated
+            let sharded = propagated
                 .dims
                 .iter()
                 .zip(rule)
                 .filter(|d| d.0.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))));
-            cut.filter_map(|d| d.1.first()).for_each(|&f| found.insert(f as usize));
+            sharded.filter_map(|d| d.1.first()).for_each(|&f| found.insert(f as usize));
         }
         found
     }
@@ -256,13 +256,13 @@ impl Move<'_, '_, '_> {
         let (axes, rank) = (&self.moves.groups[self.group], |p: AxisPart| self.moves.ranks[p.axis as usize]);
         let whole = without(self.draft.placer.strategy(now), axes);
         let meaning = self.draft.models.get(model);
-        let cut = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.cutting(&s, axis, f, &rank));
+        let sharded = |f: usize| axes.iter().try_fold(whole.clone(), |s, &axis| meaning.with_axis(&s, axis, f, &rank));
         let factors = self.moves.classes.factors(factors);
         let mut each = factors.iter();
         let found = match (factors.is_empty(), last) {
             (true, _) => Some(whole.clone()),
-            (_, false) => each.find_map(cut),
-            (_, true) => each.rev().find_map(cut),
+            (_, false) => each.find_map(sharded),
+            (_, true) => each.rev().find_map(sharded),
         };
         found.map(|s| self.draft.placer.strategy_id(&s))
     }
@@ -376,13 +376,13 @@ impl Move<'_, '_, '_> {
         let ops: Vec<OpId> = part.iter().map(|o| o.op).collect();
         let values = self.draft.graph.values_of(ops.iter().copied());
         let before = self.draft.cost(&ops, &values);
-        let old: Vec<StrategyId> = ops.iter().map(|&op| self.draft.choice.ways[op]).collect();
-        part.iter().for_each(|o| self.draft.try_out(o.op, o.way));
+        let old: Vec<StrategyId> = ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
+        part.iter().for_each(|o| self.draft.try_out(o.op, o.id));
         let after = self.draft.cost(&ops, &values);
-        ops.iter().zip(&old).for_each(|(&op, &way)| self.draft.try_out(op, way));
+        ops.iter().zip(&old).for_each(|(&op, &id)| self.draft.try_out(op, id));
         let cheaper = after < before * (1.0 - 1e-9);
         if cheaper {
-            self.draft.change(part.iter().map(|o| (o.op, o.way)));
+            self.draft.change(part.iter().map(|o| (o.op, o.id)));
         }
         cheaper
     }
