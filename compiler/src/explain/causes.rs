@@ -7,6 +7,7 @@ use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::{AxisRef, Reshard, TensorSharding};
 use dialect::text::CAUSE;
+use passes::partition::neighbor_reads;
 use passes::propagate::{Origin, OriginTable, Start, written_origin};
 
 /// One reshard of the planned program.
@@ -27,6 +28,8 @@ pub(super) struct Cause {
     pub(super) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
     pub(super) manual: bool,
+    /// Whether `op` is no collective, but reads rows of its neighbors' shards.
+    pub(super) neighbors: bool,
 }
 
 /// Identifies a collective across two versions of one program.
@@ -62,13 +65,39 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
         }
     }
     let mut found = Vec::new();
+    let mut neighbors = neighbor_reads(planned).into_iter().peekable();
     for &op in &all {
+        if let Some(read) = neighbors.next_if(|read| read.op == op) {
+            let operand = planned.op(op).operands[read.operand];
+            found.push(Cause {
+                op,
+                kind: "collective_permute".to_owned(),
+                value: written(planned, operand),
+                user: Some((op, read.operand)),
+                from: None,
+                to: None,
+                axes: read.axes,
+                manual: false,
+                neighbors: true,
+            });
+            continue;
+        }
         let view = planned.view(op);
         let kind = view.name().split('.').next_back().unwrap_or_default().to_owned();
         let Some(&operand) = view.operands().first() else { continue };
         if view.def().collective(view).is_some() {
             let user = view.results().next().and_then(|r| readers.get(&r)).copied();
-            found.push(Cause { op, kind, value: operand, user, from: None, to: None, axes: Vec::new(), manual: true });
+            found.push(Cause {
+                op,
+                kind,
+                value: operand,
+                user,
+                from: None,
+                to: None,
+                axes: Vec::new(),
+                manual: true,
+                neighbors: false,
+            });
             continue;
         }
         let Some(reshard) = view.def().reshard(view) else { continue };
@@ -88,7 +117,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
             Reshard::CollectivePermute => moved(from.as_ref(), to.as_ref()),
             other => other.axes().to_vec(),
         };
-        found.push(Cause { op, kind, value, user, from, to, axes, manual: false });
+        found.push(Cause { op, kind, value, user, from, to, axes, manual: false, neighbors: false });
     }
     found
 }

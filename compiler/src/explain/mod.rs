@@ -186,6 +186,8 @@ impl Compiler {
                 .into_iter()
                 .zip(prices)
                 .map(|(cause, price)| Explained { cause, price, removal: None, untried: false })
+                // Rows that were sent for an earlier op are not sent again.
+                .filter(|e| !e.cause.neighbors || e.price.count > 0)
                 .collect();
             let shardings = ShardingTable::of(planned.program());
             let mut tried = false;

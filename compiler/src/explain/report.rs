@@ -75,6 +75,19 @@ impl Report<'_> {
     /// Where the value comes from and where it is needed: JAX's lines if it recorded them, else labels in the text.
     fn places(&self, cause: &Cause, labels: &mut Vec<(Span, String)>, notes: &mut Vec<String>) {
         let p = self.planned.program();
+        if cause.neighbors {
+            let (name, op) = (value_name(p, cause.value), self.op_text(cause.op));
+            match (cause.user, self.line(cause.op)) {
+                (_, Some(line)) => notes.push(format!("{op} at {line} reads {name} across the ends of shards")),
+                (Some((op, i)), None) => {
+                    let span = Some(p.view(op).operand_span(i)).filter(|s| !s.is_empty()).unwrap_or(p.op(op).span);
+                    labels.push((span, format!("{name} is read across the ends of shards")));
+                }
+                (None, None) => {}
+            }
+            notes.push("only the rows of neighbors are sent".to_owned());
+            return;
+        }
         let lies = cause.from.as_ref().map(|s| self.short(s)).unwrap_or_default();
         let wanted = cause.to.as_ref().map(|s| self.short(s)).unwrap_or_default();
         let user = cause.user.map(|(op, i)| (op, i, self.line(op)));

@@ -6,15 +6,17 @@
 //! reads outside of its operand.
 
 use dialect::codes;
-use dialect::diagnostic::Diagnostic;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, ElementType, Op, Program, Value};
+use dialect::ir::{Attr, AttrData, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Kernel, Nest, Outside};
 use dialect::literal::Literal;
 use dialect::localize::Fetched;
-use dialect::ops::build;
+use dialect::ops::{build, func};
 use dialect::scalar::{Comparison, Scalar};
-use dialect::sharding::{Axes, AxisPart, Exchange, Mesh, PerDevice, Round, Run, ShiftedRead, axis};
+use dialect::sharding::{
+    Axes, AxisPart, AxisRef, Distributions, Exchange, Mesh, MeshAxes, MeshRef, PerDevice, Round, Run, ShiftedRead, axis,
+};
 use smallvec::SmallVec;
 
 use super::Partition;
@@ -50,7 +52,7 @@ impl Partition<'_> {
     ) -> Result<(Vec<Value>, SmallVec<[Fetched; 2]>), Diagnostic> {
         let mut values = operands.to_vec();
         let mut fetched = SmallVec::new();
-        for halo in self.halos(op)? {
+        for halo in halos(self.program, &self.distributions, op)? {
             let ShiftedRead { operand, dim, outside, .. } = &halo.read;
             let loc = self.program.op(op).loc;
             let mut b = Builder::new(self.program, ops, loc);
@@ -78,59 +80,93 @@ impl Partition<'_> {
         }
         Ok((values, fetched))
     }
+}
 
-    /// The dimensions that `op` reads shifted along a sharded loop.
-    fn halos(&self, op: Op) -> Result<Vec<Halo>, Diagnostic> {
-        let view = self.program.view(op);
-        if !view.def().is_windowed() {
-            return Ok(Vec::new());
+/// The dimensions that `op` reads shifted along a sharded loop.
+fn halos(program: &Program, distributions: &Distributions, op: Op) -> Result<Vec<Halo>, Diagnostic> {
+    let view = program.view(op);
+    if !view.def().is_windowed() {
+        return Ok(Vec::new());
+    }
+    let Kernel::Nest(nest) = view.def().kernel(view) else { return Ok(Vec::new()) };
+    let shapes: Vec<&[i64]> =
+        (0..view.operands().len()).map(|i| view.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
+    let mut found = Vec::new();
+    for along in 0..nest.loops.len() {
+        let axes = axes_along(view, distributions, &nest, along);
+        let shards = axis::size_of(&axes);
+        if shards <= 1 {
+            continue;
         }
-        let Kernel::Nest(nest) = view.def().kernel(view) else { return Ok(Vec::new()) };
-        let shapes: Vec<&[i64]> =
-            (0..view.operands().len()).map(|i| view.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
-        let mut found = Vec::new();
-        for along in 0..nest.loops.len() {
-            let axes = self.axes_along(op, &nest, along);
-            let shards = axis::size_of(&axes);
-            if shards <= 1 {
-                continue;
+        let reads = dialect::sharding::shifted_reads(&nest, &shapes, along);
+        for read in reads.into_iter().flatten() {
+            let same = axes_of(distributions, view.operands()[read.operand], read.dim) == axes;
+            let Some(exchange) = Exchange::of(read.reach, shards).filter(|_| same) else {
+                let message = format!(
+                    "'{}' can't be computed in these shards of dimension {} of operand {}",
+                    view.name(),
+                    read.dim,
+                    read.operand
+                );
+                return Err(Diagnostic::error(codes::SHARDED_OPERAND, view.span(), message)
+                    .note("run the pass plan before: it moves values to where ops can read them"));
+            };
+            found.push(Halo { read, axes: axes.clone(), exchange });
+        }
+    }
+    Ok(found)
+}
+
+fn axes_of(distributions: &Distributions, value: Value, dim: usize) -> Axes {
+    distributions.get(value).and_then(|d| d.dims.get(dim).cloned()).unwrap_or_default()
+}
+
+/// The axes that shard a loop: those of the result's dimension, or of an operand's that is read at its position.
+fn axes_along(op: OpRef<'_>, distributions: &Distributions, nest: &Nest, along: usize) -> Axes {
+    if along < nest.parallel {
+        return op.results().next().map(|r| axes_of(distributions, r, along)).unwrap_or_default();
+    }
+    let plain = dialect::kernel::Index::Loop(along);
+    let mut reads = nest.inputs.iter().filter_map(|input| {
+        let dim = input.index.iter().position(|at| *at == plain)?;
+        Some((*op.operands().get(input.operand)?, dim))
+    });
+    reads.next().map(|(value, dim)| axes_of(distributions, value, dim)).unwrap_or_default()
+}
+
+/// An op of a planned program that reads rows of its neighbors' shards.
+#[derive(Clone, Debug)]
+pub struct NeighborRead {
+    /// The op.
+    pub op: Op,
+    /// The operand whose rows are sent; the first, if there are several.
+    pub operand: usize,
+    /// The axes along which devices are neighbors.
+    pub axes: Vec<AxisRef>,
+}
+
+/// The ops of a planned program for which devices send each other rows, in order; none where `partition` would refuse
+/// the program.
+pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
+    let main = func::function(planned, "main").and_then(|main| func::block(planned, main));
+    let (Some(block), Some((name, mesh))) = (main, super::mesh::one_mesh(planned, &mut Diagnostics::default())) else {
+        return Vec::new();
+    };
+    let named = name.as_deref().and_then(|name| planned.find_name(name)).map(MeshRef::Symbol);
+    let mesh = MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh);
+    let distributions = Distributions::of(planned, &mesh);
+    let reads = |op: Op| {
+        let halos = halos(planned, &distributions, op).ok()?;
+        let sent: Vec<&Halo> = halos.iter().filter(|h| !h.exchange.rounds.is_empty()).collect();
+        let mut axes: Vec<AxisRef> = Vec::new();
+        for axis in sent.iter().flat_map(|h| h.axes.iter().map(|&part| mesh.axis_ref(part))) {
+            if !axes.contains(&axis) {
+                axes.push(axis);
             }
-            let reads = dialect::sharding::shifted_reads(&nest, &shapes, along);
-            for read in reads.into_iter().flatten() {
-                let same = self.axes_of(view.operands()[read.operand], read.dim) == axes;
-                let Some(exchange) = Exchange::of(read.reach, shards).filter(|_| same) else {
-                    let message = format!(
-                        "'{}' can't be computed in these shards of dimension {} of operand {}",
-                        view.name(),
-                        read.dim,
-                        read.operand
-                    );
-                    return Err(Diagnostic::error(codes::SHARDED_OPERAND, view.span(), message)
-                        .note("run the pass plan before: it moves values to where ops can read them"));
-                };
-                found.push(Halo { read, axes: axes.clone(), exchange });
-            }
         }
-        Ok(found)
-    }
-
-    fn axes_of(&self, value: Value, dim: usize) -> Axes {
-        self.distributions.get(value).and_then(|d| d.dims.get(dim).cloned()).unwrap_or_default()
-    }
-
-    /// The axes that shard a loop: those of the result's dimension, or of an operand's that is read at its position.
-    fn axes_along(&self, op: Op, nest: &Nest, along: usize) -> Axes {
-        if along < nest.parallel {
-            let result = self.program.results(op).next();
-            return result.map(|r| self.axes_of(r, along)).unwrap_or_default();
-        }
-        let plain = dialect::kernel::Index::Loop(along);
-        let mut reads = nest.inputs.iter().filter_map(|input| {
-            let dim = input.index.iter().position(|at| *at == plain)?;
-            Some((*self.program.op(op).operands.get(input.operand)?, dim))
-        });
-        reads.next().map(|(value, dim)| self.axes_of(value, dim)).unwrap_or_default()
-    }
+        sent.first().map(|h| NeighborRead { op, operand: h.read.operand, axes })
+    };
+    planned.ops_under(block).into_iter().filter_map(reads).collect()
 }
 
 /// The rows of one dimension, being fetched.

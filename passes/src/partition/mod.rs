@@ -32,6 +32,7 @@ use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+pub use halo::{NeighborRead, neighbor_reads};
 pub use manual::manual;
 use position::Positions;
 use reshard::Lowering;

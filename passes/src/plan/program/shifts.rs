@@ -103,7 +103,12 @@ pub(crate) fn join(program: &mut Program, propagated: &mut Propagated, block: Bl
         let old = program.block_ops(block).to_vec();
         let mut ops = Vec::with_capacity(old.len());
         for &op in &old {
-            match join_op(program, propagated, op, &mut known, &mut ops) {
+            let first = ops.len();
+            let joined = join_op(program, propagated, op, &mut known, &mut ops);
+            for &made in &ops[first..] {
+                program.op_mut(made).span = program.op(op).span;
+            }
+            match joined {
                 Some(value) => {
                     let value = renamed.get(&value).copied().unwrap_or(value);
                     renamed.insert(program.result(op, 0), value);
