@@ -18,9 +18,15 @@ pub(super) fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context
     });
     let first = operands.first().filter(|_| n > 0 && n == op.result_count());
     let (Some(dim), Some(first)) = (dim, first) else {
-        return Err(EvalError::new("ApproxTopK needs tensors, initial values and a reduction_dim"));
+        return Err(EvalError::new(
+            "ApproxTopK without tensors, as many initial values and a reduction_dim is not known here, so it can't be evaluated",
+        ));
     };
-    let comparator = comparator(op).ok_or_else(|| EvalError::new("ApproxTopK names no comparator"))?.to_owned();
+    let comparator = comparator(op)
+        .ok_or_else(|| {
+            EvalError::new("ApproxTopK without a comparator of the module is not known here, so it can't be evaluated")
+        })?
+        .to_owned();
     let types: Vec<_> = (0..n).filter_map(|i| op.result_tensor(i).cloned()).collect();
     let same = operands[..n].iter().all(|o| o.shape == first.shape);
     let kept = types.first().and_then(|t| t.shape.get(dim).copied()).unwrap_or(-1);
@@ -29,7 +35,9 @@ pub(super) fn evaluate(op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context
             && (0..t.rank()).all(|d| t.shape[d] == if d == dim { kept } else { first.shape[d] })
     });
     if types.len() != n || !same || !fits || first.shape.get(dim).is_none_or(|&size| kept < 0 || kept > size) {
-        return Err(EvalError::new("the results of ApproxTopK are not the first elements of its operands"));
+        return Err(EvalError::new(
+            "ApproxTopK with results that are not the first elements of its operands is not known here, so it can't be evaluated",
+        ));
     }
     let mut outer = first.shape.clone();
     outer[dim] = 1;
