@@ -35,6 +35,34 @@ pub struct CompileOptions {
     pub target: Option<String>,
     /// A limit on the bytes of memory used on each device.
     pub memory: Option<u64>,
+    /// What is said of values that are gathered because an op can't be computed in shards.
+    pub replicate: Replicate,
+}
+
+/// What is said of values that are gathered only because an op can't be computed in shards of a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Replicate {
+    /// Nothing.
+    Allow,
+    /// A warning where a device receives 64 MiB or more.
+    #[default]
+    Large,
+    /// A warning for each.
+    Warn,
+    /// An error for each.
+    Deny,
+}
+
+impl Replicate {
+    /// Its word as an option of passes.
+    fn text(self) -> &'static str {
+        match self {
+            Replicate::Allow => "allow",
+            Replicate::Large => "large",
+            Replicate::Warn => "warn",
+            Replicate::Deny => "deny",
+        }
+    }
 }
 
 impl CompileOptions {
@@ -178,7 +206,9 @@ impl Compiler {
         let mut steps = self.passes.parse(pipeline)?;
         let search = if options.search == Search::Greedy { "greedy" } else { "full" };
         let memory = options.memory.map(|bytes| bytes.to_string()).unwrap_or_default();
-        for (option, value) in [("search", search), ("target", target), ("memory", &memory)] {
+        for (option, value) in
+            [("search", search), ("target", target), ("memory", &memory), ("replicate", options.replicate.text())]
+        {
             for step in &mut steps {
                 if step.pass.options.iter().any(|o| o.name == option) {
                     let set = step.options.set(step.pass.options, option, value);

@@ -28,6 +28,7 @@
 //! The program `shardc` is a client of this library: [`run`] is the whole program as a function of its arguments and
 //! streams, and [`run_with`] is the same for a compiler with more ops, passes, pipelines or targets.
 
+mod budget;
 mod check;
 mod cli;
 mod compare;
@@ -49,7 +50,7 @@ pub use check::{Check, CheckedResult};
 pub use cli::session::Io;
 pub use cli::{main, run, run_with};
 pub use compare::{Comparison, Difference, Tolerance, compare};
-pub use compiler::{CompileOptions, Compiler, Times, Watch};
+pub use compiler::{CompileOptions, Compiler, Replicate, Times, Watch};
 pub use cost::{CollectiveCost, Cost, TimelineEvent};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};

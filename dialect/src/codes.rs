@@ -148,6 +148,9 @@ codes! {
     UNKNOWN_TARGET = "unknown-target", "No target has this name.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
     MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";
+    REPLICATED = "replicated", "A value is gathered because an op can't be computed in shards of a dimension.";
+    BUDGET = "budget", "A program compiles to more than a comment in it expects.";
+    BUDGET_SYNTAX = "budget-syntax", "A comment that states what to expect can't be read.";
     CALL_LEFT = "call-left", "A call is left where it should have been inlined.";
     CONSTRAINT_LEFT = "constraint-left", "A sharding constraint is left that planning should have replaced.";
     PARTITIONED = "partitioned", "The program is already what each device runs.";

@@ -15,6 +15,7 @@ mod pass;
 pub mod plan;
 pub mod propagate;
 mod registry;
+mod replicate;
 pub mod schedule;
 pub mod spmd;
 mod symbols;
@@ -29,6 +30,7 @@ pub static PASSES: &[&Pass] = &[
     &import::UNIFY_MESHES,
     &propagate::PASS,
     &plan::PASS,
+    &replicate::PASS,
     &partition::PASS,
     &schedule::PASS,
     &spmd::PASS,
@@ -46,7 +48,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "planned",
         doc: "To the global program with every change of distribution as a collective.",
-        passes: "sharded,plan",
+        passes: "sharded,plan,replicate",
     },
     Pipeline {
         name: "compile",

@@ -286,7 +286,7 @@ fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String>
     };
     let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
-    let options = CompileOptions { search, target: Some("slow".to_owned()), memory: None };
+    let options = CompileOptions { search, target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
     let inputs = random_inputs(&Interface::of(&module).ok_or("no interface")?.arguments, 1, 1);
     let want = compiler.evaluate(&module, &inputs);

@@ -4,7 +4,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::{CompileOptions, Tolerance};
+use crate::{CompileOptions, Replicate, Tolerance};
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
@@ -18,6 +18,23 @@ pub(crate) struct Knobs {
     /// At most this much memory on each device, like 8GiB
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
+    /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
+    /// the flag, of those that give a device 64 MiB or more
+    #[arg(long, value_enum, value_name = "WHAT")]
+    warn: Option<Lint>,
+    /// Make it an error
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["warn", "allow"])]
+    deny: Option<Lint>,
+    /// Say nothing of it, however large
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "warn")]
+    allow: Option<Lint>,
+}
+
+/// What can be warned of, denied or allowed.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Lint {
+    /// Values that are gathered only because an op can't be computed in shards of a dimension
+    Replicate,
 }
 
 /// How the groups of collectives are printed.
@@ -51,7 +68,13 @@ impl Knobs {
             text => Some(parse_bytes(text).ok_or_else(|| Failure::Usage(format!("--memory can't be '{text}'")))?),
         };
         let search = if self.plan == Plan::Greedy { Search::Greedy } else { Search::Full };
-        Ok(CompileOptions { search, target: self.target.clone(), memory })
+        let replicate = match (self.allow, self.warn, self.deny) {
+            (Some(Lint::Replicate), ..) => Replicate::Allow,
+            (_, Some(Lint::Replicate), _) => Replicate::Warn,
+            (.., Some(Lint::Replicate)) => Replicate::Deny,
+            _ => Replicate::Large,
+        };
+        Ok(CompileOptions { search, target: self.target.clone(), memory, replicate })
     }
 }
 

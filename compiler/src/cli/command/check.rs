@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     interpret: bool,
     /// Check a per-device program without running it: no device may wait for another forever
-    #[arg(long, conflicts_with_all = ["inputs", "seed", "interpret", "rtol", "atol", "plan", "target", "memory"])]
+    #[arg(long, conflicts_with_all = ["inputs", "seed", "interpret", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
     spmd: bool,
     #[command(flatten)]
     tolerances: Tolerances,

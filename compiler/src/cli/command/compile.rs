@@ -16,6 +16,11 @@ Examples:
   shardc compile model.mlir --target v5p:4x4x4   plan for a slice of TPUs
   shardc compile model.mlir --plan greedy        what Shardy would have done, to compare
 
+Comments in the program may state what it must compile to: an error if it doesn't.
+  // shardc: expect all_gather <= 4, bytes <= 1 GiB, peak <= 12 GiB
+They limit (<=, <, ==, >=, >) the collectives of one kind or of all (collectives) in the per-device program, the bytes that a device
+sends in a step, and its peak memory, as 'shardc cost' counts them for the same --target.
+
 The per-device program keeps, on every argument and result of @main, its global type and sharding
 (shardc.global_type, shardc.sharding), and the meshes on the module (shardc.meshes).";
 
@@ -82,6 +87,14 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.say_times(&watch.times)?;
     }
     let module = session.take(&shown, compiled)?;
+    // Other forms than the per-device program are compiled once more for budgets.
+    let checked = match args.emit {
+        Emit::Sdy | Emit::Manual => compiler
+            .parse_unverified(shown.clone(), &mut Watch::default())
+            .and_then(|module| compiler.check_budgets(&module, &options)),
+        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => compiler.check_budgets(&module, &options),
+    };
+    session.take(&shown, checked)?;
     let text = match args.emit {
         Emit::Linalg => session.take(&shown, compiler.kernels(&module, false))?,
         Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
