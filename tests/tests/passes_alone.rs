@@ -14,7 +14,8 @@ use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, Source, Toler
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 7] = ["import", "propagate", "unify-meshes", "plan", "partition", "schedule", "manual"];
+const PIPELINE: [&str; 9] =
+    ["import", "propagate", "unify-meshes", "plan", "replicate", "partition", "schedule", "check-spmd", "manual"];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -57,6 +58,9 @@ fn ended(compiler: &Compiler, module: &Module, list: &str, inputs: &[Vec<Literal
             None => Ended::Wrong("it failed without an error".to_owned()),
         };
     };
+    if let Some(d) = gave.diagnostics.iter().find(|d| d.code == "collective-diverges") {
+        return Ended::Wrong(format!("a false alarm: {}", d.message));
+    }
     let options = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let per_device = compiler.print(&made, Default::default()).contains("shardc.global_type");
     let got = match per_device {
@@ -116,5 +120,5 @@ fn every_pass_keeps_the_meaning_or_refuses() {
     }
     println!("{same} lists of passes kept the meaning, {refused} were refused");
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-    assert!(same >= 5 * count && refused >= count / 2, "only {same} and {refused} lists for {count} programs");
+    assert!(same >= 6 * count && refused >= count / 2, "only {same} and {refused} lists for {count} programs");
 }
