@@ -1,0 +1,267 @@
+//! Random programs of ops that need all of a sharded dimension (the largest elements and their places, Fourier
+//! transforms) mean the same in shards. Elements are few different ones, among them NaNs, infinities and both zeros, so
+//! that most are tied; results are compared bit for bit, those of transforms within their rounding errors.
+//!
+//! `STEPS_FROM` and `STEPS_PROGRAMS` choose the seeds.
+
+use dialect::ir::ElementClass;
+use dialect::literal::Literal;
+use dialect::scalar::Scalar;
+use fastrand::Rng;
+use passes::estimate::{Flat, Target};
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source};
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn ty(shape: &[i64], element: &str) -> String {
+    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
+}
+
+/// The axes of each dimension, as text.
+fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
+    let mut dims = vec![Vec::new(); rank];
+    for axis in axes {
+        if let Some(dim) = dims.get_mut(random.usize(0..rank + 1)) {
+            dim.push(format!("\"{axis}\""));
+        }
+    }
+    let dims: Vec<String> = dims.iter().map(|d| format!("{{{}}}", d.join(", "))).collect();
+    format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
+}
+
+/// The lines of one op on `%a`, and the types of its results `%r#0`, ….
+struct Body {
+    lines: String,
+    results: Vec<(Vec<i64>, String)>,
+}
+
+fn top_k(random: &mut Rng, shape: &[i64], element: &str) -> Body {
+    let mut kept = shape.to_vec();
+    let last = kept.len() - 1;
+    kept[last] = random.i64(1..kept[last].min(4) + 1);
+    let (from, values, places) = (ty(shape, element), ty(&kept, element), ty(&kept, "i32"));
+    let lines = format!("  %r:2 = chlo.top_k(%a, k = {}) : {from} -> ({values}, {places})\n", kept[last]);
+    Body { lines, results: vec![(kept.clone(), element.to_owned()), (kept, "i32".to_owned())] }
+}
+
+/// A sort of elements and places of which some of the first are read, by two slices.
+fn sort(random: &mut Rng, shape: &[i64], element: &str) -> Body {
+    let d = random.usize(0..shape.len());
+    let (of, places, boolean) = (ty(shape, element), ty(shape, "i32"), "tensor<i1>");
+    let float = element.contains('f');
+    let direction = if random.bool() { "LT" } else { "GT" };
+    // By `<` alone a NaN has no place.
+    let kind = if !float {
+        ""
+    } else if random.u8(0..5) == 0 {
+        ", FLOAT"
+    } else {
+        ", TOTALORDER"
+    };
+    let mut lines = format!(
+        "  %i = stablehlo.iota dim = {d} : {places}\n  %s:2 = \"stablehlo.sort\"(%a, %i) <{{dimension = {d} : i64, \
+         is_stable = true}}> ({{\n  ^bb0(%x: tensor<{element}>, %y: tensor<{element}>, %j: tensor<i32>, %k: \
+         tensor<i32>):\n    %p = stablehlo.compare {direction}, %x, %y{kind} : (tensor<{element}>, tensor<{element}>) \
+         -> {boolean}\n    stablehlo.return %p : {boolean}\n  }}) : ({of}, {places}) -> ({of}, {places})\n"
+    );
+    let mut results = Vec::new();
+    for (i, element) in [element, "i32"].into_iter().enumerate() {
+        let mut kept = shape.to_vec();
+        let limit = random.i64(1..shape[d].min(4) + 1);
+        let start = random.i64(0..limit);
+        kept[d] = limit - start;
+        let range = |(e, n): (usize, &i64)| if e == d { format!("{start}:{limit}") } else { format!("0:{n}") };
+        let ranges: Vec<String> = shape.iter().enumerate().map(range).collect();
+        let (from, to) = (ty(shape, element), ty(&kept, element));
+        lines += &format!("  %r{i} = stablehlo.slice %s#{i} [{}] : ({from}) -> {to}\n", ranges.join(", "));
+        results.push((kept, element.to_owned()));
+    }
+    Body { lines, results }
+}
+
+/// The least or largest element and its place, as JAX writes it: along a dimension, or of all with `%a` made flat.
+fn place(random: &mut Rng, shape: &[i64], element: &str) -> Body {
+    let all = random.bool();
+    let flat = if all { vec![shape.iter().product()] } else { shape.to_vec() };
+    let d = random.usize(0..flat.len());
+    let kept: Vec<i64> = flat.iter().enumerate().filter(|e| e.0 != d).map(|e| *e.1).collect();
+    let (least, float) = (random.bool(), element.contains('f'));
+    let init = match (float, element, least) {
+        (true, _, true) => "0x7F800000",
+        (true, _, false) => "0xFF800000",
+        (_, "i32", true) => "2147483647",
+        (_, "i32", false) => "-2147483648",
+        (_, _, true) => "255",
+        (_, _, false) => "0",
+    };
+    let direction = if least { "LT" } else { "GT" };
+    let (of, places, value, result) = (ty(&flat, element), ty(&flat, "i32"), ty(&kept, element), ty(&kept, "i32"));
+    let lines = format!(
+        "  %f = stablehlo.reshape %a : ({}) -> {of}
+  %i = stablehlo.iota dim = {d} : {places}
+  %init = stablehlo.constant dense<{init}> : tensor<{element}>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.reduce(%f init: %init), (%i init: %zero) across dimensions = [{d}] : ({of}, {places}, tensor<{element}>, tensor<i32>) -> ({value}, {result})
+    reducer(%x: tensor<{element}>, %y: tensor<{element}>) (%j: tensor<i32>, %k: tensor<i32>) {{
+    %1 = stablehlo.compare {direction}, %x, %y : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+    %2 = stablehlo.compare NE, %x, %x : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+    %3 = stablehlo.or %1, %2 : tensor<i1>
+    %4 = stablehlo.compare EQ, %x, %y : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+    %5 = stablehlo.compare LT, %j, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %6 = stablehlo.and %4, %5 : tensor<i1>
+    %7 = stablehlo.or %3, %6 : tensor<i1>
+    %8 = stablehlo.select %3, %x, %y : tensor<i1>, tensor<{element}>
+    %9 = stablehlo.select %7, %j, %k : tensor<i1>, tensor<i32>
+    stablehlo.return %8, %9 : tensor<{element}>, tensor<i32>
+  }}
+",
+        ty(shape, element)
+    );
+    Body { lines, results: vec![(kept.clone(), element.to_owned()), (kept, "i32".to_owned())] }
+}
+
+/// A transform over several dimensions, and often another one of what it gives. `shape` is `%a`'s.
+fn transform(random: &mut Rng, shape: &[i64]) -> (Body, &'static str) {
+    let last = shape.len() - 1;
+    let n = random.usize(2..shape.len().min(3) + 1);
+    let lengths = shape[last + 1 - n..].to_vec();
+    let mut half = shape.to_vec();
+    half[last] = half[last] / 2 + 1;
+    let real = random.bool();
+    let (kind, from, to) = match real {
+        true => ("RFFT", ty(shape, "f32"), ty(&half, "complex<f32>")),
+        false => (["FFT", "IFFT"][random.usize(0..2)], ty(shape, "complex<f32>"), ty(shape, "complex<f32>")),
+    };
+    let mut lines = format!("  %t = stablehlo.fft %a, type = {kind}, length = {lengths:?} : ({from}) -> {to}\n");
+    let (name, body) = match (random.bool(), real) {
+        (false, true) => ("%t", (half, "complex<f32>")),
+        (false, false) => ("%t", (shape.to_vec(), "complex<f32>")),
+        (true, true) => {
+            lines += &format!("  %u = stablehlo.fft %t, type = IRFFT, length = {lengths:?} : ({to}) -> {from}\n");
+            ("%u", (shape.to_vec(), "f32"))
+        }
+        (true, false) => {
+            lines += &format!("  %u = stablehlo.fft %t, type = IFFT, length = {lengths:?} : ({to}) -> {from}\n");
+            ("%u", (shape.to_vec(), "complex<f32>"))
+        }
+    };
+    (Body { lines, results: vec![(body.0, body.1.to_owned())] }, name)
+}
+
+/// A program, and whether its results are exact.
+fn program(seed: u64) -> (String, bool) {
+    let mut random = Rng::with_seed(seed);
+    let meshes: [&[(&str, i64)]; 5] =
+        [&[("x", 2)], &[("x", 4)], &[("x", 3)], &[("x", 2), ("y", 3)], &[("x", 2), ("y", 2)]];
+    let mesh = meshes[random.usize(0..meshes.len())];
+    let axes: Vec<&str> = mesh.iter().map(|a| a.0).collect();
+    let rank = random.usize(1..4);
+    let size = |random: &mut Rng| if random.u8(0..4) == 0 { random.i64(1..14) } else { 6 * random.i64(1..4) };
+    let mut shape: Vec<i64> = (0..rank).map(|_| size(&mut random)).collect();
+    let mut element = ["f32", "f32", "i32", "ui8"][random.usize(0..4)].to_owned();
+    let which = random.usize(0..4);
+    let (body, names) = match which {
+        0 => (top_k(&mut random, &shape, &element), vec!["%r#0", "%r#1"]),
+        1 => (sort(&mut random, &shape, &element), vec!["%r0", "%r1"]),
+        2 => (place(&mut random, &shape, &element), vec!["%r#0", "%r#1"]),
+        _ => {
+            shape.resize(rank.max(2), 12);
+            let (body, name) = transform(&mut random, &shape);
+            element = if body.lines.contains("RFFT") { "f32".to_owned() } else { "complex<f32>".to_owned() };
+            (body, vec![name])
+        }
+    };
+    let argument = sharding(&mut random, &axes, shape.len());
+    let types: Vec<String> = body.results.iter().map(|(s, e)| ty(s, e)).collect();
+    let stated: Vec<String> = body
+        .results
+        .iter()
+        .zip(&types)
+        .map(|((s, _), t)| format!("{t} {}", sharding(&mut random, &axes, s.len())))
+        .collect();
+    let sizes: Vec<String> = mesh.iter().map(|(name, n)| format!("\"{name}\"={n}")).collect();
+    let text = format!(
+        "module {{\n  sdy.mesh @mesh = <[{}]>\n  func.func @main(%a: {} {argument}) -> ({}) {{\n{}  return {} : {}\n  }}\n}}\n",
+        sizes.join(", "),
+        ty(&shape, &element),
+        stated.join(", "),
+        body.lines,
+        names.join(", "),
+        types.join(", ")
+    );
+    (text, which < 3)
+}
+
+/// Few different elements, so that most are tied; finite ones where results aren't exact.
+fn input(random: &mut Rng, ty: &dialect::ir::TensorType, exact: bool) -> Literal {
+    let floats = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, 1.0, 2.0, -1.5, -1.5];
+    // Some tensors hold no NaN, others nothing as large as an infinity.
+    let from = if exact { [0, 1, 3][random.usize(0..3)] } else { 3 };
+    Literal::from_fn(ty, |_| match ty.element.class() {
+        ElementClass::Float => Scalar::Float(floats[random.usize(from..floats.len())]),
+        ElementClass::Complex => Scalar::Complex(random.i8(-8..8).into(), random.i8(-8..8).into()),
+        _ => Scalar::Int(random.i128(0..4)),
+    })
+}
+
+fn numbers(literal: &Literal) -> Vec<f64> {
+    let parts = |i: usize| match literal.get(i) {
+        Scalar::Complex(re, im) => [re, im],
+        real => [real.as_f64(), 0.0],
+    };
+    (0..literal.len()).flat_map(parts).collect()
+}
+
+/// Whether all elements are as close as the sum of what a transform adds up allows.
+fn close(a: &Literal, b: &Literal) -> bool {
+    let (a, b) = (numbers(a), numbers(b));
+    let most = a.iter().fold(1.0f64, |m, v| m.max(v.abs()));
+    a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 2e-6 * most)
+}
+
+/// Whether the program for each device computes what the program does; whether it does so in more steps.
+fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<bool, String> {
+    let fail = |diagnostics: shardc::Diagnostics| {
+        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
+    };
+    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
+    let module = done(compiler.parse(Source::new("program.mlir", text)))?;
+    let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
+    let device = done(compiler.compile(module.clone(), "compile", &options))?;
+    let mut random = Rng::with_seed(seed);
+    let types = Interface::of(&module).ok_or("no interface")?.arguments;
+    let inputs = vec![types.iter().map(|t| input(&mut random, t, exact)).collect::<Vec<_>>()];
+    let want = compiler.evaluate(&module, &inputs);
+    let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
+    let got = compiler.execute(&device, &inputs, &execute);
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let mut pairs = want.iter().flatten().zip(got.results.iter().flatten());
+    if !pairs.all(|(a, b)| if exact { a == b } else { close(a, b) }) {
+        return Err(format!("the results differ: {want:?} and {:?}", got.results));
+    }
+    let count = |text: &str| {
+        ["sort\"", "stablehlo.reduce(", "top_k", "fft "].iter().map(|n| text.matches(n).count()).sum::<usize>()
+    };
+    Ok(count(&compiler.print(&device, PrintOptions::default())) > count(text))
+}
+
+#[test]
+fn what_needs_all_of_a_dimension_means_the_same_in_shards() {
+    // Only bytes cost anything, as they do for large tensors.
+    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
+    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let (from, count) = (number("STEPS_FROM", 0), number("STEPS_PROGRAMS", 300));
+    let (mut faults, mut steps) = (Vec::new(), 0);
+    for seed in from..from + count {
+        let (text, exact) = program(seed);
+        match same(&compiler, &text, exact, seed) {
+            Ok(several) => steps += u64::from(several),
+            Err(fault) => faults.push(format!("seed {seed}: {fault}\n{text}")),
+        }
+    }
+    assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults.join("\n"));
+    println!("{steps} of {count} programs run in steps");
+    assert!(steps * 5 >= count, "only {steps} of {count} programs run in steps");
+}
