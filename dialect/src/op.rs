@@ -80,6 +80,9 @@ pub trait Surroundings {
     /// Into how many pieces of equal size propagation divides each dimension of `value`.
     fn pieces(&self, program: &Program, value: Value) -> Vec<i64>;
 
+    /// Into how many shards propagation divides each dimension of `value`, the last of which may be smaller or empty.
+    fn shards(&self, program: &Program, value: Value) -> Vec<i64>;
+
     /// How many of the first positions of dimension `dim` of `value` are read, all of them by slices.
     fn read(&self, program: &Program, value: Value, dim: usize) -> i64;
 }

@@ -121,9 +121,9 @@ pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     b.program.result(op, 0)
 }
 
-/// The ops that compute a body's first result on tensors of `shape`; `None` when the body reads loop positions or
+/// The ops that compute a body's results on tensors of `shape`; `None` when the body reads loop positions or
 /// accumulators.
-pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64]) -> Option<Value> {
+pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64]) -> Option<Vec<Value>> {
     let mut values: Vec<Value> = Vec::with_capacity(body.insts.len());
     let get = |arg: Arg, values: &[Value]| match arg {
         Arg::Input(i) => operands.get(i).copied(),
@@ -158,5 +158,5 @@ pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64])
         };
         values.push(value);
     }
-    get(*body.results.first()?, &values)
+    body.results.iter().map(|&r| get(r, &values)).collect()
 }

@@ -223,7 +223,7 @@ impl OpDef for Broadcasting {
             if types[i].shape == shape { v } else { build::shape::broadcast_in_dim(b, v, &shape, &to) }
         };
         let operands: Vec<Value> = operands.into_iter().enumerate().map(wide).collect();
-        build::body(b, &body, &operands, &shape).map(|v| vec![v])
+        build::body(b, &body, &operands, &shape)
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -1,6 +1,6 @@
 //! Ops that need all of a dimension which propagation shards, in steps that don't: reductions whose partial results no
 //! collective combines (the index of a maximum) and the first elements of a sort are found in each shard and then among
-//! what was found, transforms over several dimensions are done one dimension after the other.
+//! what was found, cumulative sums start in each shard from what the shards before it sum up to, transforms over several dimensions are done one dimension after the other.
 
 use std::cell::OnceCell;
 
@@ -78,9 +78,13 @@ fn split_op(
         propagated.set(*new, place);
     }
     for (value, Like { of, dims }) in steps.made {
-        let of = even(program, propagated, of);
-        let axes = |list: Vec<usize>| list.into_iter().flat_map(|d| of.dims[d].iter().copied()).collect();
-        propagated.set(value, Distribution::of_dims(dims.into_iter().map(axes).collect::<Vec<_>>()));
+        let like = |of: &Distribution| {
+            let axes = |list: &Vec<usize>| list.iter().flat_map(|&d| of.dims[d].iter().copied()).collect();
+            Distribution::of_dims(dims.iter().map(axes).collect::<Vec<_>>())
+        };
+        let stated = like(&propagated.get(program, of));
+        let divides = program.tensor_type(value).is_some_and(|ty| stated.is_even(&ty.shape));
+        propagated.set(value, if divides { stated } else { like(&even(program, propagated, of)) });
     }
     Some(steps.results)
 }
@@ -99,6 +103,10 @@ struct Around<'a> {
 impl Surroundings for Around<'_> {
     fn pieces(&self, program: &Program, value: Value) -> Vec<i64> {
         even(program, self.propagated, value).dims.iter().map(|axes| size_of(axes)).collect()
+    }
+
+    fn shards(&self, program: &Program, value: Value) -> Vec<i64> {
+        self.propagated.get(program, value).dims.iter().map(|axes| size_of(axes)).collect()
     }
 
     fn read(&self, program: &Program, value: Value, dim: usize) -> i64 {

@@ -348,6 +348,6 @@ impl OpDef for Pointwise {
         let body = self.body(view)?;
         let operands = view.operands().to_vec();
         let shape = view.result_tensor(0).filter(|t| t.is_static())?.shape.clone();
-        crate::ops::build::body(build, &body, &operands, &shape).map(|value| vec![value])
+        crate::ops::build::body(build, &body, &operands, &shape)
     }
 }

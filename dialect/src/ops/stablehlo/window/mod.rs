@@ -8,6 +8,7 @@ mod conv_dims;
 mod conv_syntax;
 mod convolution;
 mod reduce_window;
+mod scan;
 mod select_and_scatter;
 
 pub use conv_dims::ConvolutionDims;

@@ -1,13 +1,14 @@
 //! `reduce_window`: combines the elements under each window. The nest runs over the windows, then over the positions
 //! inside.
 
-use super::{WindowDim, Words, counts, padding_attr, windows};
+use super::{WindowDim, Words, counts, padding_attr, scan, windows};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{Index, Init, Input, Kernel, Nest, Outside};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::stablehlo::reduction::without_accumulators;
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, combining_body, promote};
 use crate::ops::support::constraint::{
@@ -30,7 +31,7 @@ const WORDS: Words = Words {
 
 impl ReduceWindow {
     /// The windows and the number of inputs.
-    fn check(op: OpRef<'_>) -> Checked<(Vec<WindowDim>, usize)> {
+    pub(super) fn check(op: OpRef<'_>) -> Checked<(Vec<WindowDim>, usize)> {
         let (count, results) = (op.operands().len(), op.result_count());
         require(count > 0 && count % 2 == 0, || {
             Problem::new(format!("expected as many initial values as inputs, found {count} operands (C1)"))
@@ -59,7 +60,7 @@ impl ReduceWindow {
 }
 
 /// The element types of the first `n` operands.
-fn elements(op: OpRef<'_>, n: usize) -> Vec<ElementType> {
+pub(super) fn elements(op: OpRef<'_>, n: usize) -> Vec<ElementType> {
     (0..n).filter_map(|i| Some(op.operand_tensor(i)?.element)).collect()
 }
 
@@ -111,6 +112,10 @@ impl OpDef for ReduceWindow {
 
     fn is_windowed(&self) -> bool {
         true
+    }
+
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, build: &mut Builder<'_>) -> Option<Steps> {
+        scan::in_steps(op, around, build)
     }
 
     /// Long sums of floats are kept in f64 and rounded once.
