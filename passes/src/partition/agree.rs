@@ -284,15 +284,14 @@ fn strategy(model: &OpModel, at: &[Distribution]) -> Result<(), Misfit> {
         assigned.operands.iter().chain(&assigned.results).zip(at).position(|(a, b)| a != b)
     };
     let Some(tensor) = fits(&plain) else { return Ok(()) };
-    // Partial sums may also pass through.
-    let reduced = model.reduced(&plain);
-    let through: Axes = at.iter().flat_map(|d| &d.unreduced).copied().filter(|a| !reduced.contains(a)).collect();
-    let through = dialect::sharding::axis::set_of(through);
+    // Partial sums may also pass through: an operand that nothing is added to says along which axes.
     let passes = |set: &crate::bit_set::BitSet| {
-        let strategy = Strategy { through: through.clone(), set: set.clone(), ..plain.clone() };
+        let Some(operand) = set.iter().find(|i| !model.accumulated.contains(i)) else { return false };
+        let through = at[operand].unreduced.clone();
+        let strategy = Strategy { through, set: set.clone(), ..plain.clone() };
         fits(&strategy).is_none()
     };
-    if !through.is_empty() && model.linear.iter().any(passes) {
+    if model.linear.iter().any(passes) {
         return Ok(());
     }
     let assigned = model.assignment(&plain);
