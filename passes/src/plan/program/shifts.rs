@@ -171,7 +171,9 @@ fn concatenate(
     for &operand in &operands {
         let size = program.tensor_type(operand)?.shape[dim];
         let rank = ty.rank();
-        let moved = Shift::of_value(program, operand, known);
+        // Shifting a source of another size moves its rows to where the result's lie, also those that aren't chosen.
+        let moved = Shift::of_value(program, operand, known)
+            .filter(|s| program.tensor_type(s.source).is_some_and(|t| t.shape[dim] == ty.shape[dim]));
         let mut shift = moved.unwrap_or(Shift { source: operand, low: vec![0; rank], high: vec![0; rank], fill: None });
         // What the operand leaves out of its source shows, but only where another operand is chosen.
         shift.low[dim] += start;
