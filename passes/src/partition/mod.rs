@@ -308,6 +308,16 @@ impl Partition<'_> {
         let (Some(&global), Some(&value)) = (globals.first(), operands.first()) else { return };
         let result = self.program.result(op, 0);
         let Some(ty) = self.program.tensor_type(global).cloned() else { return };
+        if ty.shape.contains(&0) {
+            // Nothing has to move for every device to have nothing.
+            let (local, loc) = (self.local_type(result), self.program.op(op).loc);
+            let shape = self.program.type_data(local).tensor().map(|t| t.shape.clone()).unwrap_or_default();
+            let mut b = Builder::new(self.program, ops, loc);
+            let empty =
+                dialect::ops::build::splat(&mut b, ty.element, &shape, dialect::scalar::Scalar::zero(ty.element));
+            self.values.insert(result, empty);
+            return;
+        }
         let whole = || Rc::new(Distribution::replicated(ty.rank()));
         let from = self.distribution(global).unwrap_or_else(whole);
         let to = self.distribution(result).unwrap_or_else(whole);
