@@ -80,8 +80,8 @@ pub fn compare(got: &Literal, want: &Literal, tolerance: Tolerance, spread: Opti
         let (g, w) = (got.get(i), want.get(i));
         let error = difference(g, w);
         let allowed = allowed(w, want.element, tolerance, spread.map_or(0.0, |s| s[i]));
-        // Written so that NaN counts as out of bounds too.
-        let differs = allowed != f64::INFINITY && !(error <= allowed);
+        // NaN is out of bounds too.
+        let differs = allowed != f64::INFINITY && (error > allowed || error.is_nan() || allowed.is_nan());
         let error = if error.is_nan() { f64::INFINITY } else { error };
         let place = || Difference { index: index_of(&want.shape, i), got: g, want: w, error, allowed };
         if error > largest {

@@ -371,7 +371,7 @@ pub trait OpDef: Sync {
     }
 }
 
-/// The known ops by name. A [`Program`](crate::ir::Program) holds the one it was read with, so that any code with the
+/// The known ops by name. A [`Program`] holds the one it was read with, so that any code with the
 /// program knows its ops. Clones share their table.
 #[derive(Clone)]
 pub struct Registry {

@@ -96,7 +96,7 @@ pub(super) fn magnitudes(lanes: &Lanes) -> Lanes {
             Scalar::Complex(re, im) => Scalar::Complex(re.hypot(im), 0.0),
             int => int,
         };
-        map(literal, |value| size(value))
+        map(literal, size)
     };
     lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
 }

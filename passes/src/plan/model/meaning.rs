@@ -125,7 +125,7 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     }
     hold(&mut rule, kernel);
     let accumulated = kernel.accumulated(op.result_count());
-    let shifted = shifted(&mut rule, op, &kernel);
+    let shifted = shifted(&mut rule, op, kernel);
     let (rigid, masked) = (rigid(&rule, op, &shifted), masked(&rule, op));
     Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, shifted, masked })
 }
