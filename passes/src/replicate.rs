@@ -8,7 +8,7 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Severity};
 use dialect::ir::{AttrData, Op, OpRef, Program, Value, ValueSource};
 use dialect::ops::{func, sdy};
-use dialect::sharding::{AxisPart, Distribution, Distributions, FactorKind, MeshAxes, MeshRef, axis};
+use dialect::sharding::{AxisPart, Distribution, Distributions, FactorKind, MeshAxes, axis};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashSet;
 
@@ -60,8 +60,7 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
         return;
     }
     let Some(mesh) = sdy::meshes(program).find(|m| !m.2.axes.is_empty()) else { return };
-    let named = program.find_name(mesh.1).map(MeshRef::Symbol);
-    let axes = MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh.2.clone());
+    let axes = crate::partition::mesh::axes(program, Some(mesh.1), mesh.2.clone());
     let distributions = Distributions::of(program, &axes);
     let (mut models, mut seen) = (Models::default(), FxHashSet::default());
     for op in ops {

@@ -26,7 +26,7 @@ pub struct Exchange {
     pub own: Option<Run>,
 }
 
-/// Rows that devices move: `own` rows stay on their device.
+/// One permute: rows that go from each source to its target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Round {
     /// Pairs of a source and a target, each a place in the group; no source and no target twice.

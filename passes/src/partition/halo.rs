@@ -8,26 +8,27 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, ElementType, Op, OpRef, Program, Value};
+use dialect::ir::{Attr, AttrData, ElementType, Op, OpRef, Program, Value, ValueSource};
 use dialect::kernel::{Kernel, Nest, Outside};
 use dialect::literal::Literal;
 use dialect::localize::Fetched;
 use dialect::ops::{build, func};
 use dialect::scalar::{Comparison, Scalar};
 use dialect::sharding::{
-    Axes, AxisPart, AxisRef, Distributions, Exchange, Mesh, MeshAxes, MeshRef, PerDevice, Round, Run, ShiftedRead, axis,
+    Axes, AxisPart, AxisRef, Distributions, Exchange, Mesh, PerDevice, Round, Run, ShiftedRead, axis,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Partition;
 use super::position::Positions;
 
-/// Rows that were sent already: what other ops read of them is sent once.
+/// Rows of a value along a dimension that were sent along axes already: what other ops read of them is sent once.
+pub(super) type AllSent = FxHashMap<(Value, usize, Axes), Vec<Sent>>;
+
+/// One permute of such rows.
 #[derive(Clone)]
 pub(super) struct Sent {
-    value: Value,
-    dim: usize,
-    axes: Axes,
     from: i64,
     rows: i64,
     pairs: Vec<(u32, u32)>,
@@ -152,8 +153,7 @@ pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
     let (Some(block), Some((name, mesh))) = (main, super::mesh::one_mesh(planned, &mut Diagnostics::default())) else {
         return Vec::new();
     };
-    let named = name.as_deref().and_then(|name| planned.find_name(name)).map(MeshRef::Symbol);
-    let mesh = MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh);
+    let mesh = super::mesh::axes(planned, name.as_deref(), mesh);
     let distributions = Distributions::of(planned, &mesh);
     let reads = |op: Op| {
         let halos = halos(planned, &distributions, op).ok()?;
@@ -289,35 +289,29 @@ impl Rows<'_> {
             let part = self.slice_at(b, value, from, round.run.rows);
             return self.permute(b, part, &round.pairs);
         };
-        let (end, axes) = (from + round.run.rows, Axes::from_slice(self.axes));
-        let holds = |s: &Sent| {
-            s.value == value && s.dim == self.dim && s.axes == axes && s.from <= from && end <= s.from + s.rows
-        };
-        let together = |s: &Sent| union(&s.pairs, &round.pairs);
-        let known = self.positions.sent.iter().position(|s| holds(s) && together(s).is_some());
-        if let Some(i) = known {
-            let sent = self.positions.sent[i].clone();
-            let pairs = together(&sent).unwrap_or_default();
-            if pairs.len() > sent.pairs.len() {
+        let end = from + round.run.rows;
+        let key = (value, self.dim, Axes::from_slice(self.axes));
+        let known = self.positions.sent.get(&key).into_iter().flatten().enumerate();
+        let found = known
+            .filter(|(_, s)| s.from <= from && end <= s.from + s.rows)
+            .find_map(|(i, s)| Some((i, s.permute, s.from, union(&s.pairs, &round.pairs)?, s.pairs.len())));
+        if let Some((i, permute, sent_from, pairs, before)) = found {
+            if pairs.len() > before {
                 let attr = self.pairs(b.program, &pairs);
-                b.program.set_attr(sent.permute, "source_target_pairs", attr);
-                self.positions.sent[i].pairs = pairs;
+                b.program.set_attr(permute, "source_target_pairs", attr);
+                if let Some(sent) = self.positions.sent.get_mut(&key) {
+                    sent[i].pairs = pairs;
+                }
             }
-            let received = b.program.result(sent.permute, 0);
-            return self.part(b, received, from - sent.from, round.run.rows);
+            let received = b.program.result(permute, 0);
+            return self.part(b, received, from - sent_from, round.run.rows);
         }
         let part = self.part(b, value, from, round.run.rows);
         let received = self.permute(b, part, &round.pairs);
-        let permute = b.ops.last().copied();
-        self.positions.sent.extend(permute.map(|permute| Sent {
-            value,
-            dim: self.dim,
-            axes,
-            from,
-            rows: round.run.rows,
-            pairs: round.pairs.clone(),
-            permute,
-        }));
+        if let ValueSource::Result(permute, _) = b.program.value_source(received) {
+            let sent = Sent { from, rows: round.run.rows, pairs: round.pairs.clone(), permute };
+            self.positions.sent.entry(key).or_default().push(sent);
+        }
         received
     }
 
@@ -418,8 +412,8 @@ fn per_device(numbers: impl Iterator<Item = i64>) -> PerDevice {
 /// Both lists of pairs as one, if no device then sends or receives twice.
 fn union(a: &[(u32, u32)], b: &[(u32, u32)]) -> Option<Vec<(u32, u32)>> {
     let mut all = a.to_vec();
-    let mut targets: rustc_hash::FxHashMap<u32, u32> = a.iter().copied().collect();
-    let mut sources: rustc_hash::FxHashMap<u32, u32> = a.iter().map(|p| (p.1, p.0)).collect();
+    let mut targets: FxHashMap<u32, u32> = a.iter().copied().collect();
+    let mut sources: FxHashMap<u32, u32> = a.iter().map(|p| (p.1, p.0)).collect();
     for &(source, target) in b {
         match (targets.insert(source, target), sources.insert(target, source)) {
             (None, None) => all.push((source, target)),

@@ -4,7 +4,7 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
 use dialect::ops::{func, mhlo, sdy};
-use dialect::sharding::Mesh;
+use dialect::sharding::{Mesh, MeshAxes, MeshRef};
 
 /// The only mesh that shardings refer to, with its name; an empty one when there is none.
 pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Option<(Option<String>, Mesh)> {
@@ -31,4 +31,10 @@ pub(super) fn one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> Opti
             None
         }
     }
+}
+
+/// The axes of the mesh of that name, without one of a mesh written in place.
+pub(crate) fn axes(program: &Program, name: Option<&str>, mesh: Mesh) -> MeshAxes {
+    let named = name.and_then(|name| program.find_name(name)).map(MeshRef::Symbol);
+    MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh)
 }

@@ -27,7 +27,7 @@ use dialect::kernel::Kernel;
 use dialect::localize::{Localize, Tensor};
 use dialect::op::Control;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Distribution, Distributions, Mesh, MeshAxes, MeshRef, Reshard, Shard};
+use dialect::sharding::{Distribution, Distributions, Mesh, Reshard, Shard};
 use dialect::text::CAUSE;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -66,8 +66,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let arguments = program.block_args(block).to_vec();
     let returned = program.terminator(block).map(|op| program.op(op).operands.to_vec()).unwrap_or_default();
-    let named = mesh_name.as_deref().and_then(|name| program.find_name(name)).map(MeshRef::Symbol);
-    let axes = MeshAxes::new(named.unwrap_or_else(|| MeshRef::Inline(Box::default())), mesh);
+    let axes = mesh::axes(program, mesh_name.as_deref(), mesh);
     let mesh = &axes.data;
     let distributions = Distributions::of(program, &axes);
     let values = program.values_under(block);

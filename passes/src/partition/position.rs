@@ -20,7 +20,7 @@ pub(super) struct Positions {
     /// Values whose padding along a dimension was replaced by the identity of a reduction.
     pub(super) masked: FxHashMap<(Value, usize, ReductionKind), Value>,
     /// Rows that were sent to neighbors.
-    pub(super) sent: Vec<super::halo::Sent>,
+    pub(super) sent: super::halo::AllSent,
 }
 
 impl Positions {
