@@ -244,7 +244,18 @@ mod tests {
     fn bytes_are_those_a_device_sends() {
         let of = |kind, operand_bytes, result_bytes, group| {
             let (axes, dim, loc) = (Vec::new(), None, None);
-            sent(&CollectiveCost { kind, axes, dim, operand_bytes, result_bytes, group, time_s: 0.0, count: 1, loc })
+            sent(&CollectiveCost {
+                kind,
+                axes,
+                dim,
+                operand_bytes,
+                result_bytes,
+                group,
+                time_s: 0.0,
+                count: 1,
+                loc,
+                of: None,
+            })
         };
         assert_eq!(of("all_gather", 8, 32, 4), 24.0);
         assert_eq!(of("reduce_scatter", 32, 8, 4), 24.0);

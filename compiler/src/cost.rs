@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::compiler::{CompileOptions, Compiler};
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
-use crate::place::{axes_of_groups, place};
+use crate::place::{axes_of_groups, place, place_or_argument};
 use crate::source::Source;
 
 /// The modelled cost of one run of a per-device program.
@@ -80,6 +80,9 @@ pub struct CollectiveCost {
     pub count: u64,
     /// The source line it comes from.
     pub loc: Option<String>,
+    /// The same, but of an argument its name.
+    #[serde(skip)]
+    pub of: Option<String>,
 }
 
 /// One op on the timeline.
@@ -131,6 +134,12 @@ impl Priced {
         let estimate = estimate(program, &machine);
         Ok(Priced { mesh, machine, estimate })
     }
+
+    /// The mesh axes along which devices of a collective's groups differ.
+    pub(crate) fn axes(&self, program: &Program, c: &Communication) -> Vec<String> {
+        let permute = c.collective.kind == CollectiveKind::CollectivePermute;
+        axes_of_groups(program, &self.mesh, &c.collective.groups, permute)
+    }
 }
 
 fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Cost {
@@ -138,7 +147,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
     let peak = machine.peak_flops(Precision::of_element("bf16"));
     let collective = |c: &Communication| CollectiveCost {
         kind: c.collective.kind.text(),
-        axes: axes(program, mesh, c),
+        axes: priced.axes(program, c),
         dim: has_dim(c.collective.kind).then_some(c.collective.dim),
         operand_bytes: c.operand_bytes,
         result_bytes: c.result_bytes,
@@ -146,6 +155,7 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         time_s: c.seconds,
         count: c.count,
         loc: place(program, source, c.op),
+        of: place_or_argument(program, source, c.op),
     };
     let timeline = e.timeline.iter().map(|event| TimelineEvent {
         op: program.op_name(event.op).to_owned(),
@@ -172,11 +182,6 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         device_order: machine.placement().map(|p| p.device_order()),
         timeline: timeline.collect(),
     }
-}
-
-fn axes(program: &Program, mesh: &Mesh, c: &Communication) -> Vec<String> {
-    let permute = c.collective.kind == CollectiveKind::CollectivePermute;
-    axes_of_groups(program, mesh, &c.collective.groups, permute)
 }
 
 fn has_dim(kind: CollectiveKind) -> bool {

@@ -4,6 +4,7 @@
 use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
 use dialect::ir::{Loc, LocData, Op, Program, Value, ValueSource};
+use dialect::ops::func;
 use dialect::sharding::axis::set_of;
 use dialect::sharding::{AxisPart, Mesh, digit, index};
 
@@ -11,6 +12,21 @@ use crate::source::Source;
 
 /// `model.py:12:5`, else `model.mlir:4:10`. An op made by the compiler gets the location of its first operand's op.
 pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String> {
+    let argument = |value| place_of(program, source, program.value_loc(value), program.value_span(value));
+    place_or(program, source, op, argument)
+}
+
+/// The same, but what the compiler made of an argument of `@main` gets the argument's name: `%arg0 ("params['up']")`.
+pub(crate) fn place_or_argument(program: &Program, source: &Source, op: Op) -> Option<String> {
+    let main = func::function(program, "main").and_then(|main| func::block(program, main));
+    let arguments = main.map_or(&[][..], |block| program.block_args(block));
+    place_or(program, source, op, |value| match arguments.contains(&value) {
+        true => Some(value_name(program, value)),
+        false => place_of(program, source, program.value_loc(value), program.value_span(value)),
+    })
+}
+
+fn place_or(program: &Program, source: &Source, op: Op, argument: impl Fn(Value) -> Option<String>) -> Option<String> {
     let mut data = program.op(op);
     // Chains of compiler-made ops are short; the bound guards against cycles.
     for _ in 0..64 {
@@ -20,9 +36,7 @@ pub(crate) fn place(program: &Program, source: &Source, op: Op) -> Option<String
         let &first = data.operands.first()?;
         match program.value_source(first) {
             ValueSource::Result(op, _) => data = program.op(op),
-            ValueSource::Arg(..) => {
-                return place_of(program, source, program.value_loc(first), program.value_span(first));
-            }
+            ValueSource::Arg(..) => return argument(first),
         }
     }
     None

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use dialect::ir::{AttrData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
-use dialect::sharding::{AxisRef, Reshard, TensorSharding};
+use dialect::sharding::{AxisRef, Reshard, ShardingTable, TensorSharding};
 use dialect::text::CAUSE;
 use passes::partition::neighbor_reads;
 use passes::propagate::{Origin, OriginTable, Start, written_origin};
@@ -24,6 +24,8 @@ pub(super) struct Cause {
     pub(super) from: Option<TensorSharding>,
     /// The sharding that is needed.
     pub(super) to: Option<TensorSharding>,
+    /// The sharding before and after this collective where it is one of several on the way.
+    pub(super) step: Option<(TensorSharding, TensorSharding)>,
     /// The axes that change place.
     pub(super) axes: Vec<AxisRef>,
     /// Whether the user wrote the collective, in a manual computation or between replicas.
@@ -76,6 +78,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
                 user: Some((op, read.operand)),
                 from: None,
                 to: None,
+                step: None,
                 axes: read.axes,
                 manual: false,
                 neighbors: true,
@@ -94,6 +97,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
                 user,
                 from: None,
                 to: None,
+                step: None,
                 axes: Vec::new(),
                 manual: true,
                 neighbors: false,
@@ -105,33 +109,42 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
             continue;
         }
         // Skips the chain of collectives to what the user wrote on both sides.
-        let value = written(planned, operand);
-        let mut user = view.results().next().and_then(|r| readers.get(&r)).copied();
+        let (value, first) = written_and_first(planned, operand);
+        let (mut user, mut last) = (view.results().next().and_then(|r| readers.get(&r)).copied(), op);
         while let Some((next, _)) = user
             && made(planned, next)
         {
+            last = next;
             user = planned.results(next).next().and_then(|r| readers.get(&r)).copied();
         }
         let (from, to) = wishes(planned, op);
+        let ends = (first.map_or(from.clone(), |first| wishes(planned, first).0), wishes(planned, last).1);
         let axes = match &reshard {
             Reshard::CollectivePermute => moved(from.as_ref(), to.as_ref()),
             other => other.axes().to_vec(),
         };
-        found.push(Cause { op, kind, value, user, from, to, axes, manual: false, neighbors: false });
+        let step = from.zip(to).filter(|(from, to)| (Some(from), Some(to)) != (ends.0.as_ref(), ends.1.as_ref()));
+        let (from, to) = ends;
+        found.push(Cause { op, kind, value, user, from, to, step, axes, manual: false, neighbors: false });
     }
     found
 }
 
 /// The value of the user's program that compiler-made collectives were applied to.
 pub(super) fn written(planned: &Program, value: Value) -> Value {
-    let mut value = value;
+    written_and_first(planned, value).0
+}
+
+/// The same, and the first of those collectives.
+fn written_and_first(planned: &Program, value: Value) -> (Value, Option<Op>) {
+    let (mut value, mut first) = (value, None);
     while let ValueSource::Result(source, _) = planned.value_source(value)
         && made(planned, source)
         && let Some(&before) = planned.op(source).operands.first()
     {
-        value = before;
+        (value, first) = (before, Some(source));
     }
-    value
+    (value, first)
 }
 
 /// Whether devices exchange any data.
@@ -178,6 +191,8 @@ pub(super) struct Origins {
     table: Option<OriginTable>,
     /// The constraint on a value: it determines the sharding of the value it reads.
     constraints: HashMap<Value, Op>,
+    /// The shardings that propagation gave; the plan may prefer others.
+    shardings: Option<ShardingTable>,
 }
 
 impl Origins {
@@ -193,7 +208,14 @@ impl Origins {
                 });
             }
         }
-        Self { table: Some(table), constraints }
+        Self { table: Some(table), constraints, shardings: Some(ShardingTable::of(propagated)) }
+    }
+
+    /// Whether propagation sharded dimension `d` of `value` along `axis`, so that an annotation says so.
+    pub(super) fn sharded(&self, value: Value, axis: AxisRef, d: usize) -> bool {
+        let Some(table) = &self.shardings else { return true };
+        let dims = table.get(value).map(|s| &s.dims);
+        dims.and_then(|dims| dims.get(d)).is_some_and(|dim| dim.axes.iter().any(|a| a.name == axis.name))
     }
 
     /// The annotation that put `axis` on `value`, and the ops through which it propagated.

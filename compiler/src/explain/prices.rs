@@ -15,7 +15,7 @@ use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
 
 /// The cost of all per-device collectives that one collective became.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Price {
     /// Seconds of all its executions in a step.
     pub(super) seconds: f64,
@@ -25,6 +25,10 @@ pub(super) struct Price {
     pub(super) result_bytes: u64,
     /// Executions in a step.
     pub(super) count: u64,
+    /// The mesh axes along which devices of its groups differ.
+    pub(super) axes: Vec<String>,
+    /// How many others are sent together with it.
+    pub(super) together: usize,
 }
 
 impl Compiler {
@@ -54,8 +58,11 @@ impl Compiler {
             let priced = target.and_then(|target| Priced::new(&mut program, target)).map(|priced| {
                 let mut all = vec![Price::default(); found.len()];
                 for c in &priced.estimate.collectives {
-                    for (i, share) in shares(&program, c, &marks) {
+                    let shares = shares(&program, c, &marks);
+                    for &(i, share) in &shares {
                         all[i].add(c, share);
+                        all[i].together = all[i].together.max(shares.len() - 1);
+                        all[i].axes = priced.axes(&program, c);
                     }
                 }
                 (all, priced.machine, (priced.estimate.step_seconds, priced.estimate.peak_bytes))

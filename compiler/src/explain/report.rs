@@ -4,7 +4,7 @@ use dialect::codes::Code;
 use dialect::diagnostic::{Diagnostic as Plain, Severity, Span};
 use dialect::ir::{Op, Program, Value, ValueSource};
 use dialect::ops::func;
-use dialect::sharding::{AxisRef, ShardingTable, TensorSharding};
+use dialect::sharding::{AxisRef, ReductionKind, ShardingTable, TensorSharding};
 
 use super::causes::{Annotation, Cause, Origins, written};
 use super::{Explained, ExplainedCollective, Removal};
@@ -30,8 +30,9 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     fn remark(&self, e: &Explained, step: f64) -> Plain {
         let p = self.planned.program();
-        let (cause, axes) = (&e.cause, self.axes(&e.cause.axes));
-        let over = if axes.is_empty() { String::new() } else { format!(" over {axes}") };
+        let cause = &e.cause;
+        let over = self.axes(e).join(", ");
+        let over = if over.is_empty() { String::new() } else { format!(" over {over}") };
         let times = if e.price.count > 1 { format!(", {} times", e.price.count) } else { String::new() };
         let bytes =
             format!("{} -> {}", units::bytes(e.price.operand_bytes as f64), units::bytes(e.price.result_bytes as f64));
@@ -42,8 +43,15 @@ impl Report<'_> {
         if cause.manual {
             labels.push((p.op(cause.op).span, "written by hand".to_owned()));
         } else {
+            if let Some((from, to)) = &cause.step {
+                notes.push(format!("one of several on the way: from {} to {}", self.short(from), self.short(to)));
+            }
             self.places(cause, &mut labels, &mut notes);
             self.reasons(cause, &mut notes);
+        }
+        if e.price.together > 0 {
+            let others = if e.price.together == 1 { "one other" } else { &format!("{} others", e.price.together) };
+            notes.push(format!("sent together with {others}: its time is its share of theirs"));
         }
         if e.removal.is_none() && !cause.manual && self.tried {
             let far = if e.untried { ", as far as --tries goes" } else { "" };
@@ -102,42 +110,73 @@ impl Report<'_> {
             notes.push(format!("{} lies as {lies}{made}", value_name(p, cause.value)));
             return;
         }
+        // What the compiler made from the user's ops stands nowhere in the text: names and places are said then.
+        let name = value_name(p, cause.value);
         if let Some((op, i, None)) = user {
-            let span = p.view(op).operand_span(i);
-            labels.push((span, format!("needed as {wanted}")));
+            let span = Some(p.view(op).operand_span(i)).filter(|s| !s.is_empty()).unwrap_or(p.op(op).span);
+            if span.is_empty() {
+                let place = place(p, self.planned.source(), op).map_or(String::new(), |place| format!(" at {place}"));
+                notes.push(format!("{name} is needed as {wanted} by {}{place}", self.op_text(op)));
+            } else {
+                labels.push((span, format!("needed as {wanted}")));
+            }
         }
-        labels.push((p.value_span(cause.value), format!("lies as {lies}")));
+        if p.value_span(cause.value).is_empty() {
+            let made = match p.value_source(cause.value) {
+                ValueSource::Result(op, _) => place(p, self.planned.source(), op),
+                ValueSource::Arg(..) => None,
+            };
+            let made = made.map_or(String::new(), |place| format!(", made at {place}"));
+            notes.push(format!("{name} lies as {lies}{made}"));
+        } else {
+            labels.push((p.value_span(cause.value), format!("lies as {lies}")));
+        }
     }
 
     /// The annotations that both shardings come from.
     fn reasons(&self, cause: &Cause, notes: &mut Vec<String>) {
         let p = self.planned.program();
-        let reduces = cause.from.as_ref().is_some_and(|s| !s.unreduced.is_empty());
+        let unreduced = cause.from.as_ref().filter(|s| !s.unreduced.is_empty());
+        let reduction = unreduced.map(|s| match s.kind {
+            ReductionKind::Sum => "sum",
+            ReductionKind::Max => "maximum",
+            ReductionKind::Min => "minimum",
+        });
         for &axis in &cause.axes {
             let name = self.axis(axis);
             // A sum over the axis: its operand is sharded along it.
-            if reduces {
+            if let Some(reduction) = reduction {
                 if let ValueSource::Result(op, _) = p.value_source(cause.value)
                     && let Some((v, d)) = self.carrier(op, axis, None, false)
                 {
-                    let because = self.because(v, axis);
+                    let because = self.because(v, axis, d);
                     notes.push(format!(
-                        "a sum over {name}: {} reads dimension {d} of {} sharded along it{because}",
+                        "a {reduction} over {name}: {} reads dimension {d} of {} sharded along it{because}",
                         self.op_text(op),
                         value_name(p, v)
                     ));
                 }
                 continue;
             }
-            let own = self.because(cause.value, axis);
+            let from = cause.from.as_ref().or_else(|| self.shardings.get(cause.value).map(|s| &**s));
+            let lies = from.and_then(|s| dimension(s, axis));
+            let own = lies.map_or(String::new(), |d| self.because(cause.value, axis, d));
             if !own.is_empty() {
                 notes.push(format!("{name} shards {}{own}", value_name(p, cause.value)));
+            } else if lies.is_some()
+                && let ValueSource::Result(op, _) = p.value_source(cause.value)
+                && let Some((v, d)) = self.carrier(op, axis, None, false)
+            {
+                // The plan computes it where its operands lie.
+                let because = self.because(v, axis, d);
+                let (op, v, of) = (self.op_text(op), value_name(p, v), value_name(p, cause.value));
+                notes.push(format!("{name} shards {of}: {op} reads dimension {d} of {v} sharded along it{because}"));
             }
             if let Some((user, operand)) = cause.user
                 && !p.view(user).def().terminator()
                 && let Some((v, d)) = self.carrier(user, axis, Some(operand), true)
             {
-                let because = self.because(v, axis);
+                let because = self.because(v, axis, d);
                 let whose = match p.value_source(v) {
                     ValueSource::Result(op, _) if op == user => "its result".to_owned(),
                     _ => value_name(p, v),
@@ -168,15 +207,14 @@ impl Report<'_> {
         let p = self.planned.program();
         let operands = p.op(op).operands.iter().enumerate().filter(|o| Some(o.0) != but).map(|o| *o.1);
         let all: Vec<Value> = if results { p.results(op).chain(operands).collect() } else { operands.collect() };
-        all.into_iter().find_map(|v| {
-            let dims = &self.shardings.get(v)?.dims;
-            let d = dims.iter().position(|d| d.axes.iter().any(|a| a.name == axis.name))?;
-            Some((written(p, v), d))
-        })
+        all.into_iter().find_map(|v| Some((written(p, v), dimension(self.shardings.get(v)?, axis)?)))
     }
 
     /// `, by its annotation`; `, from the annotation of %arg1 through stablehlo.dot_general (4:10)`
-    fn because(&self, value: Value, axis: AxisRef) -> String {
+    fn because(&self, value: Value, axis: AxisRef, d: usize) -> String {
+        if !self.origins.sharded(value, axis, d) {
+            return String::new();
+        }
         let Some((annotation, path)) = self.origins.find(self.planned.program(), value, axis) else {
             return String::new();
         };
@@ -225,8 +263,16 @@ impl Report<'_> {
         axis.sub.map_or(format!("\"{name}\""), |s| format!("\"{name}\":({}){}", s.pre, s.size))
     }
 
-    fn axes(&self, axes: &[AxisRef]) -> String {
-        axes.iter().map(|&a| self.axis(a)).collect::<Vec<_>>().join(", ")
+    /// The axes of a collective, quoted as in a sharding.
+    fn axes(&self, e: &Explained) -> Vec<String> {
+        if !e.cause.manual {
+            return e.cause.axes.iter().map(|&a| self.axis(a)).collect();
+        }
+        let quoted = |axis: &String| match axis.split_once(':') {
+            Some((name, part)) => format!("\"{name}\":{part}"),
+            None => format!("\"{axis}\""),
+        };
+        e.price.axes.iter().map(quoted).collect()
     }
 
     /// A sharding without its mesh.
@@ -241,7 +287,7 @@ impl Report<'_> {
         let sharding = |s: &Option<TensorSharding>| s.as_ref().map(|s| p.sharding_text(s));
         ExplainedCollective {
             kind: e.cause.kind.clone(),
-            axes: e.cause.axes.iter().map(|&a| self.axis(a).replace('"', "")).collect(),
+            axes: self.axes(e).iter().map(|a| a.replace('"', "")).collect(),
             operand_bytes: e.price.operand_bytes,
             result_bytes: e.price.result_bytes,
             count: e.price.count,
@@ -261,4 +307,9 @@ impl Report<'_> {
             remark: Diagnostic::new(source, &self.remark(e, step)),
         }
     }
+}
+
+/// The dimension that `axis` or a part of it shards.
+fn dimension(sharding: &TensorSharding, axis: AxisRef) -> Option<usize> {
+    sharding.dims.iter().position(|d| d.axes.iter().any(|a| a.name == axis.name))
 }

@@ -48,18 +48,29 @@ pub fn read(archive: impl Into<Bytes>) -> Result<Arrays, String> {
     let mut arrays = Arrays::new();
     for i in 0..archive.len() {
         let entry = archive.by_index(i).map_err(|e| match e {
-            ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => format!(
-                "entry {i} of the archive is compressed in a way that isn't read here ({e}); \
-                 save it with numpy.savez or numpy.savez_compressed"
-            ),
+            ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_) => {
+                unreadable(i, &e.to_string())
+            }
             e => format!("entry {i} of the archive: {e}"),
         })?;
         let name = entry.name().map_err(|e| format!("the name of entry {i} of the archive: {e}"))?;
         let Some(name) = name.strip_suffix(".npy").map(str::to_owned) else { continue };
+        // Data compressed by a method that the reader is built without ends at once, instead of failing.
+        let method = entry.compression();
+        if !matches!(method, CompressionMethod::Stored | CompressionMethod::Deflated) {
+            return Err(unreadable(i, &method.to_string()));
+        }
         let literal = read_array(entry, &bytes, &mut budget).map_err(|e| format!("array '{name}': {e}"))?;
         arrays.push((name, literal));
     }
     Ok(arrays)
+}
+
+fn unreadable(entry: usize, why: &str) -> String {
+    format!(
+        "entry {entry} of the archive is compressed in a way that isn't read here ({why}); \
+         save it with numpy.savez or numpy.savez_compressed"
+    )
 }
 
 /// [`read`] of a file, which must not be modified while the arrays live; [`write_file`] may replace it.

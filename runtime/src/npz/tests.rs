@@ -154,6 +154,14 @@ fn raw_file(entry: &[u8]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
+/// A file whose entry says that it is compressed by `method`: 12 is bzip2, 14 is LZMA.
+fn by_method(method: u8) -> Vec<u8> {
+    let mut file = raw_file(b"text");
+    let central = file.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+    (file[8], file[central + 10]) = (method, method);
+    file
+}
+
 #[test]
 fn lies_are_told_apart() {
     let dict = |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
@@ -162,6 +170,8 @@ fn lies_are_told_apart() {
         (Vec::new(), "not an .npz archive"),
         (b"\x93NUMPY\x01\0".to_vec(), "numpy.savez"),
         (raw_file(b"text"), "ends inside the array's header"),
+        (by_method(12), "compressed in a way that isn't read here"),
+        (by_method(14), "compressed in a way that isn't read here"),
         (raw_file(b"some other text"), "magic string is missing"),
         (raw_file(b"\x93NUMPY\x09\0aaaa"), "version 9"),
         (raw_file(b"\x93NUMPY\x02\0\xff\xff\xff\xff{"), "header of 4294967295 bytes"),

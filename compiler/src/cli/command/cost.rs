@@ -103,7 +103,7 @@ fn summary(cost: &Cost, chips: u64) -> String {
             c.kind,
             c.axes.join(","),
             bytes,
-            c.loc.as_deref().unwrap_or_default(),
+            c.of.as_deref().unwrap_or_default(),
         );
         text.push_str(line.trim_end());
         text.push('\n');

@@ -24,7 +24,12 @@ pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: B
         let old = program.block_ops(inner).to_vec();
         let mut ops = Vec::with_capacity(old.len());
         for &op in &old {
-            match split_op(program, propagated, op, (block, &uses), &mut ops) {
+            let first = ops.len();
+            let results = split_op(program, propagated, op, (block, &uses), &mut ops);
+            for &made in &ops[first..] {
+                program.op_mut(made).span = program.op(op).span;
+            }
+            match results {
                 Some(results) => {
                     renamed.extend(program.results(op).zip(results));
                     replaced.push(op);

@@ -66,7 +66,11 @@ pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, block:
         for op in program.block_ops(block).to_vec() {
             match found.next_if(|f| f.0 == op) {
                 Some((_, dim, regular)) => {
+                    let first = ops.len();
                     let value = build(program, propagated, op, dim, regular, &mut ops);
+                    for &made in &ops[first..] {
+                        program.op_mut(made).span = program.op(op).span;
+                    }
                     renamed.insert(program.result(op, 0), value);
                 }
                 None => ops.push(op),
