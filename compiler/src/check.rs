@@ -1,18 +1,17 @@
 //! Checks that partitioning kept a program's meaning: runs the original and the partitioned program over the same
 //! inputs. If results differ, both run again with the value of every op as a result, to find the first op that differs.
 
-use dialect::ir::{AttrData, Op, Program, Ty, Value};
+use dialect::ir::{AttrData, Program};
 use dialect::literal::Literal;
-use dialect::ops::func;
 use passes::estimate::{Flat, Machine, estimate};
 use serde::Serialize;
 
 use crate::compare::{Comparison, Tolerance};
 use crate::compiler::{CompileOptions, Compiler, Watch};
+use crate::culprit::Search;
 use crate::diagnostic::Outcome;
 use crate::execute::{Backend, ExecuteOptions, replicas_and_partitions, run_global};
 use crate::module::Module;
-use crate::place::place;
 use crate::rounding::judge;
 
 /// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
@@ -180,28 +179,13 @@ impl Compiler {
                 let fault = "the planned program, run unpartitioned, differs already: a fault of the plan";
                 return Outcome::of(source, Ok((None, fault.to_owned())));
             }
-            // Every value of @main becomes a result, in both programs.
-            let (exposed, ops) = expose(program);
-            evaluate(&exposed).and_then(|global| {
-                let exposed = planned.with_program(exposed);
-                let device = self.run_steps(exposed.clone(), rest, &mut Watch::default());
-                let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
-                let shards = device.and_then(|device| self.execute(&device, inputs, &execute));
-                shards.map(|shards| {
-                    let found = judge_against(&exposed, inputs, &shards.results, &global, tolerance);
-                    let first = (0..ops.len()).find_map(|i| {
-                        let of = |all: &Vec<Comparison>| all.get(all.len() - ops.len() + i).cloned();
-                        found.iter().filter_map(of).find(|c| !c.equal()).map(|c| (ops[i], c))
-                    });
-                    let Some((op, mismatch)) = first else {
-                        let fault = "no value between differs in the reference evaluator: a fault of native execution";
-                        return (None, fault.to_owned());
-                    };
-                    let place = place(program, source, op).unwrap_or_else(|| "a place the compiler made".to_owned());
-                    let (name, mismatch) = (program.op_name(op), mismatch.text("equal"));
-                    let line = format!("the first op that differs is {name} at {place}: its value {mismatch}");
-                    (Some(place), line)
-                })
+            let search = Search { compiler: self, planned, rest, inputs, tolerance };
+            search.run().map(|found| match found {
+                Some(culprit) => (Some(culprit.place), culprit.text),
+                None => {
+                    let fault = "no value between differs in the reference evaluator: a fault of native execution";
+                    (None, fault.to_owned())
+                }
             })
         })
     }
@@ -216,7 +200,7 @@ fn small_enough(device: &Module) -> bool {
 }
 
 /// Compares the results of a program of global values, however it was run, with those of the reference evaluator.
-fn judge_against(
+pub(crate) fn judge_against(
     module: &Module,
     inputs: &[Vec<Literal>],
     got: &[Vec<Literal>],
@@ -225,40 +209,4 @@ fn judge_against(
 ) -> Vec<Vec<Comparison>> {
     let disturbed = |seed| runtime::reference::evaluate_disturbed(module.program(), inputs, seed).ok();
     judge(got, want, tolerance, || Some(want.to_vec()), disturbed)
-}
-
-/// The program with the value of every op of `@main` added to its results, and those ops in order.
-fn expose(planned: &Program) -> (Program, Vec<Op>) {
-    let mut program = planned.clone();
-    let mut ops = Vec::new();
-    let Some(main) = func::function(&program, "main") else { return (program, ops) };
-    let Some(block) = func::block(&program, main) else { return (program, ops) };
-    let Some(last) = program.terminator(block) else { return (program, ops) };
-    let mut values: Vec<Value> = Vec::new();
-    for &op in program.block_ops(block) {
-        let results = program.results(op).filter(|&v| program.tensor_type(v).is_some());
-        for value in results {
-            values.push(value);
-            ops.push(op);
-        }
-    }
-    let signature = func::signature(&program, main);
-    let (inputs, mut results): (Vec<Ty>, Vec<Ty>) = (signature.inputs.to_vec(), signature.results.to_vec());
-    let old = results.len();
-    results.extend(values.iter().map(|&v| program.value_type(v)));
-    func::set_signature(&mut program, main, &inputs, &results);
-    for (i, (&value, &op)) in values.iter().zip(&ops).enumerate() {
-        let index = program.results(op).position(|v| v == value).unwrap_or(0);
-        let sharding = match program.view(op).attr(func::SHARDING) {
-            Some(AttrData::ShardingPerValue(all)) => all.get(index).cloned(),
-            Some(AttrData::Sharding(one)) => Some(one.clone()),
-            _ => None,
-        };
-        if let Some(sharding) = sharding {
-            let attr = program.intern_attr(AttrData::Sharding(sharding));
-            func::set_result_attr(&mut program, main, old + i, func::SHARDING, attr);
-        }
-    }
-    program.op_mut(last).operands.extend(values);
-    (program, ops)
 }

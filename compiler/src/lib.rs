@@ -34,6 +34,7 @@ mod cli;
 mod compare;
 mod compiler;
 mod cost;
+mod culprit;
 mod diagnostic;
 mod execute;
 mod explain;

@@ -37,9 +37,70 @@ static WRONG: Pass = Pass {
     },
 };
 
-fn check(compiler: &Compiler) -> (u8, String) {
+/// Five iterations, in the third of which what is multiplied is no longer zero: then a sum is no product.
+const LOOP: &str = "sdy.mesh @mesh = <[\"x\"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %r:2 = stablehlo.while(%i = %zero, %x = %none) : tensor<i32>, tensor<8xf32>
+   cond {
+    %go = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %n = stablehlo.add %i, %one : tensor<i32>
+    %y = stablehlo.multiply %x, %x : tensor<8xf32>
+    %late = stablehlo.compare GE, %n, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %z = \"stablehlo.if\"(%late) ({
+      %s = stablehlo.add %y, %a : tensor<8xf32>
+      stablehlo.return %s : tensor<8xf32>
+    }, {
+      stablehlo.return %y : tensor<8xf32>
+    }) : (tensor<i1>) -> tensor<8xf32>
+    stablehlo.return %n, %z : tensor<i32>, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
+";
+
+/// A loop in a branch in a loop: the inner one multiplies in the outer one's second iteration.
+const NESTED: &str = "sdy.mesh @mesh = <[\"x\"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i32>, tensor<8xf32>
+   cond {
+    %go = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %go : tensor<i1>
+  } do {
+    %n = stablehlo.add %i, %one : tensor<i32>
+    %z = \"stablehlo.case\"(%i) ({
+      stablehlo.return %x : tensor<8xf32>
+    }, {
+      %q:2 = stablehlo.while(%j = %zero, %y = %x) : tensor<i32>, tensor<8xf32>
+       cond {
+        %on = stablehlo.compare LT, %j, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %on : tensor<i1>
+      } do {
+        %m = stablehlo.add %j, %one : tensor<i32>
+        %t = stablehlo.tanh %y : tensor<8xf32>
+        %p = stablehlo.multiply %t, %a : tensor<8xf32>
+        stablehlo.return %m, %p : tensor<i32>, tensor<8xf32>
+      }
+      stablehlo.return %q#1 : tensor<8xf32>
+    }) : (tensor<i32>) -> tensor<8xf32>
+    stablehlo.return %n, %z : tensor<i32>, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
+";
+
+fn check(compiler: &Compiler, program: &str) -> (u8, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut stdin = PROGRAM.as_bytes();
+    let mut stdin = program.as_bytes();
     let io = shardc::Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color: false, err_color: false };
     let code = shardc::run_with(compiler, ["check", "--interpret", "-"], io);
     (code, String::from_utf8(out).unwrap() + &String::from_utf8(err).unwrap())
@@ -47,7 +108,7 @@ fn check(compiler: &Compiler) -> (u8, String) {
 
 #[test]
 fn a_right_partitioner_is_right() {
-    let (code, said) = check(&Compiler::standard());
+    let (code, said) = check(&Compiler::standard(), PROGRAM);
     assert_eq!(
         (code, said.as_str()),
         (0, "result 0: equal\nresult 1: equal (largest error 2.384e-7 at [], where 2.1e-6 is allowed)\n")
@@ -56,11 +117,32 @@ fn a_right_partitioner_is_right() {
 
 #[test]
 fn the_first_wrong_op_is_named() {
-    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]));
+    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), PROGRAM);
     assert_eq!(code, 1, "{said}");
     assert!(said.starts_with("result 0: equal\nresult 1: differs in 1 of 1 elements"), "{said}");
     assert!(
         said.contains("the first op that differs is stablehlo.multiply at <stdin>:5:8: its value differs in"),
         "{said}"
     );
+}
+
+#[test]
+fn the_first_wrong_op_of_the_first_wrong_iteration_is_named() {
+    let (code, said) = check(&Compiler::standard(), LOOP);
+    assert_eq!((code, said.as_str()), (0, "result 0: equal\n"));
+    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), LOOP);
+    assert_eq!(code, 1, "{said}");
+    let named = "the first op that differs is stablehlo.multiply at <stdin>:14:10, in iteration 3 of the \
+                 stablehlo.while at <stdin>:8:10: its value differs in";
+    assert!(said.contains(named), "{said}");
+}
+
+#[test]
+fn loops_and_branches_in_each_other_are_looked_into() {
+    let (code, said) = check(&Compiler::standard().with_passes(&[&WRONG]), NESTED);
+    assert_eq!(code, 1, "{said}");
+    let named = "the first op that differs is stablehlo.multiply at <stdin>:22:14, in iteration 1 of the \
+                 stablehlo.while at <stdin>:15:14, in branch 1 of the stablehlo.case at <stdin>:12:10, in iteration 2 \
+                 of the stablehlo.while at <stdin>:6:10: its value differs in";
+    assert!(said.contains(named), "{said}");
 }

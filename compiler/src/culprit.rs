@@ -1,0 +1,304 @@
+//! The first op whose value differs between a planned program and what partitioning made of it: both run with the
+//! values of ops as results. In a loop that differs, iterations are bisected for the first after which it does, and that
+//! one is written out; in a branch that differs, the ops of the region that ran are.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{AttrData, Block, ElementType, Op, Program, Renaming, Ty, Value};
+use dialect::literal::Literal;
+use dialect::op::Control;
+use dialect::ops::{build, func};
+use dialect::scalar::{Comparison as Direction, Scalar};
+use dialect::sharding::TensorSharding;
+use passes::Step;
+
+use crate::check::judge_against;
+use crate::compare::{Comparison, Tolerance};
+use crate::compiler::{Compiler, Watch};
+use crate::diagnostic::Outcome;
+use crate::execute::{Backend, ExecuteOptions, run_global};
+use crate::module::Module;
+use crate::place::place;
+
+/// Regions in regions that are looked into.
+const MAX_DEPTH: usize = 16;
+
+/// What both runs are made of.
+pub(crate) struct Search<'a> {
+    pub(crate) compiler: &'a Compiler,
+    pub(crate) planned: &'a Module,
+    /// The passes from there to the per-device program.
+    pub(crate) rest: &'a [Step],
+    pub(crate) inputs: &'a [Vec<Literal>],
+    pub(crate) tolerance: Tolerance,
+}
+
+/// An op whose value differs.
+pub(crate) struct Culprit {
+    /// Its source location.
+    pub(crate) place: String,
+    /// A sentence about it.
+    pub(crate) text: String,
+}
+
+/// A value that a variant of the program returns, and the op that makes it.
+type Shown = (Op, Value);
+
+/// A variant of the program that ends with the ops of a region, written out.
+struct Inside {
+    program: Program,
+    ops: Vec<Op>,
+    /// `iteration 3`, `branch 1`
+    what: String,
+}
+
+/// What a variant of the planned program returns unpartitioned and partitioned, for each replica.
+struct Runs {
+    global: Vec<Vec<Literal>>,
+    device: Vec<Vec<Literal>>,
+    compared: Vec<Vec<Comparison>>,
+}
+
+impl Search<'_> {
+    /// The first op that differs; `None` if none does.
+    pub(crate) fn run(&self) -> Outcome<Option<Culprit>> {
+        let program = self.planned.program();
+        let ops = main_block(program).map(|block| program.block_ops(block).to_vec()).unwrap_or_default();
+        self.first(program, &ops).map(|first| {
+            let (op, comparison) = first?;
+            let (mut program, mut op, mut comparison) = (program.clone(), op, comparison);
+            let mut around = String::new();
+            for _ in 0..MAX_DEPTH {
+                // A variant that can't be compiled or run leaves what is known.
+                let Some(inside) = self.inside(&program, op) else { break };
+                let within = format!(", in {} of the {}", inside.what, self.described(&program, op));
+                let first = self.first(&inside.program, &inside.ops).into_result().ok().flatten();
+                let Some((inner, inner_comparison)) = first else { break };
+                around.insert_str(0, &within);
+                (program, op, comparison) = (inside.program, inner, inner_comparison);
+            }
+            let described = self.described(&program, op);
+            let text =
+                format!("the first op that differs is {described}{around}: its value {}", comparison.text("equal"));
+            Some(Culprit { place: self.place(&program, op), text })
+        })
+    }
+
+    /// `stablehlo.tanh at model.py:12:5`
+    fn described(&self, program: &Program, op: Op) -> String {
+        format!("{} at {}", program.op_name(op), self.place(program, op))
+    }
+
+    fn place(&self, program: &Program, op: Op) -> String {
+        place(program, self.planned.source(), op).unwrap_or_else(|| "a place the compiler made".to_owned())
+    }
+
+    /// The first of `ops`, which are in `@main`, whose value differs.
+    fn first(&self, program: &Program, ops: &[Op]) -> Outcome<Option<(Op, Comparison)>> {
+        let mut program = program.clone();
+        let results = ops.iter().flat_map(|&op| program.results(op).map(move |value| (op, value)));
+        let shown: Vec<Shown> = results.filter(|&(_, v)| program.tensor_type(v).is_some()).collect();
+        show(&mut program, &shown);
+        self.runs(program).map(|runs| {
+            let differs = |i: usize| runs.compared.iter().find_map(|all| all.get(i).filter(|c| !c.equal()).cloned());
+            (0..shown.len()).find_map(|i| Some((shown[i].0, differs(i)?)))
+        })
+    }
+
+    /// Runs a variant both ways.
+    fn runs(&self, program: Program) -> Outcome<Runs> {
+        let source = self.planned.source();
+        Outcome::of(source, run_global(&program, self.inputs)).and_then(|global| {
+            let variant = self.planned.with_program(program);
+            let device = self.compiler.run_steps(variant.clone(), self.rest, &mut Watch::default());
+            let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
+            let device = device.and_then(|device| self.compiler.execute(&device, self.inputs, &execute));
+            device.map(|device| {
+                let compared = judge_against(&variant, self.inputs, &device.results, &global, self.tolerance);
+                Runs { global, device: device.results, compared }
+            })
+        })
+    }
+
+    /// The ops in `op`, an op of `@main` that differs and before which nothing does, as far as they ran.
+    fn inside(&self, program: &Program, op: Op) -> Option<Inside> {
+        let view = program.view(op);
+        match view.def().control(view)? {
+            Control::While => self.iteration(program, op),
+            control @ (Control::Case | Control::If) => {
+                let mut ask = program.clone();
+                let operand = *program.op(op).operands.first()?;
+                cut(&mut ask, op, &[]);
+                show(&mut ask, &[(op, operand)]);
+                let given = run_global(&ask, self.inputs).ok()?;
+                // Replicas may branch differently; the first speaks for all.
+                let given = given.first()?.first()?.get(0);
+                let count = program.op(op).regions.len();
+                let branch = match control {
+                    Control::If => usize::from(!given.is_true()),
+                    _ => given.as_i64().and_then(|i| usize::try_from(i).ok()).map_or(count - 1, |i| i.min(count - 1)),
+                };
+                let mut inside = program.clone();
+                let ops = written_out(&mut inside, program.region_block(op, branch)?, &[]);
+                cut(&mut inside, op, &ops);
+                Some(Inside { program: inside, ops, what: format!("branch {branch}") })
+            }
+            Control::Inline => {
+                let mut inside = program.clone();
+                let ops = written_out(&mut inside, program.region_block(op, 0)?, &program.op(op).operands);
+                cut(&mut inside, op, &ops);
+                Some(Inside { program: inside, ops, what: "the region".to_owned() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The first iteration after which what a loop carries differs, written out after a loop of those before it.
+    fn iteration(&self, program: &Program, op: Op) -> Option<Inside> {
+        let after = |limit: i64| {
+            let mut program = program.clone();
+            let (made, limited) = limited(&mut program, op, limit)?;
+            cut(&mut program, op, &made);
+            let results = program.results(limited).filter(|&v| program.tensor_type(v).is_some());
+            let shown: Vec<Shown> = results.map(|value| (limited, value)).collect();
+            show(&mut program, &shown);
+            self.runs(program).into_result().ok()
+        };
+        let differs = |runs: &Runs| runs.compared.iter().flatten().any(|c| !c.equal());
+        let all = after(i64::MAX)?;
+        let counted = all.global.iter().chain(&all.device).filter_map(|values| values.last()?.get(0).as_i64());
+        let (mut same, mut different) = (0, counted.max().filter(|_| differs(&all))?);
+        while different - same > 1 {
+            let middle = same + (different - same) / 2;
+            if differs(&after(middle)?) {
+                different = middle;
+            } else {
+                same = middle;
+            }
+        }
+        let mut inside = program.clone();
+        let (mut made, before) = limited(&mut inside, op, same)?;
+        let carried: Vec<Value> = inside.results(before).collect();
+        let mut ops = Vec::new();
+        for region in 0..2 {
+            ops.extend(written_out(&mut inside, program.region_block(op, region)?, &carried));
+        }
+        made.extend(&ops);
+        cut(&mut inside, op, &made);
+        Some(Inside { program: inside, ops, what: format!("iteration {different}") })
+    }
+}
+
+fn main_block(program: &Program) -> Option<Block> {
+    func::function(program, "main").and_then(|main| func::block(program, main))
+}
+
+/// Puts `with` in the place of `op` and all after it in `@main`, whose results are then still to be chosen.
+fn cut(program: &mut Program, op: Op, with: &[Op]) {
+    let Some(block) = main_block(program) else { return };
+    let Some(last) = program.terminator(block) else { return };
+    let before = program.block_ops(block).iter().copied().take_while(|&o| o != op);
+    let ops = before.chain(with.iter().copied()).chain([last]).collect();
+    program.set_block_ops(block, ops);
+}
+
+/// Makes these values, and nothing else, the results of `@main`.
+fn show(program: &mut Program, shown: &[Shown]) {
+    let Some(main) = func::function(program, "main") else { return };
+    let Some(last) = func::block(program, main).and_then(|block| program.terminator(block)) else { return };
+    let inputs: Vec<Ty> = func::signature(program, main).inputs.to_vec();
+    let results: Vec<Ty> = shown.iter().map(|&(_, v)| program.value_type(v)).collect();
+    func::set_signature(program, main, &inputs, &results);
+    program.op_mut(last).operands = shown.iter().map(|s| s.1).collect();
+    program.remove_attr(main, "res_attrs");
+    // A donated argument's buffer goes to a result that isn't there any more.
+    let donated: Vec<(usize, Option<_>)> = (0..inputs.len()).map(|i| (i, None)).collect();
+    func::set_arg_attrs(program, main, "tf.aliasing_output", &donated);
+    let mut shardings = Vec::new();
+    for (i, &(op, value)) in shown.iter().enumerate() {
+        let index = program.results(op).position(|v| v == value);
+        let sharding = index.and_then(|index| stated(program, op).get(index).cloned());
+        shardings.extend(sharding.map(|s| (i, Some(program.intern_attr(AttrData::Sharding(s))))));
+    }
+    func::set_result_attrs(program, main, func::SHARDING, &shardings);
+}
+
+/// The shardings of an op's results.
+fn stated(program: &Program, op: Op) -> &[TensorSharding] {
+    match program.view(op).attr(func::SHARDING) {
+        Some(AttrData::ShardingPerValue(all)) => all,
+        Some(AttrData::Sharding(one)) => std::slice::from_ref(one),
+        _ => &[],
+    }
+}
+
+/// Copies of the ops of a region's block but its terminator, over other values than its arguments.
+fn written_out(program: &mut Program, block: Block, arguments: &[Value]) -> Vec<Op> {
+    let mut renaming = Renaming::default();
+    renaming.values.extend(program.block_args(block).iter().copied().zip(arguments.iter().copied()));
+    let last = program.terminator(block);
+    let ops: Vec<Op> = program.block_ops(block).iter().copied().filter(|&op| Some(op) != last).collect();
+    ops.into_iter().map(|op| program.clone_op(op, &mut renaming)).collect()
+}
+
+/// A copy of a loop that ends after `limit` iterations at the latest and counts them in one more result. Returns the ops
+/// made, and the loop, which is the last of them.
+fn limited(program: &mut Program, op: Op, limit: i64) -> Option<(Vec<Op>, Op)> {
+    let data = program.op(op).clone();
+    let mut shardings = stated(program, op).to_vec();
+    let counter = shardings.first().map(|s| TensorSharding::replicated(s.mesh.clone(), 0));
+    let number = |value: i64| Scalar::Int(value.into());
+    let int = ElementType::I64;
+
+    let mut made = Vec::new();
+    let zero = build::scalar(&mut Builder::new(program, &mut made, data.loc), int, number(0));
+    let ty = program.value_type(zero);
+    place_all(program, &made, counter.as_ref());
+    let mut regions = Vec::new();
+    for (i, &region) in data.regions.iter().enumerate() {
+        let region = program.clone_region(region, &mut Renaming::default());
+        let &[block] = program.region_blocks(region) else { return None };
+        let count = program.add_block_arg(block, ty, data.loc, data.span);
+        let last = program.terminator(block)?;
+        let mut ops = Vec::new();
+        let mut b = Builder::new(program, &mut ops, data.loc);
+        if i == 0 {
+            let limit = build::scalar(&mut b, int, number(limit));
+            let within = build::compare(&mut b, Direction::Lt, count, limit);
+            let go_on = *b.program.op(last).operands.first()?;
+            let both = build::and(&mut b, go_on, within);
+            program.op_mut(last).operands[0] = both;
+        } else {
+            let one = build::scalar(&mut b, int, number(1));
+            let next = build::add(&mut b, count, one);
+            program.op_mut(last).operands.push(next);
+        }
+        place_all(program, &ops, counter.as_ref());
+        let mut all = program.block_ops(block).to_vec();
+        let end = all.len() - 1;
+        all.splice(end..end, ops);
+        program.set_block_ops(block, all);
+        regions.push(region);
+    }
+    let operands: Vec<Value> = data.operands.iter().copied().chain([zero]).collect();
+    let mut types: Vec<Ty> = program.results(op).map(|v| program.value_type(v)).collect();
+    types.push(ty);
+    let name = program.op_name(op).to_owned();
+    let copy = program.new_op(data.def, &name, &operands, &types, &data.attrs, &regions, data.loc);
+    program.op_mut(copy).span = data.span;
+    if let Some(counter) = counter {
+        shardings.push(counter);
+        let attr = program.intern_attr(AttrData::ShardingPerValue(shardings));
+        program.set_attr(copy, func::SHARDING, attr);
+    }
+    made.push(copy);
+    Some((made, copy))
+}
+
+/// Gives the only result of each op this sharding.
+fn place_all(program: &mut Program, ops: &[Op], sharding: Option<&TensorSharding>) {
+    let Some(sharding) = sharding else { return };
+    let attr = program.intern_attr(AttrData::ShardingPerValue(vec![sharding.clone()]));
+    for &op in ops {
+        program.set_attr(op, func::SHARDING, attr);
+    }
+}
