@@ -1,7 +1,9 @@
-//! The per-device form of `dynamic_update_slice` where dimensions that it updates in part are sharded.
+//! The per-device forms of `dynamic_slice` and `dynamic_update_slice` where dimensions of which they take or replace a
+//! part are sharded.
 //!
-//! Every device has the whole update and writes what falls into its own shard. Starts are clamped against the global
-//! sizes first, as the program requires.
+//! Every device reads what lies in its own shard, with zeros in place of the rest, so that the results are partial sums;
+//! or has the whole update and writes what falls into its shard. Starts are clamped against the global sizes first, as the
+//! program requires.
 
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Shape, Value};
@@ -9,11 +11,81 @@ use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
 
-/// A sharded dimension: the position of the update's first element relative to the device's shard, as rank-0 `i64`. It
-/// may be before or past the shard.
+/// A sharded dimension: the position of the slice's or update's first element relative to the device's shard, as rank-0
+/// `i64`. It may be before or past the shard.
 struct ShardedDim {
     dim: usize,
     at: Value,
+}
+
+/// Where the slice or update begins in the device's shard: for each dimension, from operand `first` on, and of those
+/// that are sharded again. `last` has the last position in which each may start, `firsts` where the shard begins.
+fn local_starts(
+    cx: &mut Localize<'_>,
+    first: usize,
+    last: &[i64],
+    firsts: &[Option<Value>],
+) -> (Vec<Value>, Vec<ShardedDim>) {
+    let b = &mut cx.build;
+    let (mut starts, mut sharded) = (Vec::new(), Vec::new());
+    for (d, shard) in firsts.iter().enumerate() {
+        let mut start = build::convert(b, cx.operands[first + d], ElementType::I64);
+        if let Some(shard) = *shard {
+            let (zero, last) = (build::index(b, 0), build::index(b, last[d]));
+            start = build::clamp(b, zero, start, last);
+            start = build::subtract(b, start, shard);
+            sharded.push(ShardedDim { dim: d, at: start });
+        }
+        starts.push(start);
+    }
+    (starts, sharded)
+}
+
+/// Whether the one position taken along every dimension of `sharded` is in the device's shard: rank-0 `i1`.
+fn all_here<'a>(b: &mut Builder<'_>, sharded: impl IntoIterator<Item = &'a ShardedDim>, part: &[i64]) -> Option<Value> {
+    let here: Vec<Value> = sharded.into_iter().map(|c| inside(b, c.at, part[c.dim])).collect();
+    here.into_iter().reduce(|x, y| build::and(b, x, y))
+}
+
+/// Fills in the local result of a `dynamic_slice`.
+pub(super) fn slice(cx: &mut Localize<'_>) {
+    let (whole, result) = (cx.operand(0), cx.result(0));
+    let last: Vec<i64> = whole.dims.iter().zip(&result.dims).map(|(w, r)| w.global - r.global).collect();
+    let firsts: Vec<Option<Value>> =
+        (0..last.len()).map(|d| if last[d] == 0 { None } else { cx.operand_start(0, d) }).collect();
+    let (part, size) = (whole.shape(), result.shape());
+    if firsts.iter().all(Option::is_none) {
+        let sizes = cx.build.program.attr_i64s(&size);
+        return cx.same_op_with(&[("slice_sizes", sizes)]);
+    }
+    let (mut starts, sharded) = local_starts(cx, 1, &last, &firsts);
+    let (value, b) = (cx.operands[0], &mut cx.build);
+    let zero = build::index(b, 0);
+    // What is read of the shard, and how far into the slice that belongs.
+    let (mut read, mut padding) = (size.clone(), vec![0; size.len()]);
+    let mut shown = vec![zero; size.len()];
+    for c in sharded.iter().filter(|c| size[c.dim] != 1) {
+        let (d, n) = (c.dim, size[c.dim]);
+        (read[d], padding[d]) = (n.min(part[d]), n);
+        let end = build::index(b, part[d] - read[d]);
+        starts[d] = build::clamp(b, zero, c.at, end);
+        let later = build::subtract(b, starts[d], c.at);
+        let low = build::index(b, n);
+        shown[d] = build::subtract(b, low, later);
+    }
+    let mut found = build::shape::dynamic_slice(b, value, &starts, &read);
+    let element = b.tensor(value).element;
+    if padding.iter().any(|&n| n > 0) {
+        // Surrounded by as many zeros as the slice has positions, so that what isn't in the shard is zero.
+        let nothing = build::scalar(b, element, Scalar::zero(element));
+        let padded = build::shape::pad(b, found, nothing, &padding, &padding, &vec![0; size.len()]);
+        found = build::shape::dynamic_slice(b, padded, &shown, &size);
+    }
+    if let Some(here) = all_here(b, sharded.iter().filter(|c| size[c.dim] == 1), &part) {
+        let nothing = build::splat(b, element, &size, Scalar::zero(element));
+        found = build::select(b, here, found, nothing);
+    }
+    cx.results = vec![found];
 }
 
 /// Fills in the local results of a `dynamic_update_slice`.
@@ -28,19 +100,8 @@ pub(super) fn update(cx: &mut Localize<'_>) {
         return cx.same_op();
     }
     let (part, size) = (whole.shape(), updated.shape());
+    let (starts, sharded) = local_starts(cx, 2, &last, &firsts);
     let b = &mut cx.build;
-    let mut starts = Vec::new();
-    let mut sharded = Vec::new();
-    for (d, first) in firsts.into_iter().enumerate() {
-        let mut start = build::convert(b, cx.operands[2 + d], ElementType::I64);
-        if let Some(first) = first {
-            let (zero, last) = (build::index(b, 0), build::index(b, last[d]));
-            start = build::clamp(b, zero, start, last);
-            start = build::subtract(b, start, first);
-            sharded.push(ShardedDim { dim: d, at: start });
-        }
-        starts.push(start);
-    }
     let result = if sharded.iter().all(|c| size[c.dim] == 1) {
         update_one(b, value, update, &starts, &sharded, &part, &size)
     } else {
@@ -66,8 +127,7 @@ fn update_one(
     part: &[i64],
     size: &[i64],
 ) -> Value {
-    let here = sharded.iter().map(|c| inside(b, c.at, part[c.dim])).collect::<Vec<Value>>();
-    let here = here.into_iter().reduce(|x, y| build::and(b, x, y)).expect("a dimension is sharded");
+    let here = all_here(b, sharded, part).expect("a dimension is sharded");
     let old = build::shape::dynamic_slice(b, value, starts, size);
     let new = build::select(b, here, update, old);
     build::shape::dynamic_update_slice(b, value, new, starts)

@@ -18,7 +18,7 @@ use crate::ops::support::constraint::{
     Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
-use crate::sharding::{FactorKind, ShardingRule};
+use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this family.
@@ -249,7 +249,23 @@ impl OpDef for DynamicSlice {
         copy_nest(result, index)
     }
 
+    /// A device contributes the positions that it holds.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
+        let mut rule = ShardingRule::of_op(op);
+        for (d, (&size, &kept)) in operand.shape.iter().zip(&result.shape).enumerate() {
+            if size == kept {
+                rule.add_all(size, FactorKind::PassThrough, d);
+            } else {
+                rule.add(size, FactorKind::Reduction, &[(0, d)], &[]);
+                rule.add(kept, FactorKind::NeedReplication, &[], &[(0, d)]);
+            }
+        }
+        Some(rule)
+    }
+
+    /// Shardy's rule has one factor where a part of a dimension is taken.
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         let (operand, result) = (op.operand_tensor(0)?, op.result_tensor(0)?);
         let mut rule = ShardingRule::of_op(op);
         for (d, (&size, &kept)) in operand.shape.iter().zip(&result.shape).enumerate() {
@@ -264,8 +280,7 @@ impl OpDef for DynamicSlice {
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
-        let sizes = cx.build.program.attr_i64s(&cx.result(0).shape());
-        cx.same_op_with(&[("slice_sizes", sizes)]);
+        local::slice(cx);
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
@@ -282,9 +297,15 @@ impl OpDef for DynamicSlice {
         OpPriority::FirstForward
     }
 
+    /// A device that doesn't hold a position contributes zeros.
+    fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
+        Some(ReductionKind::Sum)
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x6xf32>, %i: tensor<i32>, %j: tensor<i32>) %r = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>",
+            "(%a: tensor<6x8xi32>, %i: tensor<i64>, %j: tensor<i64>) %r = stablehlo.dynamic_slice %a, %i, %j, sizes = [1, 5] : (tensor<6x8xi32>, tensor<i64>, tensor<i64>) -> tensor<1x5xi32>",
             "(%a: tensor<5xi32>, %i: tensor<ui8>) %r = stablehlo.dynamic_slice %a, %i, sizes = [3] : (tensor<5xi32>, tensor<ui8>) -> tensor<3xi32>",
         ]
     }
