@@ -1,6 +1,7 @@
 //! What an op is: one unit struct with one `impl OpDef` in its family's file under `ops/<dialect>/`, and one line in
 //! [`OPS`](crate::ops::OPS). Passes and the runtime never match on an op's name; they call these methods.
 
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
@@ -300,6 +301,11 @@ pub trait OpDef: Sync {
     /// In which rounds sharding propagation visits it.
     fn op_priority(&self, _op: OpRef<'_>) -> OpPriority {
         if self.elementwise() { OpPriority::Elementwise } else { OpPriority::Late }
+    }
+
+    /// The operands of which it reads or writes windows at positions that other operands give at run time.
+    fn windowed_operands(&self, _op: OpRef<'_>) -> Range<usize> {
+        0..0
     }
 
     /// How it relates to constants.

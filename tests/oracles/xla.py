@@ -1,9 +1,10 @@
-"""Runs programs through XLA on 8 CPU devices and compares their results with expected ones.
+"""Runs programs through XLA on simulated CPU devices and compares their results with expected ones.
 
 Standard input holds one JSON object a line: {"name", "program", "inputs", "expected"}, the latter three being paths: StableHLO
 text with a global signature, and npz files with arg0, arg1, ... and out0, out1, ... For each, one JSON object is printed:
 {"name", "error"}, where error is null when every result agrees. One process serves all programs, since starting JAX takes
-longer than running them.
+longer than running them. With "plain" in place of "expected", another path of a program, the expected results are what XLA
+computes from that on one device, its shardings left out.
 """
 
 import json
@@ -11,18 +12,20 @@ import os
 import re
 import sys
 
-DEVICES = 8
+DEVICES = 32
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={DEVICES}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import ml_dtypes
 import numpy as np
+from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.sharding_impls import GSPMDSharding
+from jaxlib.mlir import ir
 
-# Raw bits in an npz file have the kind V; the only such type used is bfloat16.
-RAW = np.dtype(ml_dtypes.bfloat16)
+# Raw bits in an npz file have the kind V; these are the only such types used.
+RAW = {1: np.dtype(ml_dtypes.float8_e4m3fn), 2: np.dtype(ml_dtypes.bfloat16)}
 
 
 def read(path, prefix):
@@ -30,8 +33,28 @@ def read(path, prefix):
     found = []
     while f"{prefix}{len(found)}" in arrays:
         array = arrays[f"{prefix}{len(found)}"]
-        found.append(array.view(RAW) if array.dtype.kind == "V" else array)
+        found.append(array.view(RAW[array.dtype.itemsize]) if array.dtype.kind == "V" else array)
     return found
+
+
+def without_shardings(text):
+    """The program as one device would run it."""
+    def strip(op):
+        for inner in [o.operation for region in op.regions for block in region for o in block]:
+            strip(inner)
+            if inner.name == "sdy.sharding_constraint":
+                inner.results[0].replace_all_uses_with(inner.operands[0])
+            if inner.name.startswith("sdy."):
+                inner.erase()
+                continue
+            for name in ["sdy.sharding", "arg_attrs", "res_attrs"]:
+                if name in inner.attributes:
+                    del inner.attributes[name]
+
+    with mlir.make_ir_context():
+        module = ir.Module.parse(text)
+        strip(module.operation)
+        return str(module)
 
 
 def compile(text, partitions):
@@ -69,23 +92,32 @@ def difference(got, want):
     return f"differs in {int(wrong.sum())} of {wrong.size} elements, first at {at}: {got[at]} instead of {want[at]}"
 
 
-def run(case):
-    with open(case["program"]) as file:
-        text = file.read()
-    partitions = int(re.search(r"mhlo.num_partitions = (\d+)", text).group(1))
-    executable, devices = compile(text, partitions)
-    arguments = read(case["inputs"], "arg")
+def execute(text, arguments):
+    """What each device has of every result, and the results' shardings."""
+    partitions = re.search(r"mhlo.num_partitions = (\d+)", text)
+    executable, devices = compile(text, int(partitions.group(1)) if partitions else 1)
     # A program for one device says nothing of shardings.
     whole = xla_client.HloSharding.replicate()
     shardings = executable.get_parameter_shardings() or [whole] * len(arguments)
     placed = [jax.device_put(a, GSPMDSharding(devices, s)) for a, s in zip(arguments, shardings, strict=True)]
     pieces = executable.execute_sharded(placed).disassemble_into_single_device_arrays()
-    expected = read(case["expected"], "out")
+    shardings = executable.get_output_shardings() or [whole] * len(pieces)
+    return pieces, [GSPMDSharding(devices, s) for s in shardings]
+
+
+def run(case):
+    with open(case["program"]) as file:
+        text = file.read()
+    arguments = read(case["inputs"], "arg")
+    pieces, shardings = execute(text, arguments)
+    if "plain" in case:
+        with open(case["plain"]) as file:
+            expected = [np.asarray(whole[0]) for whole in execute(without_shardings(file.read()), arguments)[0]]
+    else:
+        expected = read(case["expected"], "out")
     if len(pieces) != len(expected):
         return f"{len(pieces)} results, expected {len(expected)}"
-    shardings = executable.get_output_shardings() or [whole] * len(expected)
     for index, (per_device, sharding, want) in enumerate(zip(pieces, shardings, expected, strict=True)):
-        sharding = GSPMDSharding(devices, sharding)
         got = np.asarray(jax.make_array_from_single_device_arrays(want.shape, sharding, list(per_device)))
         error = difference(got, want)
         if error is not None:

@@ -14,6 +14,8 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
+use super::barriers::between_windows;
+
 /// Wraps the partitioned `@main`.
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
@@ -21,6 +23,9 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
         let d = Diagnostic::error(codes::NO_GLOBAL_TYPES, program.op(main).span, "@main doesn't say its global types");
         return diagnostics.push(d.note("run the pass partition before"));
     };
+    if let Some(block) = func::block(program, main) {
+        between_windows(program, block);
+    }
     let Some((mesh_name, mesh)) = signature.mesh else {
         // Without a mesh the per-device program is the global one.
         return unsign(program, main);

@@ -8,6 +8,7 @@ pub mod sdy;
 pub mod shape;
 
 use super::stablehlo::constant::{CONSTANT, IOTA};
+use super::stablehlo::control::OptimizationBarrier;
 use super::stablehlo::elementwise::{self, CLAMP, COMPARE, CONVERT, REDUCE_PRECISION, SELECT};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementType, TypeData, Value};
@@ -119,6 +120,11 @@ pub fn bitcast(b: &mut Builder<'_>, x: Value, element: ElementType) -> Value {
     let ty = b.program.intern_type(ty);
     let op = b.op(&elementwise::BitcastConvert, &[x], &[ty], &[]);
     b.program.result(op, 0)
+}
+
+/// `stablehlo.optimization_barrier` of one value.
+pub fn optimization_barrier(b: &mut Builder<'_>, x: Value) -> Value {
+    one(b, &OptimizationBarrier, &[x])
 }
 
 /// The ops that compute a body's results on tensors of `shape`; `None` when the body reads loop positions or

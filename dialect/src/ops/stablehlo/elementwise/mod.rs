@@ -102,6 +102,8 @@ impl Classes {
     pub const INTEGER: Classes = Classes(Self::SIGNED | Self::UNSIGNED);
     /// Booleans and integers.
     pub const BITS: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED);
+    /// All but complex numbers.
+    pub const NOT_COMPLEX: Classes = Classes(Self::BOOL | Self::SIGNED | Self::UNSIGNED | Self::FLOAT);
     /// Floats and complex numbers.
     pub const FLOATING: Classes = Classes(Self::FLOAT | Self::COMPLEX);
     /// Floats.

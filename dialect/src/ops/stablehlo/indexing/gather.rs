@@ -1,5 +1,7 @@
 //! `gather`: slices of a tensor at starts given by another tensor. Starts are clamped so that slices are in bounds.
 
+use std::ops::Range;
+
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
@@ -163,6 +165,10 @@ impl OpDef for Gather {
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
         Ok(vec![GatherDims::check(op)?.evaluate(&operands[0], &operands[1])])
+    }
+
+    fn windowed_operands(&self, _: OpRef<'_>) -> Range<usize> {
+        0..1
     }
 
     fn examples(&self) -> &'static [&'static str] {

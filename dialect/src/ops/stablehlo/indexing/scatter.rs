@@ -1,6 +1,8 @@
 //! `scatter`: combines slices into a tensor at starts given by another tensor. Elements out of bounds are dropped one
 //! by one.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -177,6 +179,10 @@ impl OpDef for Scatter {
         }
         sums.into_iter().for_each(|(position, sum)| values[0].set(position, Scalar::Float(sum)));
         Ok(values.into_iter().map(|v| Literal::from_bytes(v.element, shape, v.bytes)).collect())
+    }
+
+    fn windowed_operands(&self, op: OpRef<'_>) -> Range<usize> {
+        0..op.result_count()
     }
 
     fn examples(&self) -> &'static [&'static str] {

@@ -2,7 +2,8 @@
 
 use super::bits::{philox_bits, split_dim, threefry_bits};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementType, OpRef, TypeData};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, OpRef, TypeData, Value};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::localize::Localize;
@@ -42,6 +43,17 @@ impl RngBitGenerator {
         })?;
         Ok(algorithm)
     }
+}
+
+/// Words of type `element` that Philox makes of a rank-0 `key` of type `ui64`.
+pub(super) fn philox(b: &mut Builder<'_>, key: Value, shape: &[i64], element: ElementType) -> Value {
+    let counter = build::scalar(b, ElementType::UI64, Scalar::Int(0));
+    let words = [key, counter].map(|word| build::shape::reshape(b, word, &[1]));
+    let state = build::shape::concatenate(b, &words, 0);
+    let types = [b.program.value_type(state), b.program.tensor(shape, element)];
+    let algorithm = b.program.attr_enum("rng_algorithm", "PHILOX");
+    let op = b.op(&RngBitGenerator, &[state], &types, &[("rng_algorithm", algorithm)]);
+    b.program.result(op, 1)
 }
 
 impl OpDef for RngBitGenerator {

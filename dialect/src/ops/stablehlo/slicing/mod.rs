@@ -5,6 +5,8 @@
 
 mod local;
 
+use std::ops::Range;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::shape::copy_nest;
@@ -302,6 +304,10 @@ impl OpDef for DynamicSlice {
         Some(ReductionKind::Sum)
     }
 
+    fn windowed_operands(&self, _: OpRef<'_>) -> Range<usize> {
+        0..1
+    }
+
     fn examples(&self) -> &'static [&'static str] {
         &[
             "(%a: tensor<4x6xf32>, %i: tensor<i32>, %j: tensor<i32>) %r = stablehlo.dynamic_slice %a, %i, %j, sizes = [4, 2] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>",
@@ -425,6 +431,10 @@ impl OpDef for DynamicUpdateSlice {
 
     fn op_priority(&self, _: OpRef<'_>) -> OpPriority {
         OpPriority::FirstForward
+    }
+
+    fn windowed_operands(&self, _: OpRef<'_>) -> Range<usize> {
+        0..1
     }
 
     fn examples(&self) -> &'static [&'static str] {
