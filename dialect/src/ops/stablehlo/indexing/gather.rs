@@ -31,7 +31,7 @@ pub struct GatherDims {
     pub sizes: Vec<i64>,
 }
 
-const WORDS: Words = Words {
+pub(super) const WORDS: Words = Words {
     attr: "dimension_numbers",
     window: ("offset_dims", "C4", "C5"),
     collapsed: ("collapsed_slice_dims", "C7", "C8"),
@@ -144,19 +144,11 @@ impl OpDef for Gather {
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let gather = GatherDims::of(op)?;
-        let (operand, indices, result) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
-        let mut rule = ShardingRule::of_op(op);
-        for f in factors(&gather.dims, &operand.shape, &indices.shape, &result.shape, None, true) {
-            let operands: Vec<(usize, usize)> =
-                f.operand.map(|d| (0, d)).into_iter().chain(f.indices.map(|d| (1, d))).collect();
-            let results: Vec<(usize, usize)> = f.slices.map(|d| (0, d)).into_iter().collect();
-            let factor = rule.add(f.size, f.kind, &operands, &results);
-            if f.blocked {
-                rule.block(factor);
-            }
-        }
-        Some(rule)
+        rule(op, true)
+    }
+
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, false)
     }
 
     fn localize(&self, cx: &mut Localize<'_>) {
@@ -177,6 +169,10 @@ impl OpDef for Gather {
             "(%a: tensor<8x4xf32>, %i: tensor<2x3xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>",
             // Batching dimensions, two index components, a leading window dimension.
             "(%a: tensor<2x6x4x3xi32>, %i: tensor<5x2x2xi64>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [2], start_index_map = [3, 1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1, 4, 2>}> : (tensor<2x6x4x3xi32>, tensor<5x2x2xi64>) -> tensor<4x5x2x2xi32>",
+            // Windows that reach over several shards, in the order of the batch.
+            "(%a: tensor<6x8x3xi32>, %i: tensor<2x4xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2, 3], start_index_map = [1, 0], index_vector_dim = 0>, indices_are_sorted = false, slice_sizes = array<i64: 2, 5, 3>}> : (tensor<6x8x3xi32>, tensor<2x4xi32>) -> tensor<2x4x5x3xi32>",
+            // A position that no index gives is the first.
+            "(%a: tensor<6x4xf32>, %i: tensor<3xi32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x4xf32>, tensor<3xi32>) -> tensor<3xf32>",
             // A window of one position that keeps its dimension.
             "(%a: tensor<6x4xf32>, %i: tensor<3x1xui32>) %r = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<3x1xui32>) -> tensor<3x1x4xf32>",
         ]
@@ -186,6 +182,23 @@ impl OpDef for Gather {
     fn reduction(&self, _: OpRef<'_>) -> Option<ReductionKind> {
         Some(ReductionKind::Sum)
     }
+}
+
+/// The rule along which devices compute if `exact`, else Shardy's.
+fn rule(op: OpRef<'_>, exact: bool) -> Option<ShardingRule> {
+    let gather = GatherDims::of(op)?;
+    let (operand, indices, result) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.result_tensor(0)?);
+    let mut rule = ShardingRule::of_op(op);
+    for f in factors(&gather.dims, &operand.shape, &indices.shape, &result.shape, None, exact) {
+        let operands: Vec<(usize, usize)> =
+            f.operand.map(|d| (0, d)).into_iter().chain(f.indices.map(|d| (1, d))).collect();
+        let results: Vec<(usize, usize)> = f.slices.map(|d| (0, d)).into_iter().collect();
+        let factor = rule.add(f.size, f.kind, &operands, &results);
+        if f.blocked {
+            rule.block(factor);
+        }
+    }
+    Some(rule)
 }
 
 impl DynamicGather {

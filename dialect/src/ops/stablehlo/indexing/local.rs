@@ -2,10 +2,13 @@
 //!
 //! Where a dimension that indices point into is sharded, indices become relative to the device's shard. A gather masks
 //! the slices that start elsewhere, so that its results are partial sums; a scatter drops what is out of bounds anyway.
+//! Slices that take several positions of such a dimension may lie on several devices: each position then gets an index of
+//! its own.
 
-use super::{GatherDims, ScatterDims, SliceDims};
+use super::{GatherDims, ScatterDims, SliceDims, Words, gather, scatter};
 use crate::ir::build::Builder;
-use crate::ir::{ElementType, Value};
+use crate::ir::{Attr, AttrData, ElementType, Shape, Value};
+use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::ops::build;
 use crate::scalar::{Comparison, Scalar};
@@ -20,50 +23,108 @@ fn along(b: &mut Builder<'_>, values: &[Value], shape: &[i64], dim: usize) -> Va
     build::shape::broadcast_in_dim(b, vector, shape, &[dim as i64])
 }
 
-/// `indices` as `i64`, minus the first position of the device's shard where `starts` has one. With `last`, they are
-/// first clamped into the global dimension.
-fn relative(
-    b: &mut Builder<'_>,
-    dims: &SliceDims,
-    indices: Value,
-    starts: &[Option<Value>],
-    last: Option<Vec<i64>>,
-) -> Value {
+/// `indices` as `i64`, each component clamped to `0..=last`.
+fn clamped(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, last: Vec<i64>) -> Value {
     let shape = b.tensor(indices).shape.clone();
-    let mut indices = build::convert(b, indices, ElementType::I64);
-    if let Some(last) = last {
-        let last: Vec<Value> = last.into_iter().map(|v| build::index(b, v)).collect();
-        let last = along(b, &last, &shape, dims.index_vector_dim);
-        let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
-        indices = build::clamp(b, first, indices, last);
-    }
+    let indices = build::convert(b, indices, ElementType::I64);
+    let last: Vec<Value> = last.into_iter().map(|v| build::index(b, v)).collect();
+    let last = along(b, &last, &shape, dims.index_vector_dim);
+    let first = build::splat(b, ElementType::I64, &shape, Scalar::Int(0));
+    build::clamp(b, first, indices, last)
+}
+
+/// `indices`, of type `i64`, minus the first position of the device's shard where `starts` has one.
+fn relative(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, starts: &[Option<Value>]) -> Value {
+    let shape = b.tensor(indices).shape.clone();
     let starts: Vec<Value> = starts.iter().map(|&s| s.unwrap_or_else(|| build::index(b, 0))).collect();
     let starts = along(b, &starts, &shape, dims.index_vector_dim);
     build::subtract(b, indices, starts)
 }
 
+/// Gives every position that slices take along the dimensions `spread` of the slices tensor an index of its own: what ran
+/// inside a slice runs over indices.
+fn spread_windows(
+    b: &mut Builder<'_>,
+    dims: &SliceDims,
+    indices: Value,
+    slices: &[i64],
+    spread: &[usize],
+) -> (SliceDims, Value) {
+    let mut new = dims.clone();
+    let windows = || dims.window.iter().copied().zip(dims.operand_window.iter().copied());
+    (new.window, new.operand_window) = windows().filter(|w| !spread.contains(&w.0)).unzip();
+    new.batch.extend(spread);
+    new.batch.sort_unstable();
+    new.collapsed.extend(windows().filter(|w| spread.contains(&w.0)).map(|w| w.1));
+    new.collapsed.sort_unstable();
+    new.index_vector_dim = new.batch.len();
+    // Where a dimension of the slices now is in the indices, whose last dimension is that of the components.
+    let place = |d: usize| new.batch.iter().position(|&other| other == d).unwrap_or_default();
+    new.indices_batching = dims.indices_batching.iter().map(|&i| place(dims.batch[dims.batch_number(i)])).collect();
+    let components = dims.index_map.len() as i64;
+    let shape: Shape = new.batch.iter().map(|&d| slices[d]).chain([components]).collect();
+    let to: Vec<i64> = (0..b.tensor(indices).rank())
+        .map(|i| match i == dims.index_vector_dim {
+            true => new.index_vector_dim as i64,
+            false => place(dims.batch[dims.batch_number(i)]) as i64,
+        })
+        .collect();
+    let mut indices = build::shape::broadcast_in_dim(b, indices, &shape, &to);
+    for (d, operand) in windows().filter(|w| spread.contains(&w.0)) {
+        let mut inside = build::iota(b, ElementType::I64, &shape, place(d));
+        if components > 1 {
+            let component = dims.index_map.iter().position(|&to| to == operand).unwrap_or_default();
+            let one = |c: usize| Scalar::Int(i128::from(c == component));
+            let ones = Literal::from_scalars(ElementType::I64, &[components], (0..dims.index_map.len()).map(one));
+            let ones = build::constant(b, ones);
+            let ones = build::shape::broadcast_in_dim(b, ones, &shape, &[new.index_vector_dim as i64]);
+            inside = build::multiply(b, inside, ones);
+        }
+        indices = build::add(b, indices, inside);
+    }
+    (new, indices)
+}
+
 /// Fills in the local result of a gather.
 pub(super) fn gather(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
-    let Some(GatherDims { dims, mut sizes }) = GatherDims::of(op) else { return cx.same_op() };
+    let Some(GatherDims { mut dims, mut sizes }) = GatherDims::of(op) else { return cx.same_op() };
     let operand = cx.operand(0);
     let last: Vec<i64> = dims.index_map.iter().map(|&d| operand.dims[d].global - sizes[d]).collect();
     let starts: Vec<Option<Value>> = dims
         .index_map
         .iter()
-        .map(|&d| if sizes[d] == 1 && operand.dims[d].global != 1 { cx.operand_start(0, d) } else { None })
+        .zip(&last)
+        .map(|(&d, &last)| if last > 0 { cx.operand_start(0, d) } else { None })
         .collect();
+    let sharded = |d: usize| dims.index_map.iter().zip(&starts).any(|(&to, start)| to == d && start.is_some());
+    let windows = dims.window.iter().zip(&dims.operand_window);
+    let spread: Vec<usize> = windows.filter(|w| sizes[*w.1] != 1 && sharded(*w.1)).map(|w| *w.0).collect();
+    let slices = dims.slices_shape(&cx.build.tensor(cx.operands[1]).shape, &sizes);
     for (size, dim) in sizes.iter_mut().zip(&operand.dims) {
         if *size == dim.global {
             *size = dim.size();
         }
     }
-    let sizes = cx.build.program.attr_i64s(&sizes);
-    if starts.iter().all(Option::is_none) {
-        return cx.same_op_with(&[("slice_sizes", sizes)]);
+    let mut changed = Vec::new();
+    let mut indices = cx.operands[1];
+    let b = &mut cx.build;
+    if starts.iter().any(Option::is_some) {
+        indices = clamped(b, &dims, indices, last);
+        if !spread.is_empty() {
+            let window = |d: usize| dims.window.iter().position(|&w| w == d).map(|k| dims.operand_window[k]);
+            spread.iter().filter_map(|&d| window(d)).for_each(|d| sizes[d] = 1);
+            (dims, indices) = spread_windows(b, &dims, indices, &slices, &spread);
+            changed.push((gather::WORDS.attr, dims_attr(b, "stablehlo.gather", &dims, &gather::WORDS)));
+            changed.push(("indices_are_sorted", b.program.intern_attr(AttrData::Bool(false))));
+        }
+        indices = relative(b, &dims, indices, &starts);
     }
-    let indices = relative(&mut cx.build, &dims, cx.operands[1], &starts, Some(last));
-    cx.same_op_on(&[cx.operands[0], indices], &[("slice_sizes", sizes)]);
+    changed.push(("slice_sizes", b.program.attr_i64s(&sizes)));
+    cx.same_op_on(&[cx.operands[0], indices], &changed);
+    if starts.iter().all(Option::is_none) {
+        return;
+    }
     let (gathered, b) = (cx.results[0], &mut cx.build);
 
     // Which slices start in this shard, over the batch dimensions.
@@ -93,19 +154,50 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
 /// Fills in the local results of a scatter.
 pub(super) fn scatter(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
-    let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
+    let Some(ScatterDims { mut dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
     let mut operands = cx.operands.to_vec();
-    let one = |d: usize| {
-        let window = dims.operand_window.iter().position(|&w| w == d);
-        let updates = |dim: usize| cx.operand(n + 1).dims[dim].global;
-        window
-            .map_or(dims.collapsed.contains(&d), |i| updates(dims.window[i]) == 1 && cx.operand(0).dims[d].global != 1)
+    let (whole, updates) = (cx.operand(0), cx.operand(n + 1));
+    // How many positions of a dimension of the operand an update writes.
+    let written = |dims: &SliceDims, d: usize| match dims.operand_window.iter().position(|&w| w == d) {
+        Some(k) => updates.dims[dims.window[k]].global,
+        None => 1,
     };
-    let ones: Vec<bool> = dims.index_map.iter().map(|&d| one(d)).collect();
-    let starts: Vec<Option<Value>> =
-        dims.index_map.iter().zip(ones).map(|(&d, one)| if one { cx.result_start(0, d) } else { None }).collect();
-    if starts.iter().any(Option::is_some) {
-        operands[n] = relative(&mut cx.build, &dims, operands[n], &starts, None);
+    let starts: Vec<Option<Value>> = dims
+        .index_map
+        .iter()
+        .map(|&d| if written(&dims, d) < whole.dims[d].global { cx.result_start(0, d) } else { None })
+        .collect();
+    if starts.iter().all(Option::is_none) {
+        return cx.same_op();
     }
-    cx.same_op_on(&operands, &[]);
+    let sharded = |d: usize| dims.index_map.iter().zip(&starts).any(|(&to, start)| to == d && start.is_some());
+    let windows = dims.window.iter().zip(&dims.operand_window);
+    let spread: Vec<usize> =
+        windows.filter(|w| updates.dims[*w.0].global != 1 && sharded(*w.1)).map(|w| *w.0).collect();
+    let b = &mut cx.build;
+    let mut changed = Vec::new();
+    let mut indices = build::convert(b, operands[n], ElementType::I64);
+    if !spread.is_empty() {
+        (dims, indices) = spread_windows(b, &dims, indices, &updates.shape(), &spread);
+        changed.push((scatter::WORDS.attr, dims_attr(b, "stablehlo.scatter", &dims, &scatter::WORDS)));
+        // Windows at different indices may overlap.
+        let no = b.program.intern_attr(AttrData::Bool(false));
+        changed.extend([("indices_are_sorted", no), ("unique_indices", no)]);
+    }
+    operands[n] = relative(b, &dims, indices, &starts);
+    cx.same_op_on(&operands, &changed);
+}
+
+/// The dimension numbers as an attribute.
+fn dims_attr(b: &mut Builder<'_>, name: &str, dims: &SliceDims, words: &Words) -> Attr {
+    let list = |dims: &[usize]| dims.iter().map(|&d| d as i64).collect::<Vec<i64>>();
+    let lists = [
+        (words.window.0, list(&dims.window)),
+        (words.collapsed.0, list(&dims.collapsed)),
+        (words.operand_batching.0, list(&dims.operand_batching)),
+        (words.indices_batching.0, list(&dims.indices_batching)),
+        (words.index_map.0, list(&dims.index_map)),
+    ];
+    let lists: Vec<(&str, &[i64])> = lists.iter().map(|(name, list)| (*name, &list[..])).collect();
+    b.program.attr_struct(name, &lists, &[("index_vector_dim", dims.index_vector_dim as i64)])
 }

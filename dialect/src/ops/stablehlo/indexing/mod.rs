@@ -218,7 +218,8 @@ struct SliceFactor {
 
 /// The factors in order: those of the slices' dimensions, of collapsed dimensions, of the index vector. `scatter` gives
 /// the kind of factor, and so how results combine, where only indices and updates are sharded; `None` for a gather.
-/// `exact` is the rule along which devices compute; without it, Shardy's, which a scatter's differs from.
+/// `exact` is the rule along which devices compute, without it Shardy's: that doesn't look at which dimensions indices
+/// point into, and replicates dimensions of which slices take several positions.
 fn factors(
     dims: &SliceDims,
     operand: &[i64],
@@ -232,6 +233,13 @@ fn factors(
         list.push(SliceFactor { operand, indices, slices, size, kind, blocked: false });
     };
     use FactorKind::{NeedReplication, PassThrough, Reduction};
+    // Where a gather takes a part of a dimension, each device can contribute what it holds; where a scatter writes one,
+    // each device writes what it holds. Indices say where that is.
+    let part = |d: usize| match scatter {
+        _ if exact && !dims.index_map.contains(&d) => NeedReplication,
+        None => Reduction,
+        Some(_) => PassThrough,
+    };
     let (mut batch, mut window) = (0, 0);
     let mut partial = Vec::new();
     for (d, &size) in slices.iter().enumerate() {
@@ -241,14 +249,8 @@ fn factors(
             window += 1;
             if whole == size {
                 add(Some(from), None, Some(d), whole, PassThrough);
-            } else if scatter.is_some() || size == 1 {
-                // Where a gather takes one position of a dimension, each device can contribute the slices it holds;
-                // where a scatter writes one, each device writes those it holds.
-                let kind = match scatter {
-                    None => Reduction,
-                    Some(_) if exact && size == 1 => PassThrough,
-                    Some(_) => NeedReplication,
-                };
+            } else if exact || scatter.is_some() || size == 1 {
+                let kind = if exact || scatter.is_none() { part(from) } else { NeedReplication };
                 add(Some(from), None, None, whole, kind);
                 add(None, None, Some(d), size, NeedReplication);
             } else {
@@ -265,9 +267,8 @@ fn factors(
     }
     for &d in &dims.collapsed {
         let kind = match operand[d] {
-            _ if scatter.is_some() => PassThrough,
-            1 => NeedReplication,
-            _ => Reduction,
+            1 if scatter.is_none() => NeedReplication,
+            _ => part(d),
         };
         add(Some(d), None, None, operand[d], kind);
     }

@@ -30,7 +30,7 @@ pub struct ScatterDims {
     pub inputs: usize,
 }
 
-const WORDS: Words = Words {
+pub(super) const WORDS: Words = Words {
     attr: "scatter_dimension_numbers",
     window: ("update_window_dims", "C7", "C8"),
     collapsed: ("inserted_window_dims", "C10", "C11"),
@@ -197,6 +197,17 @@ impl OpDef for Scatter {
             ^bb0(%x: tensor<i32>, %y: tensor<i32>):
               stablehlo.return %y : tensor<i32>
             }) : (tensor<2x6x4xi32>, tensor<3x2x1xi64>, tensor<2x3x2xi32>) -> tensor<2x6x4xi32>",
+            // Windows that reach over several shards, and partly out of bounds.
+            "(%a: tensor<8x6xi32>, %i: tensor<4x2xi32>, %u: tensor<3x4x2xi32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 1>, unique_indices = true}> ({
+            ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+              %s = stablehlo.add %x, %y : tensor<i32>
+              stablehlo.return %s : tensor<i32>
+            }) : (tensor<8x6xi32>, tensor<4x2xi32>, tensor<3x4x2xi32>) -> tensor<8x6xi32>",
+            // A position that no index gives is the first.
+            "(%a: tensor<6x4xi32>, %i: tensor<3xi32>, %u: tensor<3xi32>) %r = \"stablehlo.scatter\"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+            ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+              stablehlo.return %y : tensor<i32>
+            }) : (tensor<6x4xi32>, tensor<3xi32>, tensor<3xi32>) -> tensor<6x4xi32>",
             // Two inputs, an index without a dimension of its own.
             "(%a: tensor<6xf32>, %b: tensor<6xi32>, %i: tensor<4xi32>, %u: tensor<4x2xf32>, %v: tensor<4x2xi32>) %r:2 = \"stablehlo.scatter\"(%a, %b, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
             ^bb0(%w: tensor<f32>, %x: tensor<i32>, %y: tensor<f32>, %z: tensor<i32>):
