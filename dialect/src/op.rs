@@ -84,8 +84,9 @@ pub trait Surroundings {
     /// Into how many shards propagation divides each dimension of `value`, the last of which may be smaller or empty.
     fn shards(&self, program: &Program, value: Value) -> Vec<i64>;
 
-    /// How many of the first positions of dimension `dim` of `value` are read, all of them by slices.
-    fn read(&self, program: &Program, value: Value, dim: usize) -> i64;
+    /// The positions of dimension `dim` of `value` that are read: from the first that any slice reads to the last. All
+    /// of them where anything else reads the value.
+    fn read(&self, program: &Program, value: Value, dim: usize) -> Range<i64>;
 }
 
 /// How control flows through an op whose kernel is [`Kernel::Control`].

@@ -1,5 +1,5 @@
 //! Random programs of ops that move or combine neighboring elements (slices, pads, reversals, rolls, windows,
-//! convolutions and their gradients) along sharded dimensions mean the same in shards. All are of integers, so results
+//! convolutions, gradients of both) along sharded dimensions mean the same in shards. All are of integers, so results
 //! are compared bit for bit.
 //!
 //! `WINDOWS_FROM` and `WINDOWS_PROGRAMS` choose the seeds.
@@ -175,6 +175,73 @@ impl Writer {
         });
     }
 
+    /// What a window selects of a value, perhaps of a padded copy of it of which the padding is removed again.
+    fn select_and_scatter(&mut self) {
+        let (x, shape) = self.value();
+        let random = &mut self.random;
+        let padded = random.bool();
+        let (mut sizes, mut strides, mut padding, mut counts) = (vec![], vec![], vec![], vec![]);
+        let (mut low, mut high, mut around) = (vec![], vec![], vec![]);
+        for &n in &shape {
+            let plain = random.u8(0..4) == 0;
+            let mut one = |end: i64| if plain { 1 } else { random.i64(1..end) };
+            let (size, stride) = (one(4), one(4));
+            let mut edge = |from: i64| if plain { 0 } else { random.i64(from..3) };
+            let (before, after) = if padded { (edge(0), edge(0)) } else { (0, 0) };
+            let (l, h) = if padded { (0, 0) } else { (edge(-1), edge(-1)) };
+            let all = n + before + after + l + h;
+            if all < size {
+                return;
+            }
+            counts.push((all - size) / stride + 1);
+            sizes.push(size);
+            strides.push(stride);
+            padding.push(vec![l, h]);
+            low.push(before);
+            high.push(after);
+            around.push(n + before + after);
+        }
+        let mut operand = x;
+        if padded {
+            let (interior, types) = (vec![0; low.len()], format!("({}, tensor<i32>) -> {}", ty(&shape), ty(&around)));
+            self.add(around.clone(), |r| {
+                format!("{r} = stablehlo.pad {operand}, %least, low = {low:?}, high = {high:?}, interior = {interior:?} : {types}")
+            });
+            operand = self.values.pop().unwrap().0;
+        }
+        // Sources are the windows' numbers and something of a value, if any has the shape.
+        let (line, wide) = (vec![counts.iter().product::<i64>()], counts.clone());
+        self.add(line.clone(), |r| format!("{r} = stablehlo.iota dim = 0 : {}", ty(&line)));
+        let flat = self.values.pop().unwrap().0;
+        self.add(wide.clone(), |r| format!("{r} = stablehlo.reshape {flat} : ({}) -> {}", ty(&line), ty(&wide)));
+        let source = self.values.iter().find(|v| v.1 == wide).unwrap().0.clone();
+        let list = |v: &[i64]| v.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let compare = ["GE", "GT", "LE"][self.random.usize(0..3)];
+        let op = ["add", "maximum", "subtract"][self.random.usize(0..3)];
+        let attributes = format!(
+            "padding = dense<{padding:?}> : tensor<2x2xi64>, window_dimensions = array<i64: {}>, \
+             window_strides = array<i64: {}>",
+            list(&sizes),
+            list(&strides)
+        );
+        let types = format!("({}, {}, tensor<i32>) -> {}", ty(&around), ty(&wide), ty(&around));
+        self.add(around.clone(), |r| {
+            format!(
+                "{r} = \"stablehlo.select_and_scatter\"({operand}, {source}, %seven) <{{{attributes}}}> ({{\n  ^bb0(%p: \
+                 tensor<i32>, %q: tensor<i32>):\n    %s = stablehlo.compare {compare}, %p, %q : (tensor<i32>, \
+                 tensor<i32>) -> tensor<i1>\n    stablehlo.return %s : tensor<i1>\n  }}, {{\n  ^bb0(%p: tensor<i32>, \
+                 %q: tensor<i32>):\n    %s = stablehlo.{op} %p, %q : tensor<i32>\n    stablehlo.return %s : \
+                 tensor<i32>\n  }}) : {types}"
+            )
+        });
+        if padded && self.random.u8(0..4) > 0 {
+            let wide = self.values.pop().unwrap().0;
+            let ranges: Vec<String> = low.iter().zip(&shape).map(|(l, n)| format!("{l}:{}", l + n)).collect();
+            let types = format!("({}) -> {}", ty(&around), ty(&shape));
+            self.add(shape, |r| format!("{r} = stablehlo.slice {wide} [{}] : {types}", ranges.join(", ")));
+        }
+    }
+
     /// A convolution of two values seen as batch and one spatial dimension, with one feature.
     fn convolution(&mut self) {
         let ((x, a), (y, b)) = (self.value(), self.value());
@@ -250,7 +317,7 @@ fn program(seed: u64) -> String {
         .collect();
     w.values = arguments;
     for _ in 0..w.random.usize(1..6) {
-        match w.random.u8(0..9) {
+        match w.random.u8(0..10) {
             0 | 1 => w.slice(),
             2 => w.pad(),
             3 => w.reverse(),
@@ -258,6 +325,7 @@ fn program(seed: u64) -> String {
             5 => w.concatenate(),
             6 => w.reduce_window(),
             7 => w.convolution(),
+            8 => w.select_and_scatter(),
             _ => w.sum(),
         }
     }
@@ -268,7 +336,7 @@ fn program(seed: u64) -> String {
     let sizes: Vec<String> = mesh.iter().map(|(name, n)| format!("\"{name}\"={n}")).collect();
     format!(
         "module {{\n  sdy.mesh @mesh = <[{}]>\n  func.func @main({}) -> ({}) {{\n  %seven = stablehlo.constant dense<7> : \
-         tensor<i32>\n{}  return {} : {}\n  }}\n}}\n",
+         tensor<i32>\n  %least = stablehlo.constant dense<-3> : tensor<i32>\n{}  return {} : {}\n  }}\n}}\n",
         sizes.join(", "),
         given.join(", "),
         results.join(", "),

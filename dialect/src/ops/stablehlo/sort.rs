@@ -129,7 +129,7 @@ impl OpDef for Sort {
         let dim = Self::dim(view).filter(|_| is_static(view))?;
         let shape = view.operand_tensor(0)?.shape.to_vec();
         let pieces = around.pieces(b.program, view.operands()[0])[dim];
-        let kept = view.results().map(|v| around.read(b.program, v, dim)).max()?;
+        let kept = view.results().map(|v| around.read(b.program, v, dim).end).max()?;
         if pieces < 2 || kept == 0 || kept * pieces >= shape[dim] || !orders_all(view) {
             return None;
         }

@@ -140,7 +140,8 @@ fn join_op(
         known.insert(result, joined.clone().unwrap_or(shift));
         let joined = joined?;
         let place = propagated.get(program, result);
-        if !joined.moves(&propagated.get(program, joined.source)) && !joined.moves(&place) {
+        let nothing = joined.low.iter().chain(&joined.high).all(|&n| n == 0);
+        if !nothing && !joined.moves(&propagated.get(program, joined.source)) && !joined.moves(&place) {
             return None;
         }
         let loc = program.op(op).loc;

@@ -3,6 +3,7 @@
 //! what was found, cumulative sums start in each shard from what the shards before it sum up to, transforms over several dimensions are done one dimension after the other.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, Program, Uses, Value, ValueSource};
@@ -114,9 +115,10 @@ impl Surroundings for Around<'_> {
         self.propagated.get(program, value).dims.iter().map(|axes| size_of(axes)).collect()
     }
 
-    fn read(&self, program: &Program, value: Value, dim: usize) -> i64 {
-        let Some(size) = program.tensor_type(value).and_then(|t| t.shape.get(dim)) else { return 0 };
+    fn read(&self, program: &Program, value: Value, dim: usize) -> Range<i64> {
+        let Some(&size) = program.tensor_type(value).and_then(|t| t.shape.get(dim)) else { return 0..0 };
         let uses = self.uses.get_or_init(|| Uses::of(program, self.block)).get(value).iter();
-        uses.map(|u| SliceRanges::of(program.view(u.0)).map_or(*size, |ranges| ranges.limit[dim])).max().unwrap_or(0)
+        let ranges = uses.map(|u| SliceRanges::of(program.view(u.0)).map_or(0..size, |r| r.start[dim]..r.limit[dim]));
+        ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
     }
 }

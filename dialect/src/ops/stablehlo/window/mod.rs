@@ -10,6 +10,7 @@ mod convolution;
 mod reduce_window;
 mod scan;
 mod select_and_scatter;
+mod select_steps;
 
 pub use conv_dims::ConvolutionDims;
 pub use convolution::{Convolution, DynamicConv};

@@ -1,12 +1,13 @@
 //! `select_and_scatter`: each window selects one element, and a value is combined into the result at its position: the
 //! gradient of max-pooling.
 
-use super::{WindowDim, Words, counts, windows};
+use super::{WindowDim, Words, counts, select_steps, windows};
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{OpRef, Shape, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{Op, OpRef, Shape, TensorType};
 use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::support::combiner::{Combine, check_region, promote};
 use crate::ops::support::comparator::{Comparator, check_comparator};
 use crate::ops::support::constraint::{
@@ -28,7 +29,7 @@ const WORDS: Words = Words {
 };
 
 impl SelectAndScatter {
-    fn check(op: OpRef<'_>) -> Checked<Vec<WindowDim>> {
+    pub(super) fn check(op: OpRef<'_>) -> Checked<Vec<WindowDim>> {
         operand_count(op, 3)?;
         let operand = tensor(op, 0)?;
         same_element(op, 1, 0, "C1")?;
@@ -74,6 +75,10 @@ impl OpDef for SelectAndScatter {
 
     fn conservative_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
         rule(op, true)
+    }
+
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, build: &mut Builder<'_>) -> Option<Steps> {
+        select_steps::in_steps(op, around, build)
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
