@@ -8,7 +8,6 @@ mod context;
 mod cse;
 pub mod estimate;
 pub mod import;
-mod one_device;
 pub mod options;
 mod padding;
 pub mod partition;
@@ -30,7 +29,6 @@ pub static PASSES: &[&Pass] = &[
     &import::PASS,
     &import::UNIFY_MESHES,
     &propagate::PASS,
-    &one_device::PASS,
     &plan::PASS,
     &replicate::PASS,
     &partition::PASS,
@@ -50,7 +48,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "planned",
         doc: "To the global program with every change of distribution as a collective.",
-        passes: "sharded,one-device,plan,replicate",
+        passes: "sharded,plan,replicate",
     },
     Pipeline {
         name: "compile",

@@ -8,6 +8,7 @@ mod annotations;
 mod frontend;
 mod hlo_sharding;
 mod meshes;
+mod parts;
 mod shard_map;
 
 use dialect::codes;
@@ -30,6 +31,7 @@ pub const MAX_OPS: usize = 8_000_000;
 /// Reads old annotations, inlines every call and expands every composite op.
 pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
     annotations::read(program, diagnostics);
+    parts::state(program);
     let functions: FxHashMap<String, Op> =
         func::functions_by_name(program).into_iter().map(|(name, op)| (name.to_owned(), op)).collect();
     if too_many_ops(program, &functions, diagnostics) {

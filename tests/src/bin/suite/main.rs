@@ -8,6 +8,7 @@
 
 mod diagnostics;
 mod evaluate;
+mod executable;
 mod report;
 mod reread;
 mod text;
@@ -53,6 +54,7 @@ static PARTS: &[Part] = &[
     Part { name: "transforms-text", checkout: "--stablehlo", folder: "stablehlo/tests/transforms", deep: false, run: Run::File(text::round_trip) },
     Part { name: "stablehlo-diagnostics", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: Run::File(diagnostics::same_lines) },
     Part { name: "shardy-text", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(text::round_trip) },
+    Part { name: "shardy-executable", checkout: "--shardy", folder: "shardy/dialect/sdy/transforms", deep: true, run: Run::File(executable::file) },
     Part { name: "shardy-diagnostics", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(diagnostics::same_lines) },
 ];
 
