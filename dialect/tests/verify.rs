@@ -368,6 +368,13 @@ fn shardy_collectives() {
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 has 2 shards before and 4 after")],
     );
+    check(
+        &from("<@m, [{\"a\"}, {}]>", "shardc.permute_parts %0 out_sharding=<@m, [{\"b\"}, {}]>"),
+        &[(
+            "shardc.permute_parts",
+            "'shardc.permute_parts': its shards have no equal parts that make those of out_sharding",
+        )],
+    );
     check_body(
         &from("<@m, [{\"a\"}, {}]>", "sdy.all_reduce {\"a\"} %0 out_sharding=<@m, [{\"a\"}, {}]>"),
         &[("sdy.all_reduce", "'sdy.all_reduce': a reduction axis shards the operand or is replicated in it")],

@@ -120,7 +120,7 @@ pub(super) fn causes(planned: &Program) -> Vec<Cause> {
         let (from, to) = wishes(planned, op);
         let ends = (first.map_or(from.clone(), |first| wishes(planned, first).0), wishes(planned, last).1);
         let axes = match &reshard {
-            Reshard::CollectivePermute => moved(from.as_ref(), to.as_ref()),
+            permute if permute.permutes() => moved(from.as_ref(), to.as_ref()),
             other => other.axes().to_vec(),
         };
         let step = from.zip(to).filter(|(from, to)| (Some(from), Some(to)) != (ends.0.as_ref(), ends.1.as_ref()));
@@ -150,7 +150,7 @@ fn written_and_first(planned: &Program, value: Value) -> (Value, Option<Op>) {
 /// Whether devices exchange any data.
 fn sends(reshard: &Reshard) -> bool {
     reshard.collective().is_some()
-        && (!reshard.axes().is_empty() || matches!(reshard, Reshard::CollectivePermute | Reshard::ReduceScatter(..)))
+        && (!reshard.axes().is_empty() || reshard.permutes() || matches!(reshard, Reshard::ReduceScatter(..)))
 }
 
 /// The shardings on both sides, as the collective's `shardc.cause` gives them.

@@ -40,7 +40,11 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
             let mesh = mesh(program, field(program, attr, "mesh")?)?;
             let from = axes(program, field(program, attr, "from")?, &mesh)?;
             let to = axes(program, field(program, attr, "to")?, &mesh)?;
-            AxisPermutation::new(mesh, &from, &to).map(|moves| Rows::Permutation(Arc::new(moves)))
+            let by = field(program, attr, "shift").and_then(AttrData::as_int);
+            let along = field(program, attr, "along").and_then(|along| axes(program, along, &mesh));
+            let moves = AxisPermutation::new(mesh, &from, &to)?;
+            let moves = if let (Some(along), Some(by)) = (along, by) { moves.shifted(&along, by) } else { moves };
+            Some(Rows::Permutation(Arc::new(moves)))
         }
         _ => None,
     }
@@ -174,6 +178,20 @@ impl MeshAttr {
     pub fn permutation(self, program: &mut Program, from: &[AxisPart], to: &[AxisPart]) -> Attr {
         let (from, to) = (self.named(program, from), self.named(program, to));
         structure(program, PERMUTATION, &[("mesh", self.0), ("from", from), ("to", to)])
+    }
+
+    /// The same, to targets that are `by` places further along `axes`, cyclically.
+    pub fn shifted_permutation(
+        self,
+        program: &mut Program,
+        (from, to): (&[AxisPart], &[AxisPart]),
+        axes: &[AxisPart],
+        by: i64,
+    ) -> Attr {
+        let [from, to, along] = [from, to, axes].map(|axes| self.named(program, axes));
+        let by = program.attr_i64(by);
+        let fields = [("mesh", self.0), ("from", from), ("to", to), ("along", along), ("shift", by)];
+        structure(program, PERMUTATION, &fields)
     }
 
     /// `[#stablehlo.axis_ref<name = "x">]`: parts of the mesh's axes by name.

@@ -174,6 +174,8 @@ pub struct AxisPermutation {
     /// The digits of all dimensions' axes in order, and the remaining digits.
     from: [Vec<Digit>; 2],
     to: [Vec<Digit>; 2],
+    /// These digits of a target's number are this much larger, cyclically.
+    shift: (Vec<Digit>, i64),
 }
 
 /// The position whose `to` digits equal the `from` digits of `at`.
@@ -191,7 +193,20 @@ impl AxisPermutation {
             Some([inside, outside])
         };
         let (from, to) = (split(from)?, split(to)?);
-        (size(&from[0]) == size(&to[0])).then_some(Self { mesh, from, to })
+        (size(&from[0]) == size(&to[0])).then_some(Self { mesh, from, to, shift: (Vec::new(), 0) })
+    }
+
+    /// The same with each target's place along `axes`, all of them after the move, `by` further on, cyclically.
+    pub fn shifted(self, axes: &[AxisPart], by: i64) -> Self {
+        let digits = digits(&self.mesh.mesh, axes);
+        Self { shift: (digits, by), ..self }
+    }
+
+    /// `at` moved along the axes that are shifted.
+    fn shift(&self, at: i64, by: i64) -> i64 {
+        let (digits, n) = (&self.shift.0, size(&self.shift.0));
+        let place = index(digits, at);
+        at - position(digits, place) + position(digits, (place + by).rem_euclid(n))
     }
 
     /// The mesh.
@@ -209,11 +224,13 @@ impl AxisPermutation {
 
     /// Whom `source` sends to.
     pub(super) fn target(&self, source: i64) -> i64 {
-        self.mesh.device(moved(self.mesh.position(source), &self.from, &self.to))
+        let at = moved(self.mesh.position(source), &self.from, &self.to);
+        self.mesh.device(self.shift(at, self.shift.1))
     }
 
     /// Who sends to `target`.
     pub(super) fn source(&self, target: i64) -> i64 {
-        self.mesh.device(moved(self.mesh.position(target), &self.to, &self.from))
+        let at = self.shift(self.mesh.position(target), -self.shift.1);
+        self.mesh.device(moved(at, &self.to, &self.from))
     }
 }

@@ -105,7 +105,14 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         from.truncate(keep);
         to.truncate(keep);
         let size = |axes: &[AxisPart]| axes.iter().map(|a| i64::from(a.size)).product::<i64>();
-        let attr = MeshAttr::new(&mut program, &mesh).permutation(&mut program, &from, &to);
+        let mesh_attr = MeshAttr::new(&mut program, &mesh);
+        // Some targets are further along some of the axes.
+        let along = to[random.usize(..=to.len())..].to_vec();
+        let by = if along.is_empty() { 0 } else { random.i64(-3..4) };
+        let attr = match by {
+            0 => mesh_attr.permutation(&mut program, &from, &to),
+            _ => mesh_attr.shifted_permutation(&mut program, (&from, &to), &along, by),
+        };
         if size(&from) != size(&to) {
             assert!(rows(&program, attr).is_none());
             continue;
@@ -125,7 +132,9 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         };
         for (source, target) in pairs {
             assert_eq!(source / mesh.devices(), target / mesh.devices());
-            assert_eq!(shard(source, &from), shard(target, &to), "{mesh:?} {from:?} {to:?}");
+            let (wanted, n) = (shard(source, &from), size(&along));
+            let shifted = wanted - wanted % n + (wanted + by).rem_euclid(n);
+            assert_eq!(shifted, shard(target, &to), "{mesh:?} {from:?} {to:?} {along:?} {by}");
             assert_eq!((groups.source(target), groups.target(source)), (Some(source), Some(target)));
         }
         let listed: Vec<Vec<i64>> = groups.lists();

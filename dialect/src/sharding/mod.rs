@@ -11,6 +11,7 @@ mod mesh_axes;
 #[cfg(test)]
 mod model_tests;
 mod of_nest;
+mod parts;
 mod reach;
 mod reshard;
 mod rule;
@@ -29,6 +30,7 @@ pub use layout::{Layout, identity, reduction_op};
 pub use mesh::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis, axes_size};
 pub use mesh_axes::MeshAxes;
 pub use of_nest::rule_of_nest;
+pub use parts::ShardParts;
 pub use reach::{Reach, RowWindow, ShiftedRead, shifted_reads};
 pub use reshard::{Move, PerDim, Reshard, ReshardFault};
 pub use rule::{DimFactors, Factor, FactorKind, ShardingRule, TensorFactors};

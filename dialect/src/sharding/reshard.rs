@@ -35,6 +35,9 @@ pub enum Reshard<A = AxisRef> {
     AllToAll(Vec<Move<A>>),
     /// Shards move to where the new sharding places them; every dimension keeps its number of shards.
     CollectivePermute,
+    /// Shards are cut into equal parts, and each goes straight to the shard of the new sharding that has it (see
+    /// [`ShardParts`](super::ShardParts)).
+    PermuteParts,
     /// Partial results along the axes are combined.
     AllReduce(SmallVec<[A; 2]>, ReductionKind),
     /// Partial results along the axes are combined and sharded along dimensions.
@@ -81,7 +84,7 @@ impl<A: Copy> Reshard<A> {
         match self {
             Reshard::AllGather(_) => Some(CollectiveKind::AllGather),
             Reshard::AllToAll(_) => Some(CollectiveKind::AllToAll),
-            Reshard::CollectivePermute => Some(CollectiveKind::CollectivePermute),
+            Reshard::CollectivePermute | Reshard::PermuteParts => Some(CollectiveKind::CollectivePermute),
             Reshard::AllReduce(..) => Some(CollectiveKind::AllReduce),
             Reshard::ReduceScatter(..) => Some(CollectiveKind::ReduceScatter),
             Reshard::AllSlice(_)
@@ -89,6 +92,11 @@ impl<A: Copy> Reshard<A> {
             | Reshard::ShardedToUnreduced(..)
             | Reshard::Identity => None,
         }
+    }
+
+    /// Whether it sends shards, or parts of them, anywhere: only both distributions say what changes.
+    pub fn permutes(&self) -> bool {
+        matches!(self, Reshard::CollectivePermute | Reshard::PermuteParts)
     }
 
     /// The axes it names, in order.
@@ -100,7 +108,7 @@ impl<A: Copy> Reshard<A> {
             | Reshard::ShardedToUnreduced(dims, _) => dims.iter().flatten().copied().collect(),
             Reshard::AllToAll(moves) => moves.iter().flat_map(|m| m.axes.iter().copied()).collect(),
             Reshard::AllReduce(axes, _) | Reshard::ReplicatedToUnreduced(axes, _) => axes.clone(),
-            Reshard::CollectivePermute | Reshard::Identity => SmallVec::new(),
+            Reshard::CollectivePermute | Reshard::PermuteParts | Reshard::Identity => SmallVec::new(),
         }
     }
 
@@ -116,6 +124,7 @@ impl<A: Copy> Reshard<A> {
                 Reshard::AllToAll(moves.iter().map(one).collect::<Option<_>>()?)
             }
             Reshard::CollectivePermute => Reshard::CollectivePermute,
+            Reshard::PermuteParts => Reshard::PermuteParts,
             Reshard::AllReduce(axes, kind) => Reshard::AllReduce(list(axes)?, *kind),
             Reshard::ReduceScatter(d, kind) => Reshard::ReduceScatter(dims(d)?, *kind),
             Reshard::ReplicatedToUnreduced(axes, kind) => Reshard::ReplicatedToUnreduced(list(axes)?, *kind),
@@ -141,7 +150,7 @@ impl Reshard<AxisPart> {
 
     /// The axes along which its device groups extend; for a permute from `from` to `to` all axes that change place.
     pub fn group_axes(&self, from: &Distribution, to: &Distribution) -> Axes {
-        if *self != Reshard::CollectivePermute {
+        if !self.permutes() {
             return self.axes();
         }
         let mut changed = Axes::new();
@@ -161,7 +170,7 @@ impl Reshard<AxisPart> {
         let mut to = from.clone();
         match self {
             Reshard::Identity => {}
-            Reshard::CollectivePermute => return Err(ReshardFault::AnyPermutation),
+            Reshard::CollectivePermute | Reshard::PermuteParts => return Err(ReshardFault::AnyPermutation),
             Reshard::AllGather(axes) => take(&mut to, axes)?,
             Reshard::AllSlice(axes) => add(&mut to, axes)?,
             Reshard::AllToAll(moves) => exchange(&mut to, moves)?,

@@ -11,7 +11,7 @@ use crate::ir::{OpRef, Program, Value};
 use crate::ops::sdy;
 use crate::sharding::axis::{any_overlaps, size_of, sort_and_merge};
 use crate::sharding::{
-    Axes, AxisPart, AxisRef, Distribution, Mesh, Reshard, ReshardFault, ShardingTable, TensorSharding,
+    Axes, AxisPart, AxisRef, Distribution, Mesh, Reshard, ReshardFault, ShardParts, ShardingTable, TensorSharding,
 };
 
 impl<'a> Verifier<'a> {
@@ -67,7 +67,8 @@ impl<'a> Verifier<'a> {
             let message = "the operand's mesh has another name, but the same devices";
             return self.error(codes::COLLECTIVE_MESH, op, message, "name the operand's mesh in out_sharding");
         }
-        let fault = reshard.parts(mesh).and_then(|reshard| mismatch(self.program, &reshard, from, out, mesh));
+        let shape = op.operand_tensor(0).map(|t| t.shape.clone()).unwrap_or_default();
+        let fault = reshard.parts(mesh).and_then(|reshard| mismatch(self.program, &reshard, &shape, from, out, mesh));
         if let Some(message) = fault {
             let text = self.program.sharding_text(from);
             self.error(
@@ -93,7 +94,7 @@ impl<'a> Verifier<'a> {
                 faults.list(axes, mesh);
                 ordered = in_mesh_order(axes, mesh);
             }
-            Reshard::CollectivePermute | Reshard::Identity => {}
+            Reshard::CollectivePermute | Reshard::PermuteParts | Reshard::Identity => {}
         }
         faults.overlaps(mesh);
         let fine = faults.found.is_empty() && ordered;
@@ -120,6 +121,7 @@ pub(super) fn is_proper(sharding: &TensorSharding, mesh: &Mesh) -> bool {
 fn mismatch(
     program: &Program,
     reshard: &Reshard<AxisPart>,
+    shape: &[i64],
     from: &TensorSharding,
     out: &TensorSharding,
     mesh: &Mesh,
@@ -129,6 +131,10 @@ fn mismatch(
         let mut counts = before.dims.iter().zip(&after.dims).map(|(a, b)| (size_of(a), size_of(b))).enumerate();
         let (d, (before, after)) = counts.find(|(_, (before, after))| before != after)?;
         return Some(format!("dimension {d} has {before} shards before and {after} after"));
+    }
+    if *reshard == Reshard::PermuteParts {
+        let parts = ShardParts::of(shape, &before, &after);
+        return parts.is_none().then(|| "its shards have no equal parts that make those of out_sharding".to_owned());
     }
     let pending = before.unreduced.clone();
     match reshard {

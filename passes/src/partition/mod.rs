@@ -13,6 +13,7 @@ mod halo;
 mod joint;
 mod manual;
 pub(crate) mod mesh;
+mod parts;
 mod position;
 mod reshard;
 mod signature;

@@ -48,6 +48,7 @@ impl Lowering<'_> {
                 let channel = self.next_channel();
                 build::collective::collective_permute(b, value, self.groups, (&from, &to), channel)
             }
+            Reshard::PermuteParts => self.permute_parts(b, value),
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),
             Reshard::ReduceScatter(axes, kind) if self.is_joint(axes) => {
                 self.joint_reduce_scatter(b, axes, *kind, value)
@@ -100,7 +101,7 @@ impl Lowering<'_> {
     }
 
     /// `reshard` with every dimension that changes replicated in between.
-    fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard<AxisPart>, mut value: Value) -> Value {
+    pub(super) fn by_gathering(&mut self, b: &mut Builder<'_>, reshard: &Reshard<AxisPart>, mut value: Value) -> Value {
         if let Reshard::ReduceScatter(axes, kind) = reshard {
             let all: Axes = axes.iter().flatten().copied().collect();
             value = self.all_reduce(b, value, &all, *kind);

@@ -77,6 +77,17 @@ pub static COLLECTIVE_PERMUTE: ShardyCollective = ShardyCollective {
         "(%a: tensor<8x8xf32>) %r = sdy.collective_permute %a out_sharding=<mesh<[\"x\"=2, \"y\"=2]>, [{\"y\"}, {}]> : tensor<8x8xf32>",
     ],
 };
+/// `shardc.permute_parts %1 out_sharding=<…> : T`: cuts every shard into equal parts and sends each straight to where
+/// it is wanted, as for two axes of different sizes that change places. Shardy has no such op; it is written like one.
+pub static PERMUTE_PARTS: ShardyCollective = ShardyCollective {
+    name: "shardc.permute_parts",
+    axes: "",
+    form: AxesForm::None,
+    reduces: false,
+    examples: &[
+        "(%a: tensor<8x8xf32>) %r = shardc.permute_parts %a out_sharding=<mesh<[\"x\"=2, \"y\"=4]>, [{\"y\"}, {\"x\"}]> : tensor<8x8xf32>",
+    ],
+};
 /// `sdy.all_reduce {"x"} %1 out_sharding=<…> : T`: combines partial results along axes.
 pub static ALL_REDUCE: ShardyCollective = ShardyCollective {
     name: "sdy.all_reduce",
@@ -120,11 +131,12 @@ pub static SHARDED_TO_UNREDUCED: ShardyCollective = ShardyCollective {
     ],
 };
 
-const ALL: [&ShardyCollective; 8] = [
+const ALL: [&ShardyCollective; 9] = [
     &ALL_GATHER,
     &ALL_SLICE,
     &ALL_TO_ALL,
     &COLLECTIVE_PERMUTE,
+    &PERMUTE_PARTS,
     &ALL_REDUCE,
     &REDUCE_SCATTER,
     &REPLICATED_TO_UNREDUCED,
@@ -155,6 +167,7 @@ pub(crate) fn written(
             (&ALL_TO_ALL, Some(AttrData::AllToAllParams(moves.collect())), ReductionKind::Sum)
         }
         Reshard::CollectivePermute => (&COLLECTIVE_PERMUTE, None, ReductionKind::Sum),
+        Reshard::PermuteParts => (&PERMUTE_PARTS, None, ReductionKind::Sum),
         Reshard::AllReduce(axes, kind) => (&ALL_REDUCE, flat(axes), *kind),
         Reshard::ReduceScatter(dims, kind) => (&REDUCE_SCATTER, per_dim(dims), *kind),
         Reshard::ReplicatedToUnreduced(axes, kind) => (&REPLICATED_TO_UNREDUCED, flat(axes), *kind),
@@ -195,6 +208,7 @@ fn reshard_of(op: OpRef<'_>) -> Option<Reshard> {
             Reshard::AllToAll(moves.collect::<Option<_>>()?)
         }
         "sdy.collective_permute" => Reshard::CollectivePermute,
+        "shardc.permute_parts" => Reshard::PermuteParts,
         "sdy.all_reduce" => Reshard::AllReduce(flat()?, kind),
         "sdy.reduce_scatter" => Reshard::ReduceScatter(per_dim()?, kind),
         "sdy.replicated_to_unreduced" => Reshard::ReplicatedToUnreduced(flat()?, kind),

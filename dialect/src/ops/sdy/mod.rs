@@ -10,8 +10,8 @@ mod text;
 
 pub(crate) use collective::written;
 pub use collective::{
-    ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, REDUCE_SCATTER, REPLICATED_TO_UNREDUCED,
-    SHARDED_TO_UNREDUCED, ShardyCollective,
+    ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, PERMUTE_PARTS, REDUCE_SCATTER,
+    REPLICATED_TO_UNREDUCED, SHARDED_TO_UNREDUCED, ShardyCollective,
 };
 pub use manual::{MANUAL_COMPUTATION, ManualComputation, NAMED_COMPUTATION};
 pub use mesh::{MESH, mesh_named, meshes, resolve};
@@ -44,6 +44,7 @@ pub static OPS: &[&dyn OpDef] = &[
     &ALL_SLICE,
     &ALL_TO_ALL,
     &COLLECTIVE_PERMUTE,
+    &PERMUTE_PARTS,
     &ALL_REDUCE,
     &REDUCE_SCATTER,
     &REPLICATED_TO_UNREDUCED,

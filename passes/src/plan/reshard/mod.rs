@@ -378,6 +378,7 @@ impl Atoms {
                 Reshard::ReplicatedToUnreduced(set(after.unreduced & !before.unreduced), to.kind)
             }
             Edge::ToUnreduced => Reshard::ShardedToUnreduced(per_dim(before, after), to.kind),
+            Edge::PermuteParts => Reshard::PermuteParts,
             Edge::Collective(kind) => match kind {
                 CollectiveKind::AllGather => Reshard::AllGather(per_dim(before, after)),
                 CollectiveKind::AllReduce => Reshard::AllReduce(set(before.unreduced & !after.unreduced), from.kind),

@@ -13,7 +13,7 @@ use dialect::sharding::{AxisPart, ShardDim};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::step::exchanged;
+use super::step::{exchanged, parts_seconds};
 use crate::plan::model::cost::CollectiveCost;
 
 /// With more atoms than this nothing is searched.
@@ -92,6 +92,8 @@ pub(crate) enum Edge {
     /// Local too.
     ToUnreduced,
     Collective(CollectiveKind),
+    /// A permute for each part of a shard.
+    PermuteParts,
 }
 
 /// The redistribution to solve.
@@ -207,7 +209,9 @@ impl Problem<'_> {
         state.dims.iter().enumerate().map(|(d, l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
     }
 
-    /// Lower bound on the remaining time: a device must receive what it doesn't yet hold of its target shard.
+    /// Lower bound on the remaining time: a device must receive what it doesn't yet hold of its target shard. Where
+    /// partial results are still to be made it may be too high, since a device fills them up with zeros that nobody
+    /// sends; a lower one would make the search visit too much.
     fn floor(&self, state: &State) -> f64 {
         if state.unreduced & !self.to.unreduced != 0 {
             return 0.0;
@@ -276,6 +280,7 @@ impl Problem<'_> {
         self.gathers(state, bytes, &mut out);
         self.all_to_alls(state, bytes, &mut out);
         self.permutes(state, bytes, &mut out);
+        self.permute_parts(state, bytes, &mut out);
         out
     }
 
@@ -452,6 +457,59 @@ impl Problem<'_> {
         }
     }
 
+    /// The target itself, where parts of shards can go straight to it. Where partial results are to be made, the floor
+    /// is no bound for other states, and the target reached early would hide cheaper ways.
+    fn permute_parts(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+        if state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
+            return;
+        }
+        if let Some(count) = self.parts(state, &self.to).filter(|&n| n > 1) {
+            let moved = self.changed(state, &self.to);
+            let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
+            let bytes = if self.divides { bytes } else { self.padded_bytes(state, &self.to).0 };
+            let price = parts_seconds(self.cost, count, bytes, &axes);
+            out.push((Edge::PermuteParts, self.to.clone(), price));
+        }
+    }
+
+    /// Into how many equal parts shards are cut that make other shards, as [`ShardParts`](dialect::sharding::ShardParts)
+    /// says for any axes.
+    fn parts(&self, before: &State, after: &State) -> Option<i64> {
+        let (mut cut, mut joined) = (1, 1);
+        for (d, (a, b)) in before.dims.iter().zip(&after.dims).enumerate() {
+            let (old, new) = (self.size(a), self.size(b));
+            let (fine, coarse, ratio) = match old < new {
+                true => (b, old, &mut cut),
+                false => (a, new, &mut joined),
+            };
+            let mut major = 1;
+            let keep = fine.iter().take_while(|&&a| {
+                let more = major < coarse;
+                major *= if more { i64::from(self.atoms[a as usize].size) } else { 1 };
+                more
+            });
+            let keep = keep.count();
+            if major != coarse || old != new && !self.aligned(d, fine, keep) {
+                return None;
+            }
+            *ratio *= self.size(&fine[keep..]);
+        }
+        (cut == joined).then_some(cut)
+    }
+
+    /// The atoms of all dimensions that differ.
+    fn changed(&self, before: &State, after: &State) -> List {
+        let mut moved = List::default();
+        for (a, b) in before.dims.iter().zip(&after.dims).filter(|(a, b)| a != b) {
+            for &x in a.iter().chain(b.iter()) {
+                if !moved.contains(&x) {
+                    moved.push(x);
+                }
+            }
+        }
+        moved
+    }
+
     /// Arrangements with as many shards in each dimension, as close to the target as possible.
     fn permutes(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
         if state.dims.iter().all(|d| d.is_empty()) {
@@ -462,14 +520,7 @@ impl Problem<'_> {
         let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
         self.fill(state, &mut next, 0, self.size(&state.dims[0]), pool, &mut found);
         for next in found.into_iter().filter(|n| n != state) {
-            let mut moved = List::default();
-            for (a, b) in state.dims.iter().zip(&next.dims).filter(|(a, b)| a != b) {
-                for &x in a.iter().chain(b.iter()) {
-                    if !moved.contains(&x) {
-                        moved.push(x);
-                    }
-                }
-            }
+            let moved = self.changed(state, &next);
             let price = self.seconds(CollectiveKind::CollectivePermute, state, bytes, &next, &moved);
             out.push((Edge::Collective(CollectiveKind::CollectivePermute), next, price));
         }

@@ -1,8 +1,9 @@
 //! One step of a redistribution: a collective of the sdy dialect on global values, or a free local change.
 
 use dialect::ir::TensorType;
+use dialect::op::CollectiveKind;
 use dialect::sharding::axis::size_of;
-use dialect::sharding::{Axes, AxisPart, Distribution, Reshard, ShardDim};
+use dialect::sharding::{Axes, AxisPart, Distribution, Reshard, ShardDim, ShardParts};
 
 use crate::estimate::CollectiveLoad;
 use crate::plan::model::cost::CollectiveCost;
@@ -22,10 +23,20 @@ impl Step {
         let Some(kind) = self.kind.collective() else { return (0.0, 0.0) };
         let axes = self.kind.group_axes(from, &self.to);
         let (operand, result) = exchanged_bytes(from, &self.to, ty);
+        if self.kind == Reshard::PermuteParts {
+            let parts = ShardParts::of(&ty.shape, from, &self.to).map_or(1, |parts| parts.count);
+            return (parts_seconds(cost, parts, operand, &axes), operand);
+        }
         let n = size_of(&axes);
         let moved = CollectiveLoad::new(kind, operand, result, n as u64).moved_bytes();
         (cost.seconds(kind, operand, result, &axes), moved)
     }
+}
+
+/// Seconds to permute a shard of `bytes` in this many parts, one after the other.
+pub(super) fn parts_seconds(cost: &dyn CollectiveCost, parts: i64, bytes: f64, axes: &[AxisPart]) -> f64 {
+    let each = bytes / parts as f64;
+    parts as f64 * cost.seconds(CollectiveKind::CollectivePermute, each, each, axes)
 }
 
 /// Bytes of a device's operand and result of a collective.
