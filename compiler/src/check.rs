@@ -2,7 +2,10 @@
 //! inputs. If results differ, both run again with the value of every op as a result, to find the first op that differs.
 
 use dialect::ir::{AttrData, Program};
+use dialect::kernel::{External, Kernel};
 use dialect::literal::Literal;
+use dialect::ops::sdy;
+use dialect::sharding::Mesh;
 use passes::estimate::{Flat, Machine, estimate};
 use serde::Serialize;
 
@@ -123,17 +126,25 @@ impl Compiler {
         })
     }
 
-    /// The program in a form that the reference evaluator knows: as it stands, or imported if it is a `shard_map` from
-    /// before Shardy, whose custom calls mean something only together.
+    /// The program in a form that the reference evaluator knows: as it stands, imported if it is a `shard_map` from
+    /// before Shardy, whose custom calls mean something only together, and with ops on one device alone written out where
+    /// the numbers of devices are asked for, which one evaluation of everything doesn't have.
     fn evaluable(&self, module: &Module) -> Outcome<Module> {
         let program = module.program();
-        let old = program.ops_under(program.body()).into_iter().any(|op| {
-            program.view(op).attr("call_target_name").and_then(AttrData::as_str) == Some("SPMDFullToShardShape")
+        let (mut old, mut numbers, mut alone) = (false, false, false);
+        program.walk(program.body(), &mut |op| {
+            let view = program.view(op);
+            old |= view.attr("call_target_name").and_then(AttrData::as_str) == Some("SPMDFullToShardShape");
+            numbers |= matches!(view.def().kernel(view), Kernel::External(External::PartitionId));
+            let shardings = sdy::result_shardings(view).unwrap_or_default();
+            alone |= shardings.iter().any(|s| sdy::resolve(program, &s.mesh).is_some_and(Mesh::is_maximal));
         });
-        match self.steps("import", &CompileOptions::default()) {
-            Ok(import) if old => self.run_steps(module.clone(), &import, &mut Watch::default()),
-            _ => Outcome::of(module.source(), Ok(module.clone())),
-        }
+        let passes = match (old, numbers && alone) {
+            (_, true) => "sharded,one-device",
+            (true, false) => "import",
+            (false, false) => return Outcome::of(module.source(), Ok(module.clone())),
+        };
+        self.run_passes(module.clone(), passes)
     }
 
     /// Compares results of a program, compiled to `device`, with those expected for the same inputs: each element within

@@ -157,6 +157,7 @@ codes! {
     SHARDED_OPERAND = "sharded-operand", "An op reads a value that is sharded where the op can't work on shards.";
     UNEVEN_OP = "uneven-op", "An op can't work on shards of a dimension that doesn't divide.";
     COLLECTIVE_AXIS = "collective-axis", "A collective of the user's is along an axis that isn't manual there.";
+    GLOBAL_DEVICE = "global-device", "The number of the device is asked for where the program is about global values.";
     GLOBAL_PROGRAM = "global-program", "The global program stands where a per-device one is expected.";
     COLLECTIVE_DIVERGES = "collective-diverges", "Not all devices of a group run a collective, or not certainly.";
     TRANSFER_UNMATCHED = "transfer-unmatched", "What is sent over a channel isn't received over it, or the other way around.";

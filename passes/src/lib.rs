@@ -8,6 +8,7 @@ mod context;
 mod cse;
 pub mod estimate;
 pub mod import;
+mod one_device;
 pub mod options;
 mod padding;
 pub mod partition;
@@ -29,6 +30,7 @@ pub static PASSES: &[&Pass] = &[
     &import::PASS,
     &import::UNIFY_MESHES,
     &propagate::PASS,
+    &one_device::PASS,
     &plan::PASS,
     &replicate::PASS,
     &partition::PASS,
@@ -48,7 +50,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "planned",
         doc: "To the global program with every change of distribution as a collective.",
-        passes: "sharded,plan,replicate",
+        passes: "sharded,one-device,plan,replicate",
     },
     Pipeline {
         name: "compile",

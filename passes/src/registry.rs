@@ -328,7 +328,10 @@ mod tests {
         }
         let names =
             |text: &str| registry.parse(text).unwrap().iter().map(|s| s.pass.name).collect::<Vec<_>>().join(",");
-        assert_eq!(names("compile"), "import,propagate,unify-meshes,plan,replicate,partition,schedule,check-spmd");
+        assert_eq!(
+            names("compile"),
+            "import,propagate,unify-meshes,one-device,plan,replicate,partition,schedule,check-spmd"
+        );
     }
 
     #[test]

@@ -14,8 +14,18 @@ use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, Source, Toler
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 9] =
-    ["import", "propagate", "unify-meshes", "plan", "replicate", "partition", "schedule", "check-spmd", "manual"];
+const PIPELINE: [&str; 10] = [
+    "import",
+    "propagate",
+    "unify-meshes",
+    "one-device",
+    "plan",
+    "replicate",
+    "partition",
+    "schedule",
+    "check-spmd",
+    "manual",
+];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)

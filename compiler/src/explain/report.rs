@@ -41,7 +41,10 @@ impl Report<'_> {
         let mut labels = Vec::new();
         let mut notes = Vec::new();
         if cause.manual {
-            labels.push((p.op(cause.op).span, "written by hand".to_owned()));
+            // Propagation and planning leave the ops of the user their numbers.
+            let by_hand = cause.op.index() < self.imported.op_count();
+            let what = if by_hand { "written by hand" } else { "on one device alone: it sends the others the result" };
+            labels.push((p.op(cause.op).span, what.to_owned()));
         } else {
             if let Some((from, to)) = &cause.step {
                 notes.push(format!("one of several on the way: from {} to {}", self.short(from), self.short(to)));

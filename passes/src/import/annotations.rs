@@ -282,7 +282,11 @@ fn apply_to_op(program: &mut Program, grid: &Grid, annotation: &Annotation, op: 
     if matches!(target.as_deref(), Some(super::shard_map::ENTER | super::shard_map::LEAVE)) {
         return Err(format!("@{} outside of the pattern that makes a manual computation", target.unwrap_or_default()));
     }
-    let ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
+    let mut ranks: Vec<usize> = program.results(op).map(|v| program.tensor_type(v).map_or(0, |t| t.rank())).collect();
+    if ranks.is_empty() && matches!(annotation.shardings[..], [HloSharding::Maximal(_)]) {
+        // An op without results says where it runs, as Shardy writes it.
+        ranks.push(0);
+    }
     let open = unspecified(program, op)?;
     let mut list = Vec::new();
     for (i, &rank) in ranks.iter().enumerate() {

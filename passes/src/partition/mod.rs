@@ -82,6 +82,7 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     let paddings = uneven::Paddings::new(program, &values, &distributions);
+    let channel = first_channel(program, block);
     let mut pass = Partition {
         distributions,
         paddings,
@@ -90,10 +91,9 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         diagnostics,
         mesh,
         values: FxHashMap::default(),
-        channel: 1,
+        channel,
         manual: Vec::new(),
     };
-    pass.channel = pass.first_channel(block);
     let input_types: Vec<Ty> = arguments.iter().map(|&v| pass.local_type(v)).collect();
     let new = pass.program.new_block();
     for (&arg, &ty) in arguments.iter().zip(&input_types) {
@@ -106,6 +106,17 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
         return;
     }
     signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), mesh);
+}
+
+/// One past the largest channel the ops under `block` use.
+pub(crate) fn first_channel(program: &Program, block: Block) -> i64 {
+    let mut last = 0;
+    program.walk(block, &mut |op| {
+        if let Some(AttrData::Int(handle, _)) = program.view(op).field("channel_handle", "handle") {
+            last = last.max(*handle);
+        }
+    });
+    last.saturating_add(1)
 }
 
 /// The first of the user's collectives that names any device besides the first.
@@ -132,17 +143,6 @@ struct Partition<'a> {
 }
 
 impl Partition<'_> {
-    /// One past the largest channel the program uses already.
-    fn first_channel(&self, block: Block) -> i64 {
-        let mut last = 0;
-        self.program.walk(block, &mut |op| {
-            if let Some(AttrData::Int(handle, _)) = self.program.view(op).field("channel_handle", "handle") {
-                last = last.max(*handle);
-            }
-        });
-        last.saturating_add(1)
-    }
-
     fn distribution(&self, value: Value) -> Option<Rc<Distribution>> {
         let rank = self.program.tensor_type(value)?.rank();
         self.distributions.get(value).filter(|d| d.rank() == rank).cloned()

@@ -1,4 +1,4 @@
-//! The user's collectives, which name devices, in a program that is otherwise independent of devices.
+//! The user's collectives, which name devices, and numbers of devices, in a program that is otherwise independent of devices.
 //!
 //! Along axes that are not manual the program is about global values: the compiler chooses which device holds what. A
 //! collective may only be between devices that differ in manual axes, or in the replica alone.
@@ -6,11 +6,24 @@
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Name, Op, Program};
+use dialect::kernel::{External, Kernel};
 use dialect::sharding::{AxisPart, Mesh, digits, index};
 
-/// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones.
+/// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones,
+/// or the number of a device where none are manual.
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
     let view = program.view(op);
+    if manual.is_empty()
+        && mesh.devices() > 1
+        && matches!(view.def().kernel(view), Kernel::External(External::PartitionId))
+    {
+        let message =
+            format!("'{}' is another number on each device, but here the program is about global values", view.name());
+        let d = Diagnostic::error(codes::GLOBAL_DEVICE, view.span(), message);
+        return Err(d.note(
+            "use it in a manual computation (jax.lax.axis_index in shard_map), or in an op on one device alone",
+        ));
+    }
     let Some(collective) = view.def().collective(view) else { return Ok(()) };
     let positions = mesh.positions();
     for (at, &(axis, size)) in mesh.axes.iter().enumerate().filter(|a| !manual.contains(&a.1.0)) {

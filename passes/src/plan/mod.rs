@@ -30,6 +30,7 @@ use model::machine_cost::MachineCost;
 use model::meaning::Models;
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
+pub(crate) use program::propagated::main_axes;
 use program::propagated::{self, Propagated};
 use program::{shifts, steps, takes};
 use reshard::cache::ReshardCache;

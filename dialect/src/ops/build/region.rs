@@ -2,6 +2,7 @@
 
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementClass, Ty, Value};
+use crate::op::OpDef;
 use crate::ops::build;
 use crate::ops::stablehlo::control;
 use crate::ops::stablehlo::reduction::Reduce;
@@ -24,6 +25,27 @@ pub fn sum(b: &mut Builder<'_>, value: Value, dims: &[i64]) -> Value {
     let element = b.tensor(value).element;
     let zero = build::scalar(b, element, Scalar::zero(element));
     reduce(b, value, zero, dims, ScalarOp::Add)
+}
+
+/// `on_true` where `predicate` holds, else `on_false`; both give values of these types.
+pub fn if_else(
+    b: &mut Builder<'_>,
+    predicate: Value,
+    types: &[Ty],
+    on_true: impl FnOnce(&mut Builder<'_>) -> Vec<Value>,
+    on_false: impl FnOnce(&mut Builder<'_>) -> Vec<Value>,
+) -> Vec<Value> {
+    let on_true = b.region(&[], |b, _| {
+        let values = on_true(b);
+        b.op(&control::RETURN, &values, &[], &[]);
+    });
+    let on_false = b.region(&[], |b, _| {
+        let values = on_false(b);
+        b.op(&control::RETURN, &values, &[], &[]);
+    });
+    let name = control::IF.name();
+    let op = b.raw(&control::IF, name, &[predicate], types, &[], &[on_true, on_false]);
+    b.program.results(op).collect()
 }
 
 /// `values` sorted together along `dim`, by the first of them in descending order; stable. Floats are in total order.

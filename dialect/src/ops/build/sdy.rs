@@ -1,7 +1,8 @@
-//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its sharding. Each gives an op that
-//! isn't in a block yet.
+//! Typed builders for Shardy's ops: meshes, annotations of a value, changes of its sharding; without a [`Builder`], they
+//! give an op that isn't in a block yet.
 
-use crate::ir::{Attr, AttrData, Loc, Name, Op, Program, Value};
+use crate::ir::build::Builder;
+use crate::ir::{Attr, AttrData, Loc, Name, Op, Program, Ty, Value};
 use crate::op::OpDef;
 use crate::ops::sdy::{self, MESH, OUT_SHARDING, ReshardOp, SHARDING, ShardingConstraint};
 use crate::sharding::{Mesh, Reshard, TensorSharding};
@@ -34,6 +35,31 @@ pub fn collective(program: &mut Program, value: Value, change: &Reshard, out: Te
         Some((def, attrs)) => annotation(program, def, value, out, OUT_SHARDING, attrs, loc),
         None => reshard(program, value, out),
     }
+}
+
+/// `sdy.manual_computation` of these in_shardings, out_shardings and manual axes, with results of these types; `body`
+/// makes the local results from the local operands, whose types are the global ones.
+pub fn manual_computation(
+    b: &mut Builder<'_>,
+    operands: &[Value],
+    (ins, outs, manual_axes): (Vec<TensorSharding>, Vec<TensorSharding>, Vec<Name>),
+    results: &[Ty],
+    body: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>,
+) -> Op {
+    let types: Vec<Ty> = operands.iter().map(|&v| b.program.value_type(v)).collect();
+    let region = b.region(&types, |b, arguments| {
+        let values = body(b, arguments);
+        b.op(&sdy::RETURN, &values, &[], &[]);
+    });
+    let attrs = [
+        (sdy::IN_SHARDINGS, AttrData::ShardingPerValue(ins)),
+        (sdy::OUT_SHARDINGS, AttrData::ShardingPerValue(outs)),
+        (sdy::MANUAL_AXES, AttrData::ManualAxes(manual_axes)),
+    ];
+    let attrs: Vec<(Name, Attr)> =
+        attrs.into_iter().map(|(name, data)| (b.program.name(name), b.program.intern_attr(data))).collect();
+    let def = &sdy::MANUAL_COMPUTATION;
+    b.raw(def, def.name(), operands, results, &attrs, &[region])
 }
 
 fn annotation(

@@ -1,0 +1,240 @@
+//! one-device: ops whose results are stated to be on one device alone run on it alone, and it sends the others what they
+//! read.
+//!
+//! Each becomes a manual computation of all axes whose body is a branch: the device runs the op, the others make zeros,
+//! and an all_reduce adds them. So a callback is called once, and random numbers are one device's. What such an op reads
+//! of the number of its device (`partition_id`) is computed in the branch; elsewhere in a program about global values
+//! that number means nothing, and `partition` refuses it.
+
+use dialect::collective::MeshAttr;
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::build::Builder;
+use dialect::ir::{Block, ElementType, Op, Program, Renaming, Ty, Uses, Value};
+use dialect::kernel::{External, Kernel};
+use dialect::op::Control;
+use dialect::ops::build::collective::Along;
+use dialect::ops::{build, func, sdy};
+use dialect::scalar::{Comparison, Scalar, ScalarOp};
+use dialect::sharding::{AxisPart, MeshAxes, TensorSharding};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::plan::main_axes;
+
+/// The pass.
+pub(crate) static PASS: crate::Pass = crate::Pass {
+    name: "one-device",
+    doc: "Makes ops that are stated to be on one device alone run on it alone, and sends the others what they read.",
+    options: &[],
+    run: |program, _, diagnostics| one_device(program, diagnostics),
+};
+
+fn one_device(program: &mut Program, _: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else { return };
+    let Some(block) = func::block(program, main) else { return };
+    let (mut found, mut differing) = (Vec::new(), Vec::new());
+    find(program, block, &mut found, &mut (FxHashSet::default(), &mut differing));
+    let axes = main_axes(program, main, block);
+    if found.is_empty() || axes.data.devices() < 2 {
+        return;
+    }
+    let mut wrap = Wrap {
+        groups: MeshAttr::new(program, &axes.data),
+        axes: &axes,
+        channel: crate::partition::first_channel(program, block),
+        differing: differing.iter().enumerate().map(|(at, &op)| (op, at)).collect(),
+        renamed: FxHashMap::default(),
+    };
+    let mut made: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
+    for (op, device) in found {
+        made.extend(wrap.op(program, op, device).map(|ops| (op, ops)));
+    }
+    for inner in program.blocks_under(block) {
+        if program.block_ops(inner).iter().any(|op| made.contains_key(op)) {
+            let old = program.block_ops(inner).to_vec();
+            let ops = old.into_iter().flat_map(|op| made.remove(&op).unwrap_or_else(|| vec![op])).collect();
+            program.set_block_ops(inner, ops);
+        }
+    }
+    let renamed = wrap.renamed;
+    program.rename(&renamed);
+    remove_unread(program, block, &differing);
+}
+
+/// The ops under `block`, outside manual computations, that are on one device alone, with that device; and in order
+/// those whose results differ between devices since they depend on the device's number.
+fn find(program: &Program, block: Block, found: &mut Vec<(Op, i64)>, differing: &mut (FxHashSet<Value>, &mut Vec<Op>)) {
+    for &op in program.block_ops(block) {
+        let view = program.view(op);
+        let control = view.def().control(view);
+        if control == Some(Control::Manual) {
+            continue;
+        }
+        // A constraint is met by a replicated value; a loop or a branch gives the same on every device.
+        let device = if control.is_none() { device(program, op) } else { None };
+        let numbers = matches!(view.def().kernel(view), Kernel::External(External::PartitionId));
+        if let Some(device) = device {
+            found.push((op, device));
+        } else if numbers || control.is_none() && view.operands().iter().any(|v| differing.0.contains(v)) {
+            differing.0.extend(view.results());
+            differing.1.push(op);
+        }
+        for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
+            find(program, inner, found, differing);
+        }
+    }
+}
+
+/// The device that an op is stated to be on.
+fn device(program: &Program, op: Op) -> Option<i64> {
+    let shardings = sdy::result_shardings(program.view(op))?;
+    let meshes = shardings.iter().filter_map(|s| sdy::resolve(program, &s.mesh)).filter(|m| m.is_maximal());
+    let mut devices = meshes.filter_map(|mesh| mesh.device_ids.as_ref()?.first().copied());
+    let first = devices.next()?;
+    // Several devices are a mistake, which the plan reports.
+    devices.all(|other| other == first).then_some(first)
+}
+
+struct Wrap<'a> {
+    groups: MeshAttr,
+    axes: &'a MeshAxes,
+    channel: i64,
+    /// The ops whose results differ between devices, with their places in program order.
+    differing: FxHashMap<Op, usize>,
+    /// What stands for results of ops that were wrapped.
+    renamed: FxHashMap<Value, Value>,
+}
+
+impl Wrap<'_> {
+    /// The ops in place of `op`; `None` for an op on values that no collective takes, such as tokens, which stays as it is.
+    fn op(&mut self, program: &mut Program, op: Op, device: i64) -> Option<Vec<Op>> {
+        let inside = self.inside(program, op);
+        let read = read_by(program, &inside);
+        let results: Vec<Value> = program.results(op).collect();
+        let is_static = |v: &Value| program.tensor_type(*v).is_some_and(|t| t.shape.iter().all(|&d| d >= 0));
+        if !read.iter().chain(&results).all(is_static) {
+            return None;
+        }
+        let replicated = |v: &Value| {
+            let rank = program.tensor_type(*v).map_or(0, |t| t.rank());
+            TensorSharding::replicated(self.axes.mesh.clone(), rank)
+        };
+        let (ins, outs) = (read.iter().map(replicated).collect(), results.iter().map(replicated).collect());
+        let types: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
+        let all: Vec<AxisPart> = self.axes.data.axes.iter().enumerate().map(|(i, a)| whole(i, a.1)).collect();
+        let along = Along { mesh: self.groups, axes: &all, devices: self.axes.data.devices() };
+        let manual = self.axes.data.axes.iter().map(|a| a.0).collect();
+        let (loc, span) = (program.op(op).loc, program.op(op).span);
+        let mut ops = Vec::new();
+        let mut b = Builder::new(program, &mut ops, loc);
+        let channel = &mut self.channel;
+        let made = build::sdy::manual_computation(&mut b, &read, (ins, outs, manual), &types, |b, arguments| {
+            let mut renaming = Renaming::default();
+            renaming.values.extend(read.iter().copied().zip(arguments.iter().copied()));
+            let id = build::collective::partition_id(b);
+            let id = build::convert(b, id, ElementType::I64);
+            let wanted = build::index(b, device);
+            let here = build::compare(b, Comparison::Eq, id, wanted);
+            let run = |b: &mut Builder<'_>| {
+                for &op in &inside {
+                    let copy = b.program.clone_op(op, &mut renaming);
+                    b.program.remove_attr(copy, func::SHARDING);
+                    b.ops.push(copy);
+                }
+                results.iter().map(|&v| renaming.value(v)).collect()
+            };
+            let branches = build::region::if_else(b, here, &types, run, |b| {
+                results.iter().map(|&result| nothing(b, result)).collect()
+            });
+            let send = |value| {
+                *channel += 1;
+                let by = if b.tensor(value).element == ElementType::I1 { ScalarOp::Or } else { ScalarOp::Add };
+                build::collective::all_reduce(b, value, by, along, *channel - 1)
+            };
+            branches.into_iter().map(send).collect()
+        });
+        for op in ops.iter().flat_map(|&op| [op].into_iter().chain(inner_ops(program, op))).collect::<Vec<_>>() {
+            let data = program.op_mut(op);
+            if data.span.is_empty() {
+                data.span = span;
+            }
+        }
+        self.renamed.extend(results.into_iter().zip(program.results(made)));
+        Some(ops)
+    }
+
+    /// `op`, and before it in order what it reads that differs between devices.
+    fn inside(&self, program: &Program, op: Op) -> Vec<Op> {
+        let mut inside: FxHashSet<Op> = FxHashSet::default();
+        let mut left = vec![op];
+        while let Some(op) = left.pop() {
+            for &value in &program.op(op).operands {
+                if let dialect::ir::ValueSource::Result(source, _) = program.value_source(value)
+                    && self.differing.contains_key(&source)
+                    && inside.insert(source)
+                {
+                    left.push(source);
+                }
+            }
+        }
+        let mut inside: Vec<Op> = inside.into_iter().collect();
+        inside.sort_by_key(|op| self.differing[op]);
+        inside.push(op);
+        inside
+    }
+}
+
+fn inner_ops(program: &Program, op: Op) -> Vec<Op> {
+    let blocks = program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region));
+    blocks.flat_map(|&block| program.ops_under(block)).collect()
+}
+
+fn whole(axis: usize, size: i64) -> AxisPart {
+    AxisPart::whole(axis as u32, size as u32)
+}
+
+/// The values that ops read and don't make, those that their regions read included; each once, in order.
+fn read_by(program: &Program, ops: &[Op]) -> Vec<Value> {
+    let mut known: FxHashSet<Value> = ops.iter().flat_map(|&op| program.results(op)).collect();
+    let mut read = Vec::new();
+    for &op in ops {
+        for block in program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)) {
+            known.extend(program.values_under(*block));
+        }
+        let mut reads = |op: Op| read.extend(program.op(op).operands.iter().copied().filter(|&v| known.insert(v)));
+        reads(op);
+        for block in program.op(op).regions.iter().flat_map(|&r| program.region_blocks(r)) {
+            program.walk(*block, &mut reads);
+        }
+    }
+    read
+}
+
+/// What changes no sum: -0.0 for floats, since 0.0 would change the sign of -0.0.
+fn nothing(b: &mut Builder<'_>, like: Value) -> Value {
+    let ty = b.tensor(like).clone();
+    let zero = match Scalar::zero(ty.element) {
+        Scalar::Float(_) => Scalar::Float(-0.0),
+        Scalar::Complex(..) => Scalar::Complex(-0.0, -0.0),
+        int => int,
+    };
+    build::splat(b, ty.element, &ty.shape, zero)
+}
+
+/// Removes those of `ops`, in program order, that nothing reads any more.
+fn remove_unread(program: &mut Program, block: Block, ops: &[Op]) {
+    let uses = Uses::of(program, block);
+    let mut removed: FxHashSet<Op> = FxHashSet::default();
+    for &op in ops.iter().rev() {
+        let view = program.view(op);
+        let unread = |v: Value| uses.get(v).iter().all(|u| removed.contains(&u.0));
+        if !view.def().side_effect(view) && program.results(op).all(unread) {
+            removed.insert(op);
+        }
+    }
+    for block in program.blocks_under(block) {
+        if program.block_ops(block).iter().any(|op| removed.contains(op)) {
+            let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();
+            program.set_block_ops(block, ops);
+        }
+    }
+}
