@@ -54,7 +54,19 @@ struct Devices {
     ids: Vec<u32>,
     waiting: usize,
     left: Vec<bool>,
+    /// The collective at which each device waits for operands.
+    at: Vec<Option<usize>>,
     failure: Option<String>,
+    /// What `at` was when devices were found to wait forever.
+    stuck: Vec<(u32, usize)>,
+}
+
+impl Devices {
+    /// Remembers where devices wait: forever, as was found.
+    fn keep_waits(&mut self) {
+        let waits = self.ids.iter().zip(&self.at).filter_map(|(&id, at)| Some((id, (*at)?)));
+        self.stuck = waits.collect();
+    }
 }
 
 /// The transport through shared memory.
@@ -82,9 +94,19 @@ impl Shared {
         };
         Self {
             sites: sites.iter().map(place).collect(),
-            devices: Mutex::new(Devices { left: vec![false; ids.len()], ids, ..Devices::default() }),
+            devices: Mutex::new(Devices {
+                left: vec![false; ids.len()],
+                at: vec![None; ids.len()],
+                ids,
+                ..Devices::default()
+            }),
             failed: AtomicBool::new(false),
         }
+    }
+
+    /// The numbers of devices that were found to wait forever, each with the collective at which it does.
+    pub fn stuck(&self) -> Vec<(u32, usize)> {
+        lock(&self.devices).stuck.clone()
     }
 
     fn failure(&self) -> String {
@@ -114,10 +136,11 @@ impl Shared {
         let stuck = {
             let mut devices = lock(&self.devices);
             devices.waiting += 1;
+            devices.at[group.members[position]] = Some(site);
             let gone = devices.left.iter().filter(|l| **l).count();
             let absent =
                 group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
-            match absent {
+            let stuck = match absent {
                 Some((_, &m)) => Some(format!(
                     "device {} ended before it took part in {}",
                     devices.ids[m], self.sites[site].site.name
@@ -126,7 +149,11 @@ impl Shared {
                     Some(format!("all devices wait for each other, one of them at {}", self.sites[site].site.name))
                 }
                 None => None,
+            };
+            if stuck.is_some() && devices.failure.is_none() {
+                devices.keep_waits();
             }
+            stuck
         };
         loop {
             if meeting.arrived == group.members.len() {
@@ -165,7 +192,13 @@ impl Shared {
 
     /// Wakes the other members and ends their waits.
     fn release(&self, group: &Group) {
-        lock(&self.devices).waiting -= group.members.len() - 1;
+        {
+            let mut devices = lock(&self.devices);
+            devices.waiting -= group.members.len() - 1;
+            for &member in &group.members {
+                devices.at[member] = None;
+            }
+        }
         group.changed.notify_all();
     }
 }
@@ -218,6 +251,9 @@ impl Transport for Shared {
             match failure {
                 Some(f) => Some(format!("device {device} failed: {f}")),
                 None if devices.waiting > 0 && devices.waiting + gone >= devices.left.len() => {
+                    if devices.failure.is_none() {
+                        devices.keep_waits();
+                    }
                     Some(format!("device {device} ended while the others wait for it"))
                 }
                 None => None,

@@ -38,6 +38,8 @@ pub(super) struct Lowered {
     pub gemms: Vec<Gemm>,
     /// Collectives.
     pub collectives: Vec<Plan>,
+    /// The op that each of them is of.
+    pub collective_ops: Vec<Op>,
 }
 
 /// Lowers `@main`'s block.
@@ -181,6 +183,7 @@ impl Lowering<'_> {
                     let from = self.slots_of(self.program.op(op).operands.iter().copied())?;
                     let number = self.out.collectives.len();
                     self.out.collectives.push(Plan::ragged(&collective, ragged, self.devices));
+                    self.out.collective_ops.push(op);
                     let from = [from[0], from[1], from[2], from[3], from[4]];
                     steps.push(Step::Ragged { collective: number, from, to: results[0] });
                     return Ok(());
@@ -197,6 +200,7 @@ impl Lowering<'_> {
                             .note("run it with --interpret"));
                     };
                     self.out.collectives.push(plan);
+                    self.out.collective_ops.push(op);
                 }
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
                 // Several operands become one exchange each.

@@ -46,6 +46,9 @@ pub struct Session<'e> {
 /// The number of modules that kernels are divided into, each compiled on a thread of its own.
 const MODULES: usize = 2;
 
+/// The most collectives shown at which devices wait forever.
+const MAX_SHOWN: usize = 4;
+
 /// The most devices that run natively: systems limit the threads of a process, and the maps of their stacks.
 const MAX_THREADS: usize = 16_384;
 
@@ -207,7 +210,18 @@ impl Session<'_> {
             Some(_) => (codes::EVALUATION, fault.message.clone()),
             None => (codes::DEVICE_FAILED, fault.message.clone()),
         };
-        Err(Diagnostic::error(code, fault.span.unwrap_or_default(), message))
+        let mut diagnostic = Diagnostic::error(code, fault.span.unwrap_or_default(), message);
+        // Of devices that wait forever, the first at each collective.
+        let mut seen: Vec<Op> = Vec::new();
+        for (id, site) in transport.stuck() {
+            let op = self.executable.lowered.collective_ops[site];
+            let span = self.executable.program.op(op).span;
+            if !seen.contains(&op) && !span.is_empty() && seen.len() < MAX_SHOWN {
+                diagnostic = diagnostic.also(span, format!("device {id} waits here"));
+                seen.push(op);
+            }
+        }
+        Err(diagnostic)
     }
 
     /// Assembles the global results from the shards of the first replica's devices.
