@@ -1,4 +1,5 @@
 # make setup   installs what building needs (Debian 12); does nothing when all of it is there
+# make format  formats every file
 # make check   formatting, lints, documentation, licenses of dependencies; continuous integration runs it and make test
 # make test    every test, those that ask JAX among them
 # make test-without-llvm   everything but native execution, on a machine without LLVM
@@ -12,7 +13,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands oracles
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -30,9 +31,15 @@ setup:
 	$$root apt-get update -q && \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
+# By name, since rustfmt doesn't find modules that a macro declares.
+FORMAT := git ls-files -zco --exclude-standard -- '*.rs' | xargs -0 rustfmt --edition 2024
+
+format:
+	$(FORMAT)
+
 # What needs no building of dependencies comes first. Every crate is looked at with native execution and without.
 check: setup $(TARGET)/deny/bin/cargo-deny
-	cargo fmt --all -- --check
+	$(FORMAT) --check
 	$(TARGET)/deny/bin/cargo-deny --locked check licenses bans sources
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings

@@ -1,44 +1,44 @@
 //! Algorithms over all ops: they query the roles of ops and never name one.
 //!
 //! This crate knows nothing of machine code, files and command lines, and it never sees the runtime.
-//! A pass is one module, one row in [`PASSES`] and one folder of lit-tests.
+//! A pass is one module, its line in `passes!` and one folder of lit-tests.
 
 mod bit_set;
 mod context;
-mod cse;
 pub mod estimate;
-pub mod import;
-mod one_device;
 pub mod options;
 mod padding;
-pub mod partition;
 mod pass;
-pub mod plan;
-pub mod propagate;
 mod registry;
-mod replicate;
-pub mod schedule;
-pub mod spmd;
 mod symbols;
 
 pub use context::Context;
 pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
 pub use registry::{Pipeline, Registry};
 
-/// All passes, in the order they usually run.
-pub static PASSES: &[&Pass] = &[
-    &import::PASS,
-    &import::UNIFY_MESHES,
-    &propagate::PASS,
-    &one_device::PASS,
-    &plan::PASS,
-    &replicate::PASS,
-    &partition::PASS,
-    &schedule::PASS,
-    &spmd::PASS,
-    &partition::MANUAL,
-    &cse::PASS,
-];
+/// Declares the modules that hold passes, and the list of those passes.
+macro_rules! passes {
+    ($($visibility:vis mod $module:ident: $($pass:ident),+;)+) => {
+        $($visibility mod $module;)+
+
+        /// All passes, in the order they usually run.
+        pub static PASSES: &[&Pass] = &[$($(&$module::$pass),+),+];
+    };
+}
+
+// rustfmt doesn't see modules declared by a macro: `make format` names their files to it.
+passes! {
+    pub mod import: PASS, UNIFY_MESHES;
+    pub mod propagate: PASS;
+    mod one_device: PASS;
+    pub mod plan: PASS;
+    mod replicate: PASS;
+    pub mod partition: PASS;
+    pub mod schedule: PASS;
+    pub mod spmd: PASS;
+    pub mod manual: PASS;
+    mod cse: PASS;
+}
 
 /// Pipelines: lists of passes with a name; they may name other pipelines.
 pub static PIPELINES: &[Pipeline] = &[

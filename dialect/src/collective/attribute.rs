@@ -1,22 +1,23 @@
 //! Groups as attributes: lists as a dense tensor, axes of a mesh as `#stablehlo.replica_group_mesh_axes`, permutations
-//! by axes as an attribute of our own. The last two are expanded to lists only when lists are printed.
+//! by axes and pairs within groups as attributes of our own. All but lists are expanded only when lists are printed.
 //!
 //! Source: the StableHLO specification, "Replica groups".
 
 use std::sync::Arc;
 
-use super::axes::{AxisGroups, AxisPermutation, GroupMesh};
+use super::axes::{AxisGroups, AxisPairs, AxisPermutation, GroupMesh};
 use super::groups::{Lists, Rows};
 use crate::ir::{Attr, AttrData, ElementType, Name, Program};
 use crate::literal::Literal;
 use crate::scalar::Scalar;
-use crate::sharding::{Axes, AxisPart, Mesh};
+use crate::sharding::{Axes, AxisPart, Mesh, PairRun, Pairs};
 
 const ALONG: &str = "stablehlo.replica_group_mesh_axes";
 const MESH: &str = "stablehlo.mesh";
 const MESH_AXIS: &str = "stablehlo.mesh_axis";
 const AXIS: &str = "stablehlo.axis_ref";
 const PERMUTATION: &str = "shardc.permutation";
+const PAIRS: &str = "shardc.pairs";
 
 /// Whether an attribute gives groups by axes of a mesh, valid or not.
 pub fn is_along_axes(program: &Program, attr: Attr) -> bool {
@@ -46,6 +47,20 @@ pub fn rows(program: &Program, attr: Attr) -> Option<Rows> {
             let moves = if let (Some(along), Some(by)) = (along, by) { moves.shifted(&along, by) } else { moves };
             Some(Rows::Permutation(Arc::new(moves)))
         }
+        AttrData::Struct(kind, _) if &**kind == PAIRS => {
+            let mesh = mesh(program, field(program, attr, "mesh")?)?;
+            let axes = axes(program, field(program, attr, "axes")?, &mesh)?;
+            let groups = AxisGroups::new(mesh, axes, 1)?;
+            let AttrData::Dense(_, runs) = field(program, attr, "runs")? else { return None };
+            let at = |i: usize| runs.get(i).as_i64();
+            let run = |i: usize| {
+                let (source, target, count) = (at(5 * i)?, at(5 * i + 1)?, at(5 * i + 4)?);
+                Some(PairRun { source, target, source_step: at(5 * i + 2)?, target_step: at(5 * i + 3)?, count })
+            };
+            let runs: Vec<PairRun> = (0..runs.len() / 5).map(run).collect::<Option<_>>()?;
+            let pairs = Pairs::of_runs(runs, groups.size() as i64)?;
+            Some(Rows::Pairs(Arc::new(AxisPairs::new(groups, pairs))))
+        }
         _ => None,
     }
 }
@@ -66,7 +81,7 @@ pub fn with_its_mesh(program: &mut Program, attr: Attr) -> Option<Attr> {
 /// The lists of an attribute that gives groups or pairs by axes; `None` for any other.
 pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
     let rows = rows(program, attr)?;
-    let by_axes = matches!(rows, Rows::Axes(_) | Rows::Permutation(_));
+    let by_axes = matches!(rows, Rows::Axes(_) | Rows::Permutation(_) | Rows::Pairs(_));
     by_axes.then(|| {
         let shape = [rows.count() as i64, rows.width() as i64];
         let ids = (0..rows.count()).flat_map(|row| rows.row(row)).map(|id| Scalar::Int(id.into()));
@@ -75,7 +90,7 @@ pub fn as_lists(program: &Program, attr: Attr) -> Option<Literal> {
 }
 
 /// Whether the specification can express the groups of an attribute that gives them by axes: it can't for replicas of a
-/// mesh and for permutations.
+/// mesh, for permutations and for pairs.
 pub fn is_specified(program: &Program, attr: Attr) -> bool {
     is_along_axes(program, attr) && field(program, attr, "replicas").is_none()
 }
@@ -192,6 +207,18 @@ impl MeshAttr {
         let by = program.attr_i64(by);
         let fields = [("mesh", self.0), ("from", from), ("to", to), ("along", along), ("shift", by)];
         structure(program, PERMUTATION, &fields)
+    }
+
+    /// The same `pairs` of places within every group of devices that differ only in `axes`.
+    pub fn pairs(self, program: &mut Program, axes: &[AxisPart], pairs: &Pairs) -> Attr {
+        let axes = self.named(program, axes);
+        let row = |r: &PairRun| [r.source, r.target, r.source_step, r.target_step, r.count];
+        let shape = [pairs.runs().len() as i64, 5];
+        let numbers = pairs.runs().iter().flat_map(row).map(|n| Scalar::Int(n.into()));
+        let runs = Literal::from_scalars(ElementType::I64, &shape, numbers);
+        let ty = program.tensor(&shape, ElementType::I64);
+        let runs = program.intern_attr(AttrData::Dense(ty, runs));
+        structure(program, PAIRS, &[("mesh", self.0), ("axes", axes), ("runs", runs)])
     }
 
     /// `[#stablehlo.axis_ref<name = "x">]`: parts of the mesh's axes by name.

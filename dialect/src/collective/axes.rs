@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::ir::Name;
 use crate::literal::Literal;
-use crate::sharding::{Axes, AxisPart, Digit, Mesh, digits, index, position, unused};
+use crate::sharding::{Axes, AxisPart, Digit, Mesh, Pairs, digits, index, position, unused};
 
 /// The mesh that groups refer to: axis names, sizes and the order of its devices.
 #[derive(Debug)]
@@ -232,5 +232,53 @@ impl AxisPermutation {
     pub(super) fn source(&self, target: i64) -> i64 {
         let at = self.shift(self.mesh.position(target), -self.shift.1);
         self.mesh.device(moved(at, &self.to, &self.from))
+    }
+}
+
+/// The same pairs of places within every group along some axes of a mesh.
+#[derive(Debug)]
+pub struct AxisPairs {
+    groups: AxisGroups,
+    pairs: Pairs,
+}
+
+impl AxisPairs {
+    /// `pairs` within each of `groups`, whose size they were checked against.
+    pub(super) fn new(groups: AxisGroups, pairs: Pairs) -> Self {
+        Self { groups, pairs }
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &GroupMesh {
+        self.groups.mesh()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.groups.count() * self.pairs.len()
+    }
+
+    /// Source and target of a pair: those of the first group, then those of the second, …
+    pub(super) fn pair(&self, row: usize) -> Option<(i64, i64)> {
+        let group = row / self.pairs.len();
+        let (source, target) = self.pairs.get(row % self.pairs.len())?;
+        Some((self.groups.id(group, source as usize), self.groups.id(group, target as usize)))
+    }
+
+    /// The pair whose source is `id`.
+    pub(super) fn row_of(&self, id: i64) -> Option<usize> {
+        let (group, at) = self.groups.place(id)?;
+        Some(group * self.pairs.len() + self.pairs.index(at as i64)?)
+    }
+
+    /// Whom `source` sends to.
+    pub(super) fn target(&self, source: i64) -> Option<i64> {
+        let (group, at) = self.groups.place(source)?;
+        Some(self.groups.id(group, self.pairs.target(at as i64)? as usize))
+    }
+
+    /// Who sends to `target`.
+    pub(super) fn source(&self, target: i64) -> Option<i64> {
+        let (group, at) = self.groups.place(target)?;
+        Some(self.groups.id(group, self.pairs.source(at as i64)? as usize))
     }
 }

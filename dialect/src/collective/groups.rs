@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::axes::{AxisGroups, AxisPermutation};
+use super::axes::{AxisGroups, AxisPairs, AxisPermutation};
 use crate::literal::Literal;
 use crate::sharding::MAX_DEVICES;
 
@@ -33,6 +33,8 @@ pub enum Rows {
     Axes(Arc<AxisGroups>),
     /// Pairs that move shards from their devices under some axes of a mesh to those under others.
     Permutation(Arc<AxisPermutation>),
+    /// The same pairs of places within every group along some axes of a mesh.
+    Pairs(Arc<AxisPairs>),
 }
 
 /// A tensor of rank 2 of ids.
@@ -78,6 +80,7 @@ impl Rows {
             Rows::Lists(lists) => lists.count(),
             Rows::Axes(axes) => axes.count(),
             Rows::Permutation(permutation) => permutation.count(),
+            Rows::Pairs(pairs) => pairs.count(),
         }
     }
 
@@ -87,7 +90,7 @@ impl Rows {
             Rows::All => 0,
             Rows::Lists(lists) => lists.width,
             Rows::Axes(axes) => axes.size(),
-            Rows::Permutation(_) => 2,
+            Rows::Permutation(_) | Rows::Pairs(_) => 2,
         }
     }
 
@@ -101,6 +104,7 @@ impl Rows {
                 let source = row as i64;
                 if at == 0 { source } else { permutation.target(source) }
             }
+            Rows::Pairs(pairs) => pairs.pair(row).map_or(-1, |p| if at == 0 { p.0 } else { p.1 }),
         };
         (0..self.width()).map(id).filter(|&id| id != -1)
     }
@@ -110,6 +114,7 @@ impl Rows {
         match self {
             Rows::Axes(axes) => axes.place(id),
             Rows::Permutation(permutation) => permutation.has(id).then_some((id as usize, 0)),
+            Rows::Pairs(pairs) => Some((pairs.row_of(id)?, 0)),
             _ => (0..self.count()).find_map(|row| Some((row, self.row(row).position(|i| i == id)?))),
         }
     }
@@ -118,6 +123,7 @@ impl Rows {
     fn source(&self, id: i64) -> Option<i64> {
         match self {
             Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.source(id)),
+            Rows::Pairs(pairs) => pairs.source(id),
             _ => (0..self.count()).find_map(|row| self.pair(row).filter(|p| p.1 == id).map(|p| p.0)),
         }
     }
@@ -126,6 +132,7 @@ impl Rows {
     fn target(&self, id: i64) -> Option<i64> {
         match self {
             Rows::Permutation(permutation) => permutation.has(id).then(|| permutation.target(id)),
+            Rows::Pairs(pairs) => pairs.target(id),
             _ => (0..self.count()).find_map(|row| self.pair(row).filter(|p| p.0 == id).map(|p| p.1)),
         }
     }

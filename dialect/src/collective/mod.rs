@@ -9,7 +9,7 @@ mod rule;
 mod tests;
 
 pub use attribute::{MeshAttr, as_lists, is_along_axes, is_specified, literal_of, rows, with_its_mesh};
-pub use axes::{AxisGroups, AxisPermutation, GroupMesh};
+pub use axes::{AxisGroups, AxisPairs, AxisPermutation, GroupMesh};
 pub use groups::{Groups, IdMode, Lists, Rows};
 pub use ragged::Ragged;
 pub use rule::GroupsRule;

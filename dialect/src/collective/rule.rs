@@ -148,9 +148,14 @@ impl GroupsRule {
                 format!("source_target_pairs must be rows of two devices, found rows of {} (C1)", rows.width());
             return problems.push(Problem::new(message));
         }
-        if let Rows::Permutation(permutation) = rows {
-            // It is a permutation of the mesh's devices by construction.
-            if permutation.mesh().devices() > pairs.ids() {
+        // By construction no device of the mesh sends or receives twice.
+        let mesh = match rows {
+            Rows::Permutation(permutation) => Some(permutation.mesh()),
+            Rows::Pairs(pairs) => Some(pairs.mesh()),
+            _ => None,
+        };
+        if let Some(mesh) = mesh {
+            if mesh.devices() > pairs.ids() {
                 let message = format!("device id {0} in the groups, but there are {0} devices (C4)", pairs.ids());
                 problems.push(Problem::new(message));
             }

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::*;
 use crate::ir::{Name, Program};
-use crate::sharding::{AxisPart, Mesh};
+use crate::sharding::{AxisPart, Mesh, Pairs};
 
 /// A mesh whose axes are products of prime factors, and those factors as parts of axes.
 fn mesh(random: &mut Rng, program: &mut Program) -> (Mesh, Vec<AxisPart>) {
@@ -140,6 +140,36 @@ fn permutations_by_axes_bring_shards_to_their_places() {
         let listed: Vec<Vec<i64>> = groups.lists();
         let explicit = Groups::of_lists(&listed);
         assert!((0..devices).all(|d| explicit.source(d) == groups.source(d) && explicit.target(d) == groups.target(d)));
+    }
+}
+
+#[test]
+fn pairs_of_places_are_the_same_in_every_group() {
+    let mut random = Rng::with_seed(5);
+    let mut program = Program::new();
+    for _ in 0..150 {
+        let (mesh, parts) = mesh(&mut random, &mut program);
+        let members = crate::sharding::groups(&mesh, &parts);
+        let size = members[0].len() as i64;
+        let distance = random.i64(0..size);
+        let shift = Pairs::of((0..size - distance).map(|s| (s + distance, s)));
+        let around = Pairs::of((0..distance).map(|s| (s, s + size - distance)));
+        let pairs = if random.bool() { shift.union(&around).expect("no place twice") } else { shift };
+        let attr = MeshAttr::new(&mut program, &mesh).pairs(&mut program, &parts, &pairs);
+        let rows = rows(&program, attr).expect("pairs within the group");
+        let replicas = random.i64(1..3);
+        let groups = Groups::new(rows, IdMode::CrossPartition, replicas, mesh.devices());
+        let expected: Vec<Vec<i64>> = members
+            .iter()
+            .flat_map(|g| pairs.iter().map(|(s, t)| vec![g[s as usize], g[t as usize]]).collect::<Vec<_>>())
+            .collect();
+        assert_eq!(as_lists(&program, attr), Some(literal_of(&expected)));
+        let explicit = Groups::new(Rows::of_lists(&expected), IdMode::CrossPartition, replicas, mesh.devices());
+        assert_eq!(groups.lists(), explicit.lists());
+        for device in 0..replicas * mesh.devices() {
+            assert_eq!(groups.source(device), explicit.source(device));
+            assert_eq!(groups.target(device), explicit.target(device));
+        }
     }
 }
 

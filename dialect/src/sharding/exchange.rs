@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::{Reach, RowWindow, ShardDim};
+use super::{Pairs, Reach, RowWindow, ShardDim};
 
 /// How the devices of a group get the rows they read.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,31 +21,23 @@ pub struct Exchange {
     /// Whether a device reads rows that don't exist, other than for iterations that don't exist.
     pub reads_outside: bool,
     /// The permutes.
-    pub rounds: Vec<Round>,
-    /// Rows that a device has already, if any does.
+    pub rounds: Vec<Run>,
+    /// Rows that a device has already, if any does: pairs of each device and itself.
     pub own: Option<Run>,
+    reach: Reach,
 }
 
-/// One permute: rows that go from each source to its target.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Round {
-    /// Pairs of a source and a target, each a place in the group; no source and no target twice.
-    pub pairs: Vec<(u32, u32)>,
-    /// What is sent.
-    pub run: Run,
-}
-
-/// The same number of rows on each device, from a place in its shard to a place in the window.
+/// One permute: the same number of rows from each source, from a place in its shard to a place in its target's window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
+    /// From which place in the group to which.
+    pub pairs: Pairs,
     /// Number of rows, at most those of a shard.
     pub rows: i64,
     /// Where the rows begin in the shard of each source.
     pub from: PerDevice,
     /// Where the rows belong in the window of each target; may be partly outside of it.
     pub to: PerDevice,
-    /// The rows of the window of each target that the run brings.
-    pub valid: Vec<Range<i64>>,
 }
 
 /// A number for each device of the group.
@@ -123,26 +115,34 @@ impl Exchange {
             shards: dim,
             reads_outside,
             own: (!own.is_empty()).then(|| bring(&own)),
-            rounds: rounds
-                .iter()
-                .map(|transfers| Round {
-                    pairs: transfers.iter().map(|t| (t.source as u32, t.target as u32)).collect(),
-                    run: bring(transfers),
-                })
-                .collect(),
+            rounds: rounds.iter().map(|transfers| bring(transfers)).collect(),
+            reach,
         })
+    }
+
+    /// The rows of the window of each device of the group that `run` brings; empty where it brings none.
+    pub fn valid(&self, run: &Run) -> Vec<Range<i64>> {
+        let mut valid = vec![0..0; self.shards.shards as usize];
+        for (source, target) in run.pairs.iter() {
+            let needed = self.reach.needed(self.shards.shards, target);
+            let shard = source * self.shards.size()..(source + 1) * self.shards.size();
+            let start = self.window.start + target * self.window.advance;
+            let first = needed.start.max(shard.start);
+            valid[target as usize] = first - start..needed.end.min(shard.end).max(first) - start;
+        }
+        valid
     }
 
     /// Whether every device's rows come from the same places of its own shard and of its neighbors', so that they can
     /// be joined in order.
     pub fn is_uniform(&self) -> bool {
         let uniform = |run: &Run| matches!((&run.from, &run.to), (PerDevice::Same(_), PerDevice::Same(_)));
-        self.rounds.iter().all(|r| uniform(&r.run)) && self.own.as_ref().is_none_or(uniform)
+        self.rounds.iter().all(uniform) && self.own.as_ref().is_none_or(uniform)
     }
 
     /// Rows that the permutes move, one number per permute.
     pub fn moved(&self) -> impl Iterator<Item = i64> + '_ {
-        self.rounds.iter().map(|r| r.run.rows)
+        self.rounds.iter().map(|r| r.rows)
     }
 }
 
@@ -202,16 +202,12 @@ fn run(transfers: &[Transfer], window: &RowWindow, dim: ShardDim, shards: i64) -
     };
     let start = |t: &Transfer| window.start + t.target * window.advance;
     let to = |t: &Transfer| t.source * dim.size() + from(t) - start(t);
-    let mut valid = vec![0..0; shards as usize];
-    for t in transfers {
-        valid[t.target as usize] = t.first - start(t)..t.end - start(t);
-    }
     let (sources, targets) = (|t: &Transfer| t.source as usize, |t: &Transfer| t.target as usize);
     Run {
+        pairs: Pairs::of(transfers.iter().map(|t| (t.source, t.target))),
         rows,
         from: PerDevice::of_some(shards as usize, transfers.iter().map(|t| (sources(t), from(t)))),
         to: PerDevice::of_some(shards as usize, transfers.iter().map(|t| (targets(t), to(t)))),
-        valid,
     }
 }
 

@@ -10,10 +10,10 @@ fn windows(exchange: &Exchange) -> Vec<Vec<Option<i64>>> {
         (0..size).contains(&at).then_some(global).filter(|g| *g < exchange.shards.global)
     };
     let mut windows = vec![vec![None; exchange.window.rows as usize]; n as usize];
-    let mut bring = |source: i64, target: i64, run: &Run| {
+    let mut bring = |source: i64, target: i64, run: &Run, valid: &[Range<i64>]| {
         let (from, to) = (run.from.of(source as usize), run.to.of(target as usize));
         assert!(from >= 0 && from + run.rows <= size, "{run:?}");
-        for r in run.valid[target as usize].clone() {
+        for r in valid[target as usize].clone() {
             let at = from + r - to;
             assert!((from..from + run.rows).contains(&at), "{run:?}");
             let slot = &mut windows[target as usize][r as usize];
@@ -22,17 +22,13 @@ fn windows(exchange: &Exchange) -> Vec<Vec<Option<i64>>> {
         }
     };
     if let Some(own) = &exchange.own {
-        (0..n).for_each(|d| bring(d, d, own));
+        let valid = exchange.valid(own);
+        (0..n).for_each(|d| bring(d, d, own, &valid));
     }
     for round in &exchange.rounds {
-        let unique = |ids: Vec<u32>| {
-            let mut sorted = ids.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            sorted.len() == ids.len()
-        };
-        assert!(unique(round.pairs.iter().map(|p| p.0).collect()) && unique(round.pairs.iter().map(|p| p.1).collect()));
-        round.pairs.iter().for_each(|&(s, t)| bring(s.into(), t.into(), &round.run));
+        assert_eq!(Pairs::of_runs(round.pairs.runs().iter().copied(), n).as_ref(), Some(&round.pairs));
+        let valid = exchange.valid(round);
+        round.pairs.iter().for_each(|(s, t)| bring(s, t, round, &valid));
     }
     windows
 }

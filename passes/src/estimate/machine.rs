@@ -182,14 +182,15 @@ impl Machine {
         self.placement().map(|placement| placement.route(pairs))
     }
 
-    /// Seconds of a permute of `bytes` per device whose pairs are known.
-    pub fn permute_seconds(&self, bytes: u64, pairs: &[(u64, u64)]) -> f64 {
-        match &self.kind {
-            Kind::Flat(flat) => {
-                let (kind, bytes) = (CollectiveKind::CollectivePermute, bytes as f64);
-                flat.collective_seconds(&CollectiveLoad::new(kind, bytes, bytes, 2))
+    /// Seconds of a permute of `bytes` per device by `route`, which `flat` does not need; on a slice, none sends nothing.
+    pub fn permute_seconds(&self, bytes: u64, route: Option<&Route>) -> f64 {
+        let bytes = bytes as f64;
+        match (&self.kind, route) {
+            (Kind::Slice(..), Some(route)) => route_seconds(bytes, route),
+            (Kind::Slice(..), None) => 0.0,
+            (Kind::Flat(flat), _) => {
+                flat.collective_seconds(&CollectiveLoad::new(CollectiveKind::CollectivePermute, bytes, bytes, 2))
             }
-            Kind::Slice(_, placement) => route_seconds(bytes as f64, &placement.route(pairs)),
         }
     }
 
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(group.size(), 8);
         assert_eq!(flat.collective_seconds(CollectiveKind::AllGather, 9.0, 72.0, &group), 1e-6 + 63.0 * (1.0 / 90e9));
         assert_eq!(flat.shift_seconds(90, 3, &group), 1e-6 + 90.0 * (1.0 / 90e9));
-        assert_eq!(flat.permute_seconds(90, &[]), 1e-6 + 90.0 * (1.0 / 90e9));
+        assert_eq!(flat.permute_seconds(90, None), 1e-6 + 90.0 * (1.0 / 90e9));
         assert_eq!(
             flat.matmul_seconds(&Matmul { batch: 1, rows: 1, contracting: 50, columns: 1 }, Precision::Int8),
             100.0 / 2e14

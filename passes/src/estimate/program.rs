@@ -6,12 +6,14 @@
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
 use dialect::buffers::{Buffers, Fusion};
-use dialect::ir::{Block, ElementType, Op, OpRef, Program, Value};
+use dialect::collective::{Groups, IdMode};
+use dialect::ir::{Attr, Block, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Contraction, Kernel, Nest, Role};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
 
+use super::collective::Route;
 use super::machine::Machine;
 use super::precision::Precision;
 use super::roofline::Matmul;
@@ -84,7 +86,14 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     let buffers = Buffers::of(program, main);
-    let mut run = Run { program, machine, fusion: &buffers.fusion, estimate: Estimate::default(), weight: 1 };
+    let mut run = Run {
+        program,
+        machine,
+        fusion: &buffers.fusion,
+        estimate: Estimate::default(),
+        weight: 1,
+        permutes: FxHashMap::default(),
+    };
     let mut clock = Clock::default();
     run.block(block, &mut clock);
     let mut estimate = run.estimate;
@@ -114,6 +123,17 @@ struct Run<'a> {
     estimate: Estimate,
     /// How often the current block runs.
     weight: u64,
+    /// How the messages of permutes with the same pairs travel, which takes a walk over all devices.
+    permutes: FxHashMap<(Attr, IdMode), Messages>,
+}
+
+/// The messages of a permute.
+#[derive(Clone, Copy)]
+enum Messages {
+    /// No device sends to another one.
+    None,
+    /// All on their way at once; where they go doesn't matter without a topology.
+    Sent(Option<Route>),
 }
 
 impl Run<'_> {
@@ -163,7 +183,10 @@ impl Run<'_> {
             |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
         let operand_bytes = sum(&mut view.operands().iter().copied());
         let result_bytes = sum(&mut view.results());
-        let seconds = self.collective_seconds(&collective, operand_bytes, result_bytes);
+        let seconds = match collective.kind {
+            CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
+            _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
+        };
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
             _ => collective.groups.size().max(1),
@@ -181,26 +204,44 @@ impl Run<'_> {
         self.place(view.op, seconds, true, clock);
     }
 
-    fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
-        // Every replica runs on a slice of its own; communication between slices is not modeled.
+    /// Which device of the mesh a device of the program is: every replica runs on a slice of its own, and communication
+    /// between slices is not modeled.
+    fn device(&self) -> impl Fn(i64) -> i64 + use<> {
         let replicas = func::num_replicas(self.program) > 1;
         let partitions = func::num_partitions(self.program).max(1);
-        let device = |d: i64| if replicas { d.rem_euclid(partitions) } else { d };
-        let position = |d: i64| self.machine.position(device(d));
-        if collective.kind == CollectiveKind::CollectivePermute {
-            let pairs = collective.groups.pairs().map(|(s, t)| (position(s), position(t)));
-            let mut pairs = pairs.filter(|p| p.0 != p.1);
-            let Some(first) = pairs.next() else { return 0.0 };
-            // Without topology all pairs are equally far apart.
-            if self.machine.placement().is_none() {
-                return self.machine.permute_seconds(operand, &[first]);
-            }
-            let mut pairs: Vec<(u64, u64)> = [first].into_iter().chain(pairs).collect();
-            pairs.sort_unstable();
-            pairs.dedup();
-            return self.machine.permute_seconds(operand, &pairs);
+        move |d| if replicas { d.rem_euclid(partitions) } else { d }
+    }
+
+    fn permute_seconds(&mut self, view: OpRef<'_>, groups: &Groups, bytes: u64) -> f64 {
+        let attr = view.def().groups(view).and_then(|rule| view.attr_id(rule.attribute));
+        let key = attr.map(|attr| (attr, groups.mode()));
+        let known = key.and_then(|key| self.permutes.get(&key).copied());
+        let messages = known.unwrap_or_else(|| self.messages(groups));
+        key.map(|key| self.permutes.insert(key, messages));
+        match messages {
+            Messages::None => 0.0,
+            Messages::Sent(route) => self.machine.permute_seconds(bytes, route.as_ref()),
         }
-        let group = self.machine.group_of(&collective.groups, device);
+    }
+
+    fn messages(&self, groups: &Groups) -> Messages {
+        let device = self.device();
+        let position = |d: i64| self.machine.position(device(d));
+        let pairs = groups.pairs().map(|(s, t)| (position(s), position(t)));
+        let mut pairs = pairs.filter(|p| p.0 != p.1);
+        let Some(first) = pairs.next() else { return Messages::None };
+        // Without topology all pairs are equally far apart.
+        if self.machine.placement().is_none() {
+            return Messages::Sent(None);
+        }
+        let mut pairs: Vec<(u64, u64)> = [first].into_iter().chain(pairs).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        Messages::Sent(self.machine.route(&pairs))
+    }
+
+    fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
+        let group = self.machine.group_of(&collective.groups, self.device());
         if group.size() <= 1 {
             return 0.0;
         }

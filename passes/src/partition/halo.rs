@@ -8,15 +8,14 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, ElementType, Op, OpRef, Program, Value, ValueSource};
+use dialect::ir::{ElementType, Op, OpRef, Program, Value, ValueSource};
 use dialect::kernel::{Kernel, Nest, Outside};
 use dialect::literal::Literal;
 use dialect::localize::Fetched;
+use dialect::ops::build::collective::Along;
 use dialect::ops::{build, func};
 use dialect::scalar::{Comparison, Scalar};
-use dialect::sharding::{
-    Axes, AxisPart, AxisRef, Distributions, Exchange, Mesh, PerDevice, Round, Run, ShiftedRead, axis,
-};
+use dialect::sharding::{Axes, AxisRef, Distributions, Exchange, Mesh, Pairs, PerDevice, Run, ShiftedRead, axis};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -31,7 +30,7 @@ pub(super) type AllSent = FxHashMap<(Value, usize, Axes), Vec<Sent>>;
 pub(super) struct Sent {
     from: i64,
     rows: i64,
-    pairs: Vec<(u32, u32)>,
+    pairs: Pairs,
     permute: Op,
 }
 
@@ -68,10 +67,10 @@ impl Partition<'_> {
             };
             let mut rows = Rows {
                 mesh: self.mesh,
+                groups: Along { mesh: self.groups, axes: &halo.axes, devices: axis::size_of(&halo.axes) },
                 positions,
                 channel: &mut self.channel,
                 dim: *dim,
-                axes: &halo.axes,
                 exchange: &halo.exchange,
                 outside,
             };
@@ -172,10 +171,11 @@ pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
 /// The rows of one dimension, being fetched.
 struct Rows<'a> {
     mesh: &'a Mesh,
+    /// The devices that send each other rows.
+    groups: Along<'a>,
     positions: &'a mut Positions,
     channel: &'a mut i64,
     dim: usize,
-    axes: &'a [AxisPart],
     exchange: &'a Exchange,
     /// What is read in place of rows that don't exist: of rank 0.
     outside: Option<Value>,
@@ -195,9 +195,8 @@ impl Rows<'_> {
             return None;
         }
         let rows = self.exchange.window.rows;
-        let own = self.exchange.own.iter().map(|run| (None, run));
-        let mut runs: Vec<(Option<&Round>, &Run)> =
-            own.chain(self.exchange.rounds.iter().map(|r| (Some(r), &r.run))).collect();
+        let own = self.exchange.own.iter().map(|run| (true, run));
+        let mut runs: Vec<(bool, &Run)> = own.chain(self.exchange.rounds.iter().map(|run| (false, run))).collect();
         runs.sort_by_key(|r| r.1.to.of(0));
         let mut end = 0;
         for (_, run) in &runs {
@@ -211,12 +210,12 @@ impl Rows<'_> {
         }
         let mut parts = Vec::new();
         let mut end = 0;
-        for (round, run) in runs {
+        for (own, run) in runs {
             let at = run.to.of(0);
             self.gap(b, value, at - end, &mut parts);
-            let part = match round {
-                Some(round) => self.sent(b, value, round),
-                None => self.part(b, value, run.from.of(0), run.rows),
+            let part = match own {
+                true => self.part(b, value, run.from.of(0), run.rows),
+                false => self.sent(b, value, run),
             };
             parts.push(self.masked(b, part, at));
             end = at + run.rows;
@@ -260,7 +259,7 @@ impl Rows<'_> {
         if !before && !after {
             return part;
         }
-        let start = self.positions.offset(b, self.mesh, self.axes, window.advance);
+        let start = self.positions.offset(b, self.mesh, self.groups.axes, window.advance);
         let first = build::index(b, window.start + at);
         let start = build::add(b, start, first);
         let line = [rows];
@@ -283,53 +282,42 @@ impl Rows<'_> {
     }
 
     /// The rows that a device receives. Devices that receive none have zeros, or rows that they don't read.
-    fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Round) -> Value {
-        let PerDevice::Same(from) = round.run.from else {
-            let from = self.each(b, &round.run.from);
-            let part = self.slice_at(b, value, from, round.run.rows);
+    fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Run) -> Value {
+        let PerDevice::Same(from) = round.from else {
+            let from = self.each(b, &round.from);
+            let part = self.slice_at(b, value, from, round.rows);
             return self.permute(b, part, &round.pairs);
         };
-        let end = from + round.run.rows;
-        let key = (value, self.dim, Axes::from_slice(self.axes));
+        let end = from + round.rows;
+        let key = (value, self.dim, Axes::from_slice(self.groups.axes));
         let known = self.positions.sent.get(&key).into_iter().flatten().enumerate();
         let found = known
             .filter(|(_, s)| s.from <= from && end <= s.from + s.rows)
-            .find_map(|(i, s)| Some((i, s.permute, s.from, union(&s.pairs, &round.pairs)?, s.pairs.len())));
+            .find_map(|(i, s)| Some((i, s.permute, s.from, s.pairs.union(&round.pairs)?, s.pairs.len())));
         if let Some((i, permute, sent_from, pairs, before)) = found {
             if pairs.len() > before {
-                let attr = self.pairs(b.program, &pairs);
+                let attr = self.groups.mesh.pairs(b.program, self.groups.axes, &pairs);
                 b.program.set_attr(permute, "source_target_pairs", attr);
                 if let Some(sent) = self.positions.sent.get_mut(&key) {
                     sent[i].pairs = pairs;
                 }
             }
             let received = b.program.result(permute, 0);
-            return self.part(b, received, from - sent_from, round.run.rows);
+            return self.part(b, received, from - sent_from, round.rows);
         }
-        let part = self.part(b, value, from, round.run.rows);
+        let part = self.part(b, value, from, round.rows);
         let received = self.permute(b, part, &round.pairs);
         if let ValueSource::Result(permute, _) = b.program.value_source(received) {
-            let sent = Sent { from, rows: round.run.rows, pairs: round.pairs.clone(), permute };
+            let sent = Sent { from, rows: round.rows, pairs: round.pairs.clone(), permute };
             self.positions.sent.entry(key).or_default().push(sent);
         }
         received
     }
 
-    fn permute(&mut self, b: &mut Builder<'_>, part: Value, pairs: &[(u32, u32)]) -> Value {
+    fn permute(&mut self, b: &mut Builder<'_>, part: Value, pairs: &Pairs) -> Value {
         let channel = *self.channel;
         *self.channel += 1;
-        let pairs = self.pairs(b.program, pairs);
-        build::collective::permute_pairs(b, part, pairs, channel)
-    }
-
-    /// The devices of pairs of places in a group, for every group.
-    fn pairs(&self, program: &mut Program, pairs: &[(u32, u32)]) -> Attr {
-        let groups = dialect::sharding::groups(self.mesh, self.axes);
-        let shape = [(groups.len() * pairs.len()) as i64, 2];
-        let ids = groups.iter().flat_map(|g| pairs.iter().flat_map(move |p| [g[p.0 as usize], g[p.1 as usize]]));
-        let literal = Literal::from_scalars(ElementType::I64, &shape, ids.map(|id| Scalar::Int(id.into())));
-        let ty = program.tensor(&shape, ElementType::I64);
-        program.intern_attr(AttrData::Dense(ty, literal))
+        build::collective::permute_pairs(b, part, self.groups, pairs, channel)
     }
 
     /// Runs at places that differ from device to device, each put where it belongs under a mask.
@@ -340,7 +328,7 @@ impl Rows<'_> {
         }
         for round in &self.exchange.rounds {
             let received = self.sent(b, value, round);
-            window = self.place(b, window, received, &round.run, false);
+            window = self.place(b, window, received, round, false);
         }
         window
     }
@@ -351,8 +339,9 @@ impl Rows<'_> {
         let own_start = |d: usize| run.to.of(d) - if own { run.from.of(d) } else { 0 };
         let devices = self.exchange.shards.shards as usize;
         let starts = per_device((0..devices).map(|d| (rows - own_start(d)).clamp(0, rows + size)));
-        let first = per_device(run.valid.iter().map(|v| v.start));
-        let end = per_device(run.valid.iter().map(|v| v.end));
+        let valid = self.exchange.valid(run);
+        let first = per_device(valid.iter().map(|v| v.start));
+        let end = per_device(valid.iter().map(|v| v.end));
         let nothing = self.nothing(b, part, rows);
         let padded = build::shape::concatenate(b, &[nothing, part, nothing], self.dim);
         let starts = self.each(b, &starts);
@@ -390,7 +379,7 @@ impl Rows<'_> {
         match numbers {
             PerDevice::Same(v) => build::index(b, *v),
             PerDevice::Each(list) => {
-                let at = self.positions.coordinate(b, self.mesh, self.axes);
+                let at = self.positions.coordinate(b, self.mesh, self.groups.axes);
                 let n = [list.len() as i64];
                 let table = Literal::from_scalars(ElementType::I64, &n, list.iter().map(|&v| Scalar::Int(v.into())));
                 let table = build::constant(b, table);
@@ -407,19 +396,4 @@ fn per_device(numbers: impl Iterator<Item = i64>) -> PerDevice {
         true => PerDevice::Same(list[0]),
         false => PerDevice::Each(list),
     }
-}
-
-/// Both lists of pairs as one, if no device then sends or receives twice.
-fn union(a: &[(u32, u32)], b: &[(u32, u32)]) -> Option<Vec<(u32, u32)>> {
-    let mut all = a.to_vec();
-    let mut targets: FxHashMap<u32, u32> = a.iter().copied().collect();
-    let mut sources: FxHashMap<u32, u32> = a.iter().map(|p| (p.1, p.0)).collect();
-    for &(source, target) in b {
-        match (targets.insert(source, target), sources.insert(target, source)) {
-            (None, None) => all.push((source, target)),
-            (Some(t), Some(s)) if (s, t) == (source, target) => {}
-            _ => return None,
-        }
-    }
-    Some(all)
 }

@@ -11,7 +11,6 @@ mod barriers;
 mod border;
 mod halo;
 mod joint;
-mod manual;
 pub(crate) mod mesh;
 mod parts;
 mod position;
@@ -35,7 +34,6 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 pub use halo::{NeighborRead, neighbor_reads};
-pub use manual::manual;
 use position::Positions;
 use reshard::Lowering;
 
@@ -449,12 +447,4 @@ pub static PASS: crate::Pass = crate::Pass {
     doc: "Turns the planned global program into the program each device runs, with StableHLO collectives.",
     options: &[],
     run: |program, _, diagnostics| partition(program, diagnostics),
-};
-
-/// The pass.
-pub static MANUAL: crate::Pass = crate::Pass {
-    name: "manual",
-    doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
-    options: &[],
-    run: |program, _, diagnostics| manual(program, diagnostics),
 };

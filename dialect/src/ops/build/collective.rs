@@ -13,7 +13,7 @@ use crate::ops::stablehlo::collective::{
 };
 use crate::ops::stablehlo::control::RETURN;
 use crate::scalar::ScalarOp;
-use crate::sharding::AxisPart;
+use crate::sharding::{AxisPart, Pairs};
 
 /// Groups of devices that differ only along `axes` of `mesh`, in the order of those axes.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +88,9 @@ pub fn collective_permute(
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 
-/// `stablehlo.collective_permute` by explicit pairs of partitions: devices that nobody sends to get zeros.
-pub fn permute_pairs(b: &mut Builder<'_>, x: Value, pairs: Attr, channel: i64) -> Value {
-    let channel = handle(b, channel);
+/// `stablehlo.collective_permute` by the same pairs of places within each group: devices that nobody sends to get zeros.
+pub fn permute_pairs(b: &mut Builder<'_>, x: Value, groups: Along<'_>, pairs: &Pairs, channel: i64) -> Value {
+    let (pairs, channel) = (groups.mesh.pairs(b.program, groups.axes, pairs), handle(b, channel));
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 

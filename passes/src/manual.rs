@@ -216,3 +216,11 @@ fn manual_attrs(
     let axes = program.intern_attr(AttrData::ManualAxes(fine.axes.iter().map(|a| a.0).collect()));
     vec![(sdy::IN_SHARDINGS, list(program, ins)), (sdy::MANUAL_AXES, axes), (sdy::OUT_SHARDINGS, list(program, outs))]
 }
+
+/// The pass.
+pub static PASS: crate::Pass = crate::Pass {
+    name: "manual",
+    doc: "Wraps the per-device program in one sdy.manual_computation under the global signature.",
+    options: &[],
+    run: |program, _, diagnostics| manual(program, diagnostics),
+};
