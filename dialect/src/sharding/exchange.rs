@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::{Pairs, Reach, RowWindow, ShardDim};
 
+/// Exchanges of more shards are those of so many, with more devices in the middle that do what their neighbors do.
+const MOST_SHARDS: i64 = 64;
+
 /// How the devices of a group get the rows they read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
@@ -84,7 +87,14 @@ struct Transfer {
 impl Exchange {
     /// How the windows of `reach` are filled where the loop and the dimension are in `shards` shards. `None` where that
     /// isn't possible.
+    ///
+    /// Takes time by the number of shards only where windows don't move as far as the shards do.
     pub fn of(reach: Reach, shards: i64) -> Option<Self> {
+        stretch::stretched(reach, shards, MOST_SHARDS).or_else(|| Self::by_device(reach, shards))
+    }
+
+    /// The same, device by device.
+    fn by_device(reach: Reach, shards: i64) -> Option<Self> {
         let window = reach.window(shards)?;
         let dim = ShardDim::new(reach.size, shards);
         if dim.size() < 1 {
@@ -210,6 +220,9 @@ fn run(transfers: &[Transfer], window: &RowWindow, dim: ShardDim, shards: i64) -
         to: PerDevice::of_some(shards as usize, transfers.iter().map(|t| (targets(t), to(t)))),
     }
 }
+
+#[path = "stretch.rs"]
+mod stretch;
 
 #[cfg(test)]
 #[path = "exchange_tests.rs"]

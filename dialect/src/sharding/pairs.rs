@@ -171,6 +171,25 @@ impl Pairs {
         self.runs.iter().find_map(|run| run.targets().index(place).map(|i| run.pair(i).0))
     }
 
+    /// The pairs of a group that has `more` places after place `middle`, in which the places there do what those around
+    /// them do; `None` where these pairs don't tell what that is.
+    pub fn stretched(&self, middle: i64, more: i64) -> Option<Self> {
+        let one = |run: &PairRun| {
+            let crosses = |side: Places| {
+                let (first, last) = side.bounds();
+                first <= middle && middle < last
+            };
+            let around = (crosses(run.sources()), crosses(run.targets()));
+            if around.0 != around.1 || around.0 && (run.source_step.abs(), run.target_step.abs()) != (1, 1) {
+                return None;
+            }
+            let moved = |place: i64| if place > middle { place + more } else { place };
+            let count = if around.0 { run.count + more } else { run.count };
+            Some(PairRun { source: moved(run.source), target: moved(run.target), count, ..*run })
+        };
+        Some(Self { runs: self.runs.iter().map(one).collect::<Option<_>>()? })
+    }
+
     /// These pairs and those of `other` that aren't among them, if no place then sends or receives twice.
     pub fn union(&self, other: &Self) -> Option<Self> {
         let mut all = self.clone();
