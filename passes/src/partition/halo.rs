@@ -317,7 +317,8 @@ impl Rows<'_> {
     fn permute(&mut self, b: &mut Builder<'_>, part: Value, pairs: &Pairs) -> Value {
         let channel = *self.channel;
         *self.channel += 1;
-        build::collective::permute_pairs(b, part, self.groups, pairs, channel)
+        let pairs = self.groups.mesh.pairs(b.program, self.groups.axes, pairs);
+        build::collective::permute(b, part, pairs, channel)
     }
 
     /// Runs at places that differ from device to device, each put where it belongs under a mask.

@@ -7,7 +7,6 @@
 //! program on partitions of its own: only the user's collectives communicate between replicas.
 
 mod agree;
-mod barriers;
 mod border;
 mod halo;
 mod joint;

@@ -32,7 +32,7 @@ impl Lowering<'_> {
             let part = build::shape::dynamic_slice(b, value, &starts, &each);
             let channel = self.next_channel();
             let pairs = self.groups.shifted_permutation(b.program, (&from, &to), &parts.number, round);
-            let part = build::collective::permute_pairs(b, part, pairs, channel);
+            let part = build::collective::permute(b, part, pairs, channel);
             let from_place = further(b, number, parts.count - round, parts.count);
             let starts = self::starts(b, from_place, &parts.joined, &each);
             joined = build::shape::dynamic_update_slice(b, joined, part, &starts);

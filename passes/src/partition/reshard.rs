@@ -46,7 +46,8 @@ impl Lowering<'_> {
                 let all = |d: &Distribution| d.dims.iter().flatten().copied().collect::<Axes>();
                 let (from, to) = (all(self.from), all(self.to));
                 let channel = self.next_channel();
-                build::collective::collective_permute(b, value, self.groups, (&from, &to), channel)
+                let pairs = self.groups.permutation(b.program, &from, &to);
+                build::collective::permute(b, value, pairs, channel)
             }
             Reshard::PermuteParts => self.permute_parts(b, value),
             Reshard::AllReduce(axes, kind) => self.all_reduce(b, value, axes, *kind),

@@ -13,7 +13,7 @@ use crate::ops::stablehlo::collective::{
 };
 use crate::ops::stablehlo::control::RETURN;
 use crate::scalar::ScalarOp;
-use crate::sharding::{AxisPart, Pairs};
+use crate::sharding::AxisPart;
 
 /// Groups of devices that differ only along `axes` of `mesh`, in the order of those axes.
 #[derive(Clone, Copy, Debug)]
@@ -75,22 +75,9 @@ pub fn all_to_all(
     b.inferred(&AllToAll, &[x], &attrs, &[])[0]
 }
 
-/// `stablehlo.collective_permute` that moves every shard from the device that holds it under `from` (all dimensions'
-/// axes in order) to the device that holds it under `to`.
-pub fn collective_permute(
-    b: &mut Builder<'_>,
-    x: Value,
-    mesh: MeshAttr,
-    (from, to): (&[AxisPart], &[AxisPart]),
-    channel: i64,
-) -> Value {
-    let (pairs, channel) = (mesh.permutation(b.program, from, to), handle(b, channel));
-    b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
-}
-
-/// `stablehlo.collective_permute` by the same pairs of places within each group: devices that nobody sends to get zeros.
-pub fn permute_pairs(b: &mut Builder<'_>, x: Value, groups: Along<'_>, pairs: &Pairs, channel: i64) -> Value {
-    let (pairs, channel) = (groups.mesh.pairs(b.program, groups.axes, pairs), handle(b, channel));
+/// `stablehlo.collective_permute` by pairs of [`MeshAttr`]: devices that nobody sends to get zeros.
+pub fn permute(b: &mut Builder<'_>, x: Value, pairs: Attr, channel: i64) -> Value {
+    let channel = handle(b, channel);
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 

@@ -4,6 +4,8 @@
 //! A dimension that doesn't divide is padded before the region and sliced after it. Sub-axes become axes of their own,
 //! since manual axes must be whole.
 
+mod barriers;
+
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
@@ -14,7 +16,7 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{AxisRef, Layout, Mesh, MeshRef, TensorSharding};
 use dialect::signature::{self, Side, Signature};
 
-use super::barriers::between_windows;
+use barriers::between_windows;
 
 /// Wraps the partitioned `@main`.
 pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
