@@ -4,9 +4,11 @@
 //! to another form of the same op, such as that of weights before a product. What is left is data that every device holds
 //! and nobody asked for, which is easily overlooked in a program that was sharded by hand.
 
+use std::cell::OnceCell;
+
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Severity};
-use dialect::ir::{AttrData, Op, OpRef, Program, Value, ValueSource};
+use dialect::ir::{AttrData, Block, Op, OpRef, Program, Uses, Value, ValueSource};
 use dialect::ops::{func, sdy};
 use dialect::sharding::{AxisPart, Distribution, Distributions, FactorKind, MeshAxes, axis};
 use dialect::text::CAUSE;
@@ -17,6 +19,9 @@ use crate::plan::model::meaning::Models;
 
 /// Bytes from which a gather is reported when nothing is said: what is noticed in a step or in a device's memory.
 const LARGE: f64 = 64.0 * 1024.0 * 1024.0;
+
+/// The most ops that are seen through between a gather and the op that needs it.
+const MAX_BETWEEN: usize = 16;
 
 /// The pass.
 pub(crate) static PASS: crate::Pass = crate::Pass {
@@ -51,6 +56,8 @@ struct Gather {
     bytes: f64,
     /// A dimension that could be sharded along these axes instead.
     other: Option<usize>,
+    /// The op before which it was gathered, if that isn't the op that needs it.
+    before: Option<Op>,
 }
 
 fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut Diagnostics) {
@@ -62,7 +69,7 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
     let Some(mesh) = sdy::meshes(program).find(|m| !m.2.axes.is_empty()) else { return };
     let axes = crate::partition::mesh::axes(program, Some(mesh.1), mesh.2.clone());
     let distributions = Distributions::of(program, &axes);
-    let (mut models, mut seen) = (Models::default(), FxHashSet::default());
+    let (mut models, mut seen, uses) = (Models::default(), FxHashSet::default(), OnceCell::new());
     for op in ops {
         let view = program.view(op);
         let def = view.def();
@@ -70,7 +77,7 @@ fn report(program: &Program, least: f64, severity: Severity, diagnostics: &mut D
             continue;
         }
         for (i, &value) in view.operands().iter().enumerate() {
-            let Some(gather) = gather(view, i, &distributions, &mut models) else { continue };
+            let Some(gather) = gather(view, i, (&distributions, &uses), &mut models, block) else { continue };
             if gather.bytes >= least && seen.insert(value) {
                 diagnostics.push(Diagnostic { severity, ..describe(view, &gather, &axes, &distributions) });
             }
@@ -86,44 +93,105 @@ fn planned_user(program: &Program, op: Op) -> Option<&str> {
     field("user")
 }
 
-/// What the plan gathered of operand `i` because `op` needs it.
-fn gather(op: OpRef<'_>, i: usize, distributions: &Distributions, models: &mut Models) -> Option<Gather> {
+/// What the plan gathered of operand `i` because `op` needs it, itself or after ops that only pass it on.
+fn gather(
+    op: OpRef<'_>,
+    i: usize,
+    (distributions, uses): (&Distributions, &OnceCell<Uses>),
+    models: &mut Models,
+    block: Block,
+) -> Option<Gather> {
     let program = op.program;
     let value = op.operands()[i];
     let made_by = |value: Value| match program.value_source(value) {
         ValueSource::Result(op, _) => Some((op, planned_user(program, op)?)),
         ValueSource::Arg(..) => None,
     };
+    // The ops between, the last first.
+    let (mut gathered, mut user, mut between) = (value, op.name(), Vec::new());
+    while made_by(gathered).is_none() {
+        let (passes, from) = passes_on(program, gathered).filter(|_| between.len() < MAX_BETWEEN)?;
+        between.push((passes, from));
+        (gathered, user) = (program.op(passes).operands[from], program.op_name(passes));
+    }
     // What a constraint asked for was moved for the constraint.
-    made_by(value).filter(|(_, user)| *user == op.name())?;
-    let mut before = value;
+    made_by(gathered).filter(|(_, for_op)| *for_op == user)?;
+    let mut before = gathered;
     while let Some((change, _)) = made_by(before) {
         before = *program.op(change).operands.first()?;
     }
-    let ty = program.tensor_type(value)?;
-    let from = distributions.get(before).filter(|d| d.rank() == ty.rank())?;
-    let replicated = Distribution::replicated(ty.rank());
-    let to = distributions.get(value).map_or(&replicated, |d| d);
+    if !between.is_empty() {
+        // What others read too was gathered for them as well.
+        let uses = uses.get_or_init(|| Uses::of(program, block));
+        let passed = between.iter().map(|&(op, _)| program.result(op, 0));
+        if !passed.chain([gathered]).all(|v| uses.get(v).len() == 1) {
+            return None;
+        }
+    }
     let model = models.of(program, op.op).map(|m| models.get(m.0).clone());
+    let rank = program.tensor_type(value)?.rank();
     let factors = |dim: usize| model.as_ref().map(|m| (m, &m.tensor(i)[dim]));
     let fixed = |dim: usize| {
         factors(dim).is_none_or(|(m, factors)| {
             factors.iter().any(|&f| m.rule.factors[f as usize].kind == FactorKind::NeedReplication)
         })
     };
-    let lost = |dim: usize| -> Vec<AxisPart> {
-        from.dims[dim].iter().copied().filter(|a| !to.axes().any(|b| b.overlaps(*a))).collect()
+    let free = |dim: usize| {
+        factors(dim).is_some_and(|(m, factors)| {
+            factors.len() == 1 && m.rule.factors[factors[0] as usize].kind == FactorKind::PassThrough
+        })
     };
-    let (dim, axes) =
-        (0..ty.rank()).filter(|&dim| fixed(dim)).map(|d| (d, lost(d))).find(|(_, lost)| !lost.is_empty())?;
+    // For each dimension of what was gathered, those of the operand that it becomes a part of.
+    let mut becomes: Vec<Vec<usize>> = (0..rank).map(|dim| vec![dim]).collect();
+    for &(passes, from) in &between {
+        let model = models.of(program, passes).map(|m| models.get(m.0).clone())?;
+        let (ins, outs) = (&model.rule.operands[from], &model.rule.results[0]);
+        let passed = |f: &u32| model.rule.factors[*f as usize].kind == FactorKind::PassThrough;
+        let through = |dim: &[u32]| -> Vec<usize> {
+            let shared = outs.iter().zip(&becomes).filter(|(out, _)| out.iter().any(|f| dim.contains(f) && passed(f)));
+            shared.flat_map(|(_, dims)| dims.iter().copied()).collect()
+        };
+        becomes = ins.iter().map(|dim| through(dim)).collect();
+    }
+    let ty = program.tensor_type(gathered)?;
+    let from = distributions.get(before).filter(|d| d.rank() == ty.rank())?;
+    let replicated = Distribution::replicated(ty.rank());
+    let to = distributions.get(gathered).map_or(&replicated, |d| d);
+    // Axes that shard something else of what the op reads make room for that.
+    let read = distributions.get(value).filter(|_| !between.is_empty());
+    let used: Vec<AxisPart> = to.axes().chain(read.iter().flat_map(|d| d.axes())).collect();
+    let lost = |dim: usize| -> Vec<AxisPart> {
+        from.dims[dim].iter().copied().filter(|a| !used.iter().any(|b| b.overlaps(*a))).collect()
+    };
+    let needed = (0..ty.rank()).filter_map(|d| Some((d, *becomes[d].iter().find(|&&dim| fixed(dim))?)));
+    let (dim, axes) = needed.map(|(d, dim)| (dim, lost(d))).find(|(_, lost)| !lost.is_empty())?;
     let shards = axis::size_of(&axes);
     let other = (0..ty.rank()).find(|&d| {
-        let free = factors(d).is_some_and(|(m, factors)| {
-            factors.len() == 1 && m.rule.factors[factors[0] as usize].kind == FactorKind::PassThrough
-        });
-        free && from.dims[d].is_empty() && ty.shape[d] > 1 && ty.shape[d] % shards == 0
+        matches!(becomes[d][..], [dim] if free(dim))
+            && from.dims[d].is_empty()
+            && ty.shape[d] > 1
+            && ty.shape[d] % shards == 0
     });
-    Some(Gather { value: before, dim, axes, bytes: to.local_bytes(ty) - from.local_bytes(ty), other })
+    let bytes = to.local_bytes(ty) - from.local_bytes(ty);
+    Some(Gather { value: before, dim, axes, bytes, other, before: between.last().map(|last| last.0) })
+}
+
+/// The op that makes `value` of the elements of its only operand of several, and the number of that operand.
+fn passes_on(program: &Program, value: Value) -> Option<(Op, usize)> {
+    let ValueSource::Result(op, _) = program.value_source(value) else { return None };
+    let view = program.view(op);
+    let def = view.def();
+    if view.result_count() != 1
+        || def.side_effect(view)
+        || def.control(view).is_some()
+        || def.collective(view).is_some()
+    {
+        return None;
+    }
+    let several = |v: &Value| program.tensor_type(*v).is_some_and(|t| t.shape.iter().any(|&d| d != 1));
+    let mut operands = view.operands().iter().enumerate().filter(|(_, v)| several(v));
+    let (only, _) = operands.next()?;
+    operands.next().is_none().then_some((op, only))
 }
 
 fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Distributions) -> Diagnostic {
@@ -142,6 +210,9 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
     let mut d = Diagnostic::warning(codes::REPLICATED, op.span(), message);
     if let Some(sharding) = distributions.shardings().get(gather.value) {
         d = d.also(program.value_span(gather.value), format!("sharded {}", program.sharding_text(sharding)));
+    }
+    if let Some(before) = gather.before {
+        d = d.note(format!("it is gathered before '{}', which only passes it on", program.op_name(before)));
     }
     d.note(match gather.other {
         Some(other) => format!("shard dimension {other} along {along} instead: then nothing is gathered"),
