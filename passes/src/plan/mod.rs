@@ -32,7 +32,7 @@ use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
 pub(crate) use program::propagated::main_axes;
 use program::propagated::{self, Propagated};
-use program::{shifts, steps, takes};
+use program::{partial, shifts, steps, takes};
 use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
@@ -145,6 +145,7 @@ pub fn plan_with(
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
+    partial::leave(program, &propagated, block);
     if options.search == Search::Full {
         steps::split(program, &mut propagated, block);
     }

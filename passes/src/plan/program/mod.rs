@@ -3,6 +3,7 @@
 pub(crate) mod emit;
 pub(crate) mod graph;
 pub(crate) mod memory;
+pub(crate) mod partial;
 pub(crate) mod propagated;
 pub(crate) mod shifts;
 pub(crate) mod steps;
