@@ -28,6 +28,7 @@ use crate::pass::Pass;
 use model::choice::{Choice, Cost, Placer, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
+use program::carried::Planned;
 use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
 pub(crate) use program::propagated::main_axes;
@@ -210,8 +211,21 @@ impl Planner<'_> {
         let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
         if self.propagated.are_uneven() && (too_large || found.graph.padding_costs(cache, &found.choice)) {
             self.propagated.set_even(true);
-            let even = self.search(program, cache, block, args, wanted);
-            found = even.filter(|e| e.is_better(&found, self.options.memory)).unwrap_or(found);
+            match self.search(program, cache, block, args, wanted).filter(|e| e.is_better(&found, self.options.memory))
+            {
+                Some(even) => found = even,
+                None => self.propagated.set_even(false),
+            }
+        }
+        if self.options.search == Search::Full {
+            let (graph, places, models) = (&found.graph, &found.choice.places, &self.models);
+            let sums = Planned { program, graph, places, models, cache }.partial_sums();
+            if !sums.is_empty() {
+                self.propagated.carry(sums);
+                let partial = self.search(program, cache, block, args, wanted);
+                found = partial.filter(|p| p.is_better(&found, self.options.memory)).unwrap_or(found);
+                self.propagated.carry([]);
+            }
         }
         let Found { graph, choice, greedy, greedy_peak, cost, peak } = found;
         self.report.greedy_seconds += greedy.total();

@@ -5,7 +5,7 @@
 //! that leave a device nothing to do are dropped; axes that don't divide may be dropped too, since moving shards with
 //! padding may cost more than it saves.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use crate::plan::model::strategy::{even_part, useful_part};
 use dialect::codes;
@@ -23,6 +23,8 @@ pub(crate) struct Propagated {
     fixed: Vec<bool>,
     /// Distributions of values made since, and of values that were put elsewhere.
     moved: FxHashMap<Value, Distribution>,
+    /// Distributions of results of loops that the plan tries to carry as partial sums.
+    carried: RefCell<FxHashMap<Value, Distribution>>,
     /// Whether axes that don't divide are dropped for values whose distribution isn't fixed.
     even: Cell<bool>,
     /// Whether any such axes were seen.
@@ -33,6 +35,9 @@ impl Propagated {
     /// The propagated distribution of a value; replicated when there is none.
     pub(crate) fn get(&self, program: &Program, value: Value) -> Distribution {
         let Some(ty) = program.tensor_type(value) else { return Distribution::replicated(0) };
+        if let Some(carried) = self.carried.borrow().get(&value) {
+            return carried.clone();
+        }
         if let Some(propagated) = self.moved.get(&value) {
             return self.between(propagated, ty);
         }
@@ -62,6 +67,11 @@ impl Propagated {
         self.uneven.get()
     }
 
+    /// Has loops carry these results in these distributions from now on; no others in any but their own.
+    pub(crate) fn carry(&self, results: impl IntoIterator<Item = (Value, Distribution)>) {
+        *self.carried.borrow_mut() = results.into_iter().collect();
+    }
+
     /// Sets a value's propagated distribution.
     pub(crate) fn set(&mut self, value: Value, propagated: Distribution) {
         self.moved.insert(value, propagated);
@@ -77,8 +87,8 @@ impl Propagated {
     ) -> Self {
         let stated = Distributions::of(program, mesh_axes);
         let fixed = vec![false; program.value_count()];
-        let mut propagated =
-            Self { stated, fixed, moved: FxHashMap::default(), even: Cell::new(false), uneven: Cell::new(false) };
+        let (moved, carried) = (FxHashMap::default(), RefCell::default());
+        let mut propagated = Self { stated, fixed, moved, carried, even: Cell::new(false), uneven: Cell::new(false) };
         for (i, &arg) in program.block_args(block).iter().enumerate() {
             if propagated.stated.shardings().get(arg).is_some_and(|s| is_on_one_device(program, s)) {
                 diagnostics.push(on_one_device(program.value_span(arg), &format!("argument {i}")));
