@@ -38,6 +38,7 @@ passes! {
     pub mod spmd: PASS;
     pub mod manual: PASS;
     mod cse: PASS;
+    mod symbol_dce: PASS;
 }
 
 /// Pipelines: lists of passes with a name; they may name other pipelines.
