@@ -207,6 +207,7 @@ impl Planner<'_> {
         wanted: &[Distribution],
     ) {
         self.propagated.set_even(false);
+        cache.send_parts(false);
         let Some(mut found) = self.search(program, cache, block, args, wanted) else { return };
         let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
         if self.propagated.are_uneven() && (too_large || found.graph.padding_costs(cache, &found.choice)) {
@@ -227,7 +228,14 @@ impl Planner<'_> {
                 self.propagated.carry([]);
             }
         }
-        let Found { graph, choice, greedy, greedy_peak, cost, peak } = found;
+        let Found { graph, choice, greedy, greedy_peak, mut cost, mut peak } = found;
+        cache.send_parts(true);
+        let in_parts = graph.peak(cache, &choice);
+        if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
+            cache.send_parts(false);
+        } else {
+            (cost, peak) = (graph.cost(cache, self.rates(), &choice), in_parts);
+        }
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;
         self.report.seconds += cost.total();
@@ -239,6 +247,10 @@ impl Planner<'_> {
         for op in partly_manual {
             self.inside(program, cache, op);
         }
+    }
+
+    fn rates(&self) -> Rates {
+        Rates { memory: self.machine.memory_bandwidth() }
     }
 
     /// The best plan found for one block, starting from the shardings in `propagated`.
@@ -270,7 +282,7 @@ impl Planner<'_> {
         if self.diagnostics.has_errors() {
             return None;
         }
-        let rates = Rates { memory: self.machine.memory_bandwidth() };
+        let rates = self.rates();
         let mut placer = Placer::default();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut placer, rates);
         let greedy = graph.cost(cache, rates, &choice);

@@ -70,6 +70,16 @@ impl<'a> ReshardCache<'a> {
         Self::over(Resharder::new(mesh_axes, cost))
     }
 
+    /// Whether shards may be sent in parts from now on, as they may at first. A plan is made without: then letting it
+    /// send parts makes it cheaper or leaves it as it is, where a search led elsewhere might end in a dearer one.
+    pub fn send_parts(&mut self, parts: bool) {
+        if self.resharder.parts != parts {
+            self.resharder.parts = parts;
+            self.sequences.clear();
+            self.copies.clear();
+        }
+    }
+
     fn over(resharder: Resharder<'a>) -> Self {
         Self {
             resharder,

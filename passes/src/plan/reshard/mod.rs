@@ -40,12 +40,14 @@ pub struct Resharder<'a> {
     cost: &'a dyn CollectiveCost,
     /// Axes that no step may use except those that the two ends use.
     manual: Axes,
+    /// Whether shards may be sent in parts.
+    parts: bool,
 }
 
 impl<'a> Resharder<'a> {
     /// Over the given mesh axes, under one cost model.
     pub fn new(mesh_axes: &'a MeshAxes, cost: &'a dyn CollectiveCost) -> Self {
-        Self { mesh_axes, cost, manual: Axes::new() }
+        Self { mesh_axes, cost, manual: Axes::new(), parts: true }
     }
 
     /// The same inside a region that is manual along `axes`.
@@ -122,7 +124,7 @@ impl<'a> Resharder<'a> {
             return plain;
         }
         let (bound, _) = cost_of(&plain, from, ty, self.cost);
-        let problem = atoms.problem(ty, from, to, self.cost);
+        let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
         match problem.solve(bound) {
             Some(path) => atoms.steps(&path, from, to),
             None => plain,
@@ -314,6 +316,7 @@ impl Atoms {
             divides: self.dims.iter().all(|&d| ShardDim::new(ty.shape[d], all).is_even()),
             from: self.state(from),
             to: self.state(to),
+            parts: true,
             cost,
         }
     }

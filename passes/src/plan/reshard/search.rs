@@ -107,6 +107,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) divides: bool,
     pub(crate) from: State,
     pub(crate) to: State,
+    /// Whether shards may be sent in parts.
+    pub(crate) parts: bool,
     pub(crate) cost: &'a dyn CollectiveCost,
 }
 
@@ -460,10 +462,10 @@ impl Problem<'_> {
     /// The target itself, where parts of shards can go straight to it. Where partial results are to be made, the floor
     /// is no bound for other states, and the target reached early would hide cheaper ways.
     fn permute_parts(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
-        if state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
+        if !self.parts || state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
             return;
         }
-        if let Some(count) = self.parts(state, &self.to).filter(|&n| n > 1) {
+        if let Some(count) = self.common_parts(state, &self.to).filter(|&n| n > 1) {
             let moved = self.changed(state, &self.to);
             let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
             let bytes = if self.divides { bytes } else { self.padded_bytes(state, &self.to).0 };
@@ -474,7 +476,7 @@ impl Problem<'_> {
 
     /// Into how many equal parts shards are cut that make other shards, as [`ShardParts`](dialect::sharding::ShardParts)
     /// says for any axes.
-    fn parts(&self, before: &State, after: &State) -> Option<i64> {
+    fn common_parts(&self, before: &State, after: &State) -> Option<i64> {
         let (mut cut, mut joined) = (1, 1);
         for (d, (a, b)) in before.dims.iter().zip(&after.dims).enumerate() {
             let (old, new) = (self.size(a), self.size(b));

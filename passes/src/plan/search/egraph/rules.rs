@@ -105,7 +105,7 @@ fn is_exchange(kind: &Reshard<AxisPart>) -> bool {
 }
 
 fn is_permute(kind: &Reshard<AxisPart>) -> bool {
-    kind.permutes()
+    matches!(kind, Reshard::CollectivePermute)
 }
 
 type Is = fn(&Reshard<AxisPart>) -> bool;
