@@ -87,6 +87,10 @@ pub trait Surroundings {
     /// The positions of dimension `dim` of `value` that are read: from the first that any slice reads to the last. All
     /// of them where anything else reads the value.
     fn read(&self, program: &Program, value: Value, dim: usize) -> Range<i64>;
+
+    /// Seconds of a collective along the axes by which propagation shards a dimension of a value, both given by `of`, from
+    /// the bytes that a device has before and after it.
+    fn seconds(&self, program: &Program, kind: CollectiveKind, of: (Value, usize), bytes: (f64, f64)) -> f64;
 }
 
 /// How control flows through an op whose kernel is [`Kernel::Control`].

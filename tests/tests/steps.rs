@@ -1,8 +1,8 @@
-//! Random programs of ops that need all of a sharded dimension (the largest elements and their places, Fourier
+//! Random programs of ops that need all of a sharded dimension (sorts, the largest elements and their places, Fourier
 //! transforms) mean the same in shards. Elements are few different ones, among them NaNs, infinities and both zeros, so
 //! that most are tied; results are compared bit for bit, those of transforms within their rounding errors.
 //!
-//! `STEPS_FROM` and `STEPS_PROGRAMS` choose the seeds.
+//! `STEPS_FROM` and `STEPS_PROGRAMS` choose the seeds, `STEPS_SORTS` the number of long sorts.
 
 use dialect::ir::ElementClass;
 use dialect::literal::Literal;
@@ -81,6 +81,63 @@ fn sort(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     Body { lines, results }
 }
 
+/// How a sort compares `%x` and `%y` of type `element`, and `%j` and `%k`: by the first alone, as JAX does it, by both.
+fn comparator(random: &mut Rng, element: &str) -> String {
+    let boolean = "tensor<i1>";
+    let (kind, zero) = if element.contains('f') { (", TOTALORDER", "0.0") } else { ("", "0") };
+    let compare = |name: &str, by: &str, x: &str, y: &str, kind: &str, of: &str| {
+        format!("    %{name} = stablehlo.compare {by}, %{x}, %{y}{kind} : (tensor<{of}>, tensor<{of}>) -> {boolean}\n")
+    };
+    let by = if random.bool() { "LT" } else { "GT" };
+    match random.u8(0..3) {
+        0 => compare("p", by, "x", "y", kind, element),
+        1 => {
+            let mut text = format!("    %zero = stablehlo.constant dense<{zero}> : tensor<{element}>\n");
+            for of in ["x", "y"] {
+                text += &compare(&format!("{of}e"), "EQ", of, "zero", "", element);
+                text += &format!("    %{of}c = stablehlo.select %{of}e, %zero, %{of} : {boolean}, tensor<{element}>\n");
+            }
+            text + &compare("p", by, "xc", "yc", kind, element)
+        }
+        _ => {
+            let first = compare("f", by, "x", "y", kind, element) + &compare("g", by, "y", "x", kind, element);
+            let second = compare("s", "GT", "j", "k", "", "i32");
+            format!(
+                "{first}{second}    %n = stablehlo.not %g : {boolean}\n    %t = stablehlo.and %n, %s : {boolean}\n    %p = \
+                 stablehlo.or %f, %t : {boolean}\n"
+            )
+        }
+    }
+}
+
+/// A sort of all of a long dimension.
+fn whole_sort(random: &mut Rng, shape: &mut Vec<i64>, element: &str) -> (Body, Vec<&'static str>) {
+    shape.truncate(2);
+    let d = random.usize(0..shape.len());
+    shape.iter_mut().for_each(|n| *n = random.i64(1..4));
+    shape[d] = if random.bool() { 64 * random.i64(16..20) } else { random.i64(1024..1200) };
+    let (of, places, boolean) = (ty(shape, element), ty(shape, "i32"), "tensor<i1>");
+    // Places count along the sorted dimension, or along another one, so that they don't tell equal elements apart.
+    let along = if random.bool() { d } else { shape.len() - 1 - d };
+    if random.u8(0..3) == 0 {
+        let kind = if element.contains('f') { ", TOTALORDER" } else { "" };
+        let lines = format!(
+            "  %r = \"stablehlo.sort\"(%a) <{{dimension = {d} : i64, is_stable = true}}> ({{\n  ^bb0(%x: tensor<{element}>, \
+             %y: tensor<{element}>):\n    %p = stablehlo.compare GT, %x, %y{kind} : (tensor<{element}>, \
+             tensor<{element}>) -> {boolean}\n    stablehlo.return %p : {boolean}\n  }}) : ({of}) -> {of}\n"
+        );
+        return (Body { lines, results: vec![(shape.clone(), element.to_owned())] }, vec!["%r"]);
+    }
+    let lines = format!(
+        "  %i = stablehlo.iota dim = {along} : {places}\n  %r:2 = \"stablehlo.sort\"(%a, %i) <{{dimension = {d} : i64, \
+         is_stable = true}}> ({{\n  ^bb0(%x: tensor<{element}>, %y: tensor<{element}>, %j: tensor<i32>, %k: \
+         tensor<i32>):\n{}    stablehlo.return %p : {boolean}\n  }}) : ({of}, {places}) -> ({of}, {places})\n",
+        comparator(random, element)
+    );
+    let results = vec![(shape.clone(), element.to_owned()), (shape.clone(), "i32".to_owned())];
+    (Body { lines, results }, vec!["%r#0", "%r#1"])
+}
+
 /// The least or largest element and its place, as JAX writes it: along a dimension, or of all with `%a` made flat.
 fn place(random: &mut Rng, shape: &[i64], element: &str) -> Body {
     let all = random.bool();
@@ -150,22 +207,25 @@ fn transform(random: &mut Rng, shape: &[i64]) -> (Body, &'static str) {
     (Body { lines, results: vec![(body.0, body.1.to_owned())] }, name)
 }
 
-/// A program, and whether its results are exact.
-fn program(seed: u64) -> (String, bool) {
+/// A program, and whether its results are exact; a sort of all of a long dimension, or something else.
+fn program(seed: u64, sorts: bool) -> (String, bool) {
     let mut random = Rng::with_seed(seed);
     let meshes: [&[(&str, i64)]; 5] =
         [&[("x", 2)], &[("x", 4)], &[("x", 3)], &[("x", 2), ("y", 3)], &[("x", 2), ("y", 2)]];
-    let mesh = meshes[random.usize(0..meshes.len())];
+    let which = if sorts { 4 } else { random.usize(0..4) };
+    // Where there are few devices, gathering what is sorted costs no more than dealing it out.
+    let large: [&[(&str, i64)]; 3] = [&[("x", 8)], &[("x", 2), ("y", 4)], &[("x", 7)]];
+    let mesh = if sorts { large[random.usize(0..large.len())] } else { meshes[random.usize(0..meshes.len())] };
     let axes: Vec<&str> = mesh.iter().map(|a| a.0).collect();
     let rank = random.usize(1..4);
     let size = |random: &mut Rng| if random.u8(0..4) == 0 { random.i64(1..14) } else { 6 * random.i64(1..4) };
     let mut shape: Vec<i64> = (0..rank).map(|_| size(&mut random)).collect();
     let mut element = ["f32", "f32", "i32", "ui8"][random.usize(0..4)].to_owned();
-    let which = random.usize(0..4);
     let (body, names) = match which {
         0 => (top_k(&mut random, &shape, &element), vec!["%r#0", "%r#1"]),
         1 => (sort(&mut random, &shape, &element), vec!["%r0", "%r1"]),
         2 => (place(&mut random, &shape, &element), vec!["%r#0", "%r#1"]),
+        4 => whole_sort(&mut random, &mut shape, &element),
         _ => {
             shape.resize(rank.max(2), 12);
             let (body, name) = transform(&mut random, &shape);
@@ -173,13 +233,25 @@ fn program(seed: u64) -> (String, bool) {
             (body, vec![name])
         }
     };
-    let argument = sharding(&mut random, &axes, shape.len());
+    let argument = match shape.iter().position(|&n| sorts && n > 100) {
+        Some(d) if random.u8(0..4) > 0 => {
+            let all: Vec<String> = axes.iter().map(|axis| format!("\"{axis}\"")).collect();
+            let dims: Vec<String> = (0..shape.len())
+                .map(|e| format!("{{{}}}", if e == d { all.join(", ") } else { String::new() }))
+                .collect();
+            format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
+        }
+        _ => sharding(&mut random, &axes, shape.len()),
+    };
     let types: Vec<String> = body.results.iter().map(|(s, e)| ty(s, e)).collect();
     let stated: Vec<String> = body
         .results
         .iter()
         .zip(&types)
-        .map(|((s, _), t)| format!("{t} {}", sharding(&mut random, &axes, s.len())))
+        .map(|((s, _), t)| match sorts && random.u8(0..4) > 0 {
+            true => format!("{t} {argument}"),
+            false => format!("{t} {}", sharding(&mut random, &axes, s.len())),
+        })
         .collect();
     let sizes: Vec<String> = mesh.iter().map(|(name, n)| format!("\"{name}\"={n}")).collect();
     let text = format!(
@@ -191,7 +263,7 @@ fn program(seed: u64) -> (String, bool) {
         names.join(", "),
         types.join(", ")
     );
-    (text, which < 3)
+    (text, which != 3)
 }
 
 /// Few different elements, so that most are tied; finite ones where results aren't exact.
@@ -221,8 +293,9 @@ fn close(a: &Literal, b: &Literal) -> bool {
     a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= 2e-6 * most)
 }
 
-/// Whether the program for each device computes what the program does; whether it does so in more steps.
-fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<bool, String> {
+/// Checks that the program for each device computes what the program does. Whether it does so in more steps, and whether
+/// by a sort that deals elements out.
+fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool, bool), String> {
     let fail = |diagnostics: shardc::Diagnostics| {
         diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
     };
@@ -244,24 +317,38 @@ fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<bool,
     let count = |text: &str| {
         ["sort\"", "stablehlo.reduce(", "top_k", "fft "].iter().map(|n| text.matches(n).count()).sum::<usize>()
     };
-    Ok(count(&compiler.print(&device, PrintOptions::default())) > count(text))
+    let device = compiler.print(&device, PrintOptions::default());
+    Ok((count(&device) > count(text), device.matches("stablehlo.sort\"").count() == 5))
 }
 
-#[test]
-fn what_needs_all_of_a_dimension_means_the_same_in_shards() {
+/// Runs `count` programs: how many of them in steps, and how many deal elements out.
+fn run(from: u64, count: u64, sorts: bool) -> (u64, u64) {
     // Only bytes cost anything, as they do for large tensors.
     let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
     let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
-    let (from, count) = (number("STEPS_FROM", 0), number("STEPS_PROGRAMS", 300));
-    let (mut faults, mut steps) = (Vec::new(), 0);
+    let (mut faults, mut steps, mut dealt) = (Vec::new(), 0, 0);
     for seed in from..from + count {
-        let (text, exact) = program(seed);
+        let (text, exact) = program(seed, sorts);
         match same(&compiler, &text, exact, seed) {
-            Ok(several) => steps += u64::from(several),
+            Ok((several, deals)) => (steps, dealt) = (steps + u64::from(several), dealt + u64::from(deals)),
             Err(fault) => faults.push(format!("seed {seed}: {fault}\n{text}")),
         }
     }
     assert!(faults.is_empty(), "{} of {count} programs:\n{}", faults.len(), faults.join("\n"));
-    println!("{steps} of {count} programs run in steps");
+    println!("{steps} of {count} programs run in steps, {dealt} of them deal elements out");
+    (steps, dealt)
+}
+
+#[test]
+fn what_needs_all_of_a_dimension_means_the_same_in_shards() {
+    let count = number("STEPS_PROGRAMS", 300);
+    let (steps, _) = run(number("STEPS_FROM", 0), count, false);
     assert!(steps * 5 >= count, "only {steps} of {count} programs run in steps");
+}
+
+#[test]
+fn elements_that_are_dealt_out_are_sorted_as_they_would_be_at_once() {
+    let count = number("STEPS_SORTS", 16);
+    let (_, dealt) = run(number("STEPS_FROM", 0), count, true);
+    assert!(dealt * 6 >= count, "only {dealt} of {count} programs deal elements out");
 }

@@ -146,12 +146,6 @@ pub fn plan_with(
     if diagnostics.has_errors() {
         return PlanReport::default();
     }
-    partial::leave(program, &propagated, block);
-    if options.search == Search::Full {
-        steps::split(program, &mut propagated, block);
-    }
-    takes::rewrite(program, &mut propagated, block);
-    shifts::join(program, &mut propagated, block);
     let sizes: Vec<u64> = mesh_axes.data.axes.iter().map(|a| a.1.max(1) as u64).collect();
     let machine = match Machine::new(options.target, &sizes) {
         Ok(machine) => machine,
@@ -162,6 +156,12 @@ pub fn plan_with(
         }
     };
     let cost = MachineCost::new(&machine);
+    partial::leave(program, &propagated, block);
+    if options.search == Search::Full {
+        steps::split(program, &mut propagated, &cost, block);
+    }
+    takes::rewrite(program, &mut propagated, block);
+    shifts::join(program, &mut propagated, block);
     let (args, wanted) = graph::signature(program, &mesh_axes, &propagated, main, block, diagnostics);
     let mut cache = ReshardCache::new(&mesh_axes, &cost);
     let (models, report) = (Models::default(), PlanReport::default());

@@ -136,7 +136,13 @@ fn join_op(
 ) -> Option<Value> {
     if let Some(shift) = Shift::of(program, op) {
         let result = program.result(op, 0);
-        let joined = Shift::of_value(program, shift.source, known).and_then(|inner| shift.after(&inner, program));
+        // What was cut off where nothing is sharded needn't be moved.
+        let here = propagated.get(program, shift.source);
+        let moves = |inner: &Shift| {
+            inner.fill.is_some() || inner.moves(&propagated.get(program, inner.source)) || inner.moves(&here)
+        };
+        let inner = Shift::of_value(program, shift.source, known).filter(moves);
+        let joined = inner.and_then(|inner| shift.after(&inner, program));
         known.insert(result, joined.clone().unwrap_or(shift));
         let joined = joined?;
         let place = propagated.get(program, result);

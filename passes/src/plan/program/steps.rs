@@ -1,23 +1,26 @@
 //! Ops that need all of a dimension which propagation shards, in steps that don't: reductions whose partial results no
 //! collective combines (the index of a maximum) and the first elements of a sort are found in each shard and then among
-//! what was found, cumulative sums start in each shard from what the shards before it sum up to, transforms over several dimensions are done one dimension after the other.
+//! what was found, cumulative sums start in each shard from what the shards before it sum up to, long sorts deal elements
+//! out to all devices between two sorts of shards, transforms over several dimensions are done one dimension after the
+//! other.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, Op, Program, Uses, Value, ValueSource};
-use dialect::op::{Like, Surroundings};
+use dialect::op::{CollectiveKind, Like, Surroundings};
 use dialect::ops::stablehlo::slicing::SliceRanges;
 use dialect::sharding::Distribution;
 use dialect::sharding::axis::size_of;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::propagated::Propagated;
+use crate::plan::model::cost::CollectiveCost;
 use crate::plan::model::strategy::even_part;
 
 /// Writes the ops under `block` in steps where that saves moving data.
-pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: Block) {
+pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, cost: &dyn CollectiveCost, block: Block) {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     let uses = OnceCell::new();
     let mut replaced = Vec::new();
@@ -26,7 +29,7 @@ pub(crate) fn split(program: &mut Program, propagated: &mut Propagated, block: B
         let mut ops = Vec::with_capacity(old.len());
         for &op in &old {
             let first = ops.len();
-            let results = split_op(program, propagated, op, (block, &uses), &mut ops);
+            let results = split_op(program, propagated, cost, op, (block, &uses), &mut ops);
             for &made in &ops[first..] {
                 program.op_mut(made).span = program.op(op).span;
             }
@@ -72,12 +75,13 @@ fn remove_unread(program: &mut Program, block: Block, replaced: &[Op]) {
 fn split_op(
     program: &mut Program,
     propagated: &mut Propagated,
+    cost: &dyn CollectiveCost,
     op: Op,
     (block, uses): (Block, &OnceCell<Uses>),
     ops: &mut Vec<Op>,
 ) -> Option<Vec<Value>> {
     let (def, loc) = (program.op(op).def, program.op(op).loc);
-    let around = Around { propagated, block, uses };
+    let around = Around { propagated, cost, block, uses };
     let steps = def.in_steps(op, &around, &mut Builder::new(program, ops, loc))?;
     for (new, old) in steps.results.iter().zip(program.results(op)) {
         let place = propagated.get(program, old);
@@ -102,6 +106,7 @@ fn even(program: &Program, propagated: &Propagated, value: Value) -> Distributio
 
 struct Around<'a> {
     propagated: &'a Propagated,
+    cost: &'a dyn CollectiveCost,
     block: Block,
     uses: &'a OnceCell<Uses>,
 }
@@ -120,5 +125,10 @@ impl Surroundings for Around<'_> {
         let uses = self.uses.get_or_init(|| Uses::of(program, self.block)).get(value).iter();
         let ranges = uses.map(|u| SliceRanges::of(program.view(u.0)).map_or(0..size, |r| r.start[dim]..r.limit[dim]));
         ranges.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0)
+    }
+
+    fn seconds(&self, program: &Program, kind: CollectiveKind, of: (Value, usize), bytes: (f64, f64)) -> f64 {
+        let place = self.propagated.get(program, of.0);
+        place.dims.get(of.1).map_or(0.0, |axes| self.cost.seconds(kind, bytes.0, bytes.1, axes))
     }
 }

@@ -1,15 +1,17 @@
 //! `sort`: orders one-dimensional slices of several tensors together, by any comparator.
 
+mod columns;
+mod steps;
+
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, ElementType, Op, OpRef, Renaming, TypeData, Value};
-use crate::kernel::{Arg, External, Inst, Kernel, body_of_region};
+use crate::ir::{ElementType, Op, OpRef, TypeData};
+use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
-use crate::op::{Inferred, Like, OpDef, Problem, Steps, Surroundings};
-use crate::ops::build;
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::support::comparator::{Comparator, check_comparator};
 use crate::ops::support::constraint::{Checked, declared, int, is_static, require, show, tensor};
-use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
 /// The ops of this family.
@@ -122,48 +124,8 @@ impl OpDef for Sort {
         Ok(operands.iter().zip(values).map(literal).collect())
     }
 
-    /// Where only the first elements are read, those of each piece, then the first of these. Pieces stay in order and
-    /// both sorts are stable, so equal elements come out as they would of one.
     fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
-        let view = b.program.view(op);
-        let dim = Self::dim(view).filter(|_| is_static(view))?;
-        let shape = view.operand_tensor(0)?.shape.to_vec();
-        let pieces = around.pieces(b.program, view.operands()[0])[dim];
-        let kept = view.results().map(|v| around.read(b.program, v, dim).end).max()?;
-        if pieces < 2 || kept == 0 || kept * pieces >= shape[dim] || !orders_all(view) {
-            return None;
-        }
-        let data = b.program.op(op).clone();
-        let sort = |b: &mut Builder<'_>, values: &[Value], dim: usize| {
-            let regions: Vec<_> =
-                data.regions.iter().map(|&r| b.program.clone_region(r, &mut Renaming::default())).collect();
-            let (dim, stable) = (b.program.attr_i64(dim as i64), b.program.intern_attr(AttrData::Bool(true)));
-            b.inferred(&Sort, values, &[("dimension", dim), ("is_stable", stable)], &regions)
-        };
-        let (mut divided, mut first) = (shape.clone(), shape.clone());
-        divided.splice(dim..=dim, [pieces, shape[dim] / pieces]);
-        first[dim] = kept * pieces;
-        let whole: Vec<Vec<usize>> = (0..shape.len()).map(|d| vec![d]).collect();
-        let mut split = whole.clone();
-        split.insert(dim + 1, Vec::new());
-        let mut steps = Steps::default();
-        let of = data.operands[0];
-        let mut made = |values: &[Value], dims: &[Vec<usize>]| {
-            steps.made.extend(values.iter().map(|&v| (v, Like { of, dims: dims.to_vec() })));
-        };
-        let mut values: Vec<Value> = data.operands.iter().map(|&v| build::shape::reshape(b, v, &divided)).collect();
-        made(&values, &split);
-        values = sort(b, &values, dim + 1);
-        made(&values, &split);
-        values.iter_mut().for_each(|v| *v = build::shape::slice_dim(b, *v, dim + 1, 0, kept));
-        made(&values, &split);
-        values.iter_mut().for_each(|v| *v = build::shape::reshape(b, *v, &first));
-        made(&values, &whole);
-        values = sort(b, &values, dim);
-        split.remove(dim);
-        made(&values, &split);
-        steps.results = values;
-        Some(steps)
+        steps::first_of_pieces(op, around, b).or_else(|| columns::in_steps(op, around, b))
     }
 
     fn examples(&self) -> &'static [&'static str] {
@@ -181,19 +143,6 @@ impl OpDef for Sort {
             }) : (tensor<6x4xi32>, tensor<6x4xbf16>) -> (tensor<6x4xi32>, tensor<6x4xbf16>)",
         ]
     }
-}
-
-/// Whether the comparator orders all elements: by `<` of floats, a NaN is neither before nor after any other element,
-/// and what a sort makes of that depends on how it goes about it.
-fn orders_all(op: OpRef<'_>) -> bool {
-    let args: Vec<Arg> = (0..2 * op.operands().len()).map(Arg::Input).collect();
-    let Some(body) = op.region(0).and_then(|region| body_of_region(op.program, region, &args)) else { return false };
-    body.insts.iter().all(|inst| match inst {
-        Inst::Op { op: ScalarOp::Compare(by), args, .. } => {
-            matches!(by, Comparison::Eq | Comparison::Ne) || !body.arg_type(args[0]).is_float()
-        }
-        _ => true,
-    })
 }
 
 /// The stable order of `0..n` under `less`. A `less` that isn't an order gives some permutation, without failing.
