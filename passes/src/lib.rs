@@ -46,7 +46,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "sharded",
         doc: "Gives every value its sharding. What the user annotated stays: the partitioner pads what doesn't divide.",
-        passes: "import,propagate{keep-annotated=true},unify-meshes",
+        passes: "import,propagate{keep-annotated=true keep-conflicts=true},unify-meshes",
     },
     Pipeline {
         name: "planned",

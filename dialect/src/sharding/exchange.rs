@@ -43,6 +43,12 @@ pub struct Run {
     pub to: PerDevice,
 }
 
+impl Run {
+    fn is_uniform(&self) -> bool {
+        matches!((&self.from, &self.to), (PerDevice::Same(_), PerDevice::Same(_)))
+    }
+}
+
 /// A number for each device of the group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PerDevice {
@@ -90,11 +96,18 @@ impl Exchange {
     ///
     /// Takes time by the number of shards only where windows don't move as far as the shards do.
     pub fn of(reach: Reach, shards: i64) -> Option<Self> {
-        stretch::stretched(reach, shards, MOST_SHARDS).or_else(|| Self::by_device(reach, shards))
+        stretch::stretched(reach, shards, MOST_SHARDS).or_else(|| Self::by_device(reach, shards, false))
+    }
+
+    /// The same by [uniform](Self::is_uniform) permutes alone, though fewer may do: two neighbors send each other rows
+    /// from different sides of their shards in two.
+    pub fn uniform(reach: Reach, shards: i64) -> Option<Self> {
+        let found = Self::of(reach, shards)?;
+        if found.is_uniform() { Some(found) } else { Self::by_device(reach, shards, true).filter(Self::is_uniform) }
     }
 
     /// The same, device by device.
-    fn by_device(reach: Reach, shards: i64) -> Option<Self> {
+    fn by_device(reach: Reach, shards: i64, uniform: bool) -> Option<Self> {
         let window = reach.window(shards)?;
         let dim = ShardDim::new(reach.size, shards);
         if dim.size() < 1 {
@@ -118,8 +131,9 @@ impl Exchange {
             }
         }
         let (own, sent): (Vec<_>, Vec<_>) = transfers.into_iter().partition(|t| t.source == t.target);
-        let rounds = rounds(&sent, shards);
         let bring = |transfers: &[Transfer]| run(transfers, &window, dim, shards);
+        let fits = |plan: &Vec<Vec<Transfer>>| !uniform || plan.iter().all(|t| bring(t).is_uniform());
+        let rounds = rounds(&sent, shards, &fits);
         Some(Self {
             window,
             shards: dim,
@@ -146,8 +160,7 @@ impl Exchange {
     /// Whether every device's rows come from the same places of its own shard and of its neighbors', so that they can
     /// be joined in order.
     pub fn is_uniform(&self) -> bool {
-        let uniform = |run: &Run| matches!((&run.from, &run.to), (PerDevice::Same(_), PerDevice::Same(_)));
-        self.rounds.iter().all(uniform) && self.own.as_ref().is_none_or(uniform)
+        self.rounds.iter().all(Run::is_uniform) && self.own.as_ref().is_none_or(Run::is_uniform)
     }
 
     /// Rows that the permutes move, one number per permute.
@@ -159,8 +172,8 @@ impl Exchange {
 /// Divides transfers into rounds in which every device sends at most once and receives at most once.
 ///
 /// Neighbors at the same distance are one round (`source - target`, or `source + target` where the order is reversed);
-/// else the first, second, … run of each window is. The way that moves the fewest rows is taken.
-fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
+/// else the first, second, … run of each window is. Of the ways that fit, the one that moves the fewest rows is taken.
+fn rounds(transfers: &[Transfer], shards: i64, fits: &dyn Fn(&Vec<Vec<Transfer>>) -> bool) -> Vec<Vec<Transfer>> {
     let mut nth: Vec<i64> = Vec::with_capacity(transfers.len());
     for (i, t) in transfers.iter().enumerate() {
         nth.push(if i > 0 && transfers[i - 1].target == t.target { nth[i - 1] + 1 } else { 0 });
@@ -174,7 +187,8 @@ fn rounds(transfers: &[Transfer], shards: i64) -> Vec<Vec<Transfer>> {
     let plans = keys.map(|key| divided(transfers, key));
     // A permute that moves nothing would still cost something: one row, say.
     let cost = |plan: &Vec<Vec<Transfer>>| plan.iter().map(|r| 1 + rows(r)).sum::<i64>();
-    plans.into_iter().min_by_key(cost).unwrap_or_default()
+    let best = plans.iter().filter(|p| fits(p)).min_by_key(|p| cost(p));
+    best.or_else(|| plans.first()).cloned().unwrap_or_default()
 }
 
 fn rows(transfers: &[Transfer]) -> i64 {

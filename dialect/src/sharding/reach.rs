@@ -66,6 +66,21 @@ impl Reach {
         (-(first.saturating_neg().div_euclid(self.divisor)), last.div_euclid(self.divisor))
     }
 
+    /// How many rows beyond its own a shard of any size reads before and after them, counted around the ends of the
+    /// dimension where that is nearer. `None` where the loop doesn't move as the dimension does.
+    pub fn beyond(&self) -> Option<(i64, i64)> {
+        if (self.step, self.divisor) != (1, 1) {
+            return None;
+        }
+        let near = |offset: i64| match offset.rem_euclid(self.size.max(1)) {
+            n if n > self.size / 2 => n - self.size,
+            n => n,
+        };
+        let around = self.last - self.first < self.size / 2;
+        let (first, last) = if around { (near(self.first), near(self.last)) } else { (self.first, self.last) };
+        Some(((-first).max(0), last.max(0)))
+    }
+
     /// What devices read where the loop is in `shards` shards; `None` where the windows of two devices would differ in
     /// more than their place.
     pub fn window(&self, shards: i64) -> Option<RowWindow> {

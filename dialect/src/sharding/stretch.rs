@@ -3,7 +3,7 @@
 //! Where windows move as far as the shards do, forward or backward, all devices but those at the ends do the same. So an
 //! exchange of thousands of shards is one of a few, with devices added in the middle.
 
-use super::{Exchange, PerDevice, Run};
+use super::{Exchange, Run};
 use crate::sharding::{Reach, ShardDim};
 
 /// The exchange of `reach` in `shards` shards from one in at most `most`. `None` where there aren't more, or where the
@@ -49,13 +49,12 @@ pub(super) fn stretched(reach: Reach, shards: i64, most: i64) -> Option<Exchange
             return None;
         }
     }
-    let exchange = Exchange::by_device(few, most)?;
+    let exchange = Exchange::by_device(few, most, false)?;
     if backward && exchange.own.is_some() {
         return None;
     }
     let run = |run: &Run| {
-        let same = matches!((&run.from, &run.to), (PerDevice::Same(_), PerDevice::Same(_)));
-        let pairs = run.pairs.stretched(middle, more).filter(|_| same)?;
+        let pairs = run.pairs.stretched(middle, more).filter(|_| run.is_uniform())?;
         Some(Run { pairs, ..run.clone() })
     };
     Some(Exchange {
@@ -93,7 +92,7 @@ mod tests {
             let reach = Reach { iterations, size, step, first, last: first + random.i64(0..2 * shard), divisor };
             let Some(exchange) = stretched(reach, shards, random.i64(8..shards)) else { continue };
             found[usize::from(step < 0)] += 1;
-            assert_eq!(Some(exchange), Exchange::by_device(reach, shards), "{reach:?} in {shards}");
+            assert_eq!(Some(exchange), Exchange::by_device(reach, shards, false), "{reach:?} in {shards}");
         }
         assert!(found[0] > 1_500 && found[1] > 200, "{found:?}");
     }

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 
 use super::Partition;
 use super::position::Positions;
+use super::shared::{Filler, SharedRows};
 
 /// Rows of a value along a dimension that were sent along axes already: what other ops read of them is sent once.
 pub(super) type AllSent = FxHashMap<(Value, usize, Axes), Vec<Sent>>;
@@ -35,10 +36,10 @@ pub(super) struct Sent {
 }
 
 /// A dimension that an op reads shifted and that is sharded.
-struct Halo {
-    read: ShiftedRead,
-    axes: Axes,
-    exchange: Exchange,
+pub(super) struct Halo {
+    pub(super) read: ShiftedRead,
+    pub(super) axes: Axes,
+    pub(super) exchange: Exchange,
 }
 
 impl Partition<'_> {
@@ -50,40 +51,154 @@ impl Partition<'_> {
         ops: &mut Vec<Op>,
         positions: &mut Positions,
     ) -> Result<(Vec<Value>, SmallVec<[Fetched; 2]>), Diagnostic> {
+        let halos = halos(self.program, &self.distributions, op)?;
         let mut values = operands.to_vec();
-        let mut fetched = SmallVec::new();
-        for halo in halos(self.program, &self.distributions, op)? {
-            let ShiftedRead { operand, dim, outside, .. } = &halo.read;
-            let loc = self.program.op(op).loc;
-            let mut b = Builder::new(self.program, ops, loc);
-            let outside = match outside {
-                _ if !halo.exchange.reads_outside => None,
-                None => None,
-                Some(Outside::Operand(i)) => Some(operands[*i]),
-                Some(Outside::Const(value)) => {
-                    let element = b.tensor(values[*operand]).element;
-                    Some(build::scalar(&mut b, element, *value))
-                }
+        let mut fetched: SmallVec<[Fetched; 2]> = SmallVec::new();
+        let shared = self.shared.clone();
+        for halo in &halos {
+            let operand = halo.read.operand;
+            if fetched.iter().any(|f| f.operand == operand) {
+                continue;
+            }
+            let own: Vec<&Halo> = halos.iter().filter(|h| h.read.operand == operand).collect();
+            let value = values[operand];
+            values[operand] = match shared.get(op, operand).filter(|(_, rows)| self.has_fillers(rows)) {
+                Some(together) => self.part_of_shared(op, together, &own, value, ops, positions),
+                None => own.iter().fold(value, |value, halo| {
+                    let outside = match &halo.read.outside {
+                        _ if !halo.exchange.reads_outside => None,
+                        None => None,
+                        Some(Outside::Operand(i)) => Some(operands[*i]),
+                        Some(Outside::Const(value)) => Some(self.scalar(op, operands[operand], *value, ops)),
+                    };
+                    let rows = (halo.read.dim, &halo.axes, &halo.exchange);
+                    self.fetch_rows(op, rows, outside, value, ops, positions)
+                }),
             };
-            let mut rows = Rows {
-                mesh: self.mesh,
-                groups: Along { mesh: self.groups, axes: &halo.axes, devices: axis::size_of(&halo.axes) },
-                positions,
-                channel: &mut self.channel,
-                dim: *dim,
-                exchange: &halo.exchange,
-                outside,
-            };
-            values[*operand] = rows.fetch(&mut b, values[*operand]);
-            let window = halo.exchange.window;
-            fetched.push(Fetched { operand: *operand, dim: *dim, start: window.start, rows: window.rows });
+            fetched.extend(own.iter().map(|h| {
+                let window = h.exchange.window;
+                Fetched { operand, dim: h.read.dim, start: window.start, rows: window.rows }
+            }));
         }
         Ok((values, fetched))
     }
+
+    /// `value` with the rows that its device reads along one dimension.
+    fn fetch_rows(
+        &mut self,
+        op: Op,
+        (dim, axes, exchange): (usize, &Axes, &Exchange),
+        outside: Option<Value>,
+        value: Value,
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) -> Value {
+        let loc = self.program.op(op).loc;
+        let mut b = Builder::new(self.program, ops, loc);
+        let groups = Along { mesh: self.groups, axes, devices: axis::size_of(axes) };
+        let channel = &mut self.channel;
+        let mut rows = Rows { mesh: self.mesh, groups, positions, channel, dim, exchange, outside };
+        rows.fetch(&mut b, value)
+    }
+
+    /// What `op` reads of the rows that are fetched for several ops.
+    fn part_of_shared(
+        &mut self,
+        op: Op,
+        (set, rows): (usize, &SharedRows),
+        own: &[&Halo],
+        value: Value,
+        ops: &mut Vec<Op>,
+        positions: &mut Positions,
+    ) -> Value {
+        let key = (value, set);
+        let mut all = positions.shared.get(&key).copied().unwrap_or(value);
+        if all == value {
+            for d in &rows.dims {
+                let outside = d.filler.map(|filler| match filler.value.and_then(|v| self.values.get(&v)) {
+                    Some(&known) => known,
+                    None => self.scalar(op, value, filler.constant.unwrap_or(Scalar::Int(0)), ops),
+                });
+                all = self.fetch_rows(op, (d.dim, &d.axes, &d.exchange), outside, all, ops, positions);
+            }
+            positions.shared.insert(key, all);
+        }
+        let loc = self.program.op(op).loc;
+        let mut b = Builder::new(self.program, ops, loc);
+        let mut limit = b.tensor(all).shape.to_vec();
+        let (mut start, stride) = (vec![0; limit.len()], vec![1; limit.len()]);
+        for d in &rows.dims {
+            let (from, count) = match own.iter().find(|h| h.read.dim == d.dim) {
+                Some(h) => (h.exchange.window.start - d.exchange.window.start, h.exchange.window.rows),
+                None => (d.own().unwrap_or_default(), d.exchange.shards.size()),
+            };
+            (start[d.dim], limit[d.dim]) = (from, from + count);
+        }
+        match start.iter().all(|&s| s == 0) && limit[..] == b.tensor(all).shape[..] {
+            true => all,
+            false => build::shape::slice(&mut b, all, &start, &limit, &stride),
+        }
+    }
+
+    /// Whether all that is read in place of missing rows has been computed.
+    fn has_fillers(&self, rows: &SharedRows) -> bool {
+        let known = |f: Filler| f.constant.is_some() || f.value.is_some_and(|v| self.values.contains_key(&v));
+        rows.dims.iter().filter_map(|d| d.filler).all(known)
+    }
+
+    /// A number of the elements of `like`.
+    fn scalar(&mut self, op: Op, like: Value, value: Scalar, ops: &mut Vec<Op>) -> Value {
+        let loc = self.program.op(op).loc;
+        let mut b = Builder::new(self.program, ops, loc);
+        let element = b.tensor(like).element;
+        build::scalar(&mut b, element, value)
+    }
+}
+
+/// Rows at one place of the window of every device.
+pub(super) struct Slot<'a> {
+    /// The first row of the window.
+    at: i64,
+    run: &'a Run,
+    /// Whether they are a device's own.
+    own: bool,
+}
+
+/// The rows of a window in order, if they can be joined: every device's own are at the same place, and so are those of
+/// each round, or at two places on different devices. A device then has in one of them what it doesn't read there.
+pub(super) fn in_order(exchange: &Exchange) -> Option<SmallVec<[Slot<'_>; 4]>> {
+    let mut slots: SmallVec<[Slot<'_>; 4]> = SmallVec::new();
+    if let Some(run) = &exchange.own {
+        let (PerDevice::Same(_), PerDevice::Same(at)) = (&run.from, &run.to) else { return None };
+        slots.push(Slot { at: *at, run, own: true });
+    }
+    for run in &exchange.rounds {
+        match &run.to {
+            PerDevice::Same(at) => slots.push(Slot { at: *at, run, own: false }),
+            PerDevice::Each(to) => {
+                let mut places: SmallVec<[i64; 2]> = run.pairs.iter().map(|p| to[p.1 as usize]).collect();
+                places.sort_unstable();
+                places.dedup();
+                if places.len() > 2 {
+                    return None;
+                }
+                slots.extend(places.into_iter().map(|at| Slot { at, run, own: false }));
+            }
+        }
+    }
+    slots.sort_by_key(|s| s.at);
+    let mut end = 0;
+    for slot in &slots {
+        if slot.at < end {
+            return None;
+        }
+        end = slot.at + slot.run.rows;
+    }
+    (end <= exchange.window.rows).then_some(slots)
 }
 
 /// The dimensions that `op` reads shifted along a sharded loop.
-fn halos(program: &Program, distributions: &Distributions, op: Op) -> Result<Vec<Halo>, Diagnostic> {
+pub(super) fn halos(program: &Program, distributions: &Distributions, op: Op) -> Result<Vec<Halo>, Diagnostic> {
     let view = program.view(op);
     if !view.def().is_windowed() {
         return Ok(Vec::new());
@@ -189,33 +304,29 @@ impl Rows<'_> {
         }
     }
 
-    /// The runs in order, if every device has them at the same places.
+    /// The rows in order, if every device has them at the same places.
     fn joined(&mut self, b: &mut Builder<'_>, value: Value) -> Option<Value> {
-        if !self.exchange.is_uniform() {
-            return None;
-        }
         let rows = self.exchange.window.rows;
-        let own = self.exchange.own.iter().map(|run| (true, run));
-        let mut runs: Vec<(bool, &Run)> = own.chain(self.exchange.rounds.iter().map(|run| (false, run))).collect();
-        runs.sort_by_key(|r| r.1.to.of(0));
-        let mut end = 0;
-        for (_, run) in &runs {
-            if run.to.of(0) < end {
-                return None;
-            }
-            end = run.to.of(0) + run.rows;
-        }
-        if end > rows {
-            return None;
-        }
+        let slots = in_order(self.exchange)?;
         let mut parts = Vec::new();
         let mut end = 0;
-        for (own, run) in runs {
-            let at = run.to.of(0);
+        let mut received: SmallVec<[(&Run, Value); 2]> = SmallVec::new();
+        // Two neighbors send each other what both sides need: permutes between the same devices become one.
+        let both = match &self.exchange.rounds[..] {
+            [a, b] if self.exchange.shards.shards == 2 => a.pairs.union(&b.pairs),
+            _ => None,
+        };
+        for Slot { at, run, own } in slots {
             self.gap(b, value, at - end, &mut parts);
-            let part = match own {
-                true => self.part(b, value, run.from.of(0), run.rows),
-                false => self.sent(b, value, run),
+            let known = received.iter().find(|r| std::ptr::eq(r.0, run)).map(|r| r.1);
+            let part = match (own, known) {
+                (true, _) => self.part(b, value, run.from.of(0), run.rows),
+                (false, Some(known)) => known,
+                (false, None) => {
+                    let sent = self.sent(b, value, run, both.as_ref().unwrap_or(&run.pairs));
+                    received.push((run, sent));
+                    sent
+                }
             };
             parts.push(self.masked(b, part, at));
             end = at + run.rows;
@@ -281,19 +392,19 @@ impl Rows<'_> {
         })
     }
 
-    /// The rows that a device receives. Devices that receive none have zeros, or rows that they don't read.
-    fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Run) -> Value {
+    /// The rows that a device receives in a round, sent between these pairs or more. Devices that receive none have zeros, or rows that they don't read.
+    fn sent(&mut self, b: &mut Builder<'_>, value: Value, round: &Run, between: &Pairs) -> Value {
         let PerDevice::Same(from) = round.from else {
             let from = self.each(b, &round.from);
             let part = self.slice_at(b, value, from, round.rows);
-            return self.permute(b, part, &round.pairs);
+            return self.permute(b, part, between);
         };
         let end = from + round.rows;
         let key = (value, self.dim, Axes::from_slice(self.groups.axes));
         let known = self.positions.sent.get(&key).into_iter().flatten().enumerate();
         let found = known
             .filter(|(_, s)| s.from <= from && end <= s.from + s.rows)
-            .find_map(|(i, s)| Some((i, s.permute, s.from, s.pairs.union(&round.pairs)?, s.pairs.len())));
+            .find_map(|(i, s)| Some((i, s.permute, s.from, s.pairs.union(between)?, s.pairs.len())));
         if let Some((i, permute, sent_from, pairs, before)) = found {
             if pairs.len() > before {
                 let attr = self.groups.mesh.pairs(b.program, self.groups.axes, &pairs);
@@ -306,9 +417,9 @@ impl Rows<'_> {
             return self.part(b, received, from - sent_from, round.rows);
         }
         let part = self.part(b, value, from, round.rows);
-        let received = self.permute(b, part, &round.pairs);
+        let received = self.permute(b, part, between);
         if let ValueSource::Result(permute, _) = b.program.value_source(received) {
-            let sent = Sent { from, rows: round.rows, pairs: round.pairs.clone(), permute };
+            let sent = Sent { from, rows: round.rows, pairs: between.clone(), permute };
             self.positions.sent.entry(key).or_default().push(sent);
         }
         received
@@ -328,7 +439,7 @@ impl Rows<'_> {
             window = self.place(b, window, value, own, true);
         }
         for round in &self.exchange.rounds {
-            let received = self.sent(b, value, round);
+            let received = self.sent(b, value, round, &round.pairs);
             window = self.place(b, window, received, round, false);
         }
         window

@@ -14,6 +14,7 @@ pub(crate) mod mesh;
 mod parts;
 mod position;
 mod reshard;
+mod shared;
 mod signature;
 mod uneven;
 mod user;
@@ -80,9 +81,11 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     }
     let paddings = uneven::Paddings::new(program, &values, &distributions);
     let channel = first_channel(program, block);
+    let shared = Rc::new(shared::Shared::of(program, &distributions, block));
     let mut pass = Partition {
         distributions,
         paddings,
+        shared,
         groups: MeshAttr::new(program, mesh),
         program,
         diagnostics,
@@ -132,6 +135,8 @@ struct Partition<'a> {
     groups: MeshAttr,
     distributions: Distributions,
     paddings: uneven::Paddings,
+    /// Rows of neighbors that several ops read.
+    shared: Rc<shared::Shared>,
     /// The local value of each global one.
     values: FxHashMap<Value, Value>,
     channel: i64,

@@ -21,6 +21,8 @@ pub(super) struct Positions {
     pub(super) masked: FxHashMap<(Value, usize, ReductionKind), Value>,
     /// Rows that were sent to neighbors.
     pub(super) sent: super::halo::AllSent,
+    /// Values with the rows of neighbors that several ops read, by the set of these ops.
+    pub(super) shared: FxHashMap<(Value, usize), Value>,
 }
 
 impl Positions {

@@ -74,6 +74,12 @@ pub static PASS: Pass = Pass {
             default: "false",
             doc: "leave annotated arguments and results of @main as they are written, where Shardy makes them divide",
         },
+        OptionDef {
+            name: "keep-conflicts",
+            ty: OptionType::Bool,
+            default: "false",
+            doc: "leave concatenations and dots whose tensors are sharded differently to plan, where Shardy inserts reshards",
+        },
     ],
     run: |program, options, diagnostics| {
         run_pass(program, options, options.flag("origins"), diagnostics);
@@ -96,6 +102,7 @@ fn run_pass(program: &mut Program, options: &Options, origins: bool, diagnostics
             _ => Strategy::Aggressive,
         },
         op_priorities: options.flag("run-op-priority-propagation"),
+        keep_conflicts: options.flag("keep-conflicts"),
     };
     let table = run(program, &options, origins, diagnostics);
     if let Some(annotated) = annotated {
@@ -117,6 +124,8 @@ pub struct PropagateOptions {
     pub strategy: Strategy,
     /// Whether ops are visited in rounds by op priority, pass-through ops first.
     pub op_priorities: bool,
+    /// Whether ops whose tensors are sharded differently are left as they are, without reshards.
+    pub keep_conflicts: bool,
 }
 
 impl Default for PropagateOptions {
@@ -127,6 +136,7 @@ impl Default for PropagateOptions {
             origins: false,
             strategy: Strategy::Aggressive,
             op_priorities: true,
+            keep_conflicts: false,
         }
     }
 }
@@ -163,7 +173,7 @@ fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnos
     outline::outline(&mut engine, program);
     constants::merge(&mut engine.graph, program);
     write::finish(&mut engine, program);
-    conflict::settle(&mut engine, program);
+    conflict::settle(&mut engine, program, options.keep_conflicts);
     engine.erase_unread(program);
     write::write(&mut engine, program);
     write_rules(program, options.keep_sharding_rules);

@@ -1,11 +1,12 @@
 //! schedule: fixes the order in which the per-device program does things and writes it into the program.
 //!
 //! Assumes what `partition` leaves. Leaves the same results, bit for bit, with collectives that don't wait for each
-//! other combined into one with several operands.
+//! other combined into one with several operands, and permutes between the same devices into one.
 
 mod combine;
 mod order;
 mod pack;
+mod permutes;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -55,14 +56,20 @@ pub fn schedule(program: &mut Program, target: Target, several_operands: bool, d
     };
     if !machine.overlaps_communication() {
         // Without overlap everything runs in sequence, so what saves latency saves time.
-        combine::combine(program, &machine, several_operands);
+        combine(program, &machine, several_operands);
         return;
     }
     // A combined collective waits for its last operand, and may be hidden less than each alone.
     let mut combined = program.clone();
-    if combine::combine(&mut combined, &machine, several_operands)
+    if combine(&mut combined, &machine, several_operands)
         && estimate(&combined, &machine).step_seconds <= estimate(program, &machine).step_seconds
     {
         *program = combined;
     }
+}
+
+/// Combines collectives where it pays; returns whether any were.
+fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
+    let combined = combine::combine(program, machine, several_operands);
+    permutes::join(program, machine) || combined
 }

@@ -133,12 +133,13 @@ impl Graph {
             let v = &self.values[node.operands[i]?];
             Some(cache.local_bytes(v.ty, places.operands[i]))
         });
-        // Rows of neighbors are sent, and written together with a device's own.
+        // Rows of neighbors are sent, and written together with a device's own, once for all ops that read them.
         let exchanges = places.exchanged.iter().map(|e| match node.operands[e.operand] {
             Some(v) => {
                 let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
                 let sent = e.shares.iter().map(|share| cache.permute_seconds(share * bytes, &e.axes));
-                sent.sum::<f64>() + e.rows * bytes / rates.memory
+                let share = node.shares.get(e.shifted).copied().unwrap_or(1.0);
+                (sent.sum::<f64>() + e.rows * bytes / rates.memory) * share
             }
             None => 0.0,
         });

@@ -66,6 +66,8 @@ pub struct Assignment {
 pub struct Exchanged {
     /// Which operand.
     pub operand: usize,
+    /// Which of the model's dimensions that are read shifted.
+    pub shifted: usize,
     /// Along which axes.
     pub axes: Axes,
     /// For each permute, what it sends as a share of a device's shard of the operand.
@@ -164,11 +166,18 @@ impl OpModel {
         axes.insert(at, axis);
         *axes = merged(axes.iter().copied());
         let wanted = axes.clone();
-        if !helps(self.rule.factors[factor].size, &strategy.factors[factor], &wanted) {
+        if !helps(self.extent(factor), &strategy.factors[factor], &wanted) {
             return None;
         }
         self.legalize(&mut next);
         (next.factors[factor] == wanted).then_some(next)
+    }
+
+    /// The largest dimension with this factor: where data moves along it, sizes differ.
+    fn extent(&self, factor: usize) -> i64 {
+        let moved = self.shifted.iter().filter(|s| s.factor as usize == factor);
+        let sizes = moved.map(|s| s.reach.iterations.max(s.reach.size));
+        sizes.fold(self.rule.factors[factor].size, i64::max)
     }
 
     /// The factors of a tensor's dimensions, operands counted before results.
@@ -294,13 +303,14 @@ impl OpModel {
     /// The operands of which devices get rows from their neighbors: along which axes, and the share of a device's shard
     /// that is sent in each permute.
     pub fn exchanged(&self, strategy: &Strategy) -> SmallVec<[Exchanged; 1]> {
-        let sharded = self.shifted.iter().filter(|s| !strategy.factors[s.factor as usize].is_empty());
-        let one = |s: &Shifted| {
+        let sharded = self.shifted.iter().enumerate().filter(|s| !strategy.factors[s.1.factor as usize].is_empty());
+        let one = |(shifted, s): (usize, &Shifted)| {
             let axes = strategy.factors[s.factor as usize].clone();
             let exchange = Exchange::of(s.reach, size_of(&axes))?;
             let size = exchange.shards.size().max(1) as f64;
             let shares = exchange.moved().map(|rows| rows as f64 / size).collect();
-            Some(Exchanged { operand: s.operand as usize, axes, shares, rows: exchange.window.rows as f64 / size })
+            let rows = exchange.window.rows as f64 / size;
+            Some(Exchanged { operand: s.operand as usize, shifted, axes, shares, rows })
         };
         sharded.filter_map(one).collect()
     }

@@ -54,6 +54,8 @@ pub(crate) struct Node {
     pub(crate) facts: Option<Rc<Facts>>,
     /// Whether it may leave elements of some operand unread.
     reads_part: bool,
+    /// For each dimension that it reads shifted, its share of what the rows of neighbors cost: other ops read them too.
+    pub(crate) shares: SmallVec<[f64; 2]>,
 }
 
 impl Node {
@@ -105,6 +107,35 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
+    /// Finds out which ops read the same rows of neighbors, which are sent once for all of them.
+    fn share_rows(&mut self, models: &Models) {
+        let mut readers: FxHashMap<(ValueId, usize, bool), u32> = FxHashMap::default();
+        let each = |node: &Node, see: &mut dyn FnMut(&[(ValueId, usize, bool)])| {
+            let Some(model) = node.model.map(|m| models.get(m)) else { return };
+            for s in &model.shifted {
+                let dims = &model.rule.operands[s.operand as usize];
+                let dim = dims.iter().position(|factors| factors[..] == [s.factor]);
+                let read = node.operands[s.operand as usize].zip(dim).zip(s.reach.beyond());
+                let keys: SmallVec<[_; 2]> = read.map_or_else(SmallVec::new, |((value, dim), (before, after))| {
+                    let sides = [(before, false), (after, true)].into_iter().filter(|s| s.0 > 0);
+                    sides.map(|s| (value, dim, s.1)).collect()
+                });
+                see(&keys);
+            }
+        };
+        for node in &self.ops {
+            each(node, &mut |keys| keys.iter().for_each(|&k| *readers.entry(k).or_default() += 1));
+        }
+        for node in &mut self.ops {
+            let mut shares = SmallVec::new();
+            each(node, &mut |keys| {
+                let sum: f64 = keys.iter().map(|k| 1.0 / f64::from(readers[k])).sum();
+                shares.push(if keys.is_empty() { 1.0 } else { sum / keys.len() as f64 });
+            });
+            node.shares = shares;
+        }
+    }
+
     /// Every value that one of these ops reads or makes, sorted.
     pub(crate) fn values_of(&self, ops: impl IntoIterator<Item = OpId>) -> Vec<ValueId> {
         let mut values: Vec<ValueId> = ops.into_iter().flat_map(|op| self.ops[op].values()).collect();
@@ -158,6 +189,7 @@ impl Reader<'_, '_> {
     /// The finished graph, once everything is read.
     pub(crate) fn finish(mut self) -> Graph {
         self.graph.decide_memory(&self.moments);
+        self.graph.share_rows(self.models);
         self.graph
     }
 
@@ -196,7 +228,8 @@ impl Reader<'_, '_> {
         let seconds = self.arithmetic(op, flops);
         let def = self.program.op(op).def;
         let weight = self.weight;
-        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight, facts, reads_part });
+        let shares = SmallVec::new();
+        self.graph.ops.push(Node { def, model, fixed, operands, results, seconds, weight, facts, reads_part, shares });
         self.graph.op_at.insert(op, id);
         id
     }

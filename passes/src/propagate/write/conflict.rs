@@ -20,8 +20,8 @@ use crate::propagate::algorithm::sharding::{Sharding, ShardingId};
 use crate::propagate::graph::role::Kind;
 use crate::propagate::graph::{Node, Place, Slot, Use, Val};
 
-/// Inserts the reshards.
-pub fn settle(engine: &mut Engine, program: &mut Program) {
+/// Inserts the reshards; with `keep`, only those that unreduced values need.
+pub fn settle(engine: &mut Engine, program: &mut Program, keep: bool) {
     let any_unreduced = engine.shardings.iter().any(|s| !s.unreduced.is_empty());
     let mut edges: FxHashMap<Node, Vec<usize>> = FxHashMap::default();
     for (i, edge) in engine.graph.edges.iter().enumerate().filter(|_| any_unreduced) {
@@ -50,7 +50,7 @@ pub fn settle(engine: &mut Engine, program: &mut Program) {
         let (Some(id), settles) = (engine.graph.node(node).rule, program.op(op).def.explicit_reshard()) else {
             continue;
         };
-        if settles == ExplicitReshard::No || engine.rules[id].custom {
+        if keep || settles == ExplicitReshard::No || engine.rules[id].custom {
             continue;
         }
         let rule = engine.rules[id].clone();
