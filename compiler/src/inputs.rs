@@ -1,17 +1,26 @@
-//! Pseudorandom inputs from a seed.
+//! Pseudorandom inputs from a seed: plain ones, or with values that programs forget.
 
-use dialect::ir::{ElementClass, TensorType};
+use dialect::ir::{ElementClass, ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
 /// Pseudorandom tensors for each replica; replicas get different ones.
 pub fn random_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
-    (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32))).collect()
+    (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32), plain)).collect()
 }
 
-/// Pseudorandom tensors, the same for the same seed on every machine: floats between -1 and 1 in steps of 1/64,
-/// integers from 0 to 9, so that sums of a few thousand of them are exact in f32.
-fn made_up(types: &[TensorType], seed: u64) -> Vec<Literal> {
+/// The same with one element in eight an edge case: NaN, infinities and zeros of both signs, the largest and smallest
+/// integers, positions far out of range. The other floats are multiples of a quarter, so that many are equal.
+pub fn edge_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
+    (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32), edge)).collect()
+}
+
+/// Tensors of the scalars that `scalar` makes of random numbers, the same for the same seed on every machine.
+fn made_up(
+    types: &[TensorType],
+    seed: u64,
+    scalar: fn(ElementType, &mut dyn FnMut() -> u64) -> Scalar,
+) -> Vec<Literal> {
     let one = |(i, ty): (usize, &TensorType)| {
         let mut state = seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95);
         let mut next = || {
@@ -21,32 +30,61 @@ fn made_up(types: &[TensorType], seed: u64) -> Vec<Literal> {
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
         };
-        let mut float = move || (next() % 129) as f64 / 64.0 - 1.0;
-        Literal::from_fn(ty, |_| match ty.element.class() {
-            ElementClass::Bool => Scalar::Int(i128::from(float() > 0.0)),
-            ElementClass::Signed | ElementClass::Unsigned => {
-                let most = if ty.element.bits() < 8 { 1.0 } else { 9.0 };
-                Scalar::Int(((float() + 1.0) / 2.0 * most).round() as i128)
-            }
-            ElementClass::Complex => Scalar::Complex(float(), float()),
-            _ => Scalar::Float(float()),
-        })
+        Literal::from_fn(ty, |_| scalar(ty.element, &mut next))
     };
     types.iter().enumerate().map(one).collect()
+}
+
+/// Floats between -1 and 1 in steps of 1/64, integers from 0 to 9, so that sums of a few thousand of them are exact in
+/// f32.
+fn plain(element: ElementType, next: &mut dyn FnMut() -> u64) -> Scalar {
+    let mut float = || (next() % 129) as f64 / 64.0 - 1.0;
+    match element.class() {
+        ElementClass::Bool => Scalar::Int(i128::from(float() > 0.0)),
+        ElementClass::Signed | ElementClass::Unsigned => {
+            let most = if element.bits() < 8 { 1.0 } else { 9.0 };
+            Scalar::Int(((float() + 1.0) / 2.0 * most).round() as i128)
+        }
+        ElementClass::Complex => Scalar::Complex(float(), float()),
+        _ => Scalar::Float(float()),
+    }
+}
+
+fn edge(element: ElementType, next: &mut dyn FnMut() -> u64) -> Scalar {
+    const FLOATS: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1024.0];
+    let mut float = |next: &mut dyn FnMut() -> u64| match next() % 8 {
+        0 => FLOATS[(next() % FLOATS.len() as u64) as usize],
+        _ => (next() % 9) as f64 / 4.0 - 1.0,
+    };
+    match element.class() {
+        ElementClass::Bool => plain(element, next),
+        class @ (ElementClass::Signed | ElementClass::Unsigned) => {
+            let range = 1i128 << element.bits();
+            let integers = match class {
+                ElementClass::Signed => [-range / 2, range / 2 - 1, -1, (range / 2 - 1).min(100)],
+                _ => [0, range - 1, range / 2, (range - 1).min(100)],
+            };
+            match next() % 8 {
+                0 => Scalar::Int(integers[(next() % 4) as usize]),
+                _ => plain(element, next),
+            }
+        }
+        ElementClass::Complex => Scalar::Complex(float(next), float(next)),
+        _ => Scalar::Float(float(next)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dialect::ir::ElementType;
 
     #[test]
     fn made_up_values_are_small_and_follow_the_seed() {
         let types = [ElementType::F32, ElementType::I32, ElementType::UI8, ElementType::I1, ElementType::I2];
         let types = types.map(|e| TensorType::new(&[1000], e));
-        let a = made_up(&types, 7);
-        assert_eq!(a, made_up(&types, 7));
-        assert_ne!(a, made_up(&types, 8));
+        let a = made_up(&types, 7, plain);
+        assert_eq!(a, made_up(&types, 7, plain));
+        assert_ne!(a, made_up(&types, 8, plain));
         assert_eq!(random_inputs(&types, 7, 2)[0], a);
         assert_ne!(random_inputs(&types, 7, 2)[1], a);
         for (literal, (low, high)) in a.iter().zip([(-1.0, 1.0), (0.0, 9.0), (0.0, 9.0), (0.0, 1.0), (0.0, 1.0)]) {
@@ -54,5 +92,19 @@ mod tests {
             assert!(values.iter().all(|v| (low..=high).contains(v)));
             assert!(values.contains(&low) && values.contains(&high), "{literal:?}");
         }
+    }
+
+    #[test]
+    fn edge_cases_are_among_the_values() {
+        let types = [ElementType::F32, ElementType::I32, ElementType::UI8].map(|e| TensorType::new(&[1000], e));
+        let made = &edge_inputs(&types, 3, 1)[0];
+        let of = |i: usize| (0..1000).map(|at| made[i].get(at)).collect::<Vec<_>>();
+        let floats: Vec<f64> = of(0).iter().map(|v| v.as_f64()).collect();
+        let negative_zero = |v: &f64| *v == 0.0 && v.is_sign_negative();
+        assert!(floats.iter().any(|v| v.is_nan()) && floats.iter().any(negative_zero));
+        assert!([f64::INFINITY, f64::NEG_INFINITY, 0.25].iter().all(|v| floats.contains(v)));
+        let integers = |wanted: &[i128], found: &[Scalar]| wanted.iter().all(|&v| found.contains(&Scalar::Int(v)));
+        assert!(integers(&[i32::MIN.into(), i32::MAX.into(), -1, 100, 9], &of(1)));
+        assert!(integers(&[0, 255, 128, 100, 9], &of(2)));
     }
 }

@@ -56,7 +56,7 @@ pub use cost::{CollectiveCost, Cost, TimelineEvent};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
 pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
-pub use inputs::random_inputs;
+pub use inputs::{edge_inputs, random_inputs};
 pub use module::Module;
 pub use place::written_name;
 pub use source::Source;

@@ -5,12 +5,13 @@ use super::run::interface;
 use crate::cli::arrays;
 use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Backend, Source, random_inputs};
+use crate::{Backend, Source, edge_inputs, random_inputs};
 
 const EXAMPLES: &str = "\
 Examples:
   shardc check model.mlir
   shardc check model.mlir --seed 7 --plan greedy
+  shardc check model.mlir --edge-cases           with NaN, infinities, ties and indices out of range among the inputs
   shardc check --spmd device.mlir                a program of what each device does, checked without running it
 
 Both run with the same made-up inputs: the program as it stands by the reference evaluator, and the partitioned one on all its
@@ -34,11 +35,14 @@ pub(crate) struct Args {
     /// Make up inputs from this number
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
+    /// Make up inputs with NaN, infinities, equal values, the largest integers and indices out of range among them
+    #[arg(long, conflicts_with = "inputs")]
+    edge_cases: bool,
     /// Run the partitioned program by the reference evaluator too
     #[arg(long)]
     interpret: bool,
     /// Check a per-device program without running it: no device may wait for another forever
-    #[arg(long, conflicts_with_all = ["inputs", "seed", "interpret", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
+    #[arg(long, conflicts_with_all = ["inputs", "seed", "edge_cases", "interpret", "rtol", "atol", "plan", "target", "memory", "warn", "deny", "allow"])]
     spmd: bool,
     #[command(flatten)]
     tolerances: Tolerances,
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.take(&source, compiler.fits_in_memory(&module))?;
     let inputs = match &args.inputs {
         Some(path) => arrays::read(module.program(), path, "arg", &interface.arguments, interface.replicas)?,
+        None if args.edge_cases => edge_inputs(&interface.arguments, args.seed, interface.replicas),
         None => random_inputs(&interface.arguments, args.seed, interface.replicas),
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::default() };
