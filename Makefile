@@ -9,11 +9,12 @@
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
+# make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands oracles
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands random oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -116,3 +117,7 @@ FROM ?= 0
 
 fuzz-commands: setup
 	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test commands
+
+# Without native execution, so that building it is short.
+random:
+	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test families -- --nocapture

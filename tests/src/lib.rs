@@ -4,4 +4,5 @@
 pub mod listing;
 pub mod mutation;
 pub mod oracle;
+pub mod programs;
 pub mod propagation;

@@ -388,15 +388,17 @@ impl Move<'_, '_, '_> {
     }
 }
 
-/// The strategy without these axes.
+/// The strategy without these axes, and without parts of the same mesh axes that no division of those has beside them.
 fn without(strategy: &Strategy, axes: &[AxisPart]) -> Strategy {
     let mut next = strategy.clone();
+    let conflicts = |p: &AxisPart| axes.iter().any(|a| p.conflicts_with(*a));
     for parts in &mut next.factors {
-        if parts.iter().any(|p| axes.iter().any(|a| p.conflicts_with(*a))) {
-            *parts = parts.iter().flat_map(|&p| set_difference(&[p], axes)).collect();
+        if parts.iter().any(conflicts) {
+            *parts = parts.iter().flat_map(|&p| set_difference(&[p], axes)).filter(|p| !conflicts(p)).collect();
         }
     }
     next.through = set_difference(&next.through, axes);
+    next.through.retain(|p| !conflicts(p));
     if next.through.is_empty() {
         next.set = BitSet::default();
     }

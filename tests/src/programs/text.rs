@@ -1,0 +1,38 @@
+//! Pieces of MLIR text.
+
+use std::fmt::Display;
+
+/// `tensor<2x3xi32>`
+pub(super) fn ty(shape: &[i64]) -> String {
+    of(shape, "i32")
+}
+
+/// A tensor of other elements.
+pub(super) fn of(shape: &[i64], element: &str) -> String {
+    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
+}
+
+/// `a, b, c`
+pub(super) fn list<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|i| i.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// `array<i64: 1, 2>`
+pub(super) fn array(items: &[i64]) -> String {
+    match items {
+        [] => "array<i64>".to_owned(),
+        _ => format!("array<i64: {}>", list(items)),
+    }
+}
+
+/// A region that combines two elements by one op.
+pub(super) fn combiner(op: &str) -> String {
+    format!(
+        "({{\n    ^bb0(%p: tensor<i32>, %q: tensor<i32>):\n      %s = stablehlo.{op} %p, %q : tensor<i32>\n      \
+         \"stablehlo.return\"(%s) : (tensor<i32>) -> ()\n    }})"
+    )
+}
+
+/// Ops that combine elements in any order to the same bits, with a value that changes nothing.
+pub(super) const COMBINERS: [(&str, i64); 6] =
+    [("add", 0), ("add", 0), ("maximum", -2_147_483_648), ("minimum", 2_147_483_647), ("xor", 0), ("and", -1)];
