@@ -123,7 +123,9 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     if !fits {
         return None;
     }
-    hold(&mut rule, kernel);
+    // Of an op that states its own rule, such as a call of a library, nothing else is known.
+    let opaque = op.attr(sdy::SHARDING_RULE).is_some() && !matches!(kernel, Kernel::Nest(_));
+    hold(&mut rule, kernel, opaque);
     let accumulated = kernel.accumulated(op.result_count());
     let shifted = shifted(&mut rule, op, kernel);
     let (rigid, masked) = (rigid(&rule, op, &shifted), masked(&rule, op));
@@ -214,8 +216,9 @@ fn masked(rule: &ShardingRule, op: OpRef<'_>) -> SmallVec<[(u32, u32); 2]> {
 }
 
 /// Replicates factors of which a device could not compute its shard alone: propagation spreads axes along factors that
-/// only operands have, or only results, where a reshape's sizes share no more than a divisor.
-fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
+/// only operands have, or only results, where a reshape's sizes share no more than a divisor. Of an op that is `opaque`,
+/// a result's dimension that no operand has can't be computed in part.
+fn hold(rule: &mut ShardingRule, kernel: &Kernel, opaque: bool) {
     let has = |tensor: &TensorFactors, f: usize| tensor.iter().flatten().any(|&g| g as usize == f);
     for f in 0..rule.factors.len() {
         if rule.factors[f].kind != FactorKind::PassThrough {
@@ -223,7 +226,7 @@ fn hold(rule: &mut ShardingRule, kernel: &Kernel) {
         }
         let read = rule.operands.iter().any(|t| has(t, f));
         let lost = read && !rule.results.iter().all(|t| has(t, f));
-        let made = !read && rule.results.iter().any(|t| is_read_along(t, f, kernel));
+        let made = !read && rule.results.iter().any(|t| opaque || is_read_along(t, f, kernel));
         if lost || made {
             rule.factors[f].kind = FactorKind::NeedReplication;
         }

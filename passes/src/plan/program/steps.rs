@@ -1,8 +1,8 @@
 //! Ops that need all of a dimension which propagation shards, in steps that don't: reductions whose partial results no
 //! collective combines (the index of a maximum) and the first elements of a sort are found in each shard and then among
 //! what was found, cumulative sums start in each shard from what the shards before it sum up to, long sorts deal elements
-//! out to all devices between two sorts of shards, transforms over several dimensions are done one dimension after the
-//! other.
+//! out to all devices between two sorts of shards, triangular systems are solved block by block, transforms over several
+//! dimensions are done one dimension after the other.
 
 use std::cell::OnceCell;
 use std::ops::Range;

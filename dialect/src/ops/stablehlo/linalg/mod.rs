@@ -2,6 +2,7 @@
 //! dimensions. Computed in f64 or complex f64 and rounded once. Source: the StableHLO specification; sharding rules as
 //! Shardy registers them.
 
+mod blocks;
 mod cholesky;
 mod fft;
 mod triangular_solve;

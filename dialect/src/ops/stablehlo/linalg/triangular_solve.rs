@@ -2,10 +2,11 @@
 
 use super::{apply, conjugate, read, subtract_product, wide};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementClass, OpRef};
+use crate::ir::build::Builder;
+use crate::ir::{ElementClass, Op, OpRef};
 use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::stablehlo::elementwise::{Classes, element};
 use crate::ops::support::constraint::{
     Checked, declared, is_static, one, operand_count, require, same_element, show, tensor,
@@ -18,21 +19,21 @@ pub struct TriangularSolve;
 
 /// What `triangular_solve` does with its matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Form {
+pub(super) struct Form {
     /// `op(a) x = b` rather than `x op(a) = b`.
-    left: bool,
+    pub(super) left: bool,
     /// Which triangle of `a` is read.
-    lower: bool,
+    pub(super) lower: bool,
     /// Whether the diagonal is taken as 1.
-    unit: bool,
+    pub(super) unit: bool,
     /// `op` transposes.
-    transposed: bool,
+    pub(super) transposed: bool,
     /// `op` conjugates.
-    conjugated: bool,
+    pub(super) conjugated: bool,
 }
 
 impl TriangularSolve {
-    fn check(op: OpRef<'_>) -> Checked<Form> {
+    pub(super) fn check(op: OpRef<'_>) -> Checked<Form> {
         operand_count(op, 2)?;
         let (a, b) = (tensor(op, 0)?, tensor(op, 1)?);
         element(op, 0, Classes::FLOATING, "I1")?;
@@ -81,29 +82,18 @@ impl OpDef for TriangularSolve {
         if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
     }
 
+    /// Each column that is solved for (row, with the matrix on the right) is solved for alone.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let form = Self::check(op).ok()?;
-        let (a, b) = (&op.operand_tensor(0)?.shape, &op.operand_tensor(1)?.shape);
-        let mut rule = ShardingRule::of_op(op);
-        let (rows, columns) = (a.len() - 2, a.len() - 1);
-        for d in 0..rows {
-            rule.add_all(a[d], FactorKind::PassThrough, d);
-        }
-        let whole = FactorKind::NeedReplication;
-        // The dimension of b and of the result that the matrix acts along, and the other one.
-        let (along, free) = if form.left { (rows, columns) } else { (columns, rows) };
-        // The matrix dimension that is summed over.
-        let summed = if form.left != form.transposed { columns } else { rows };
-        let kept = rows + columns - summed;
-        if form.left {
-            rule.add(a[kept], whole, &[(0, kept), (1, along)], &[]);
-        }
-        rule.add(b[free], whole, &[(1, free)], &[(0, free)]);
-        if !form.left {
-            rule.add(a[kept], whole, &[(0, kept), (1, along)], &[]);
-        }
-        rule.add(a[summed], whole, &[(0, summed)], &[(0, along)]);
-        Some(rule)
+        rule(op, FactorKind::PassThrough)
+    }
+
+    /// Shardy replicates these columns.
+    fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        rule(op, FactorKind::NeedReplication)
+    }
+
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
+        super::blocks::in_steps(op, around, b)
     }
 
     /// Substitution, forward or backward.
@@ -148,4 +138,30 @@ impl OpDef for TriangularSolve {
             "(%b: tensor<3x2xcomplex<f64>>) %a = stablehlo.constant dense<[[(9.0, 0.0), (1.0, -2.0)], [(9.0, 9.0), (9.0, 0.0)]]> : tensor<2x2xcomplex<f64>> %r = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = false, lower = false, transpose_a = #stablehlo<transpose ADJOINT>, unit_diagonal = true}> : (tensor<2x2xcomplex<f64>>, tensor<3x2xcomplex<f64>>) -> tensor<3x2xcomplex<f64>>",
         ]
     }
+}
+
+/// The rule, with factors of this kind for what is solved for alone.
+fn rule(op: OpRef<'_>, kind: FactorKind) -> Option<ShardingRule> {
+    let form = TriangularSolve::check(op).ok()?;
+    let (a, b) = (&op.operand_tensor(0)?.shape, &op.operand_tensor(1)?.shape);
+    let mut rule = ShardingRule::of_op(op);
+    let (rows, columns) = (a.len() - 2, a.len() - 1);
+    for d in 0..rows {
+        rule.add_all(a[d], FactorKind::PassThrough, d);
+    }
+    let whole = FactorKind::NeedReplication;
+    // The dimension of b and of the result that the matrix acts along, and the other one.
+    let (along, free) = if form.left { (rows, columns) } else { (columns, rows) };
+    // The matrix dimension that is summed over.
+    let summed = if form.left != form.transposed { columns } else { rows };
+    let kept = rows + columns - summed;
+    if form.left {
+        rule.add(a[kept], whole, &[(0, kept), (1, along)], &[]);
+    }
+    rule.add(b[free], kind, &[(1, free)], &[(0, free)]);
+    if !form.left {
+        rule.add(a[kept], whole, &[(0, kept), (1, along)], &[]);
+    }
+    rule.add(a[summed], whole, &[(0, summed)], &[(0, along)]);
+    Some(rule)
 }
