@@ -52,7 +52,7 @@ fn plain(element: ElementType, next: &mut dyn FnMut() -> u64) -> Scalar {
 
 fn edge(element: ElementType, next: &mut dyn FnMut() -> u64) -> Scalar {
     const FLOATS: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1024.0];
-    let mut float = |next: &mut dyn FnMut() -> u64| match next() % 8 {
+    let float = |next: &mut dyn FnMut() -> u64| match next() % 8 {
         0 => FLOATS[(next() % FLOATS.len() as u64) as usize],
         _ => (next() % 9) as f64 / 4.0 - 1.0,
     };

@@ -1,12 +1,13 @@
 //! `shardc show`: which device holds which shard, as pictures.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use clap::ValueEnum;
-use dialect::ir::{AttrData, Op, Program, TensorType, Value};
+use dialect::ir::{AttrData, Name, Op, Program, TensorType, Value};
 use dialect::op::OpDef as _;
 use dialect::ops::{func, sdy};
-use dialect::sharding::{Mesh, TensorSharding};
+use dialect::sharding::{Mesh, ShardingTable, TensorSharding};
 
 use super::Common;
 use crate::cli::cells::Cells;
@@ -78,6 +79,8 @@ struct Item {
     title: String,
     ty: TensorType,
     sharding: Option<TensorSharding>,
+    /// The manual axes of the computations it is in: devices along them have tensors of their own.
+    manual: Vec<Name>,
 }
 
 /// Runs the command.
@@ -141,9 +144,11 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
     let some = !args.value.is_empty() || args.all;
     let wanted = |name: &str| args.all || args.value.iter().any(|v| v == name);
     let mut items = Vec::new();
+    let (manual, table) = (manual_axes(program, function), ShardingTable::of(program));
     let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
         if let Some(ty) = program.tensor_type(value) {
-            items.push(Item { title, ty: ty.clone(), sharding: sharding.cloned() });
+            let manual = manual.get(&value).cloned().unwrap_or_default();
+            items.push(Item { title, ty: ty.clone(), sharding: sharding.cloned(), manual });
         }
     };
     let Some(block) = func::block(program, function) else { return items };
@@ -160,7 +165,7 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
                 let Some(name) = written_name(program, value) else { continue };
                 let name = if view.result_count() > 1 { format!("{name}#{i}") } else { name };
                 if wanted(&name) {
-                    add(value, name, op_sharding(program, op, i));
+                    add(value, name, table.get(value).map(|s| &**s));
                 }
             }
         });
@@ -173,18 +178,31 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
     items
 }
 
-/// The sharding that an op's attributes give its result `i`.
-fn op_sharding(program: &Program, op: Op, i: usize) -> Option<&TensorSharding> {
-    match program.view(op).attr(func::SHARDING)? {
-        AttrData::ShardingPerValue(all) => all.get(i),
-        AttrData::Sharding(one) => Some(one),
-        _ => None,
-    }
+/// The manual axes around each value that is in a manual computation.
+fn manual_axes(program: &Program, function: Op) -> HashMap<Value, Vec<Name>> {
+    let mut around: HashMap<Value, Vec<Name>> = HashMap::new();
+    let Some(block) = func::block(program, function) else { return around };
+    program.walk(block, &mut |op| {
+        let Some(manual) = sdy::ManualComputation::of(program.view(op)) else { return };
+        for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
+            for value in program.values_under(inner) {
+                around.entry(value).or_default().extend(manual.manual_axes);
+            }
+        }
+    });
+    around
 }
 
 fn show_item(program: &Program, item: &Item, style: &Style, out: &mut Vec<Part>) {
     let ty = program.type_data_text(&item.ty.clone().into());
-    let title = format!("{}: {ty}", item.title);
+    let mut title = format!("{}: {ty}", item.title);
+    if !item.manual.is_empty() {
+        let axes: Vec<String> = item.manual.iter().map(|&axis| format!("\"{}\"", program.name_text(axis))).collect();
+        let _ = write!(title, "  one of its own for each device along {}, in a manual computation", axes.join(", "));
+        if item.sharding.as_ref().is_none_or(TensorSharding::is_fully_replicated) {
+            return out.extend([Part::Title(title), Part::Gap]);
+        }
+    }
     let Some(sharding) = &item.sharding else {
         let none = "no sharding: the compiler's choice, replicated until then";
         return out.extend([Part::Title(format!("{title}  {none}")), Part::Gap]);
