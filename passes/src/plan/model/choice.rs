@@ -138,8 +138,8 @@ impl Graph {
             Some(v) => {
                 let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
                 let sent = e.shares.iter().map(|share| cache.permute_seconds(share * bytes, &e.axes));
-                let share = node.shares.get(e.shifted).copied().unwrap_or(1.0);
-                (sent.sum::<f64>() + e.rows * bytes / rates.memory) * share
+                let share = node.shares[e.shifted];
+                sent.sum::<f64>() * share.sent + e.rows * bytes / rates.memory * share.copied
             }
             None => 0.0,
         });

@@ -72,7 +72,7 @@ pub struct Exchanged {
     pub axes: Axes,
     /// For each permute, what it sends as a share of a device's shard of the operand.
     pub shares: SmallVec<[f64; 2]>,
-    /// All rows that a device then has, as a share of its shard.
+    /// All rows that a device then copies, as a share of its shard.
     pub rows: f64,
 }
 
@@ -309,7 +309,9 @@ impl OpModel {
             let exchange = Exchange::of(s.reach, size_of(&axes))?;
             let size = exchange.shards.size().max(1) as f64;
             let shares = exchange.moved().map(|rows| rows as f64 / size).collect();
-            let rows = exchange.window.rows as f64 / size;
+            // Without permutes a device reads its own shard, or a part of it.
+            let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
+            let rows = if copied { exchange.window.rows as f64 / size } else { 0.0 };
             Some(Exchanged { operand: s.operand as usize, shifted, axes, shares, rows })
         };
         sharded.filter_map(one).collect()

@@ -55,7 +55,16 @@ pub(crate) struct Node {
     /// Whether it may leave elements of some operand unread.
     reads_part: bool,
     /// For each dimension that it reads shifted, its share of what the rows of neighbors cost: other ops read them too.
-    pub(crate) shares: SmallVec<[f64; 2]>,
+    pub(crate) shares: SmallVec<[Share; 1]>,
+}
+
+/// An op's share of a cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Of sending rows.
+    pub(crate) sent: f64,
+    /// Of writing them together with a device's own.
+    pub(crate) copied: f64,
 }
 
 impl Node {
@@ -107,30 +116,37 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Finds out which ops read the same rows of neighbors, which are sent once for all of them.
+    /// Finds out which ops read the same rows of neighbors, which are sent and copied once for all of them.
     fn share_rows(&mut self, models: &Models) {
-        let mut readers: FxHashMap<(ValueId, usize, bool), u32> = FxHashMap::default();
-        let each = |node: &Node, see: &mut dyn FnMut(&[(ValueId, usize, bool)])| {
+        // By value and dimension: readers on either side, and of both.
+        let mut readers: FxHashMap<(ValueId, usize), [u32; 3]> = FxHashMap::default();
+        let each = |node: &Node, see: &mut dyn FnMut(Option<((ValueId, usize), [bool; 2])>)| {
             let Some(model) = node.model.map(|m| models.get(m)) else { return };
             for s in &model.shifted {
                 let dims = &model.rule.operands[s.operand as usize];
                 let dim = dims.iter().position(|factors| factors[..] == [s.factor]);
                 let read = node.operands[s.operand as usize].zip(dim).zip(s.reach.beyond());
-                let keys: SmallVec<[_; 2]> = read.map_or_else(SmallVec::new, |((value, dim), (before, after))| {
-                    let sides = [(before, false), (after, true)].into_iter().filter(|s| s.0 > 0);
-                    sides.map(|s| (value, dim, s.1)).collect()
-                });
-                see(&keys);
+                see(read.map(|(at, (before, after))| (at, [before > 0, after > 0])).filter(|r| r.1 != [false; 2]));
             }
         };
         for node in &self.ops {
-            each(node, &mut |keys| keys.iter().for_each(|&k| *readers.entry(k).or_default() += 1));
+            each(node, &mut |read| {
+                let Some((at, sides)) = read else { return };
+                let count = readers.entry(at).or_default();
+                (0..2).for_each(|side| count[side] += u32::from(sides[side]));
+                count[2] += 1;
+            });
         }
         for node in &mut self.ops {
             let mut shares = SmallVec::new();
-            each(node, &mut |keys| {
-                let sum: f64 = keys.iter().map(|k| 1.0 / f64::from(readers[k])).sum();
-                shares.push(if keys.is_empty() { 1.0 } else { sum / keys.len() as f64 });
+            each(node, &mut |read| {
+                let share = read.map(|(at, sides)| {
+                    let count = readers[&at].map(f64::from);
+                    let of = (0..2).filter(|&side| sides[side]).map(|side| 1.0 / count[side]);
+                    let sides = of.clone().count() as f64;
+                    Share { sent: of.sum::<f64>() / sides, copied: 1.0 / count[2] }
+                });
+                shares.push(share.unwrap_or(Share { sent: 1.0, copied: 1.0 }));
             });
             node.shares = shares;
         }
