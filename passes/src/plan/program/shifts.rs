@@ -3,7 +3,8 @@
 //! A stencil is written as one pad and a slice of it for each neighbor, a roll as a concatenation of two slices. Planned
 //! one by one, the values in between would be divided at other elements than the tensor itself, and rows would move
 //! there and back. So what moves a moved value moves the value itself instead, and a concatenation becomes a choice
-//! between its operands, each shifted to its place: all of them are divided like the result.
+//! between its operands, each shifted to its place: all of them are divided like the result. Equal operands are stacked
+//! instead, and the stack is resharded.
 
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, ElementType, Op, Program, Value, ValueSource};
@@ -11,7 +12,7 @@ use dialect::ops::build;
 use dialect::ops::stablehlo::joining::{Concatenate, Padding};
 use dialect::ops::stablehlo::slicing::SliceRanges;
 use dialect::scalar::{Comparison, Scalar};
-use dialect::sharding::Distribution;
+use dialect::sharding::{Axes, Distribution};
 use rustc_hash::FxHashMap;
 
 use super::propagated::Propagated;
@@ -171,6 +172,9 @@ fn concatenate(
     ops: &mut Vec<Op>,
 ) -> Option<Value> {
     let (operands, result) = (program.op(op).operands.to_vec(), program.result(op, 0));
+    if let Some(value) = stack(program, propagated, op, dim, known, ops) {
+        return Some(value);
+    }
     let ty = program.tensor_type(result)?.clone();
     let place = propagated.get(program, result);
     let mut shifts = Vec::new();
@@ -221,6 +225,45 @@ fn concatenate(
         value = Some(chosen);
     }
     value
+}
+
+/// A concatenation of equal operands, each sharded as the result is, along a dimension of its own that is then merged with
+/// the sharded one: a reshard between the two sends every shard straight to where it belongs.
+fn stack(
+    program: &mut Program,
+    propagated: &mut Propagated,
+    op: Op,
+    dim: usize,
+    known: &FxHashMap<Value, Shift>,
+    ops: &mut Vec<Op>,
+) -> Option<Value> {
+    let (operands, result) = (program.op(op).operands.to_vec(), program.result(op, 0));
+    let (ty, count) = (program.tensor_type(result)?.clone(), operands.len() as i64);
+    let place = propagated.get(program, result);
+    let shards = place.shards(dim);
+    let alike = |&v: &Value| {
+        let same = program.value_type(v) == program.value_type(operands[0]);
+        same && Shift::of_value(program, v, known).is_none() && propagated.get(program, v) == place
+    };
+    let one = program.tensor_type(operands[0])?.shape.clone();
+    let divides = count > 1 && shards % count == 0 && one[dim] % shards == 0 && one[dim] > 0;
+    // The result's axes must divide between the two dimensions.
+    let major = place.dims[dim].first().is_some_and(|a| i64::from(a.size) % count == 0);
+    if shards <= 1 || !divides || !major || !operands.iter().all(alike) {
+        return None;
+    }
+    let mut stacked = place.clone();
+    stacked.dims.insert(dim, Axes::new());
+    let mut single = one.to_vec();
+    single.insert(dim, 1);
+    let loc = program.op(op).loc;
+    let mut b = Builder::new(program, ops, loc);
+    let parts: Vec<Value> = operands.iter().map(|&v| build::shape::reshape(&mut b, v, &single)).collect();
+    let all = build::shape::concatenate(&mut b, &parts, dim);
+    parts.iter().chain([&all]).for_each(|&v| propagated.set(v, stacked.clone()));
+    let merged = build::shape::reshape(&mut b, all, &ty.shape);
+    propagated.set(merged, place);
+    Some(merged)
 }
 
 /// Removes the moves that nothing reads any more.
