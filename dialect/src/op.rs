@@ -229,6 +229,11 @@ pub trait OpDef: Sync {
         cx.same_op();
     }
 
+    /// Whether its result is the number of the device that runs it, which means nothing in a program about global values.
+    fn is_device_number(&self) -> bool {
+        false
+    }
+
     /// Whether [`localize`](Self::localize) works on operands that were extended to the rows a device reads
     /// ([`Localize::fetched`]), so that factors along which data moves between neighbors can be sharded.
     fn is_windowed(&self) -> bool {

@@ -10,7 +10,6 @@ use dialect::collective::MeshAttr;
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::build::Builder;
 use dialect::ir::{Block, ElementType, Op, Program, Renaming, Ty, Uses, Value};
-use dialect::kernel::{External, Kernel};
 use dialect::op::Control;
 use dialect::ops::build::collective::Along;
 use dialect::ops::{build, func, sdy};
@@ -71,7 +70,7 @@ fn find(program: &Program, block: Block, found: &mut Vec<(Op, i64)>, differing: 
         }
         // A constraint is met by a replicated value; a loop or a branch gives the same on every device.
         let device = if control.is_none() { device(program, op) } else { None };
-        let numbers = matches!(view.def().kernel(view), Kernel::External(External::PartitionId));
+        let numbers = view.def().is_device_number();
         if let Some(device) = device {
             found.push((op, device));
         } else if numbers || control.is_none() && view.operands().iter().any(|v| differing.0.contains(v)) {

@@ -6,17 +6,13 @@
 use dialect::codes;
 use dialect::diagnostic::Diagnostic;
 use dialect::ir::{Name, Op, Program};
-use dialect::kernel::{External, Kernel};
 use dialect::sharding::{AxisPart, Mesh, digits, index};
 
 /// An error if `op` is a collective between devices that differ along an axis of the mesh other than these manual ones,
 /// or the number of a device where none are manual.
 pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> Result<(), Diagnostic> {
     let view = program.view(op);
-    if manual.is_empty()
-        && mesh.devices() > 1
-        && matches!(view.def().kernel(view), Kernel::External(External::PartitionId))
-    {
+    if manual.is_empty() && mesh.devices() > 1 && view.def().is_device_number() {
         let message =
             format!("'{}' is another number on each device, but here the program is about global values", view.name());
         let d = Diagnostic::error(codes::GLOBAL_DEVICE, view.span(), message);

@@ -39,6 +39,10 @@ impl OpDef for PartitionId {
         Kernel::External(External::PartitionId)
     }
 
+    fn is_device_number(&self) -> bool {
+        true
+    }
+
     fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
         None
     }
