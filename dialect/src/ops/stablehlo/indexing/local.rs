@@ -2,10 +2,10 @@
 //!
 //! Where a dimension that indices point into is sharded, indices become relative to the device's shard. A gather masks
 //! the slices that start elsewhere, so that its results are partial sums; a scatter drops what is out of bounds anyway.
-//! Slices that take several positions of such a dimension may lie on several devices: each position then gets an index of
-//! its own.
+//! Slices of several positions of such a dimension may lie on several devices: a gather then gives each position an index of
+//! its own; a scatter that can has been rewritten in this way before.
 
-use super::{GatherDims, ScatterDims, SliceDims, Words, gather, scatter};
+use super::{GatherDims, ScatterDims, SliceDims, Words, gather};
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, ElementType, Shape, Value};
 use crate::literal::Literal;
@@ -43,7 +43,7 @@ fn relative(b: &mut Builder<'_>, dims: &SliceDims, indices: Value, starts: &[Opt
 
 /// Gives every position that slices take along the dimensions `spread` of the slices tensor an index of its own: what ran
 /// inside a slice runs over indices.
-fn spread_windows(
+pub(super) fn spread_windows(
     b: &mut Builder<'_>,
     dims: &SliceDims,
     indices: Value,
@@ -154,42 +154,28 @@ pub(super) fn gather(cx: &mut Localize<'_>) {
 /// Fills in the local results of a scatter.
 pub(super) fn scatter(cx: &mut Localize<'_>) {
     let op = cx.build.program.view(cx.op);
-    let Some(ScatterDims { mut dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
+    let Some(ScatterDims { dims, inputs: n }) = ScatterDims::of(op) else { return cx.same_op() };
     let mut operands = cx.operands.to_vec();
     let (whole, updates) = (cx.operand(0), cx.operand(n + 1));
-    // How many positions of a dimension of the operand an update writes.
-    let written = |dims: &SliceDims, d: usize| match dims.operand_window.iter().position(|&w| w == d) {
-        Some(k) => updates.dims[dims.window[k]].global,
-        None => 1,
+    // Whether an update writes one position of a dimension of the operand.
+    let one = |d: usize| match dims.operand_window.iter().position(|&w| w == d) {
+        Some(k) => updates.dims[dims.window[k]].global == 1,
+        None => true,
     };
     let starts: Vec<Option<Value>> = dims
         .index_map
         .iter()
-        .map(|&d| if written(&dims, d) < whole.dims[d].global { cx.result_start(0, d) } else { None })
+        .map(|&d| if one(d) && whole.dims[d].global != 1 { cx.result_start(0, d) } else { None })
         .collect();
-    if starts.iter().all(Option::is_none) {
-        return cx.same_op();
+    if starts.iter().any(Option::is_some) {
+        let indices = build::convert(&mut cx.build, operands[n], ElementType::I64);
+        operands[n] = relative(&mut cx.build, &dims, indices, &starts);
     }
-    let sharded = |d: usize| dims.index_map.iter().zip(&starts).any(|(&to, start)| to == d && start.is_some());
-    let windows = dims.window.iter().zip(&dims.operand_window);
-    let spread: Vec<usize> =
-        windows.filter(|w| updates.dims[*w.0].global != 1 && sharded(*w.1)).map(|w| *w.0).collect();
-    let b = &mut cx.build;
-    let mut changed = Vec::new();
-    let mut indices = build::convert(b, operands[n], ElementType::I64);
-    if !spread.is_empty() {
-        (dims, indices) = spread_windows(b, &dims, indices, &updates.shape(), &spread);
-        changed.push((scatter::WORDS.attr, dims_attr(b, "stablehlo.scatter", &dims, &scatter::WORDS)));
-        // Windows at different indices may overlap.
-        let no = b.program.intern_attr(AttrData::Bool(false));
-        changed.extend([("indices_are_sorted", no), ("unique_indices", no)]);
-    }
-    operands[n] = relative(b, &dims, indices, &starts);
-    cx.same_op_on(&operands, &changed);
+    cx.same_op_on(&operands, &[]);
 }
 
 /// The dimension numbers as an attribute.
-fn dims_attr(b: &mut Builder<'_>, name: &str, dims: &SliceDims, words: &Words) -> Attr {
+pub(super) fn dims_attr(b: &mut Builder<'_>, name: &str, dims: &SliceDims, words: &Words) -> Attr {
     let list = |dims: &[usize]| dims.iter().map(|&d| d as i64).collect::<Vec<i64>>();
     let lists = [
         (words.window.0, list(&dims.window)),

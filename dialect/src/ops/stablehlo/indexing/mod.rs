@@ -7,6 +7,7 @@
 mod gather;
 mod local;
 mod scatter;
+mod steps;
 
 pub use gather::{DynamicGather, Gather, GatherDims};
 pub use scatter::{Scatter, ScatterDims};
@@ -233,8 +234,8 @@ fn factors(
         list.push(SliceFactor { operand, indices, slices, size, kind, blocked: false });
     };
     use FactorKind::{NeedReplication, PassThrough, Reduction};
-    // Where a gather takes a part of a dimension, each device can contribute what it holds; where a scatter writes one,
-    // each device writes what it holds. Indices say where that is.
+    // Where a gather takes a part of a dimension, each device can contribute what it holds; where a scatter writes one
+    // position, each device writes those it holds. Indices say where that is.
     let part = |d: usize| match scatter {
         _ if exact && !dims.index_map.contains(&d) => NeedReplication,
         None => Reduction,
@@ -250,7 +251,7 @@ fn factors(
             if whole == size {
                 add(Some(from), None, Some(d), whole, PassThrough);
             } else if exact || scatter.is_some() || size == 1 {
-                let kind = if exact || scatter.is_none() { part(from) } else { NeedReplication };
+                let kind = if scatter.is_none() || exact && size == 1 { part(from) } else { NeedReplication };
                 add(Some(from), None, None, whole, kind);
                 add(None, None, Some(d), size, NeedReplication);
             } else {

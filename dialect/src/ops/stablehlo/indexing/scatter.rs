@@ -8,11 +8,12 @@ use smallvec::SmallVec;
 
 use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
-use crate::ir::{ElementType, OpRef, Shape, TensorType, TypeData};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
 use crate::kernel::{External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
-use crate::op::{Inferred, OpDef, Problem};
+use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, promote, region_reduction};
 use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
@@ -143,6 +144,10 @@ impl OpDef for Scatter {
 
     fn localize(&self, cx: &mut Localize<'_>) {
         super::local::scatter(cx);
+    }
+
+    fn in_steps(&self, op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -> Option<Steps> {
+        super::steps::in_steps(op, around, b)
     }
 
     /// Updates are applied in order; where many may be added at one position, sums of floats are kept in f64.
