@@ -318,7 +318,7 @@ impl Rows<'_> {
         };
         for Slot { at, run, own } in slots {
             self.gap(b, value, at - end, &mut parts);
-            let known = received.iter().find(|r| std::ptr::eq(r.0, run)).map(|r| r.1);
+            let known = received.iter().find(|r| r.0 == run).map(|r| r.1);
             let part = match (own, known) {
                 (true, _) => self.part(b, value, run.from.of(0), run.rows),
                 (false, Some(known)) => known,
