@@ -260,7 +260,12 @@ impl Move<'_, '_, '_> {
         let factors = self.moves.classes.factors(factors);
         let mut each = factors.iter();
         let found = match (factors.is_empty(), last) {
-            (true, _) => Some(whole.clone()),
+            // Without axes on a major factor, minor factors of the same dimension may lose theirs too.
+            (true, _) => {
+                let mut legal = whole.clone();
+                meaning.legalize(&mut legal);
+                Some(legal)
+            }
             (_, false) => each.find_map(sharded),
             (_, true) => each.rev().find_map(sharded),
         };
