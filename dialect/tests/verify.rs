@@ -368,7 +368,7 @@ fn shardy_collectives() {
         &from("<@m, [{\"a\"}, {}]>", "sdy.collective_permute %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[("sdy.collective_permute", "'sdy.collective_permute': dimension 0 has 2 shards before and 4 after")],
     );
-    check(
+    check_body(
         &from("<@m, [{\"a\"}, {}]>", "shardc.permute_parts %0 out_sharding=<@m, [{\"b\"}, {}]>"),
         &[(
             "shardc.permute_parts",
