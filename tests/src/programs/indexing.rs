@@ -40,8 +40,8 @@ impl Writer {
         map.truncate(self.random.usize(1..shape.len().min(2) + 1));
         let mut batching = None;
         if self.random.u8(0..4) == 0 {
-            let pairs = (0..shape.len()).flat_map(|d| (0..of.shape.len()).map(move |i| (d, i)));
-            batching = pairs.filter(|&(d, i)| !map.contains(&d) && shape[d] == of.shape[i]).last();
+            let mut pairs = (0..shape.len()).flat_map(|d| (0..of.shape.len()).map(move |i| (d, i)));
+            batching = pairs.rfind(|&(d, i)| !map.contains(&d) && shape[d] == of.shape[i]);
         }
         let batched = |d: usize| batching.is_some_and(|b| b.0 == d);
         let (mut sizes, mut collapsed) = (Vec::new(), Vec::new());

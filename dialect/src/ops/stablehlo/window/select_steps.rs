@@ -300,7 +300,7 @@ impl Writer<'_, '_> {
             }
         }
         let inside = inside.unwrap_or(window);
-        for op in self.b.ops[start..].to_vec() {
+        for op in self.b.ops[start..].iter().copied() {
             self.along.insert(self.b.program.result(op, 0), d);
         }
         let mask = match counts.len() {
