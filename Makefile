@@ -33,7 +33,7 @@ setup:
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
 
 # By name, since rustfmt doesn't find modules that a macro declares.
-FORMAT := git ls-files -zco --exclude-standard -- '*.rs' | xargs -0 rustfmt --edition 2024
+FORMAT := find . -name target -prune -o -name '*.rs' -print0 | xargs -0 rustfmt --edition 2024
 
 format:
 	$(FORMAT)
