@@ -6,3 +6,4 @@ pub mod mutation;
 pub mod oracle;
 pub mod programs;
 pub mod propagation;
+pub mod sharded;

@@ -6,26 +6,8 @@
 use std::fmt::Write;
 
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
-use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source, random_inputs,
-};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
-    let mut dims = vec![String::new(); rank];
-    for axis in axes {
-        if let Some(dim) = dims.get_mut(random.usize(0..rank + 1)) {
-            dim.push_str(if dim.is_empty() { "" } else { ", " });
-            write!(dim, "\"{axis}\"").unwrap();
-        }
-    }
-    let dims: Vec<String> = dims.iter().map(|d| format!("{{{d}}}")).collect();
-    format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
-}
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
+use shardc_tests::sharded::{self, done, messages, number, sharding};
 
 /// A loop over batches `x`: sums of products with `w`, and sums of rows.
 fn program(seed: u64) -> String {
@@ -92,10 +74,6 @@ fn program(seed: u64) -> String {
 
 /// Whether the devices compute what the program does; whether its loop carries partial sums.
 fn same(compiler: &Compiler, text: &str) -> Result<bool, String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
     let planned =
@@ -105,7 +83,7 @@ fn same(compiler: &Compiler, text: &str) -> Result<bool, String> {
     let want = compiler.evaluate(&module, &inputs);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(messages(got.diagnostics)) };
     if want != got.results {
         return Err("the results differ".to_owned());
     }
@@ -114,9 +92,7 @@ fn same(compiler: &Compiler, text: &str) -> Result<bool, String> {
 
 #[test]
 fn loops_that_add_up_mean_the_same_in_shards() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("CARRIED_FROM", 0), number("CARRIED_PROGRAMS", 40));
     let (mut faults, mut partial) = (Vec::new(), 0);
     for seed in from..from + count {

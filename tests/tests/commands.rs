@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use shardc_tests::mutation::{corpus, mutated};
+use shardc_tests::sharded::number;
 
 /// Mutations per run, each through every command.
 const COUNT: u64 = 400;
@@ -25,10 +26,6 @@ const COMMANDS: [&[&str]; 7] = [
 
 /// Programs larger than this are left to other tests: commands on them take long.
 const LARGEST: usize = 12_000;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// Why a command on a program is a bug, if it is one.
 fn fault(command: &[&str], text: &str) -> Option<String> {

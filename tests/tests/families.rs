@@ -7,10 +7,7 @@ use std::time::Instant;
 
 use shardc::{Backend, CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Source, random_inputs};
 use shardc_tests::programs::program;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
+use shardc_tests::sharded::number;
 
 fn said(diagnostics: &Diagnostics) -> String {
     diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")

@@ -7,28 +7,8 @@
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
-use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn ty(shape: &[i64], element: &str) -> String {
-    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
-}
-
-/// The axes of each dimension, as text; often all on the first few dimensions.
-fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
-    let mut dims = vec![Vec::new(); rank];
-    for axis in axes {
-        if let Some(dim) = dims.get_mut(random.usize(0..rank + 1)) {
-            dim.push(format!("\"{axis}\""));
-        }
-    }
-    let dims: Vec<String> = dims.iter().map(|d| format!("{{{}}}", d.join(", "))).collect();
-    format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
-}
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source};
+use shardc_tests::sharded::{self, done, messages, number, sharding, ty};
 
 /// One op over arguments of these names and types, and what it gives.
 struct Body {
@@ -306,10 +286,6 @@ fn program(seed: u64) -> (String, Vec<&'static str>) {
 /// Whether the program for each device computes what the program does; whether devices look for positions in their shards
 /// without gathering anything.
 fn same(compiler: &Compiler, text: &str, arguments: &[&str], seed: u64) -> Result<bool, String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
@@ -323,7 +299,7 @@ fn same(compiler: &Compiler, text: &str, arguments: &[&str], seed: u64) -> Resul
     let want = compiler.evaluate(&module, &inputs);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(messages(got.diagnostics)) };
     if !want.iter().flatten().eq(got.results.iter().flatten()) {
         return Err(format!("the results differ: {want:?} and {:?}\ninputs {inputs:?}", got.results));
     }
@@ -333,9 +309,7 @@ fn same(compiler: &Compiler, text: &str, arguments: &[&str], seed: u64) -> Resul
 
 #[test]
 fn what_indices_point_at_means_the_same_in_shards() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("INDEXED_FROM", 0), number("INDEXED_PROGRAMS", 300));
     let (mut faults, mut inside) = (Vec::new(), 0);
     for seed in from..from + count {

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use dialect::literal::Literal;
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Module, Source, Tolerance, random_inputs};
+use shardc_tests::sharded::number;
 
 /// The default number of programs.
 const PROGRAMS: u64 = 40;
@@ -26,10 +27,6 @@ const PIPELINE: [&str; 10] = [
     "check-spmd",
     "manual",
 ];
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// What is run on a program: prefixes of the pipeline, each pass alone, pairs and longer lists by `seed`.
 fn lists(compiler: &Compiler, seed: u64) -> Vec<String> {

@@ -12,13 +12,10 @@ use std::process::Command;
 use dialect::diagnostic::Diagnostics;
 use passes::estimate::Target;
 use passes::plan::{PlanOptions, PlanReport, Search};
+use shardc_tests::sharded::number;
 
 /// The default number of programs.
 const PROGRAMS: u64 = 150;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// The exit code and all output.
 fn shardc(args: &[&OsStr]) -> (u8, String) {

@@ -6,14 +6,8 @@
 use std::fmt::Write;
 
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
-use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source, random_inputs,
-};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
+use shardc_tests::sharded::{self, done, messages, number};
 
 /// Axes and parts of them, as they are written, of which any may shard any dimension.
 fn parts(random: &mut Rng, mesh: &[(&str, i64)]) -> Vec<String> {
@@ -110,17 +104,13 @@ fn program(seed: u64) -> String {
 
 /// Whether every device gets its shard; how many permutes the program for each device has.
 fn same(compiler: &Compiler, text: &str) -> Result<usize, String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
     let inputs = random_inputs(&Interface::of(&module).ok_or("no interface")?.arguments, 1, 1);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let Some(got) = got.value else { return Err(fail(got.diagnostics)) };
+    let Some(got) = got.value else { return Err(messages(got.diagnostics)) };
     if got.results != inputs {
         return Err("the value differs".to_owned());
     }
@@ -129,9 +119,7 @@ fn same(compiler: &Compiler, text: &str) -> Result<usize, String> {
 
 #[test]
 fn every_device_gets_its_shard() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("RESHARDS_FROM", 0), number("RESHARDS_PROGRAMS", 300));
     let (mut faults, mut in_parts) = (Vec::new(), 0);
     for seed in from..from + count {

@@ -7,15 +7,11 @@
 use dialect::ir::ElementType;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
 use passes::plan::Search;
 use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Literal, Module, PrintOptions, Source, random_inputs,
+    Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Literal, PrintOptions, Source, random_inputs,
 };
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
+use shardc_tests::sharded::{self, done, messages, number};
 
 /// Element types, operations over them, and initial values; some of those aren't neutral, but may be combined with
 /// more than once.
@@ -140,10 +136,6 @@ fn case(seed: u64) -> Case {
 
 /// Whether the program for each device, planned with this search, computes what the program does; its text.
 fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<String, String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", &case.text)))?;
     let options = CompileOptions { search, target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
@@ -165,7 +157,7 @@ fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<S
     let want = compiler.evaluate(&module, &inputs);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(messages(got.diagnostics)) };
     if want != got.results {
         return Err(format!("the results differ: {want:?} {:?}", got.results));
     }
@@ -174,9 +166,7 @@ fn same(compiler: &Compiler, case: &Case, seed: u64, search: Search) -> Result<S
 
 #[test]
 fn scans_mean_the_same_in_shards() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("SCANS_FROM", 0), number("SCANS_PROGRAMS", 200));
     let (mut faults, mut splits, mut whole) = (Vec::new(), 0, Vec::new());
     for seed in from..from + count {

@@ -8,28 +8,8 @@ use dialect::ir::ElementClass;
 use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
-use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn ty(shape: &[i64], element: &str) -> String {
-    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
-}
-
-/// The axes of each dimension, as text.
-fn sharding(random: &mut Rng, axes: &[&str], rank: usize) -> String {
-    let mut dims = vec![Vec::new(); rank];
-    for axis in axes {
-        if let Some(dim) = dims.get_mut(random.usize(0..rank + 1)) {
-            dim.push(format!("\"{axis}\""));
-        }
-    }
-    let dims: Vec<String> = dims.iter().map(|d| format!("{{{}}}", d.join(", "))).collect();
-    format!("{{sdy.sharding = #sdy.sharding<@mesh, [{}]>}}", dims.join(", "))
-}
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source};
+use shardc_tests::sharded::{self, done, messages, number, sharding, ty};
 
 /// The lines of one op on `%a`, and the types of its results `%r#0`, ….
 struct Body {
@@ -296,10 +276,6 @@ fn close(a: &Literal, b: &Literal) -> bool {
 /// Checks that the program for each device computes what the program does. Whether it does so in more steps, and whether
 /// by a sort that deals elements out.
 fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool, bool), String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
@@ -309,7 +285,7 @@ fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool
     let want = compiler.evaluate(&module, &inputs);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(messages(got.diagnostics)) };
     let mut pairs = want.iter().flatten().zip(got.results.iter().flatten());
     if !pairs.all(|(a, b)| if exact { a == b } else { close(a, b) }) {
         return Err(format!("the results differ: {want:?} and {:?}", got.results));
@@ -323,9 +299,7 @@ fn same(compiler: &Compiler, text: &str, exact: bool, seed: u64) -> Result<(bool
 
 /// Runs `count` programs: how many of them in steps, and how many deal elements out.
 fn run(from: u64, count: u64, sorts: bool) -> (u64, u64) {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (mut faults, mut steps, mut dealt) = (Vec::new(), 0, 0);
     for seed in from..from + count {
         let (text, exact) = program(seed, sorts);

@@ -8,16 +8,8 @@ use dialect::ir::{ElementClass, TensorType};
 use dialect::literal::{Indices, Literal};
 use dialect::scalar::Scalar;
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
 use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn ty(shape: &[i64], element: &str) -> String {
-    format!("tensor<{}{element}>", shape.iter().map(|n| format!("{n}x")).collect::<String>())
-}
+use shardc_tests::sharded::{self, number, ty};
 
 fn sharding(dims: &[&str]) -> String {
     let dims: Vec<String> =
@@ -108,9 +100,7 @@ fn same(compiler: &Compiler, seed: u64) -> Result<bool, String> {
 
 #[test]
 fn systems_are_solved_where_their_matrices_lie() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("TRIANGULAR_FROM", 0), number("TRIANGULAR_PROGRAMS", 200));
     let (mut faults, mut blocks) = (Vec::new(), 0);
     for seed in from..from + count {

@@ -7,15 +7,9 @@
 use std::fmt::Write;
 
 use fastrand::Rng;
-use passes::estimate::{Flat, Target};
 use passes::plan::Search;
-use shardc::{
-    Backend, CompileOptions, Compiler, ExecuteOptions, Interface, Module, PrintOptions, Source, random_inputs,
-};
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
+use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, Interface, PrintOptions, Source, random_inputs};
+use shardc_tests::sharded::{self, done, messages, number};
 
 /// A program being written: its lines, and the values so far with their shapes.
 struct Writer {
@@ -349,10 +343,6 @@ fn program(seed: u64) -> String {
 /// Whether the program for each device, planned with this search, computes what the program does; whether rows move
 /// between neighbors in it.
 fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String> {
-    let fail = |diagnostics: shardc::Diagnostics| {
-        diagnostics.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
-    };
-    let done = |outcome: shardc::Outcome<Module>| outcome.value.ok_or_else(|| fail(outcome.diagnostics));
     let module = done(compiler.parse(Source::new("program.mlir", text)))?;
     let options = CompileOptions { search, target: Some("slow".to_owned()), ..CompileOptions::default() };
     let device = done(compiler.compile(module.clone(), "compile", &options))?;
@@ -360,7 +350,7 @@ fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String>
     let want = compiler.evaluate(&module, &inputs);
     let execute = ExecuteOptions { backend: Backend::Reference, ..ExecuteOptions::default() };
     let got = compiler.execute(&device, &inputs, &execute);
-    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(fail(got.diagnostics)) };
+    let (Some(want), Some(got)) = (want.value, got.value) else { return Err(messages(got.diagnostics)) };
     if want != got.results {
         return Err("the results differ".to_owned());
     }
@@ -369,9 +359,7 @@ fn same(compiler: &Compiler, text: &str, search: Search) -> Result<bool, String>
 
 #[test]
 fn what_moves_between_neighbors_means_the_same_in_shards() {
-    // Only bytes cost anything, as they do for large tensors.
-    let slow = Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() };
-    let compiler = Compiler::standard().with_target("slow", Target::Flat(slow));
+    let compiler = sharded::compiler();
     let (from, count) = (number("WINDOWS_FROM", 0), number("WINDOWS_PROGRAMS", 300));
     let (mut faults, mut permutes) = (Vec::new(), 0);
     for seed in from..from + count {
