@@ -21,15 +21,28 @@ pub(super) fn check(program: &Program, op: Op, mesh: &Mesh, manual: &[Name]) -> 
         ));
     }
     let Some(collective) = view.def().collective(view) else { return Ok(()) };
-    let positions = mesh.positions();
+    // Groups along axes of this very mesh say themselves what their devices differ in.
+    let along = collective.groups.axes().filter(|groups| {
+        let names = mesh.axes.iter().map(|a| program.name_text(a.0));
+        let same = groups.mesh().names().eq(names) && groups.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1));
+        same && !groups.mesh().is_reordered() && mesh.device_ids.is_none()
+    });
+    let positions = mesh.device_ids.is_some().then(|| mesh.positions());
     for (at, &(axis, size)) in mesh.axes.iter().enumerate().filter(|a| !manual.contains(&a.1.0)) {
         let digits = digits(mesh, &[AxisPart::whole(at as u32, size as u32)]);
-        let place = |device: &i64| index(&digits, positions[device.rem_euclid(mesh.devices()) as usize]);
+        let place = |device: &i64| {
+            let device = device.rem_euclid(mesh.devices());
+            index(&digits, positions.as_ref().map_or(device, |p| p[device as usize]))
+        };
         let differ = |mut group: Vec<i64>| {
             group.dedup_by_key(|device| place(device));
             group.len() > 1
         };
-        if collective.groups.iter().any(|group| differ(group.collect())) {
+        let differs = match along {
+            Some(groups) => groups.axes().iter().any(|part| part.axis as usize == at && part.size > 1),
+            None => collective.groups.iter().any(|group| differ(group.collect())),
+        };
+        if differs {
             let (name, axis) = (program.op_name(op), program.name_text(axis));
             let message = format!("'{name}' is between devices along \"{axis}\", which isn't manual here");
             let d = Diagnostic::error(codes::COLLECTIVE_AXIS, view.span(), message);
