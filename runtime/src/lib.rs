@@ -9,5 +9,7 @@ pub mod files;
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "jit")]
+mod native;
 pub mod npz;
 pub mod reference;

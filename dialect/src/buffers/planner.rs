@@ -9,6 +9,7 @@ use super::liveness::{Interval, Item, Timeline};
 use super::{Buffer, BufferId, Buffers, Move};
 use crate::id::TiVec;
 use crate::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
+use crate::kernel::Kernel;
 use crate::op::Control;
 use crate::ops::func;
 
@@ -145,6 +146,7 @@ impl Planner<'_> {
                 dying.push(item);
             }
         }
+        let taken_over = self.taken_over(op);
         // The values around the op that its regions read.
         for &region in &self.program.op(op).regions {
             for &block in self.program.region_blocks(region) {
@@ -157,16 +159,34 @@ impl Planner<'_> {
                 });
             }
         }
-        for value in self.program.results(op) {
+        for (number, value) in self.program.results(op).enumerate() {
             let item = self.define(value);
             let made = &self.held[item];
             let same = |&from: &Item| {
                 let from = &self.held[from];
                 from.bytes == made.bytes && from.element == made.element
             };
-            let from: SmallVec<[Item; 2]> = dying.iter().copied().filter(same).collect();
+            let taken = taken_over.iter().filter(|t| t.1 == number).map(|t| t.0);
+            let from: SmallVec<[Item; 2]> = dying.iter().copied().chain(taken).filter(same).collect();
             self.heirs.push(Heir { item, from });
         }
+    }
+
+    /// The operands of a computation that isn't a loop nest in whose memory a result, given by its number, may be
+    /// computed; not those that the op reads as another operand as well.
+    fn taken_over(&self, op: Op) -> SmallVec<[(Item, usize); 2]> {
+        let view = self.program.view(op);
+        if self.fusion.facts(op).is_some() {
+            return SmallVec::new();
+        }
+        let Kernel::External(external) = view.def().kernel(view) else { return SmallVec::new() };
+        let item = |&value: &Value| self.items.get(&value).copied();
+        let items: SmallVec<[Option<Item>; 4]> = view.operands().iter().map(item).collect();
+        let alone = |(operand, result): (usize, usize)| {
+            let item = items[operand].filter(|i| items.iter().flatten().filter(|other| *other == i).count() == 1)?;
+            Some((item, result))
+        };
+        external.in_place().into_iter().filter_map(alone).collect()
     }
 
     fn bind(&mut self, values: impl IntoIterator<Item = Value>, items: &[Item]) {

@@ -10,6 +10,7 @@ mod affine;
 mod body;
 mod contraction;
 mod eval;
+mod external;
 mod index;
 mod range;
 
@@ -21,6 +22,7 @@ pub use affine::{Affine, Term};
 pub use body::{Arg, Body, Inst};
 pub use contraction::{Contraction, Role, Window, product_type};
 pub use eval::{body_of_region, map};
+pub use external::{External, RngAlgorithm, threefry_split};
 pub use index::Index;
 pub use range::Positions;
 
@@ -49,21 +51,6 @@ impl Kernel {
             _ => SmallVec::new(),
         }
     }
-}
-
-/// Computations that aren't loop nests; those that some code treats specially have their own variants.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum External {
-    /// `stablehlo.scatter`
-    Scatter,
-    /// A collective of any kind, given by [`OpDef::collective`](crate::op::OpDef::collective).
-    Collective,
-    /// `stablehlo.partition_id`
-    PartitionId,
-    /// `stablehlo.replica_id`
-    ReplicaId,
-    /// Anything else: the runtime uses the op's reference evaluation.
-    Reference,
 }
 
 /// A loop nest.

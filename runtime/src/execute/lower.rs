@@ -12,12 +12,14 @@ use dialect::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
 use dialect::kernel::{External, Kernel};
 use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::emit::emit;
 use super::fuse::{build, nest_of};
 use super::step::{ConstantSlot, Slot, SlotData, Step};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
+use crate::native::{self, Native};
 
 /// A program as steps, before it is compiled to machine code.
 #[derive(Default)]
@@ -36,10 +38,20 @@ pub(super) struct Lowered {
     pub kernels: Vec<String>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
+    /// Native code that isn't compiled kernels.
+    pub natives: Vec<Computation>,
     /// Collectives.
     pub collectives: Vec<Plan>,
     /// The op that each of them is of.
     pub collective_ops: Vec<Op>,
+}
+
+/// A computation by native code.
+pub(super) struct Computation {
+    /// The code.
+    pub computation: Box<dyn Native>,
+    /// The operands that become results, see [`External::in_place`].
+    pub in_place: SmallVec<[(usize, usize); 2]>,
 }
 
 /// Lowers `@main`'s block.
@@ -166,9 +178,8 @@ impl Lowering<'_> {
         let def = view.def();
         let results = self.slots_of(self.program.results(op))?;
         let step = match def.kernel(view) {
-            Kernel::External(kind @ (External::PartitionId | External::ReplicaId)) => {
-                Step::DeviceId { kind, out: results[0] }
-            }
+            Kernel::External(External::PartitionId) => Step::DeviceId { replica: false, out: results[0] },
+            Kernel::External(External::ReplicaId) => Step::DeviceId { replica: true, out: results[0] },
             Kernel::External(External::Collective) => {
                 let Some(collective) = def.collective(view) else {
                     return Err(Diagnostic::error(
@@ -214,6 +225,11 @@ impl Lowering<'_> {
                 let [lhs, rhs] = gemm.operands().map(|i| operands[i]);
                 self.out.gemms.push(gemm);
                 Step::Gemm { gemm: self.out.gemms.len() - 1, lhs, rhs, out: results[0] }
+            }
+            Kernel::External(external) if let Some(computation) = native::of(&external, view) => {
+                let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
+                self.out.natives.push(Computation { computation, in_place: external.in_place() });
+                Step::Native { native: self.out.natives.len() - 1, operands, results }
             }
             Kernel::Control => {
                 let message = format!("'{}' can't be run natively", view.name());

@@ -9,18 +9,18 @@ use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::eval::EvalError;
 use dialect::ir::{Op, Program, Value, ValueSource};
-use dialect::kernel::External;
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
 use rustc_hash::FxHashMap;
 
-use super::lower::{Lowered, lower};
+use super::lower::{Computation, Lowered, lower};
 use super::memory::Arena;
 use super::step::{Slot, SlotData, Step};
 use crate::collective::{Plan, Shared, Site, Transport};
 use crate::jit::{Engine, KernelFn};
+use crate::native::{View, ViewMut};
 
 /// A compiled per-device program: code and plan, shared by all devices.
 pub struct Executable {
@@ -31,6 +31,8 @@ pub struct Executable {
     arguments: Vec<Layout>,
     results: Vec<Layout>,
     devices: usize,
+    /// The most threads that one device uses inside an op.
+    threads: usize,
     /// Number of devices of one replica; the devices of replica 0 come first, then those of replica 1, and so on.
     partitions: usize,
 }
@@ -91,6 +93,7 @@ impl Executable {
             kernels,
             arena_bytes,
             devices,
+            threads: (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1),
             partitions,
         })
     }
@@ -314,12 +317,8 @@ impl Device<'_> {
                 unsafe { e.kernels[*kernel].call(&pointers, &[]) };
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
-            Step::DeviceId { kind, out } => {
-                let id = if *kind == External::PartitionId {
-                    self.device % e.partitions
-                } else {
-                    self.device / e.partitions
-                };
+            Step::DeviceId { replica, out } => {
+                let id = if *replica { self.device / e.partitions } else { self.device % e.partitions };
                 arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
             }
             Step::While { condition, predicate, body } => loop {
@@ -341,6 +340,9 @@ impl Device<'_> {
                 };
                 let branch = branches.get(choice).or(branches.last());
                 branch.map_or(Ok(()), |b| self.steps(b))?;
+            }
+            Step::Native { native, operands, results } => {
+                self.native(&e.lowered.natives[*native], operands, results)?
             }
             Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
             Step::Gemm { gemm, lhs, rhs, out } => {
@@ -372,6 +374,40 @@ impl Device<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
+    fn native(&self, computation: &Computation, operands: &[Slot], results: &[Slot]) -> Result<(), Fault> {
+        let arena = self.arena();
+        for &(operand, result) in &computation.in_place {
+            let (from, to) = (self.slot(operands[operand]), self.slot(results[result]));
+            if from.offset != to.offset {
+                arena.copy(from.offset, to.offset, to.bytes);
+            }
+        }
+        let views: Vec<View<'_>> = operands
+            .iter()
+            .enumerate()
+            .map(|(i, &slot)| {
+                let slot = self.slot(slot);
+                let moved = computation.in_place.iter().any(|p| p.0 == i);
+                let bytes = if moved { 0 } else { slot.bytes };
+                // SAFETY: inside the arena; results don't overlap operands that aren't computed in place, and only this
+                // thread accesses this arena now.
+                let bytes = unsafe { std::slice::from_raw_parts(arena.at(slot.offset).cast_const(), bytes) };
+                View { bytes }
+            })
+            .collect();
+        let mut made: Vec<ViewMut<'_>> = results
+            .iter()
+            .map(|&slot| {
+                let slot = self.slot(slot);
+                // SAFETY: as above; results alive at one step don't overlap.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(arena.at(slot.offset), slot.bytes) };
+                ViewMut { bytes }
+            })
+            .collect();
+        Ok(computation.computation.run(&views, &mut made, self.session.executable.threads)?)
     }
 
     /// Evaluates ops with the reference evaluator and stores the results of the last one.

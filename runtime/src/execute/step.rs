@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use dialect::define_id;
 use dialect::ir::{ElementType, Op, Shape, Value};
-use dialect::kernel::External;
 use dialect::literal::Literal;
 
 define_id!(
@@ -64,10 +63,19 @@ pub(super) enum Step {
         /// The slot to receive into.
         to: Slot,
     },
+    /// Runs native code that isn't a compiled kernel.
+    Native {
+        /// Index of the computation.
+        native: usize,
+        /// What it reads.
+        operands: Vec<Slot>,
+        /// What it writes.
+        results: Vec<Slot>,
+    },
     /// Writes the device's number.
     DeviceId {
-        /// Whether it is the partition's or the replica's number.
-        kind: External,
+        /// Whether it is the replica's number, not the partition's.
+        replica: bool,
         /// The slot to write to.
         out: Slot,
     },

@@ -2,6 +2,7 @@
 //! XLA stores their words in a tensor.
 
 use crate::ir::ElementType;
+use crate::kernel::threefry_split;
 use crate::literal::Indices;
 
 /// Two words from a counter and a key: Threefry-2x32 with 20 rounds.
@@ -55,7 +56,7 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
         return (bits, counter.wrapping_add(n));
     }
     // A counter's two words are adjacent along the first even dimension, else along the largest.
-    let Some(split) = split_dim(shape) else {
+    let Some(split) = threefry_split(shape) else {
         return (vec![threefry(counter, key)[0].into()], counter.wrapping_add(1));
     };
     let mut half = shape.to_vec();
@@ -68,12 +69,6 @@ pub(super) fn threefry_bits(key: u64, counter: u64, element: ElementType, shape:
         threefry(counter.wrapping_add(number(&at)), key)[word as usize].into()
     });
     (bits.collect(), counter.wrapping_add(count(&half)))
-}
-
-/// The dimension along which Threefry's two words are placed; `None` for a scalar.
-pub(super) fn split_dim(shape: &[i64]) -> Option<usize> {
-    let even = shape.iter().position(|d| d % 2 == 0);
-    even.or_else(|| (0..shape.len()).rev().max_by_key(|&d| shape[d]))
 }
 
 /// Philox's bits for `n` elements, at most 64 each, and the counter afterwards.

@@ -1,10 +1,10 @@
 //! `rng_bit_generator`: random bits that are a function of a state, the same as XLA's on a CPU.
 
-use super::bits::{philox_bits, split_dim, threefry_bits};
+use super::bits::{philox_bits, threefry_bits};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, OpRef, TypeData, Value};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{External, Kernel, RngAlgorithm, threefry_split};
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem};
@@ -17,23 +17,17 @@ use crate::text::{Piece, Syntax, TypeForm};
 /// `rng_bit_generator`: <https://openxla.org/stablehlo/spec#rng_bit_generator>
 pub struct RngBitGenerator;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Algorithm {
-    ThreeFry,
-    Philox,
-}
-
 impl RngBitGenerator {
-    fn check(op: OpRef<'_>) -> Checked<Algorithm> {
+    fn check(op: OpRef<'_>) -> Checked<RngAlgorithm> {
         operand_count(op, 1)?;
         let state = tensor(op, 0)?;
         let algorithm = match op.enum_value("rng_algorithm") {
-            Some("THREE_FRY") => Algorithm::ThreeFry,
+            Some("THREE_FRY") => RngAlgorithm::ThreeFry,
             // XLA's default on a CPU.
-            Some("PHILOX" | "DEFAULT") => Algorithm::Philox,
+            Some("PHILOX" | "DEFAULT") => RngAlgorithm::Philox,
             _ => return Err(Problem::new("expected rng_algorithm to be DEFAULT, THREE_FRY or PHILOX (I1)")),
         };
-        let words: &[i64] = if algorithm == Algorithm::ThreeFry { &[2] } else { &[2, 3] };
+        let words: &[i64] = if algorithm == RngAlgorithm::ThreeFry { &[2] } else { &[2, 3] };
         let fits = state.rank() == 1
             && state.element == ElementType::UI64
             && (state.shape[0] < 0 || words.contains(&state.shape[0]));
@@ -87,7 +81,10 @@ impl OpDef for RngBitGenerator {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        match Self::check(op) {
+            Ok(algorithm) if is_static(op) => Kernel::External(External::RngBits(algorithm)),
+            _ => Kernel::None,
+        }
     }
 
     /// The state is replicated; its shardings don't constrain those of the random numbers.
@@ -116,9 +113,9 @@ impl OpDef for RngBitGenerator {
         let count = |shape: &[i64]| shape.iter().fold(1i64, |n, &d| n.saturating_mul(d));
         // Elements per counter; `None` where a shard isn't a run of consecutive counters.
         let pack = match (algorithm, global.element.bits()) {
-            (Algorithm::ThreeFry, 64) => Some(1),
-            (Algorithm::ThreeFry, _) => (split_dim(&global.shape) == Some(0) && local[0] % 2 == 0).then_some(2),
-            (Algorithm::Philox, bits) => Some(if bits == 64 { 2 } else { 4 }),
+            (RngAlgorithm::ThreeFry, 64) => Some(1),
+            (RngAlgorithm::ThreeFry, _) => (threefry_split(&global.shape) == Some(0) && local[0] % 2 == 0).then_some(2),
+            (RngAlgorithm::Philox, bits) => Some(if bits == 64 { 2 } else { 4 }),
         };
         let major = starts[1..].iter().all(Option::is_none);
         let even = shard.dims.first().is_some_and(|d| d.global > 0 && d.occupied() * d.size() == d.global);
@@ -166,12 +163,12 @@ impl OpDef for RngBitGenerator {
             })
             .collect();
         let bits = match (algorithm, &mut state[..]) {
-            (Algorithm::ThreeFry, [key, counter]) => {
+            (RngAlgorithm::ThreeFry, [key, counter]) => {
                 let (bits, next) = threefry_bits(*key, *counter, output.element, &output.shape);
                 *counter = next;
                 bits
             }
-            (Algorithm::Philox, [key, counter @ ..]) => {
+            (RngAlgorithm::Philox, [key, counter @ ..]) => {
                 // In a state of two words the key is also the counter's upper half, which no carry reaches.
                 let high = counter.get(1).copied().unwrap_or(*key);
                 let whole = u128::from(counter.first().copied().unwrap_or(0)) | u128::from(high) << 64;

@@ -1,0 +1,79 @@
+//! Native code for computations that aren't loop nests: one file for each [`External`].
+//!
+//! Results are bit for bit those of the op's reference evaluation where that is exact, and depend neither on the number
+//! of threads nor on the run.
+
+mod rng_bits;
+#[cfg(test)]
+mod tests;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+use dialect::ir::{OpRef, TensorType};
+use dialect::kernel::External;
+
+/// A tensor that is read; its type was given when the code was chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// Its elements in row-major order, from a multiple of 8 bytes on; none for an operand that a result begins as
+    /// ([`External::in_place`]).
+    pub bytes: &'a [u8],
+}
+
+/// A tensor that is written. Its bytes hold anything before, or the operand that it begins as.
+pub(crate) struct ViewMut<'a> {
+    /// Its elements in row-major order, from a multiple of 8 bytes on.
+    pub bytes: &'a mut [u8],
+}
+
+impl<'a> View<'a> {
+    /// Its elements as values of a type of their size.
+    pub(crate) fn elements<T: AnyBitPattern>(&self) -> &'a [T] {
+        bytemuck::cast_slice(self.bytes)
+    }
+}
+
+impl ViewMut<'_> {
+    /// Its elements as values of a type of their size.
+    pub(crate) fn elements<T: AnyBitPattern + NoUninit>(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(self.bytes)
+    }
+}
+
+/// A computation with everything about its op decided.
+pub(crate) trait Native: Send + Sync {
+    /// Computes the results on at most `threads` threads, with memory of its own for what it needs besides.
+    fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String>;
+}
+
+/// Native code for what `op` computes; `None` where there is none for these types or attributes.
+pub(crate) fn of(external: &External, op: OpRef<'_>) -> Option<Box<dyn Native>> {
+    let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
+    let results: Vec<&TensorType> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>()?;
+    if !operands.iter().chain(&results).all(|t| t.is_static()) {
+        return None;
+    }
+    match external {
+        External::RngBits(algorithm) => rng_bits::of(*algorithm, results[1]),
+        External::Scatter
+        | External::Collective
+        | External::PartitionId
+        | External::ReplicaId
+        | External::Reference => None,
+    }
+}
+
+/// Divides `items` of `size` elements each among threads: `work(first item, elements)` for each share. With one thread,
+/// or little to do, everything is one share.
+pub(crate) fn share<T: Send>(threads: usize, size: usize, out: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
+    use rayon::prelude::*;
+    /// Shares of fewer bytes cost more to hand out than to compute.
+    const LEAST: usize = 1 << 14;
+    let items = out.len().checked_div(size).unwrap_or(0);
+    let least = LEAST.div_ceil(size_of::<T>().max(1) * size.max(1));
+    let each = items.div_ceil(4 * threads).max(least);
+    if threads <= 1 || each >= items {
+        work(0, out);
+    } else {
+        out.par_chunks_mut(each * size).enumerate().for_each(|(i, part)| work(i * each, part));
+    }
+}
