@@ -6,6 +6,7 @@
 //! and `cargo test` find them through links beside the script, because cargo puts such folders on the loader's path.
 //! Nothing happens without the feature `jit`, or where a real `libMLIR-C.so` exists.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -15,6 +16,8 @@ fn main() {
     if env::var_os("CARGO_FEATURE_JIT").is_none() {
         return;
     }
+    println!("cargo:rerun-if-changed=src/jit");
+    println!("cargo:rustc-env=SHARDC_JIT_SOURCES={:016x}", sources(Path::new("src/jit")));
     let prefix = env::var_os("MLIR_SYS_220_PREFIX").unwrap_or_else(|| "/usr/lib/llvm-22".into());
     let library_folder = Path::new(&prefix).join("lib");
     if library_folder.join("libMLIR-C.so").exists() {
@@ -38,6 +41,24 @@ fn main() {
     fs::write(out.join("libMLIR-C.so"), script).expect("OUT_DIR is writable");
     link_shared_libraries(&library_folder, &out);
     println!("cargo:rustc-link-search=native={}", out.display());
+}
+
+/// A number that changes with the code that compiles kernels: kernels compiled by other code aren't used again.
+fn sources(folder: &Path) -> u64 {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the sources are readable").flatten() {
+            let into = if entry.path().is_dir() { &mut folders } else { &mut files };
+            into.push(entry.path());
+        }
+    }
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        (&file, fs::read(&file).expect("the sources are readable")).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Links the shared libraries under their loader names; failures are ignored, since the links are only a convenience.

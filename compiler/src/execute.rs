@@ -1,5 +1,6 @@
 //! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dialect::codes;
@@ -43,6 +44,8 @@ pub struct ExecuteOptions {
     pub calls: usize,
     /// Device numbers; empty means 0, 1, and so on.
     pub devices: Vec<u32>,
+    /// A folder that compiled kernels are kept in, for programs that are run again; `None` keeps nothing.
+    pub cache: Option<PathBuf>,
 }
 
 /// The outcome of a run.
@@ -91,7 +94,7 @@ impl Compiler {
         let program = module.program();
         let ran = check_inputs(module, inputs)
             .and_then(|()| runnable(program))
-            .and_then(|()| run(program.clone(), inputs, options.backend, options.calls, &options.devices));
+            .and_then(|()| run(program.clone(), inputs, options));
         Outcome::of(module.source(), ran)
     }
 
@@ -203,15 +206,14 @@ pub(crate) fn replicas_and_partitions(program: &Program) -> (usize, usize) {
 pub(crate) fn run(
     program: Program,
     inputs: &[Vec<Literal>],
-    backend: Backend,
-    calls: usize,
-    devices: &[u32],
+    options: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
+    let ExecuteOptions { backend, calls, devices, cache } = options;
     let (replicas, partitions) = replicas_and_partitions(&program);
-    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
+    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.clone() };
     match backend {
-        Backend::Native => native(program, inputs, calls, ids),
-        Backend::Reference => by_reference(program, inputs, calls, &ids),
+        Backend::Native => native(program, inputs, *calls, ids, cache.as_deref()),
+        Backend::Reference => by_reference(program, inputs, *calls, &ids),
     }
 }
 
@@ -257,11 +259,19 @@ fn by_reference(
 }
 
 #[cfg(feature = "jit")]
-fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>) -> Result<Execution, Diagnostics> {
+fn native(
+    program: Program,
+    inputs: &[Vec<Literal>],
+    calls: usize,
+    ids: Vec<u32>,
+    cache: Option<&Path>,
+) -> Result<Execution, Diagnostics> {
     use runtime::execute::Executable;
+    use runtime::jit::{Cache, DEFAULT_LIMIT};
+    let cache = cache.map(|folder| Cache::new(folder, DEFAULT_LIMIT));
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
-    let executable = Executable::compile(program).map_err(one)?;
+    let executable = Executable::compile(program, cache.as_ref()).map_err(one)?;
     let compile = start.elapsed();
     let session = executable.session_on(ids).map_err(one)?;
     let mut times = Vec::new();
@@ -279,7 +289,7 @@ fn native(program: Program, inputs: &[Vec<Literal>], calls: usize, ids: Vec<u32>
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>) -> Result<Execution, Diagnostics> {
+fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>, _: Option<&Path>) -> Result<Execution, Diagnostics> {
     Err(no_native())
 }
 
@@ -297,7 +307,7 @@ fn no_native() -> Diagnostics {
 #[cfg(feature = "jit")]
 fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
     let fault = |message: String| one(Diagnostic::error(codes::NATIVE_COMPILATION, Default::default(), message));
-    let text = runtime::execute::Executable::compile(program).map_err(one)?.kernel_text();
+    let text = runtime::execute::Executable::compile(program, None).map_err(one)?.kernel_text();
     if !llvm {
         return Ok(text);
     }

@@ -102,3 +102,29 @@ fn the_last_line_is_json() {
     assert_eq!((&value["schema"], &value["ok"]), (&1.into(), &false.into()));
     assert_eq!((&value["diagnostics"][0]["line"], &value["diagnostics"][0]["column"]), (&2.into(), &10.into()));
 }
+
+#[test]
+#[cfg(feature = "jit")]
+fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
+    let folder = std::env::temp_dir().join(format!("shardc_run_{}", std::process::id()));
+    let program = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = stablehlo.add %x, %x : tensor<4xf32>\n  \
+                   return %y : tensor<4xf32>\n}\n";
+    let run = |args: &[&str], folder: &std::path::Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shardc"));
+        command.args(["run", "-"]).args(args).env("SHARDC_CACHE", folder);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(program.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        output.stdout
+    };
+    let kept = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
+    let plain = run(&["--no-cache"], &folder);
+    assert_eq!(kept(), 0);
+    assert_eq!((run(&[], &folder), kept()), (plain.clone(), 1));
+    assert_eq!((run(&[], &folder), kept()), (plain.clone(), 1));
+    // A folder that can't be written is no reason to stop.
+    let file = std::fs::read_dir(&folder).unwrap().flatten().next().unwrap().path();
+    assert_eq!(run(&[], &file), plain);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -39,7 +39,7 @@ fn check(text: &str) {
         .collect();
     let inputs: Vec<Literal> = types.iter().enumerate().map(|(i, t)| input(t, i as u64)).collect();
     let expected = evaluate_global(&program, &inputs).expect("evaluates");
-    let executable = Executable::compile(program).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
+    let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
     let session = executable.session().expect("memory");
     session.set_inputs(&inputs).expect("inputs fit");
     session.run().unwrap_or_else(|d| panic!("{d:?}"));

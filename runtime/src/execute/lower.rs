@@ -21,6 +21,9 @@ use crate::collective::Plan;
 use crate::gemm::Gemm;
 use crate::native::{self, Native};
 
+/// The name of the function in the text of every kernel, to be replaced by one that tells it from the others.
+pub(super) const KERNEL: &str = "kernel";
+
 /// A program as steps, before it is compiled to machine code.
 #[derive(Default)]
 pub(super) struct Lowered {
@@ -34,7 +37,7 @@ pub(super) struct Lowered {
     pub results: Vec<Slot>,
     /// Constants that the arena is initialized with.
     pub constants: Vec<ConstantSlot>,
-    /// MLIR text of each distinct kernel: functions `k0`, `k1`, ….
+    /// MLIR text of each distinct kernel, a function [`KERNEL`].
     pub kernels: Vec<String>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
@@ -164,10 +167,10 @@ impl Lowering<'_> {
             slots.extend(self.slots_of(results)?);
         }
         let mut text = String::new();
-        emit(&kernel, "@", &mut text);
+        emit(&kernel, KERNEL, &mut text);
         let next = self.texts.len();
         let id = *self.texts.entry(text).or_insert_with_key(|text| {
-            self.out.kernels.push(text.replacen("@@", &format!("@k{next}"), 1));
+            self.out.kernels.push(text.clone());
             next
         });
         Ok(Some(Step::Kernel { kernel: id, slots }))

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use dialect::buffers::Buffers;
@@ -15,11 +16,11 @@ use dialect::sharding::Layout;
 use dialect::signature::Signature;
 use rustc_hash::FxHashMap;
 
-use super::lower::{Computation, Lowered, lower};
+use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
 use super::step::{Slot, SlotData, Step};
 use crate::collective::{Plan, Shared, Site, Transport};
-use crate::jit::{Engine, KernelFn};
+use crate::jit::{Cache, Engine, KernelFn};
 use crate::native::{View, ViewMut};
 
 /// A compiled per-device program: code and plan, shared by all devices.
@@ -45,9 +46,6 @@ pub struct Session<'e> {
     arenas: Vec<Arena>,
 }
 
-/// The number of modules that kernels are divided into, each compiled on a thread of its own.
-const MODULES: usize = 2;
-
 /// The most collectives shown at which devices wait forever.
 const MAX_SHOWN: usize = 4;
 
@@ -56,7 +54,9 @@ const MAX_THREADS: usize = 16_384;
 
 impl Executable {
     /// Compiles a program that `partition` has written, or an unpartitioned one that needs only one device.
-    pub fn compile(mut program: Program) -> Result<Self, Diagnostic> {
+    ///
+    /// Kernels that are in `cache` aren't compiled, and those that are go there.
+    pub fn compile(mut program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
         let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
         let signature = Signature::of(&mut program).ok_or_else(|| {
             fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types".to_owned())
@@ -71,20 +71,8 @@ impl Executable {
         let buffers = Buffers::of(&program, main);
         let lowered = lower(&program, &buffers, block, devices)?;
         let arena_bytes = buffers.bytes;
-        let engine = Engine::new().map_err(|e| fault(codes::NATIVE_COMPILATION, e))?;
-        let texts: Vec<String> = (0..MODULES.min(lowered.kernels.len()))
-            .map(|m| lowered.kernels.iter().skip(m).step_by(MODULES).map(String::as_str).collect())
-            .collect();
-        let module = engine
-            .compile_all(&texts)
+        let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
-        let kernels = (0..lowered.kernels.len())
-            .map(|i| {
-                module
-                    .function(&format!("k{i}"))
-                    .ok_or_else(|| fault(codes::NATIVE_COMPILATION, format!("kernel k{i} was not compiled")))
-            })
-            .collect::<Result<_, _>>()?;
         Ok(Self {
             arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
             results: signature.results.iter().map(|s| signature.layout(s)).collect(),
@@ -100,7 +88,8 @@ impl Executable {
 
     /// The MLIR text of the kernels.
     pub fn kernel_text(&self) -> String {
-        self.lowered.kernels.concat()
+        let named = |(i, text): (usize, &String)| rename(text, &format!("k{i}"));
+        self.lowered.kernels.iter().enumerate().map(named).collect()
     }
 
     /// Number of devices, of all replicas together.
@@ -154,6 +143,28 @@ impl Executable {
     fn slot(&self, slot: Slot) -> &SlotData {
         &self.lowered.slots[slot]
     }
+}
+
+/// Compiles kernels, under names that say what is in them: a kernel's code is kept by its text, in which its name is.
+fn compile_kernels(kernels: &[String], cache: Option<&Cache>) -> Result<Vec<KernelFn>, String> {
+    let name = |text: &String| {
+        let half = |seed: u64| {
+            let mut hasher = DefaultHasher::new();
+            (seed, text).hash(&mut hasher);
+            hasher.finish()
+        };
+        format!("k{:016x}{:016x}", half(0), half(1))
+    };
+    let names: Vec<String> = kernels.iter().map(name).collect();
+    let texts: Vec<String> = kernels.iter().zip(&names).map(|(text, name)| rename(text, name)).collect();
+    let module = Engine::new()?.compile_all(&texts, cache)?;
+    let kernel = |name: &String| module.function(name).ok_or_else(|| format!("kernel {name} was not compiled"));
+    names.iter().map(kernel).collect()
+}
+
+/// The text of a kernel under another name.
+fn rename(text: &str, name: &str) -> String {
+    text.replacen(&format!("@{KERNEL}("), &format!("@{name}("), 1)
 }
 
 impl Session<'_> {

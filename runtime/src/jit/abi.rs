@@ -44,6 +44,7 @@ unsafe extern "C" {
     fn LLVMSetTarget(module: LLVMModuleRef, triple: *const c_char);
     fn LLVMSetModuleDataLayout(module: LLVMModuleRef, layout: Pointer);
 
+    fn LLVMGetVersion(major: *mut u32, minor: *mut u32, patch: *mut u32);
     fn LLVMGetDefaultTargetTriple() -> *mut c_char;
     fn LLVMGetHostCPUName() -> *mut c_char;
     fn LLVMGetHostCPUFeatures() -> *mut c_char;
@@ -128,6 +129,14 @@ pub(super) fn check(error: Pointer) -> Result<(), String> {
         LLVMDisposeErrorMessage(message);
         Err(text)
     }
+}
+
+/// LLVM's version, such as `22.1.8`: that of the library in this process, not of the one it was built with.
+pub(super) fn version() -> String {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // SAFETY: the out pointers are valid.
+    unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
+    format!("{major}.{minor}.{patch}")
 }
 
 /// A processor to generate code for.

@@ -73,8 +73,8 @@ extern "C" fn round_single_to_bf16(value: f32) -> f32 {
 }
 
 impl Code {
-    /// Links an object. It may call the C library and the function above.
-    pub(super) fn link(object: &[u8]) -> Result<Self, String> {
+    /// Links objects with each other. They may call the C library and the function above.
+    pub(super) fn link<'o>(objects: impl IntoIterator<Item = &'o [u8]>) -> Result<Self, String> {
         let mut raw = null_mut();
         // SAFETY: a null builder asks for the defaults, which also search this process for symbols. Buffers and
         // symbols are copied or handed over to the session, which `code` owns from here on.
@@ -94,9 +94,12 @@ impl Code {
                 flags: [EXPORTED | CALLABLE, 0],
             };
             check(LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(&symbol, 1)))?;
-            let start = object.as_ptr().cast();
-            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(start, object.len(), c"kernels".as_ptr());
-            check(LLVMOrcLLJITAddObjectFile(raw, library, buffer))?;
+            for (i, object) in objects.into_iter().enumerate() {
+                // Objects are told apart by their names.
+                let (start, name) = (object.as_ptr().cast(), c_string(&format!("kernels {i}"))?);
+                let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(start, object.len(), name.as_ptr());
+                check(LLVMOrcLLJITAddObjectFile(raw, library, buffer))?;
+            }
             Ok(code)
         }
     }

@@ -101,9 +101,19 @@ fn append_diagnostic(out: &mut String, diagnostic: &Diagnostic<'_>) {
     }
 }
 
-/// Parses `text` and lowers it. Errors are MLIR's diagnostics, or name the function that is not a kernel.
+/// The passes that lower, to be made once for a context: that costs as much as lowering a small kernel.
+pub(super) fn passes(context: &Context) -> PassManager<'_> {
+    let manager = PassManager::new(context);
+    // Each pass leaves valid IR; verifying once, at translation, is enough.
+    manager.enable_verifier(false);
+    parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE).expect("the pipeline is a constant");
+    manager
+}
+
+/// Parses `text` and lowers it with the [`passes`] of its context. Errors are MLIR's diagnostics, or name the function that is not a kernel.
 pub(super) fn lower<'c>(
     context: &'c Context,
+    passes: &PassManager<'c>,
     text: &str,
     wide_vectors: bool,
 ) -> Result<(Module<'c>, Vec<Signature>), String> {
@@ -113,13 +123,7 @@ pub(super) fn lower<'c>(
     let mut module = with_diagnostics(context, || Module::parse(context, text))?;
     let signatures = signatures(&module)?;
     math::expand(context, &module)?;
-    with_diagnostics(context, || {
-        let manager = PassManager::new(context);
-        // Each pass leaves valid IR; verifying once, at translation, is enough.
-        manager.enable_verifier(false);
-        parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE).expect("the pipeline is a constant");
-        manager.run(&mut module).ok()
-    })?;
+    with_diagnostics(context, || passes.run(&mut module).ok())?;
     set_attributes(context, &module, wide_vectors);
     append_entries(context, &module, &signatures)?;
     Ok((module, signatures))

@@ -5,6 +5,7 @@
 //! scalars. Nothing here knows ops or programs.
 
 mod abi;
+mod cache;
 mod code;
 mod engine;
 mod lower;
@@ -12,5 +13,6 @@ mod math;
 #[cfg(test)]
 mod tests;
 
+pub use cache::{Cache, DEFAULT_LIMIT};
 pub use code::KernelFn;
 pub use engine::{Engine, Module};

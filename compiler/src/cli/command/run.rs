@@ -7,9 +7,9 @@ use dialect::literal::Literal;
 use serde::Serialize;
 
 use super::Common;
-use crate::cli::arrays;
 use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::session::{Failure, Outcome, Session};
+use crate::cli::{arrays, cache};
 use crate::{
     Backend, CheckedResult, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, random_inputs,
 };
@@ -25,7 +25,10 @@ Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is s
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
 runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
 With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
-Made-up inputs differ from replica to replica.";
+Made-up inputs differ from replica to replica.
+
+Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_HOME or ~/.cache: at most 256 MiB, those used last,
+for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.";
 
 /// Partition a program and execute it on simulated devices
 #[derive(clap::Args)]
@@ -56,6 +59,9 @@ pub(crate) struct Args {
     /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
+    /// Compile every kernel, and keep none for the next run
+    #[arg(long)]
+    no_cache: bool,
     #[command(flatten)]
     knobs: Knobs,
 }
@@ -86,7 +92,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     };
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
-    let options = ExecuteOptions { backend, calls, devices: args.devices.clone() };
+    let cache = if args.no_cache { None } else { cache::folder() };
+    let options = ExecuteOptions { backend, calls, devices: args.devices.clone(), cache };
     let ran = session.compiler.execute(&module, &inputs, &options);
     let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {

@@ -8,7 +8,7 @@ use std::thread;
 use half::{bf16, f16};
 
 use super::abi::Processor;
-use super::{Engine, KernelFn};
+use super::{Cache, DEFAULT_LIMIT, Engine, KernelFn};
 
 /// A kernel of one loop over `count` elements: `body` computes `%r` of type `to` from `%x` (and `%y`) of type `from`.
 fn elementwise(name: &str, arity: usize, from: &str, to: &str, count: usize, body: &str) -> String {
@@ -144,7 +144,45 @@ fn mistakes_come_back_as_diagnostics() {
         assert!(error.contains(expected), "{text}: {error}");
     }
     let twice = ["func.func @f() { return }".to_string(), "func.func @f() { return }".to_string()];
-    assert!(Engine::new().unwrap().compile_all(&twice).err().unwrap().contains("@f"));
+    assert!(Engine::new().unwrap().compile_all(&twice, None).err().unwrap().contains("@f"));
+}
+
+#[test]
+fn kernels_from_the_cache_are_those_that_were_compiled() {
+    let folder = std::env::temp_dir().join(format!("shardc_kernels_{}", std::process::id()));
+    let cache = Cache::new(&folder, DEFAULT_LIMIT);
+    let scale = |factor: usize| {
+        let body = format!("%f = arith.constant {factor}.0 : f32\n %r = arith.mulf %x, %f : f32");
+        elementwise(&format!("k{factor}"), 1, "f32", "f32", 8, &body)
+    };
+    let x = [1f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    let check = |factors: &[usize]| {
+        let texts: Vec<String> = factors.iter().map(|&factor| scale(factor)).collect();
+        let module = Engine::new().unwrap().compile_all(&texts, Some(&cache)).unwrap();
+        for &factor in factors {
+            let got: Vec<f32> = map(&module.function(&format!("k{factor}")).unwrap(), &[&x]);
+            assert_eq!(got, x.map(|x| x * factor as f32));
+        }
+        std::fs::read_dir(&folder).unwrap().count()
+    };
+    assert_eq!(check(&[2, 3]), 2);
+    assert_eq!(check(&[3, 4, 2]), 3);
+    // Damaged kernels are compiled again, and replaced.
+    for file in std::fs::read_dir(&folder).unwrap().flatten() {
+        let mut bytes = std::fs::read(file.path()).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(file.path(), bytes).unwrap();
+    }
+    assert_eq!(check(&[2, 3, 4]), 3);
+    assert_eq!(check(&[2, 3, 4]), 3);
+    // Another processor's kernels are others.
+    let plain = Processor { name: "x86-64".to_owned(), features: String::new() };
+    if cfg!(target_arch = "x86_64") {
+        Engine::for_processor(plain).unwrap().compile_all(&[scale(2)], Some(&cache)).unwrap();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 4);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -155,7 +193,7 @@ fn many_threads_compile_and_call() {
         elementwise(&format!("k{factor}"), 1, "f32", "f32", 64, &body)
     };
     let texts: Vec<String> = (0..6).map(scale).collect();
-    let shared = Engine::new().unwrap().compile_all(&texts).unwrap();
+    let shared = Engine::new().unwrap().compile_all(&texts, None).unwrap();
     thread::scope(|scope| {
         for device in 0..8usize {
             let (shared, scale) = (&shared, &scale);

@@ -1,0 +1,15 @@
+//! Where compiled kernels are kept from one run to the next.
+
+use std::path::PathBuf;
+
+/// `$SHARDC_CACHE`, or `shardc` in the folder that the system has for such files; none where there is no home, or where
+/// `$SHARDC_CACHE` is empty.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    if let Some(folder) = variable("SHARDC_CACHE") {
+        return (!folder.as_os_str().is_empty()).then_some(folder);
+    }
+    let stated = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let home = || variable("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".cache"));
+    Some(stated.or_else(home)?.join("shardc"))
+}
