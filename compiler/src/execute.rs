@@ -1,6 +1,6 @@
 //! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use dialect::codes;
@@ -46,6 +46,9 @@ pub struct ExecuteOptions {
     pub devices: Vec<u32>,
     /// A folder that compiled kernels are kept in, for programs that are run again; `None` keeps nothing.
     pub cache: Option<PathBuf>,
+    /// Whether machine code computes with subnormal floats. If not, they count as zeros, which is what XLA does; the
+    /// reference evaluator always keeps them.
+    pub keep_subnormals: bool,
 }
 
 /// The outcome of a run.
@@ -208,12 +211,12 @@ pub(crate) fn run(
     inputs: &[Vec<Literal>],
     options: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
-    let ExecuteOptions { backend, calls, devices, cache } = options;
+    let devices = &options.devices;
     let (replicas, partitions) = replicas_and_partitions(&program);
-    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.clone() };
-    match backend {
-        Backend::Native => native(program, inputs, *calls, ids, cache.as_deref()),
-        Backend::Reference => by_reference(program, inputs, *calls, &ids),
+    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
+    match options.backend {
+        Backend::Native => native(program, inputs, options, ids),
+        Backend::Reference => by_reference(program, inputs, options.calls, &ids),
     }
 }
 
@@ -262,20 +265,21 @@ fn by_reference(
 fn native(
     program: Program,
     inputs: &[Vec<Literal>],
-    calls: usize,
+    options: &ExecuteOptions,
     ids: Vec<u32>,
-    cache: Option<&Path>,
 ) -> Result<Execution, Diagnostics> {
     use runtime::execute::Executable;
     use runtime::jit::{Cache, DEFAULT_LIMIT};
-    let cache = cache.map(|folder| Cache::new(folder, DEFAULT_LIMIT));
+    use runtime::subnormals::Subnormals;
+    let cache = options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT));
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
     let executable = Executable::compile(program, cache.as_ref()).map_err(one)?;
     let compile = start.elapsed();
-    let session = executable.session_on(ids).map_err(one)?;
+    let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
+    let session = executable.session_on(ids).map_err(one)?.with_subnormals(subnormals);
     let mut times = Vec::new();
-    for _ in 0..calls.max(1) {
+    for _ in 0..options.calls.max(1) {
         // A program may write into its donated arguments.
         for (replica, values) in inputs.iter().enumerate() {
             session.set_inputs_of(replica, values).map_err(fault)?;
@@ -289,7 +293,7 @@ fn native(
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Vec<Literal>], _: usize, _: Vec<u32>, _: Option<&Path>) -> Result<Execution, Diagnostics> {
+fn native(_: Program, _: &[Vec<Literal>], _: &ExecuteOptions, _: Vec<u32>) -> Result<Execution, Diagnostics> {
     Err(no_native())
 }
 

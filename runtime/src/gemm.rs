@@ -3,15 +3,19 @@
 //!
 //! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
 //! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
-//! it. bf16 and f16 are widened, summed in f32 and rounded once; integers wrap.
+//! it. f32 is summed in f32, as XLA does for every `precision_config`. bf16 and f16 are summed in f32 and rounded once;
+//! integers wrap ([`narrow`]).
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
-use dialect::ir::{ElementClass, ElementType, OpRef};
+use dialect::ir::{ElementType, OpRef};
 use dialect::kernel::{Contraction, Kernel, Role};
 use gemm::Parallelism;
-use half::{bf16, f16};
 use smallvec::SmallVec;
+
+mod narrow;
+
+use narrow::is_supported;
 
 /// A strided loop: its number of positions, and the stride in each tensor, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +54,11 @@ impl Gemm {
         let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
         let (lhs, rhs, out) = (lhs?, rhs?, op.result_tensor(0)?);
         let types = [lhs.element, rhs.element, out.element];
-        if !types.iter().all(|&t| is_supported(t)) || types.iter().any(|t| t.is_float() != out.element.is_float()) {
+        let result = is_supported(out.element) && out.element.bits() >= 8 || out.element == ElementType::I1;
+        if !result
+            || !types.iter().all(|&t| is_supported(t))
+            || types.iter().any(|t| t.is_float() != out.element.is_float())
+        {
             return None;
         }
         let [left, right] = contraction.strides(&nest, [&lhs.shape, &rhs.shape])?;
@@ -83,45 +91,32 @@ impl Gemm {
         self.operands
     }
 
-    /// Multiplies and adds.
+    /// Multiplies and adds, on this many threads.
     ///
     /// # Safety
     ///
     /// The pointers are aligned to their elements and reach as many of them as the operands and the result have;
     /// nobody writes the operands or touches the result meanwhile.
-    pub unsafe fn run(&self, lhs: *const u8, rhs: *const u8, out: *mut u8) {
-        let [l, r, o] = self.types;
-        // SAFETY: the caller's promise, passed on; buffers made here are as long as the tensors.
+    pub unsafe fn run(&self, lhs: *const u8, rhs: *const u8, out: *mut u8, threads: usize) {
+        let threads = if self.multiplications() < PARALLEL { 1 } else { threads };
+        // SAFETY: the caller's promise, passed on.
         unsafe {
-            match (l, r, o) {
-                (ElementType::F32, ElementType::F32, ElementType::F32) if !self.is_small() => {
-                    self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast())
+            match self.types {
+                [ElementType::F32, ElementType::F32, ElementType::F32] => {
+                    self.floats::<f32>(lhs.cast(), rhs.cast(), out.cast(), threads)
                 }
-                (ElementType::F64, ElementType::F64, ElementType::F64) => {
-                    self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast())
+                [ElementType::F64, ElementType::F64, ElementType::F64] => {
+                    self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast(), threads)
                 }
-                _ if !o.is_float() => self.integers(lhs, rhs, out),
-                _ if self.types.contains(&ElementType::F64) || self.is_small() => {
-                    let (a, b) = (widened::<f64>(lhs, l, self.lengths[0]), widened::<f64>(rhs, r, self.lengths[1]));
-                    let mut c = vec![0f64; self.lengths[2]];
-                    self.floats::<f64>(a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-                    c.iter().enumerate().for_each(|(i, &v)| store(out, o, i, v));
-                }
-                _ => {
-                    let (a, b) = (widened::<f32>(lhs, l, self.lengths[0]), widened::<f32>(rhs, r, self.lengths[1]));
-                    let mut c = vec![0f32; self.lengths[2]];
-                    self.floats::<f32>(a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-                    c.iter().enumerate().for_each(|(i, &v)| store(out, o, i, v.into()));
-                }
+                _ => narrow::product(self, lhs, rhs, out, threads),
             }
         }
     }
 
-    /// Small products are summed in f64: it costs next to nothing, and the result is the rounded exact one.
-    fn is_small(&self) -> bool {
+    /// How many elements are multiplied.
+    fn multiplications(&self) -> usize {
         let around = self.outer.iter().fold(1usize, |n, o| n.saturating_mul(o.0.size));
-        let inner = [self.rows, self.columns, self.contracted].iter().fold(around, |n, r| n.saturating_mul(r.size));
-        inner <= 1 << 22
+        [self.rows, self.columns, self.contracted].iter().fold(around, |n, r| n.saturating_mul(r.size))
     }
 
     /// Calls `f` with the offsets of every library product, and whether it adds to the existing result.
@@ -145,7 +140,7 @@ impl Gemm {
         }
     }
 
-    unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T) {
+    unsafe fn floats<T: Float>(&self, lhs: *const T, rhs: *const T, out: *mut T, threads: usize) {
         let (m, n, k) = (self.rows, self.columns, self.contracted);
         let nothing = k.size == 0 || self.outer.iter().any(|o| o.1 && o.0.size == 0);
         if nothing {
@@ -156,87 +151,71 @@ impl Gemm {
         self.each(|l, r, o, adds| {
             // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
             unsafe {
-                gemm::gemm(
-                    m.size,
-                    n.size,
-                    k.size,
-                    out.offset(o),
-                    n.out,
-                    m.out,
-                    adds,
-                    lhs.offset(l),
-                    k.lhs,
-                    m.lhs,
-                    rhs.offset(r),
-                    n.rhs,
-                    k.rhs,
-                    T::ONE,
-                    T::ONE,
-                    false,
-                    false,
-                    false,
-                    Parallelism::None,
-                );
+                let (lhs, rhs, out) = (lhs.offset(l), rhs.offset(r), out.offset(o));
+                let sizes = [m.size, n.size, k.size];
+                library(sizes, out, [m.out, n.out], adds, lhs, [m.lhs, k.lhs], rhs, [k.rhs, n.rhs], threads);
             }
         });
     }
+}
 
-    unsafe fn integers(&self, lhs: *const u8, rhs: *const u8, out: *mut u8) {
-        let [lt, rt, ot] = self.types;
-        let (m, n, k) = (self.rows, self.columns, self.contracted);
-        let width = ot.bytes();
-        // SAFETY: the result has that many bytes.
-        unsafe { std::ptr::write_bytes(out, 0, self.lengths[2] * width) };
-        if k.size == 0 {
-            return;
-        }
-        self.each(|l, r, o, _| {
-            for i in 0..m.size as isize {
-                for j in 0..n.size as isize {
-                    let mut sum = 0i64;
-                    for x in 0..k.size as isize {
-                        // SAFETY: as in `floats`.
-                        let (a, b) = unsafe {
-                            (load(lhs, lt, l + i * m.lhs + x * k.lhs), load(rhs, rt, r + j * n.rhs + x * k.rhs))
-                        };
-                        sum = sum.wrapping_add(a.wrapping_mul(b));
-                    }
-                    let at = (o + i * m.out + j * n.out) * width as isize;
-                    // SAFETY: as in `floats`; the low bytes are the value modulo the type.
-                    unsafe {
-                        let old = load(out, ot, at / width as isize);
-                        let new = if ot == ElementType::I1 { i64::from(old + sum != 0) } else { old.wrapping_add(sum) };
-                        std::ptr::copy_nonoverlapping(new.to_le_bytes().as_ptr(), out.offset(at), width);
-                    }
-                }
-            }
-        });
+/// From this many multiplications on, sharing them between threads pays.
+const PARALLEL: usize = 1 << 18;
+
+/// One product of the library: `sizes` are rows, columns and contracted elements, strides those of rows and columns.
+/// Adds to the result if `adds`.
+///
+/// # Safety
+///
+/// All positions are inside the buffers, and nobody else accesses the result.
+unsafe fn library<T: Float>(
+    [m, n, k]: [usize; 3],
+    out: *mut T,
+    [out_down, out_along]: [isize; 2],
+    adds: bool,
+    lhs: *const T,
+    [lhs_down, lhs_along]: [isize; 2],
+    rhs: *const T,
+    [rhs_down, rhs_along]: [isize; 2],
+    threads: usize,
+) {
+    let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
+    // SAFETY: the caller's promise.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            out,
+            out_along,
+            out_down,
+            adds,
+            lhs,
+            lhs_along,
+            lhs_down,
+            rhs,
+            rhs_along,
+            rhs_down,
+            T::ONE,
+            T::ONE,
+            false,
+            false,
+            false,
+            parallel,
+        );
     }
 }
 
 trait Float: Copy + Default + 'static {
     const ONE: Self;
-    fn of(v: f32) -> Self;
 }
 
 impl Float for f32 {
     const ONE: Self = 1.0;
-    fn of(v: f32) -> Self {
-        v
-    }
 }
 
 impl Float for f64 {
     const ONE: Self = 1.0;
-    fn of(v: f32) -> Self {
-        v.into()
-    }
-}
-
-fn is_supported(t: ElementType) -> bool {
-    let known =
-        matches!(t, ElementType::BF16 | ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::I1);
-    known || t.is_integer() && t.bits() >= 8
 }
 
 fn strides(shape: &[i64]) -> SmallVec<[isize; 6]> {
@@ -270,46 +249,4 @@ fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: b
     let best = runs.remove(i);
     outer.extend(runs.into_iter().map(|r| (r, contracted)));
     best
-}
-
-/// All elements, converted to wider floats.
-unsafe fn widened<T: Float>(from: *const u8, element: ElementType, n: usize) -> Vec<T> {
-    let value = |i: usize| {
-        // SAFETY: the tensor has `n` elements.
-        unsafe {
-            match element {
-                ElementType::BF16 => T::of(from.cast::<bf16>().add(i).read().to_f32()),
-                ElementType::F16 => T::of(from.cast::<f16>().add(i).read().to_f32()),
-                _ => T::of(from.cast::<f32>().add(i).read()),
-            }
-        }
-    };
-    if element == ElementType::F64 {
-        // Only reached when `T` is f64, so the representations are equal.
-        // SAFETY: the tensor has `n` elements of that size.
-        return (0..n).map(|i| unsafe { from.cast::<T>().add(i).read() }).collect();
-    }
-    (0..n).map(value).collect()
-}
-
-unsafe fn store(out: *mut u8, element: ElementType, i: usize, v: f64) {
-    // SAFETY: `i` is below the number of elements.
-    unsafe {
-        match element {
-            ElementType::BF16 => out.cast::<bf16>().add(i).write(bf16::from_f64(v)),
-            ElementType::F16 => out.cast::<f16>().add(i).write(f16::from_f64(v)),
-            ElementType::F32 => out.cast::<f32>().add(i).write(v as f32),
-            _ => out.cast::<f64>().add(i).write(v),
-        }
-    }
-}
-
-unsafe fn load(from: *const u8, element: ElementType, i: isize) -> i64 {
-    let n = element.bytes();
-    let mut bytes = [0u8; 8];
-    // SAFETY: element `i` is inside the tensor, `n` is at most 8.
-    unsafe { std::ptr::copy_nonoverlapping(from.offset(i * n as isize), bytes.as_mut_ptr(), n) };
-    let v = i64::from_le_bytes(bytes);
-    let shift = 64 - 8 * n as u32;
-    if element.class() == ElementClass::Signed { v << shift >> shift } else { v }
 }

@@ -13,3 +13,4 @@ pub mod jit;
 mod native;
 pub mod npz;
 pub mod reference;
+pub mod subnormals;

@@ -260,3 +260,56 @@ fn few_ops_have_no_native_code() {
     let found: Vec<&str> = dialect::ops::OPS.iter().filter(reference).map(|def| def.name()).collect();
     assert_eq!(found, NO_NATIVE_CODE);
 }
+
+#[test]
+fn products_of_every_type_and_layout() {
+    // Small and several blocks large, rows and columns apart or side by side, batches, two contracted dimensions.
+    let forms = [
+        ("3x5x{k}", "3x{k}x7", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "3x5x7"),
+        ("{k}x300", "520x{k}", "contracting_dims = [0] x [1]", "300x520"),
+        ("9x{k}", "{k}x2", "contracting_dims = [1] x [0]", "9x2"),
+        ("4x{k}x3", "3x{k}x6", "contracting_dims = [1, 2] x [1, 0]", "4x6"),
+    ];
+    let types = ["i8", "ui8", "i16", "ui16", "i32", "ui64", "i1", "bf16", "f16", "f32", "f64"];
+    for (n, t) in types.iter().enumerate() {
+        for (f, (lhs, rhs, dims, out)) in forms.iter().enumerate() {
+            let k = [0, 1, 13, 300][(n + f) % 4];
+            let [lhs, rhs] = [lhs, rhs].map(|s| s.replace("{k}", &k.to_string()));
+            let to = match *t {
+                "i8" | "ui8" => "i32",
+                "bf16" if f == 0 => "f32",
+                t => t,
+            };
+            check(&format!(
+                "func.func @main(%a: tensor<{lhs}x{t}>, %b: tensor<{rhs}x{t}>) -> tensor<{out}x{to}> {{
+                  %0 = stablehlo.dot_general %a, %b, {dims} : (tensor<{lhs}x{t}>, tensor<{rhs}x{t}>) -> tensor<{out}x{to}>
+                  return %0 : tensor<{out}x{to}>
+                }}"
+            ));
+        }
+    }
+}
+
+#[test]
+fn subnormal_numbers_are_kept_where_that_is_asked_for() {
+    use runtime::subnormals::Subnormals;
+    let text = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.multiply %a, %a : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }";
+    let program = dialect::parse(text, &mut Diagnostics::default());
+    let executable = Executable::compile(program, None).expect("compiles");
+    let ty = TensorType::new(&[4], ElementType::F32);
+    let values = [1e-20f32, 2.0, 1e-42, -1e-20];
+    let input = Literal::from_fn(&ty, |i| Scalar::Float(values[i].into()));
+    let run = |subnormals| -> Vec<f64> {
+        let session = executable.session().expect("memory").with_subnormals(subnormals);
+        session.set_inputs(std::slice::from_ref(&input)).expect("inputs fit");
+        session.run().expect("runs");
+        (0..4).map(|i| session.results()[0].get(i).as_f64()).collect()
+    };
+    let square = |v: f32| f64::from(v * v);
+    assert_eq!(run(Subnormals::Keep), values.map(square));
+    assert!(square(values[0]) > 0.0);
+    assert_eq!(run(Subnormals::Flush), [0.0, 4.0, 0.0, 0.0]);
+}

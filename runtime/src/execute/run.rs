@@ -22,6 +22,7 @@ use super::step::{Slot, SlotData, Step};
 use crate::collective::{Plan, Shared, Site, Transport};
 use crate::jit::{Cache, Engine, KernelFn};
 use crate::native::{View, ViewMut};
+use crate::subnormals::{Mode, Subnormals};
 
 /// A compiled per-device program: code and plan, shared by all devices.
 pub struct Executable {
@@ -44,6 +45,7 @@ pub struct Session<'e> {
     /// The device numbers used in messages.
     ids: Vec<u32>,
     arenas: Vec<Arena>,
+    subnormals: Subnormals,
 }
 
 /// The most collectives shown at which devices wait forever.
@@ -137,7 +139,7 @@ impl Executable {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        Ok(Session { executable: self, ids, arenas })
+        Ok(Session { executable: self, ids, arenas, subnormals: Subnormals::default() })
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
@@ -168,6 +170,11 @@ fn rename(text: &str, name: &str) -> String {
 }
 
 impl Session<'_> {
+    /// The same memory, with subnormal floats treated in this way by all that runs.
+    pub fn with_subnormals(self, subnormals: Subnormals) -> Self {
+        Self { subnormals, ..self }
+    }
+
     /// Shards the global inputs and gives every device its shards; every replica gets the same inputs.
     pub fn set_inputs(&self, inputs: &[Literal]) -> Result<(), String> {
         (0..self.executable.replicas()).try_for_each(|replica| self.set_inputs_of(replica, inputs))
@@ -299,6 +306,7 @@ impl Device<'_> {
         // However this thread ends, the others must not wait for it.
         let mut leaving =
             Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
+        let _mode = Mode::set(self.session.subnormals);
         let result = self.steps(&self.session.executable.lowered.steps);
         leaving.failure = result.as_ref().err().map(|fault| fault.message.clone());
         result
@@ -359,7 +367,7 @@ impl Device<'_> {
             Step::Gemm { gemm, lhs, rhs, out } => {
                 let at = |s: &Slot| arena.at(self.slot(*s).offset);
                 // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
-                unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out)) };
+                unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out), 1) };
             }
             Step::Ragged { collective, from, to } => {
                 let [rows, output, starts, sizes, places] = from.map(|slot| {

@@ -178,6 +178,9 @@ impl<'p> Machine<'p> {
         seed: u64,
     ) -> EvalResult<Vec<Lanes>> {
         let source = Source::of(op);
+        if noise::flushes(seed) {
+            results.iter_mut().flatten().for_each(|lane| *lane = lane.take().map(noise::flushed));
+        }
         if source == Source::Exact {
             return Ok(results);
         }

@@ -94,7 +94,11 @@ pub fn evaluate_disturbed(program: &Program, inputs: &[Vec<Literal>], seed: u64)
 
 fn global(program: &Program, inputs: &[Vec<Literal>], noise: Option<u64>) -> EvalResult<Vec<Vec<Literal>>> {
     let count = inputs.first().map_or(0, Vec::len);
-    let lanes = |i: usize| inputs.iter().map(|values| values.get(i).cloned()).collect();
+    let given = |value: &Literal| match noise {
+        Some(seed) if noise::flushes(seed) => noise::flushed(value.clone()),
+        _ => value.clone(),
+    };
+    let lanes = |i: usize| inputs.iter().map(|values| values.get(i).map(given)).collect();
     let lanes: Vec<Lanes> = (0..count).map(lanes).collect();
     let mut results = evaluate_with(program, "main", (inputs.len(), 1), &lanes, Limits::default(), noise)?;
     let missing = || EvalError::new("a result has no value");

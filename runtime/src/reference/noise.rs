@@ -181,6 +181,34 @@ pub(super) fn disturb(
     results.into_iter().enumerate().map(disturbed).collect()
 }
 
+/// Whether a run with this seed takes subnormal floats for zeros: every second one.
+pub(super) fn flushes(seed: u64) -> bool {
+    seed % 2 == 1
+}
+
+/// The value with subnormal elements taken for zeros, as native code takes them unless it is asked to keep them. f16 is
+/// computed in f32, where its subnormal numbers are like others.
+pub(super) fn flushed(literal: Literal) -> Literal {
+    use ElementType::{BF16, C64, C128, F32, F64};
+    let least = match literal.element {
+        BF16 | F32 | C64 => f64::from(f32::MIN_POSITIVE),
+        F64 | C128 => f64::MIN_POSITIVE,
+        _ => return literal,
+    };
+    let part = |v: f64| if v.abs() < least { 0f64.copysign(v) } else { v };
+    let whole = |value: Scalar| match value {
+        Scalar::Float(v) => Scalar::Float(part(v)),
+        Scalar::Complex(re, im) => Scalar::Complex(part(re), part(im)),
+        int => int,
+    };
+    let subnormal = |v: f64| v != 0.0 && v.abs() < least;
+    let any = (0..stored(&literal)).any(|i| match literal.get(i) {
+        Scalar::Complex(re, im) => subnormal(re) || subnormal(im),
+        value => subnormal(value.as_f64()),
+    });
+    if any { map(&literal, whole) } else { literal }
+}
+
 /// How many elements are stored: one of a splat.
 fn stored(literal: &Literal) -> usize {
     literal.stored_bytes().len() / literal.element.bytes().max(1)

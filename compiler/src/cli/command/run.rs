@@ -28,7 +28,10 @@ With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; with
 Made-up inputs differ from replica to replica.
 
 Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_HOME or ~/.cache: at most 256 MiB, those used last,
-for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.";
+for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.
+
+Machine code takes subnormal floats (f32 and bf16 below 1.2e-38, f64 below 2.2e-308) for zeros, as XLA does: processors compute a
+hundred times slower with them. --keep-subnormals computes with them; --interpret always does.";
 
 /// Partition a program and execute it on simulated devices
 #[derive(clap::Args)]
@@ -56,6 +59,9 @@ pub(crate) struct Args {
     /// Run by the reference evaluator: slow, and what everything else is judged by
     #[arg(long)]
     interpret: bool,
+    /// Compute with subnormal floats instead of taking them for zeros: exact and much slower
+    #[arg(long, conflicts_with = "interpret")]
+    keep_subnormals: bool,
     /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
@@ -93,7 +99,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
     let cache = if args.no_cache { None } else { cache::folder() };
-    let options = ExecuteOptions { backend, calls, devices: args.devices.clone(), cache };
+    let (devices, keep_subnormals) = (args.devices.clone(), args.keep_subnormals);
+    let options = ExecuteOptions { backend, calls, devices, cache, keep_subnormals };
     let ran = session.compiler.execute(&module, &inputs, &options);
     let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {

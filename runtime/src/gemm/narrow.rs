@@ -1,0 +1,473 @@
+//! Products of types that the library doesn't multiply: narrow floats and integers.
+//!
+//! A result is computed tile by tile. For each, blocks of the operands are widened into panels, whatever their strides,
+//! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
+//! few blocks a thread, and elements are converted once in several hundred multiplications.
+//!
+//! Narrow floats have panels of f32. So do integers of 8 bits, and those of 16 have panels of f64: products and their
+//! sums over one block are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors
+//! of integers.
+
+use dialect::ir::{ElementClass, ElementType};
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::{Gemm, Run};
+
+/// Rows, columns and contracted elements of a block.
+const ROWS: usize = 256;
+const COLUMNS: usize = 512;
+const DEPTH: usize = 512;
+
+/// Multiplies and adds.
+///
+/// # Safety
+///
+/// As of [`Gemm::run`].
+pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *mut u8, threads: usize) {
+    let [l, r, o] = gemm.types;
+    let job = Job { gemm, lhs: Source { start: lhs, element: l }, rhs: Source { start: rhs, element: r }, out };
+    let bits = l.bits().max(r.bits());
+    if o.is_float() {
+        if gemm.types.contains(&ElementType::F64) {
+            job.tiles::<f64, Floats<f64>>(DEPTH, threads);
+        } else {
+            job.tiles::<f32, Floats<f32>>(DEPTH, threads);
+        }
+    } else if bits <= 8 {
+        // Sums of 256 products of bytes are below 2 to the 24th, where f32 has all integers.
+        job.tiles::<f32, Integers<f32>>(DEPTH / 2, threads);
+    } else if bits <= 16 {
+        job.tiles::<f64, Integers<f64>>(DEPTH, threads);
+    } else if o.bits() <= 32 {
+        job.tiles::<u32, Wrapping<u32>>(DEPTH, threads);
+    } else {
+        job.tiles::<u64, Wrapping<u64>>(DEPTH, threads);
+    }
+}
+
+/// An operand.
+#[derive(Clone, Copy)]
+struct Source {
+    start: *const u8,
+    element: ElementType,
+}
+
+#[derive(Clone, Copy)]
+struct Job<'g> {
+    gemm: &'g Gemm,
+    lhs: Source,
+    rhs: Source,
+    out: *mut u8,
+}
+
+// SAFETY: operands are only read, and each tile of the result is written by one thread.
+unsafe impl Send for Job<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Job<'_> {}
+
+/// A block of an operand as a panel: its elements, and the strides of its two dimensions.
+struct Panel<P> {
+    elements: Vec<P>,
+    strides: [isize; 2],
+}
+
+impl<P: Wide> Panel<P> {
+    fn new() -> Self {
+        Self { elements: Vec::new(), strides: [0, 0] }
+    }
+
+    /// Widens a block of these sizes and strides, which begins at this element; the dimension that is contiguous in
+    /// memory stays so.
+    ///
+    /// # Safety
+    ///
+    /// The block is inside the operand.
+    unsafe fn fill(&mut self, from: Source, start: isize, sizes: [usize; 2], strides: [isize; 2]) {
+        self.elements.resize(sizes[0] * sizes[1], P::default());
+        let inner = if strides[0].abs() < strides[1].abs() { 0 } else { 1 };
+        let (outer, n) = (1 - inner, sizes[inner]);
+        self.strides[inner] = 1;
+        self.strides[outer] = n as isize;
+        if n == 0 {
+            return;
+        }
+        for (i, line) in self.elements.chunks_exact_mut(n).enumerate() {
+            let at = start + i as isize * strides[outer];
+            // SAFETY: line `i` of the block.
+            unsafe { P::widen(from, at, strides[inner], line) };
+        }
+    }
+}
+
+/// The elements of a panel.
+trait Wide: Copy + Default + Send + Sync + 'static {
+    /// Reads a line of elements, each so many elements after the last.
+    ///
+    /// # Safety
+    ///
+    /// The line is inside the operand.
+    unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]);
+}
+
+/// # Safety
+///
+/// The line is inside the operand, whose elements are `T`.
+unsafe fn line<T: Copy, P>(from: Source, start: isize, stride: isize, to: &mut [P], value: impl Fn(T) -> P) {
+    let from = from.start.cast::<T>().wrapping_offset(start);
+    if stride == 1 {
+        // SAFETY: the caller's promise.
+        let from = unsafe { std::slice::from_raw_parts(from, to.len()) };
+        to.iter_mut().zip(from).for_each(|(to, &v)| *to = value(v));
+        return;
+    }
+    for (i, to) in to.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *to = value(unsafe { from.offset(i as isize * stride).read() });
+    }
+}
+
+macro_rules! wide {
+    ($($wide:ty)*) => {$(
+        impl Wide for $wide {
+            unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]) {
+                use ElementType::*;
+                // SAFETY: the caller's promise; the types are those of the elements in memory.
+                unsafe {
+                    match from.element {
+                        BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16) as $wide),
+                        F16 => line::<f16, _>(from, start, stride, to, |v| v.to_f32() as $wide),
+                        F32 => line::<f32, _>(from, start, stride, to, |v| v as $wide),
+                        F64 => line::<f64, _>(from, start, stride, to, |v| v as $wide),
+                        I2 | I4 | I8 => line::<i8, _>(from, start, stride, to, |v| v as $wide),
+                        I16 => line::<i16, _>(from, start, stride, to, |v| v as $wide),
+                        UI16 => line::<u16, _>(from, start, stride, to, |v| v as $wide),
+                        I32 => line::<i32, _>(from, start, stride, to, |v| v as $wide),
+                        UI32 => line::<u32, _>(from, start, stride, to, |v| v as $wide),
+                        I64 | UI64 => line::<u64, _>(from, start, stride, to, |v| v as $wide),
+                        // Unsigned bytes and booleans.
+                        _ => line::<u8, _>(from, start, stride, to, |v| v as $wide),
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+wide!(f64 u32 u64);
+
+/// f32 panels, which are filled most often.
+impl Wide for f32 {
+    unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]) {
+        use ElementType::*;
+        // SAFETY: the caller's promise; the types are those of the elements in memory.
+        unsafe {
+            match from.element {
+                BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16)),
+                F16 if stride == 1 => {
+                    let from = from.start.cast::<f16>().wrapping_offset(start);
+                    std::slice::from_raw_parts(from, to.len()).convert_to_f32_slice(to);
+                }
+                F16 => line::<f16, _>(from, start, stride, to, f16::to_f32),
+                F32 => line::<f32, _>(from, start, stride, to, |v| v),
+                I2 | I4 | I8 => line::<i8, _>(from, start, stride, to, f32::from),
+                _ => line::<u8, _>(from, start, stride, to, f32::from),
+            }
+        }
+    }
+}
+
+/// How the blocks of one tile are added up and stored.
+trait Tile<P> {
+    /// A tile of zeros.
+    fn new() -> Self;
+    /// Makes it zeros of this size.
+    fn clear(&mut self, count: usize);
+    /// Adds the product of two panels.
+    fn add(&mut self, sizes: [usize; 3], lhs: &Panel<P>, rhs: &Panel<P>);
+    /// The elements of one row, rounded to the type of the result.
+    ///
+    /// # Safety
+    ///
+    /// `to` is followed by that many elements of the type, so far apart.
+    unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType);
+}
+
+/// Sums of floats.
+struct Floats<P> {
+    sums: Vec<P>,
+    begun: bool,
+}
+
+macro_rules! floats {
+    ($($wide:ty)*) => {$(
+        impl Tile<$wide> for Floats<$wide> {
+            fn new() -> Self {
+                Self { sums: Vec::new(), begun: false }
+            }
+
+            fn clear(&mut self, count: usize) {
+                self.sums.clear();
+                self.sums.resize(count, 0.0);
+                self.begun = false;
+            }
+
+            fn add(&mut self, sizes: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
+                multiply(sizes, &mut self.sums, self.begun, lhs, rhs);
+                self.begun = true;
+            }
+
+            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
+                let sums = &self.sums[row * columns..(row + 1) * columns];
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match element {
+                        ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, |v| bf16::from_f64(v as f64)),
+                        ElementType::F16 => spread(sums, to.cast::<f16>(), stride, |v| f16::from_f64(v as f64)),
+                        ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| v as f32),
+                        _ => spread(sums, to.cast::<f64>(), stride, |v| v as f64),
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+floats!(f32 f64);
+
+/// Writes converted elements so far apart.
+///
+/// # Safety
+///
+/// There are that many elements.
+unsafe fn spread<S: Copy, T>(from: &[S], to: *mut T, stride: isize, value: impl Fn(S) -> T) {
+    for (i, &v) in from.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.offset(i as isize * stride).write(value(v)) };
+    }
+}
+
+fn multiply<P: Wide + super::Float>([m, n, k]: [usize; 3], out: &mut [P], adds: bool, lhs: &Panel<P>, rhs: &Panel<P>) {
+    // SAFETY: the panels have m x k and k x n elements, the result m x n.
+    unsafe {
+        super::library(
+            [m, n, k],
+            out.as_mut_ptr(),
+            [n as isize, 1],
+            adds,
+            lhs.elements.as_ptr(),
+            lhs.strides,
+            rhs.elements.as_ptr(),
+            rhs.strides,
+            1,
+        );
+    }
+}
+
+/// Sums of integers that are products of floats, exact for as many terms as a block has.
+struct Integers<P> {
+    block: Vec<P>,
+    sums: Vec<i64>,
+}
+
+macro_rules! integers {
+    ($($wide:ty)*) => {$(
+        impl Tile<$wide> for Integers<$wide> {
+            fn new() -> Self {
+                Self { block: Vec::new(), sums: Vec::new() }
+            }
+
+            fn clear(&mut self, count: usize) {
+                self.sums.clear();
+                self.sums.resize(count, 0);
+            }
+
+            fn add(&mut self, sizes: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
+                self.block.resize(self.sums.len(), 0.0);
+                multiply(sizes, &mut self.block, false, lhs, rhs);
+                self.sums.iter_mut().zip(&self.block).for_each(|(sum, &v)| *sum = sum.wrapping_add(v as i64));
+            }
+
+            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
+                // SAFETY: the caller's promise.
+                unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, |v| v as u64) };
+            }
+        }
+    )*};
+}
+
+integers!(f32 f64);
+
+/// Writes the low bits of integers; of a boolean, whether it isn't zero.
+///
+/// # Safety
+///
+/// As of [`spread`].
+unsafe fn integers<S: Copy>(from: &[S], to: *mut u8, stride: isize, element: ElementType, low: impl Fn(S) -> u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match element.bytes() {
+            _ if element == ElementType::I1 => spread(from, to, stride, |v| u8::from(low(v) != 0)),
+            1 => spread(from, to, stride, |v| low(v) as u8),
+            2 => spread(from, to.cast::<u16>(), stride, |v| low(v) as u16),
+            4 => spread(from, to.cast::<u32>(), stride, |v| low(v) as u32),
+            _ => spread(from, to.cast::<u64>(), stride, |v| low(v)),
+        }
+    }
+}
+
+/// Sums of integers modulo their width.
+struct Wrapping<P> {
+    sums: Vec<P>,
+}
+
+macro_rules! wrapping {
+    ($($wide:ty)*) => {$(
+        impl Tile<$wide> for Wrapping<$wide> {
+            fn new() -> Self {
+                Self { sums: Vec::new() }
+            }
+
+            fn clear(&mut self, count: usize) {
+                self.sums.clear();
+                self.sums.resize(count, 0);
+            }
+
+            fn add(&mut self, [m, n, k]: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
+                let mut lines = vec![0; if rhs.strides[1] == 1 { 0 } else { k * n }];
+                // The columns of the right operand side by side, so that vectors run along them.
+                let rows: &[$wide] = if lines.is_empty() {
+                    &rhs.elements
+                } else {
+                    for j in 0..n {
+                        for x in 0..k {
+                            lines[x * n + j] = rhs.elements[j * k + x];
+                        }
+                    }
+                    &lines
+                };
+                let [down, along] = lhs.strides.map(|s| s as usize);
+                for (i, sums) in self.sums.chunks_exact_mut(n).enumerate().take(m) {
+                    let factor = |x: usize| lhs.elements[i * down + x * along];
+                    let mut x = 0;
+                    while x + 4 <= k {
+                        let f = [factor(x), factor(x + 1), factor(x + 2), factor(x + 3)];
+                        let row = |d: usize| &rows[(x + d) * n..(x + d + 1) * n];
+                        let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+                        for (j, sum) in sums.iter_mut().enumerate() {
+                            let two = f[0].wrapping_mul(a[j]).wrapping_add(f[1].wrapping_mul(b[j]));
+                            let more = f[2].wrapping_mul(c[j]).wrapping_add(f[3].wrapping_mul(d[j]));
+                            *sum = sum.wrapping_add(two).wrapping_add(more);
+                        }
+                        x += 4;
+                    }
+                    for x in x..k {
+                        let (f, row) = (factor(x), &rows[x * n..(x + 1) * n]);
+                        sums.iter_mut().zip(row).for_each(|(sum, v)| *sum = sum.wrapping_add(f.wrapping_mul(*v)));
+                    }
+                }
+            }
+
+            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
+                // SAFETY: the caller's promise.
+                unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, u64::from) };
+            }
+        }
+    )*};
+}
+
+wrapping!(u32 u64);
+
+impl Job<'_> {
+    /// Computes all tiles, with panels of at most this depth.
+    fn tiles<P: Wide, T: Tile<P>>(self, depth: usize, threads: usize) {
+        let around = self.gemm.outer.iter().filter(|o| !o.1).map(|o| o.0).collect::<Vec<Run>>();
+        let batches = around.iter().map(|r| r.size).product::<usize>();
+        let (down, across) = (self.gemm.rows.size.div_ceil(ROWS), self.gemm.columns.size.div_ceil(COLUMNS));
+        let count = batches * down * across;
+        let tile = |work: &mut Work<P, T>, at: usize| {
+            let (batch, place) = (at / (down * across), at % (down * across));
+            // SAFETY: tiles are inside the result, and each is computed once.
+            unsafe { self.tile(work, depth, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
+        };
+        let new = || Work { lhs: Panel::new(), rhs: Panel::new(), tile: T::new() };
+        if threads > 1 && count > 1 {
+            // Each thread takes a range of tiles with panels of its own.
+            let parts = count.min(4 * threads);
+            (0..parts).into_par_iter().for_each(|part| {
+                let mut work = new();
+                (part * count / parts..(part + 1) * count / parts).for_each(|at| tile(&mut work, at));
+            });
+        } else {
+            let mut work = new();
+            (0..count).for_each(|at| tile(&mut work, at));
+        }
+    }
+
+    /// Computes one tile.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else writes it.
+    unsafe fn tile<P: Wide, T: Tile<P>>(
+        &self,
+        work: &mut Work<P, T>,
+        depth: usize,
+        [l, r, o]: [isize; 3],
+        row: usize,
+        column: usize,
+    ) {
+        let gemm = self.gemm;
+        let (rows, columns, contracted) = (gemm.rows, gemm.columns, gemm.contracted);
+        let m = ROWS.min(rows.size - row);
+        let n = COLUMNS.min(columns.size - column);
+        let sums = gemm.outer.iter().filter(|o| o.1).map(|o| o.0).collect::<Vec<Run>>();
+        work.tile.clear(m * n);
+        for sum in 0..sums.iter().map(|r| r.size).product::<usize>() {
+            let [dl, dr, _] = position(&sums, sum);
+            for x in (0..contracted.size).step_by(depth) {
+                let k = depth.min(contracted.size - x);
+                let left = gemm.start[0] + l + dl + row as isize * rows.lhs + x as isize * contracted.lhs;
+                let right = gemm.start[1] + r + dr + column as isize * columns.rhs + x as isize * contracted.rhs;
+                // SAFETY: positions of loops are inside the operands by construction from their shapes.
+                unsafe {
+                    work.lhs.fill(self.lhs, left, [m, k], [rows.lhs, contracted.lhs]);
+                    work.rhs.fill(self.rhs, right, [k, n], [contracted.rhs, columns.rhs]);
+                }
+                work.tile.add([m, n, k], &work.lhs, &work.rhs);
+            }
+        }
+        let width = gemm.types[2].bytes() as isize;
+        for i in 0..m {
+            let at = o + (row + i) as isize * rows.out + column as isize * columns.out;
+            // SAFETY: a row of the tile, inside the result.
+            unsafe { work.tile.store(i, n, self.out.offset(at * width), columns.out, gemm.types[2]) };
+        }
+    }
+}
+
+/// The memory that tiles are computed in.
+struct Work<P, T> {
+    lhs: Panel<P>,
+    rhs: Panel<P>,
+    tile: T,
+}
+
+/// The offsets in the two operands and the result of position `at` of nested loops.
+fn position(loops: &[Run], mut at: usize) -> [isize; 3] {
+    let mut offsets = [0; 3];
+    for run in loops.iter().rev() {
+        let i = (at % run.size) as isize;
+        at /= run.size;
+        offsets = [offsets[0] + i * run.lhs, offsets[1] + i * run.rhs, offsets[2] + i * run.out];
+    }
+    offsets
+}
+
+/// Whether elements of this type are widened.
+pub(super) fn is_supported(element: ElementType) -> bool {
+    use ElementType::{BF16, F16, F32, F64, I1};
+    matches!(element, BF16 | F16 | F32 | F64 | I1)
+        || matches!(element.class(), ElementClass::Signed | ElementClass::Unsigned)
+}

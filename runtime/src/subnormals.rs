@@ -1,0 +1,117 @@
+//! Subnormal floats: numbers so close to zero that they have fewer digits than others. Processors compute with them a
+//! hundred times slower, so native code takes them for zeros, as XLA does, unless it is asked to keep them.
+
+#![allow(unsafe_code, reason = "the processor's control register is read and written by instructions")]
+
+use std::marker::PhantomData;
+
+/// What arithmetic does with subnormal floats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Subnormals {
+    /// Operands and results that are subnormal count as zeros of the same sign.
+    #[default]
+    Flush,
+    /// They are numbers like others (IEEE 754).
+    Keep,
+}
+
+/// While it lives, this thread treats subnormal floats in a certain way; then as before.
+#[must_use]
+pub struct Mode {
+    before: Control,
+    /// The register belongs to a thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Mode {
+    /// Sets how this thread treats subnormal floats from here on.
+    pub fn set(subnormals: Subnormals) -> Self {
+        let before = read();
+        let flushes = subnormals == Subnormals::Flush;
+        write(if flushes { before | FLUSH } else { before & !FLUSH });
+        Self { before, _thread: PhantomData }
+    }
+}
+
+impl Drop for Mode {
+    fn drop(&mut self) {
+        write(self.before);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+type Control = u32;
+/// In MXCSR, bit 15 flushes results to zero and bit 6 takes operands for zeros.
+#[cfg(target_arch = "x86_64")]
+const FLUSH: Control = 1 << 15 | 1 << 6;
+
+#[cfg(target_arch = "x86_64")]
+fn read() -> Control {
+    let mut control: Control = 0;
+    // SAFETY: stores the register at the given address, a local variable of its size.
+    unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut control, options(nostack, preserves_flags)) };
+    control
+}
+
+#[cfg(target_arch = "x86_64")]
+fn write(control: Control) {
+    // SAFETY: the value was read from the register, and only the two bits for subnormal numbers were changed.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const control, options(nostack, preserves_flags)) };
+}
+
+#[cfg(target_arch = "aarch64")]
+type Control = u64;
+/// In FPCR, bit 24 flushes operands and results of f32 and f64.
+#[cfg(target_arch = "aarch64")]
+const FLUSH: Control = 1 << 24;
+
+#[cfg(target_arch = "aarch64")]
+fn read() -> Control {
+    let control: Control;
+    // SAFETY: reads the register.
+    unsafe { std::arch::asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack, preserves_flags)) };
+    control
+}
+
+#[cfg(target_arch = "aarch64")]
+fn write(control: Control) {
+    // SAFETY: the value was read from the register, and only the bit for subnormal numbers was changed.
+    unsafe { std::arch::asm!("msr fpcr, {}", in(reg) control, options(nostack, preserves_flags)) };
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+type Control = u8;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const FLUSH: Control = 0;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn read() -> Control {
+    0
+}
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn write(_: Control) {}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn subnormals_are_zeros_for_as_long_as_is_said() {
+        let half = |v: f32| black_box(black_box(v) * black_box(0.5));
+        let smallest = f32::MIN_POSITIVE;
+        assert_eq!(half(smallest), smallest / 2.0);
+        {
+            let _flush = Mode::set(Subnormals::Flush);
+            assert_eq!(half(smallest).to_bits(), 0);
+            assert_eq!(half(-smallest).to_bits(), 1 << 31);
+            assert_eq!(black_box(black_box(f32::from_bits(1)) * black_box(f32::MAX)).to_bits(), 0);
+            {
+                let _keep = Mode::set(Subnormals::Keep);
+                assert!(half(smallest) > 0.0);
+            }
+            assert_eq!(half(smallest).to_bits(), 0);
+        }
+        assert!(half(smallest) > 0.0);
+    }
+}
