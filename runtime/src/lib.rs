@@ -14,3 +14,5 @@ mod native;
 pub mod npz;
 pub mod reference;
 pub mod subnormals;
+#[cfg(feature = "jit")]
+mod window;

@@ -184,6 +184,21 @@ fn products() {
 }
 
 /// A program that returns the results of an op's example; `None` for ops that don't compute tensors from tensors.
+/// Convolutions with padding: of a producer's result by a kernel that is one constant, with a reader.
+#[test]
+fn convolutions_among_other_ops() {
+    check(
+        "func.func @main(%a: tensor<2x6x5x3xf32>) -> (tensor<2x6x5x4xf32>, tensor<2x6x5x3xf32>) {
+          %k = stablehlo.constant dense<0.25> : tensor<3x3x3x4xf32>
+          %n = stablehlo.negate %a : tensor<2x6x5x3xf32>
+          %r = stablehlo.convolution(%n, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x5x3xf32>, tensor<3x3x3x4xf32>) -> tensor<2x6x5x4xf32>
+          %t = stablehlo.tanh %r : tensor<2x6x5x4xf32>
+          %m = stablehlo.add %n, %n : tensor<2x6x5x3xf32>
+          return %t, %m : tensor<2x6x5x4xf32>, tensor<2x6x5x3xf32>
+        }",
+    );
+}
+
 fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
     use dialect::kernel::{External, Kernel};
     let program = dialect::proofs::example_program(text);

@@ -244,7 +244,8 @@ impl Fusion {
         let mut read = |operand: usize, same: bool| {
             let value = operands[operand];
             match made_by(program, value) {
-                Some(producer) if is_splat(program, producer) => {}
+                // Code for products reads whole operands; kernels embed the element.
+                Some(producer) if is_splat(program, producer) && !facts.product => {}
                 Some(producer) if let Some(inner) = self.folded.get(&producer) => {
                     inner.iter().for_each(|s| add(&mut sources, Source { value: s.value, same: s.same && same }));
                 }

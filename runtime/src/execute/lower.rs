@@ -20,6 +20,7 @@ use super::step::{ConstantSlot, Slot, SlotData, Step};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
 use crate::native::{self, Native};
+use crate::window;
 
 /// The name of the function in the text of every kernel, to be replaced by one that tells it from the others.
 pub(super) const KERNEL: &str = "kernel";
@@ -143,8 +144,18 @@ impl Lowering<'_> {
             }
             if let Some(control) = view.def().control(view) {
                 self.control(op, control, steps)?;
-            } else if fusion.facts(op).is_some_and(|f| f.compiled) {
-                steps.extend(self.kernel(op)?);
+            } else if let Some(facts) = fusion.facts(op).filter(|f| f.compiled) {
+                let native = match facts.product {
+                    true => nest_of(program, op).and_then(|nest| window::of(view, &nest)),
+                    false => None,
+                };
+                match native {
+                    Some(computation) => {
+                        let results = self.slots_of(program.results(op))?;
+                        steps.push(self.native(op, computation, SmallVec::new(), results)?);
+                    }
+                    None => steps.extend(self.kernel(op)?),
+                }
             } else {
                 self.op(op, steps)?;
             }
@@ -223,6 +234,9 @@ impl Lowering<'_> {
                 }
                 return Ok(());
             }
+            Kernel::Nest(nest) if let Some(computation) = window::of(view, &nest) => {
+                self.native(op, computation, SmallVec::new(), results)?
+            }
             Kernel::Nest(_) if let Some(gemm) = Gemm::of(view) => {
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
                 let [lhs, rhs] = gemm.operands().map(|i| operands[i]);
@@ -230,9 +244,7 @@ impl Lowering<'_> {
                 Step::Gemm { gemm: self.out.gemms.len() - 1, lhs, rhs, out: results[0] }
             }
             Kernel::External(external) if let Some(computation) = native::of(&external, view) => {
-                let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
-                self.out.natives.push(Computation { computation, in_place: external.in_place() });
-                Step::Native { native: self.out.natives.len() - 1, operands, results }
+                self.native(op, computation, external.in_place(), results)?
             }
             Kernel::Control => {
                 let message = format!("'{}' can't be run natively", view.name());
@@ -244,6 +256,19 @@ impl Lowering<'_> {
         };
         steps.push(step);
         Ok(())
+    }
+
+    /// Lowers an op to native code that reads all its operands.
+    fn native(
+        &mut self,
+        op: Op,
+        computation: Box<dyn Native>,
+        in_place: SmallVec<[(usize, usize); 2]>,
+        results: Vec<Slot>,
+    ) -> Result<Step, Diagnostic> {
+        let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
+        self.out.natives.push(Computation { computation, in_place });
+        Ok(Step::Native { native: self.out.natives.len() - 1, operands, results })
     }
 
     /// A kernel without machine code: its ops are evaluated one after the other.

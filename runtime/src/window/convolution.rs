@@ -1,0 +1,196 @@
+//! Convolutions, and any other product that is read through windows.
+//!
+//! Floats are summed in f32, in f64 where one of the types is; narrow ones are widened and the sum is rounded once.
+//! Integers wrap.
+
+#![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
+
+use dialect::ir::{ElementClass, ElementType, OpRef, TensorType};
+use dialect::kernel::{Affine, Contraction, Input, Nest, Window};
+use half::{bf16, f16};
+
+use super::micro::Number;
+use super::problem::products;
+use super::product::Plan;
+use crate::native::{Native, View, ViewMut, share};
+
+/// A product over windows, with how it is computed.
+pub(crate) struct Convolution {
+    plans: Vec<Plan>,
+    /// Which operands are the left and the right tensor.
+    operands: [usize; 2],
+    /// Element types of the left tensor, the right one and the result.
+    types: [ElementType; 3],
+    /// The type in which products are added.
+    sums: ElementType,
+}
+
+impl Convolution {
+    /// The code for an op with this nest; `None` where it is no product over windows, and for plain matrix products,
+    /// which a library computes.
+    pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
+        Contraction::of(nest).filter(|c| is_windowed(nest, c))?;
+        let inputs: [&TensorType; 2] =
+            [op.operand_tensor(nest.inputs[0].operand)?, op.operand_tensor(nest.inputs[1].operand)?];
+        let result = op.result_tensor(0)?;
+        let (products, left) = products(nest, inputs.map(|t| &t.shape[..]))?;
+        let types = [inputs[left].element, inputs[1 - left].element, result.element];
+        let sums = sum_type(types)?;
+        let operands = [nest.inputs[left].operand, nest.inputs[1 - left].operand];
+        Some(Self { plans: products.into_iter().map(Plan::new).collect(), operands, types, sums })
+    }
+
+    fn compute<T: Element>(&self, operands: &[View<'_>], out: &mut ViewMut<'_>, threads: usize) {
+        let [left, right] = self.operands.map(|i| operands[i]);
+        let (mut memory, kept) = (Vec::new(), T::TYPE == self.types[2]);
+        let to: *mut T = if kept {
+            out.bytes.as_mut_ptr().cast()
+        } else {
+            memory.resize(out.bytes.len() / self.types[2].bytes(), T::default());
+            memory.as_mut_ptr()
+        };
+        let (mut wide_left, mut wide_right) = (Vec::new(), Vec::new());
+        let left = T::read(left.bytes, self.types[0], &mut wide_left, threads);
+        let right = T::read(right.bytes, self.types[1], &mut wide_right, threads);
+        for plan in &self.plans {
+            // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
+            unsafe { plan.run(left, right, to, threads) };
+        }
+        if !kept {
+            let width = self.types[2].bytes();
+            share(threads, width, out.bytes, |first, bytes| {
+                for (value, to) in memory[first..].iter().zip(bytes.chunks_exact_mut(width)) {
+                    value.write(self.types[2], to);
+                }
+            });
+        }
+    }
+}
+
+impl Native for Convolution {
+    fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
+        let out = &mut results[0];
+        match self.sums {
+            ElementType::F64 => self.compute::<f64>(operands, out, threads),
+            ElementType::I32 => self.compute::<i32>(operands, out, threads),
+            ElementType::I64 => self.compute::<i64>(operands, out, threads),
+            _ => self.compute::<f32>(operands, out, threads),
+        }
+        Ok(())
+    }
+}
+
+/// Whether an input is read through windows, in groups or with padding: by more than its loops' positions.
+fn is_windowed(nest: &Nest, contraction: &Contraction) -> bool {
+    let long = |l: usize| nest.loops[l] > 1;
+    let ranges = nest.ranges();
+    let plain = |i: &Input| i.guards.is_empty() && i.index.iter().all(|x| Affine::of(x, &ranges).is_affine());
+    let moves = |w: &Window| w.stride != 1 || w.divisor != 1 || long(w.outer) && long(w.inner);
+    !nest.inputs.iter().all(plain) || contraction.windows.iter().any(moves)
+}
+
+/// The type in which products of the first two types are added for a result of the third.
+fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
+    use ElementType::{BF16, F16, F32, F64, I1, I32, I64};
+    let integer = |t: ElementType| matches!(t.class(), ElementClass::Signed | ElementClass::Unsigned) && t.bits() >= 8;
+    let [left, right, result] = types;
+    if types.iter().all(|t| matches!(t, BF16 | F16 | F32 | F64)) {
+        return Some(if types.contains(&F64) { F64 } else { F32 });
+    }
+    // Of truth values the sum is whether any is true; only their own products are.
+    let whole = types.iter().all(|&t| integer(t) || t == I1) && (result != I1 || (left, right) == (I1, I1));
+    whole.then_some(if result.bits() > 32 { I64 } else { I32 })
+}
+
+/// A type of sums.
+trait Element: Number {
+    const TYPE: ElementType;
+    /// A value whose first bytes are these, of type `from`.
+    fn of(from: ElementType, bytes: &[u8]) -> Self;
+    /// Writes it as `to`.
+    fn write(self, to: ElementType, bytes: &mut [u8]);
+
+    /// The tensor in this type: itself, or a copy in `memory`.
+    fn read(bytes: &[u8], from: ElementType, memory: &mut Vec<Self>, threads: usize) -> *const Self {
+        if from == Self::TYPE {
+            return bytes.as_ptr().cast();
+        }
+        let width = from.bytes();
+        memory.resize(bytes.len() / width, Self::default());
+        share(threads, 1, memory, |first, values| {
+            for (value, bytes) in values.iter_mut().zip(bytes[first * width..].chunks_exact(width)) {
+                *value = Self::of(from, bytes);
+            }
+        });
+        memory.as_ptr()
+    }
+}
+
+macro_rules! floats {
+    ($($t:ty, $name:ident, $narrow:ident;)*) => {$(
+        impl Element for $t {
+            const TYPE: ElementType = ElementType::$name;
+
+            #[inline(always)]
+            fn of(from: ElementType, b: &[u8]) -> Self {
+                match from {
+                    ElementType::BF16 => bf16::from_le_bytes([b[0], b[1]]).into(),
+                    ElementType::F16 => f16::from_le_bytes([b[0], b[1]]).into(),
+                    ElementType::F32 => f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into(),
+                    _ => f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as Self,
+                }
+            }
+
+            #[inline(always)]
+            fn write(self, to: ElementType, bytes: &mut [u8]) {
+                match to {
+                    ElementType::BF16 => bytes.copy_from_slice(&bf16::$narrow(self).to_le_bytes()),
+                    ElementType::F16 => bytes.copy_from_slice(&f16::$narrow(self).to_le_bytes()),
+                    ElementType::F32 => bytes.copy_from_slice(&(self as f32).to_le_bytes()),
+                    _ => bytes.copy_from_slice(&f64::from(self).to_le_bytes()),
+                }
+            }
+        }
+    )*};
+}
+
+floats! {
+    f32, F32, from_f32;
+    f64, F64, from_f64;
+}
+
+macro_rules! integers {
+    ($($t:ty, $name:ident;)*) => {$(
+        impl Element for $t {
+            const TYPE: ElementType = ElementType::$name;
+
+            #[inline(always)]
+            fn of(from: ElementType, b: &[u8]) -> Self {
+                // Only the low bits of sums count, so wider values are cut.
+                match from {
+                    ElementType::I1 => Self::from(b[0] != 0),
+                    ElementType::I8 => b[0] as i8 as Self,
+                    ElementType::UI8 => b[0] as Self,
+                    ElementType::I16 => i16::from_le_bytes([b[0], b[1]]) as Self,
+                    ElementType::UI16 => u16::from_le_bytes([b[0], b[1]]) as Self,
+                    ElementType::I32 => i32::from_le_bytes([b[0], b[1], b[2], b[3]]) as Self,
+                    ElementType::UI32 => u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as Self,
+                    _ => i64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as Self,
+                }
+            }
+
+            #[inline(always)]
+            fn write(self, to: ElementType, bytes: &mut [u8]) {
+                match to {
+                    ElementType::I1 => bytes[0] = u8::from(self != 0),
+                    _ => bytes.copy_from_slice(&self.to_le_bytes()[..bytes.len()]),
+                }
+            }
+        }
+    )*};
+}
+
+integers! {
+    i32, I32;
+    i64, I64;
+}

@@ -1,0 +1,336 @@
+//! The innermost loops of a windowed product: a tile of rows by a panel of lanes, held in registers while a part of
+//! the sum is added up.
+//!
+//! A row's elements are read where they are, through one pointer a row; those of the lanes were packed, so that each
+//! step of the sum reads the next vectors. Padding is a pointer to zeros.
+
+#![allow(unsafe_code, reason = "vectors are read and written through pointers")]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+/// The most rows in a tile.
+pub(super) const ROWS: usize = 12;
+
+/// Consecutive steps of the sum in which the pointers of all rows move alike.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// The first step: which row of the panel.
+    pub step: u32,
+    /// How many steps.
+    pub len: u32,
+    /// How far the rows' first elements are from their bases; an index into the table if `mixed`.
+    pub at: isize,
+    /// Whether the table says where each row is read, as some of them are in the padding.
+    pub mixed: bool,
+}
+
+/// Where the rows of a tile are read.
+pub(super) struct Tile<'a, T> {
+    /// Each row's base.
+    pub bases: [*const T; ROWS],
+    /// The steps of the sum.
+    pub runs: &'a [Run],
+    /// Where rows are read in mixed runs.
+    pub table: &'a [[*const T; ROWS]],
+    /// Distance between the elements of neighboring steps.
+    pub stride: isize,
+    /// Added to every pointer.
+    pub shift: isize,
+}
+
+/// Adds up a tile: `(tile, packed lanes, where each row's lanes are stored, whether to add to what is there)`.
+pub(super) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, &[*mut T; ROWS], bool);
+
+/// The kernels for one element type on this processor.
+pub(super) struct Code<T: 'static> {
+    /// Elements in a vector.
+    pub lanes: usize,
+    /// Rows of a tile: of the large kernels and of the small ones.
+    pub rows: [usize; 2],
+    /// Each row multiplies one element with all lanes: large and small tiles of one and of two vectors.
+    pub splat: [[Kernel<T>; 2]; 2],
+    /// Each row multiplies as many elements as there are lanes: the same.
+    pub wide: [[Kernel<T>; 2]; 2],
+    /// A wide kernel of one lane.
+    pub single: Kernel<T>,
+}
+
+/// A type in which products are added.
+pub(super) trait Number: Copy + Default + Send + Sync + 'static {
+    /// The fastest kernels.
+    fn code() -> Code<Self>;
+    /// The sum; of integers modulo their size.
+    fn plus(self, other: Self) -> Self;
+}
+
+/// Several numbers, added and multiplied at once.
+trait Vector: Copy {
+    type T: Copy;
+    const LANES: usize;
+    unsafe fn zero() -> Self;
+    unsafe fn load(from: *const Self::T) -> Self;
+    unsafe fn splat(from: *const Self::T) -> Self;
+    unsafe fn store(self, to: *mut Self::T);
+    unsafe fn plus(self, other: Self) -> Self;
+    /// `self + a * b`
+    unsafe fn add_product(self, a: Self, b: Self) -> Self;
+}
+
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+    tile: &Tile<'_, V::T>,
+    panel: *const V::T,
+    out: &[*mut V::T; ROWS],
+    adds: bool,
+) {
+    // SAFETY: the caller says where rows and lanes are; see `product`.
+    unsafe {
+        let mut sums = [[V::zero(); N]; R];
+        for run in tile.runs {
+            let from: [*const V::T; ROWS] = if run.mixed { tile.table[run.at as usize] } else { tile.bases };
+            let at = if run.mixed { tile.shift } else { run.at + tile.shift };
+            let mut rows = [from[0]; R];
+            for r in 0..R {
+                rows[r] = from[r].wrapping_offset(at);
+            }
+            let mut lanes = panel.add(run.step as usize * N * V::LANES);
+            let mut moved = 0isize;
+            for _ in 0..run.len {
+                let mut b = [V::zero(); N];
+                for n in 0..N {
+                    b[n] = V::load(lanes.add(n * V::LANES));
+                }
+                for r in 0..R {
+                    let row = rows[r].wrapping_offset(moved);
+                    if WIDE {
+                        for n in 0..N {
+                            sums[r][n] = sums[r][n].add_product(V::load(row.wrapping_add(n * V::LANES)), b[n]);
+                        }
+                    } else {
+                        let a = V::splat(row);
+                        for n in 0..N {
+                            sums[r][n] = sums[r][n].add_product(a, b[n]);
+                        }
+                    }
+                }
+                lanes = lanes.add(N * V::LANES);
+                moved += tile.stride;
+            }
+        }
+        for r in 0..R {
+            for n in 0..N {
+                let to = out[r].add(n * V::LANES);
+                let sum = if adds { V::load(to).plus(sums[r][n]) } else { sums[r][n] };
+                sum.store(to);
+            }
+        }
+    }
+}
+
+unsafe fn plain<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+    t: &Tile<'_, V::T>,
+    panel: *const V::T,
+    out: &[*mut V::T; ROWS],
+    adds: bool,
+) {
+    // SAFETY: passed on.
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn avx2<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+    t: &Tile<'_, V::T>,
+    panel: *const V::T,
+    out: &[*mut V::T; ROWS],
+    adds: bool,
+) {
+    // SAFETY: passed on.
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn avx512<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+    t: &Tile<'_, V::T>,
+    panel: *const V::T,
+    out: &[*mut V::T; ROWS],
+    adds: bool,
+) {
+    // SAFETY: passed on.
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+}
+
+macro_rules! code {
+    ($target:ident, $vector:ty, $one:ty, $large:literal, $small:literal) => {
+        Code {
+            lanes: <$vector>::LANES,
+            rows: [$large, $small],
+            splat: [
+                [$target::<$vector, $large, 1, false>, $target::<$vector, $large, 2, false>],
+                [$target::<$vector, $small, 1, false>, $target::<$vector, $small, 2, false>],
+            ],
+            wide: [
+                [$target::<$vector, $large, 1, true>, $target::<$vector, $large, 2, true>],
+                [$target::<$vector, $small, 1, true>, $target::<$vector, $small, 2, true>],
+            ],
+            single: plain::<$one, $large, 1, true>,
+        }
+    };
+}
+
+/// Vectors without instructions of their own.
+#[derive(Clone, Copy)]
+struct Array<T, const N: usize>([T; N]);
+
+macro_rules! array {
+    ($($t:ty, $add:expr, $product:expr;)*) => {$(
+        impl<const N: usize> Vector for Array<$t, N> {
+            type T = $t;
+            const LANES: usize = N;
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                Self([<$t>::default(); N])
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: the caller's.
+                Self(unsafe { from.cast::<[$t; N]>().read_unaligned() })
+            }
+            #[inline(always)]
+            unsafe fn splat(from: *const $t) -> Self {
+                // SAFETY: the caller's.
+                Self([unsafe { from.read() }; N])
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: the caller's.
+                unsafe { to.cast::<[$t; N]>().write_unaligned(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn plus(mut self, other: Self) -> Self {
+                for i in 0..N {
+                    self.0[i] = $add(self.0[i], other.0[i]);
+                }
+                self
+            }
+            #[inline(always)]
+            unsafe fn add_product(mut self, a: Self, b: Self) -> Self {
+                for i in 0..N {
+                    self.0[i] = $add(self.0[i], $product(a.0[i], b.0[i]));
+                }
+                self
+            }
+        }
+    )*};
+}
+
+array! {
+    f32, |a: f32, b| a + b, |a: f32, b| a * b;
+    f64, |a: f64, b| a + b, |a: f64, b| a * b;
+    i32, i32::wrapping_add, i32::wrapping_mul;
+    i64, i64::wrapping_add, i64::wrapping_mul;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+
+    /// The integer vectors of a size have one type whatever they hold.
+    #[derive(Clone, Copy)]
+    pub(super) struct I32(__m512i);
+    #[derive(Clone, Copy)]
+    pub(super) struct I64(__m512i);
+
+    macro_rules! vectors {
+        ($($v:ty, $t:ty, $lanes:literal: $zero:expr, $load:expr, $splat:expr, $store:expr, $add:expr, $product:expr;)*) => {$(
+            impl Vector for $v {
+                type T = $t;
+                const LANES: usize = $lanes;
+                #[inline(always)]
+                unsafe fn zero() -> Self {
+                    // SAFETY: called where the processor has the instructions; so are all below.
+                    unsafe { $zero }
+                }
+                #[inline(always)]
+                unsafe fn load(from: *const $t) -> Self {
+                    // SAFETY: the caller's.
+                    unsafe { $load(from) }
+                }
+                #[inline(always)]
+                unsafe fn splat(from: *const $t) -> Self {
+                    // SAFETY: the caller's.
+                    unsafe { $splat(*from) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, to: *mut $t) {
+                    // SAFETY: the caller's.
+                    unsafe { $store(to, self) }
+                }
+                #[inline(always)]
+                unsafe fn plus(self, other: Self) -> Self {
+                    // SAFETY: as in `zero`.
+                    unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                unsafe fn add_product(self, a: Self, b: Self) -> Self {
+                    // SAFETY: as in `zero`.
+                    unsafe { $product(a, b, self) }
+                }
+            }
+        )*};
+    }
+
+    vectors! {
+        __m512, f32, 16: _mm512_setzero_ps(), _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps;
+        __m512d, f64, 8: _mm512_setzero_pd(), _mm512_loadu_pd, _mm512_set1_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_fmadd_pd;
+        __m256, f32, 8: _mm256_setzero_ps(), _mm256_loadu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps;
+        __m256d, f64, 4: _mm256_setzero_pd(), _mm256_loadu_pd, _mm256_set1_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd;
+        I32, i32, 16: I32(_mm512_setzero_si512()), |p: *const i32| I32(_mm512_loadu_si512(p.cast())), |v| I32(_mm512_set1_epi32(v)),
+            |p: *mut i32, v: I32| _mm512_storeu_si512(p.cast(), v.0), |a: I32, b: I32| I32(_mm512_add_epi32(a.0, b.0)),
+            |a: I32, b: I32, c: I32| I32(_mm512_add_epi32(c.0, _mm512_mullo_epi32(a.0, b.0)));
+        I64, i64, 8: I64(_mm512_setzero_si512()), |p: *const i64| I64(_mm512_loadu_si512(p.cast())), |v| I64(_mm512_set1_epi64(v)),
+            |p: *mut i64, v: I64| _mm512_storeu_si512(p.cast(), v.0), |a: I64, b: I64| I64(_mm512_add_epi64(a.0, b.0)),
+            |a: I64, b: I64, c: I64| I64(_mm512_add_epi64(c.0, _mm512_mullo_epi64(a.0, b.0)));
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty, $large:ty, $middle:ty, $small:ty, $plus:expr;)*) => {$(
+        impl Number for $t {
+            fn code() -> Code<Self> {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                        return code!(avx512, $large, Array<$t, 1>, 12, 4);
+                    }
+                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                        return code!(avx2, $middle, Array<$t, 1>, 6, 2);
+                    }
+                }
+                code!(plain, $small, Array<$t, 1>, 4, 1)
+            }
+
+            fn plus(self, other: Self) -> Self {
+                $plus(self, other)
+            }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+numbers! {
+    f32, __m512, __m256, Array<f32, 4>, |a, b| a + b;
+    f64, __m512d, __m256d, Array<f64, 2>, |a, b| a + b;
+    i32, x86::I32, Array<i32, 8>, Array<i32, 4>, i32::wrapping_add;
+    i64, x86::I64, Array<i64, 4>, Array<i64, 2>, i64::wrapping_add;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+numbers! {
+    f32, (), (), Array<f32, 4>, |a, b| a + b;
+    f64, (), (), Array<f64, 2>, |a, b| a + b;
+    i32, (), (), Array<i32, 4>, i32::wrapping_add;
+    i64, (), (), Array<i64, 2>, i64::wrapping_add;
+}

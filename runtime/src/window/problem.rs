@@ -1,0 +1,277 @@
+//! What a nest computes, as products over windows: groups become loops of their own, and dilated tensors are read in
+//! phases, each of which reads every element in its range.
+
+use dialect::ir::gcd;
+use dialect::kernel::{Affine, Contraction, Guard as NestGuard, Index, Input, Nest, Outside, Role};
+use smallvec::SmallVec;
+
+use super::product::{GUARDS, Guard, Loop, Product};
+
+/// A dimension of the left tensor: the element at `positions / divisor` is read where that is a whole number, and in
+/// `low..high`.
+struct Dim {
+    positions: Affine,
+    divisor: i64,
+    low: i64,
+    high: i64,
+    stride: i64,
+}
+
+/// The products that the nest computes, one for each part of the result and of the sum, in order; which of its inputs
+/// is the left one. `shapes` are those of its inputs. `None` if it is no product over windows.
+pub(super) fn products(nest: &Nest, shapes: [&[i64]; 2]) -> Option<(Vec<Product>, usize)> {
+    let nest = &split(nest);
+    let contraction = Contraction::of(nest)?;
+    let ranges = nest.ranges();
+    let plain = |i: &Input| i.guards.is_empty() && i.index.iter().all(|x| Affine::of(x, &ranges).is_affine());
+    // The left tensor is the one that is read through windows.
+    let windowed = |i: usize| contraction.windows.iter().any(|w| w.input == i);
+    let left = match (plain(&nest.inputs[0]), plain(&nest.inputs[1])) {
+        (_, true) if !windowed(1) || windowed(0) => 0,
+        (true, _) => 1,
+        (false, true) => 0,
+        (false, false) => return None,
+    };
+    if !nest.inputs[left].outside.as_ref().is_none_or(|o| matches!(o, Outside::Const(c) if c.is_zero())) {
+        return None;
+    }
+    let dims = dims(&nest.inputs[left], shapes[left], nest)?;
+    let right = Affine::offset(&nest.inputs[1 - left].index, shapes[1 - left], &ranges);
+    if !right.is_affine() {
+        return None;
+    }
+    let roles = contraction.roles.iter().map(|&role| match (role, left) {
+        (Role::Left, 1) => Role::Right,
+        (Role::Right, 1) => Role::Left,
+        (role, _) => role,
+    });
+    let whole = Whole { nest, roles: roles.collect(), dims, right };
+    Some((whole.phases()?, left))
+}
+
+/// The nest with a loop in two where an input is read at a quotient of it: the loop over all features of a grouped
+/// convolution is one over groups and one over the features of a group.
+fn split(nest: &Nest) -> Nest {
+    let mut nest = nest.clone();
+    while let Some((l, by)) = quotient(&nest) {
+        let place = |x: usize| match x {
+            x if x == l => Index::Loop(l).times(by).plus(Index::Loop(l + 1)),
+            x if x > l => Index::Loop(x + 1),
+            x => Index::Loop(x),
+        };
+        for input in &mut nest.inputs {
+            let all = input.index.iter_mut().chain(input.guards.iter_mut().map(|g| &mut g.index));
+            for index in all {
+                *index = index.substitute(&mut { place }, &mut |operand| operand);
+            }
+        }
+        nest.loops[l] /= by;
+        nest.loops.insert(l + 1, by);
+        nest.parallel += usize::from(l < nest.parallel);
+        // Written out, so that the quotients of the new loops are seen to be these.
+        let ranges = nest.ranges();
+        for index in nest.inputs.iter_mut().flat_map(|i| &mut i.index) {
+            let affine = Affine::of(index, &ranges);
+            if affine.is_affine() {
+                *index = affine.to_index();
+            }
+        }
+    }
+    nest
+}
+
+/// A loop, and a number that divides its size, by whose multiples an input is read.
+fn quotient(nest: &Nest) -> Option<(usize, i64)> {
+    let ranges = nest.ranges();
+    let mut found = None;
+    for index in nest.inputs.iter().flat_map(|i| &i.index) {
+        if Affine::of(index, &ranges).is_affine() {
+            continue;
+        }
+        index.visit(&mut |i| {
+            if let Index::FloorDiv(at, by) = i
+                && let Index::Loop(l) = **at
+                && nest.loops[l] % by == 0
+                && nest.loops[l] > *by
+            {
+                found = Some((l, *by));
+            }
+            true
+        });
+    }
+    found
+}
+
+/// The dimensions of the left tensor.
+fn dims(input: &Input, shape: &[i64], nest: &Nest) -> Option<Vec<Dim>> {
+    let ranges = nest.ranges();
+    let mut dims = Vec::new();
+    let mut stride = 1;
+    // A guard that always holds says nothing; one that is about something else isn't known here.
+    let mut known: Vec<bool> = input
+        .guards
+        .iter()
+        .map(|g| {
+            let positions = g.index.positions(&ranges);
+            positions.first >= g.lo && positions.last < g.hi
+        })
+        .collect();
+    for (index, &size) in input.index.iter().zip(shape).rev() {
+        // Where only whole quotients are read, the divided position says which.
+        let whole = input.guards.iter().position(|g| is_remainder(g, index));
+        let (at, divisor) = match (index, whole) {
+            (Index::FloorDiv(at, by), Some(guard)) => {
+                known[guard] = true;
+                (Affine::of(at, &ranges), *by)
+            }
+            _ => (Affine::of(index, &ranges), 1),
+        };
+        if !at.is_affine() {
+            return None;
+        }
+        let mut dim = Dim { positions: at, divisor, low: i64::MIN, high: i64::MAX, stride };
+        for (guard, known) in input.guards.iter().zip(&mut known).filter(|g| g.0.index == *index) {
+            (dim.low, dim.high) = (dim.low.max(guard.lo), dim.high.min(guard.hi));
+            *known = true;
+        }
+        dims.push(dim);
+        stride *= size;
+    }
+    known.iter().all(|&k| k).then_some(dims)
+}
+
+/// Whether the guard says that the quotient is one without remainder.
+fn is_remainder(guard: &NestGuard, index: &Index) -> bool {
+    match (&guard.index, index) {
+        (Index::Mod(a, by), Index::FloorDiv(b, divisor)) => a == b && by == divisor && (guard.lo, guard.hi) == (0, 1),
+        _ => false,
+    }
+}
+
+struct Whole<'n> {
+    nest: &'n Nest,
+    roles: Vec<Role>,
+    dims: Vec<Dim>,
+    right: Affine,
+}
+
+impl Whole<'_> {
+    /// The products of all phases: loops of which a dilated dimension reads every `period`th position only are cut into
+    /// `period` loops, and those combinations stay that read elements.
+    fn phases(&self) -> Option<Vec<Product>> {
+        let nest = self.nest;
+        let mut periods: SmallVec<[i64; 6]> = SmallVec::from_elem(1, nest.loops.len());
+        let mut moved: SmallVec<[usize; 6]> = SmallVec::from_elem(0, nest.loops.len());
+        for dim in &self.dims {
+            for (l, &by) in dim.positions.loops.iter().enumerate().filter(|l| *l.1 != 0) {
+                periods[l] = dim.divisor / gcd(by, dim.divisor);
+                moved[l] += 1;
+            }
+        }
+        // On a diagonal, one loop's positions count in two dimensions.
+        let diagonal = self.dims.iter().any(|d| {
+            let loops = d.positions.loops.iter().enumerate().filter(|l| *l.1 != 0);
+            (d.divisor > 1 || d.low > i64::MIN) && loops.clone().any(|(l, _)| moved[l] > 1)
+        });
+        let all = periods.iter().product::<i64>();
+        if diagonal || all > 4096 {
+            return None;
+        }
+        let mut found: Vec<Product> = Vec::new();
+        let parallel: i64 = periods[..nest.parallel].iter().product();
+        let inner = all / parallel;
+        for phase in 0..parallel {
+            let mut adds = false;
+            let mut last = None;
+            for inner in 0..inner {
+                let shift = self.shifts(&periods, phase, inner);
+                let exists = (0..nest.loops.len()).all(|l| shift[l] < nest.loops[l].max(1));
+                let mut product = self.product(&periods, &shift)?;
+                let reads = exists && self.reads(&shift);
+                product.adds = adds;
+                if reads {
+                    found.push(product);
+                    adds = true;
+                } else if shift[..nest.parallel].iter().zip(&nest.loops).all(|(s, n)| s < n) {
+                    last = Some(product);
+                }
+            }
+            // Nothing is read for this part of the result, which is zero.
+            if !adds && let Some(mut nothing) = last {
+                nothing.sum = vec![Loop { size: 0, left: 0, right: 0, out: 0, guard: None }];
+                found.push(nothing);
+            }
+        }
+        Some(found)
+    }
+
+    /// The remainder of each loop in this phase.
+    fn shifts(&self, periods: &[i64], mut phase: i64, mut inner: i64) -> SmallVec<[i64; 6]> {
+        let mut digit = |l: usize| {
+            let rest = if l < self.nest.parallel { &mut phase } else { &mut inner };
+            let digit = *rest % periods[l];
+            *rest /= periods[l];
+            digit
+        };
+        (0..periods.len()).map(&mut digit).collect()
+    }
+
+    /// Whether positions are whole numbers of elements in this phase.
+    fn reads(&self, shift: &[i64]) -> bool {
+        self.dims.iter().all(|d| first(&d.positions, shift).rem_euclid(d.divisor) == 0)
+    }
+
+    fn product(&self, periods: &[i64], shift: &[i64]) -> Option<Product> {
+        let nest = self.nest;
+        let n = nest.loops.len();
+        let sizes: Vec<i64> = (0..n).map(|l| (nest.loops[l] - shift[l] + periods[l] - 1).max(0) / periods[l]).collect();
+        let ranges: Vec<std::ops::Range<i64>> = sizes.iter().map(|&n| 0..n).collect();
+        let mut loops: Vec<Loop> = Vec::new();
+        let mut out = 1;
+        for l in (0..n).rev() {
+            let mut made = Loop { size: sizes[l] as usize, left: 0, right: 0, out: 0, guard: None };
+            made.right = (self.right.loops[l] * periods[l]) as isize;
+            if l < nest.parallel {
+                made.out = (out * periods[l]) as isize;
+                out *= nest.loops[l];
+            }
+            loops.push(made);
+        }
+        loops.reverse();
+        let mut guards = Vec::new();
+        let mut start = [0, first(&self.right, shift) as isize, 0];
+        for dim in &self.dims {
+            let by = |l: usize| dim.positions.loops[l] * periods[l] / dim.divisor;
+            let begin = first(&dim.positions, shift).div_euclid(dim.divisor);
+            let mut positions = Affine::constant(begin, n);
+            for (l, made) in loops.iter_mut().enumerate() {
+                positions.loops[l] = by(l);
+                made.left += (by(l) * dim.stride) as isize;
+            }
+            start[0] += (begin * dim.stride) as isize;
+            let reached = positions.positions(&ranges);
+            if reached.first >= dim.low && reached.last < dim.high {
+                continue;
+            }
+            for (l, made) in loops.iter_mut().enumerate().filter(|(l, _)| by(*l) != 0) {
+                made.guard = Some((guards.len(), by(l)));
+            }
+            guards.push(Guard { first: begin - dim.low, size: dim.high - dim.low });
+        }
+        if guards.len() > GUARDS {
+            return None;
+        }
+        start[2] = (0..nest.parallel).map(|l| loops[l].out * shift[l] as isize / periods[l] as isize).sum();
+        let of = |role: Role| -> Vec<Loop> {
+            let these = self.roles.iter().zip(&loops).filter(|r| *r.0 == role);
+            these.map(|r| *r.1).filter(|l| l.size != 1).collect()
+        };
+        let (batch, rows, columns, sum) = (of(Role::Batch), of(Role::Left), of(Role::Right), of(Role::Contracted));
+        Some(Product { batch, rows, columns, sum, guards, start, adds: false })
+    }
+}
+
+/// The position of the loops' first iterations.
+fn first(positions: &Affine, shift: &[i64]) -> i64 {
+    positions.constant + positions.loops.iter().zip(shift).map(|(c, s)| c * s).sum::<i64>()
+}

@@ -1,0 +1,636 @@
+//! Products over windows: for each position of the parallel loops, the sum over the others of an element of the left
+//! tensor, which is read through windows, times one of the right tensor.
+//!
+//! No window is copied: one side's elements are read where they are, a tile of positions at a time, and the other
+//! side's are packed into panels of vectors ([`micro`](super::micro)). Which side is which is the [`Form`]. The sum is
+//! cut into blocks, tiles and panels into tasks, by sizes alone: results don't depend on the number of threads.
+
+#![allow(unsafe_code, reason = "tensors are read and written by address and stride")]
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
+use super::pack::{Panel, Source, pack};
+
+/// The most dimensions of the left tensor that are guarded.
+pub(super) const GUARDS: usize = 4;
+
+/// The most steps of the sum in one block: as many vectors of the packed side stay in a core's cache.
+const DEPTH: usize = 1024;
+
+/// Tiles in a task, if there are enough of them.
+const TILES: usize = 40;
+
+/// Panels in a task that packs them itself.
+const PANELS: usize = 4;
+
+/// The most zeros that stand for padding, in elements.
+const ZEROS: usize = 1 << 16;
+
+/// Multiplications that are worth a task of their own.
+const TASK: usize = 1 << 18;
+
+/// A loop: its number of positions and its stride in each tensor, in elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Loop {
+    pub size: usize,
+    pub left: isize,
+    pub right: isize,
+    pub out: isize,
+    /// The guarded dimension of the left tensor that it moves in, and how far.
+    pub guard: Option<(usize, i64)>,
+}
+
+/// A dimension of the left tensor of which only positions `0..size` exist; others are padding. The loops' first
+/// positions are at `first`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Guard {
+    pub first: i64,
+    pub size: i64,
+}
+
+/// A product over windows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Product {
+    /// Both tensors are indexed by these.
+    pub batch: Vec<Loop>,
+    /// Only the left one.
+    pub rows: Vec<Loop>,
+    /// Only the right one.
+    pub columns: Vec<Loop>,
+    /// The sum runs over these.
+    pub sum: Vec<Loop>,
+    pub guards: Vec<Guard>,
+    /// Where the left tensor, the right tensor and the result are read and written first.
+    pub start: [isize; 3],
+    /// Whether to add to the result that is there.
+    pub adds: bool,
+}
+
+/// Which side is read in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// Tiles are of rows; those that read padding point to zeros.
+    Left,
+    /// Tiles are of rows that reach into padding alike, so that the sum leaves it out.
+    Even,
+    /// Tiles are of columns, and the left side is packed, with its padding.
+    Right,
+    /// Tiles are of rows, and the vectors run along a loop that all tensors have: no element is used twice.
+    Lanes,
+}
+
+/// How a product is computed.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    product: Product,
+    form: Form,
+    /// The loops of the tiles, of the vectors, and around both.
+    tiles: Vec<Loop>,
+    lanes: Vec<Loop>,
+    outer: Vec<Loop>,
+    /// The loops of the sum, outermost first, but the last.
+    taps: Vec<Loop>,
+    run: Loop,
+}
+
+/// A position of some loops.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    pub left: isize,
+    pub right: isize,
+    pub out: isize,
+    /// Positions in the guarded dimensions.
+    pub at: [i64; GUARDS],
+}
+
+impl Place {
+    pub(super) fn plus(&self, other: &Place) -> Place {
+        let at = std::array::from_fn(|i| self.at[i] + other.at[i]);
+        Place { left: self.left + other.left, right: self.right + other.right, out: self.out + other.out, at }
+    }
+}
+
+/// Position `index` of all the loops together.
+fn place(loops: &[Loop], mut index: usize) -> Place {
+    let mut place = Place::default();
+    for l in loops.iter().rev() {
+        let i = index % l.size;
+        index /= l.size;
+        place.left += l.left * i as isize;
+        place.right += l.right * i as isize;
+        place.out += l.out * i as isize;
+        if let Some((guard, by)) = l.guard {
+            place.at[guard] += by * i as i64;
+        }
+    }
+    place
+}
+
+pub(super) fn count(loops: &[Loop]) -> usize {
+    loops.iter().map(|l| l.size).product()
+}
+
+impl Plan {
+    pub(super) fn new(product: Product) -> Self {
+        let mut sum: Vec<Loop> = product.sum.iter().copied().filter(|l| l.size != 1).collect();
+        sum.sort_by_key(|l| std::cmp::Reverse(l.left.unsigned_abs()));
+        let form = Form::of(&product);
+        // Tiles that may read padding take elements that aren't guarded in one go.
+        let free = |l: &Loop| l.guard.is_none() && (product.guards.is_empty() || few_zeros(l));
+        let last = match form {
+            Form::Even => sum.len().checked_sub(1),
+            Form::Right => {
+                (0..sum.len()).filter(|&i| sum[i].guard.is_none()).min_by_key(|&i| sum[i].right.unsigned_abs())
+            }
+            Form::Left | Form::Lanes => (0..sum.len()).rev().find(|&i| free(&sum[i])),
+        };
+        let last = last.map(|i| sum.remove(i));
+        if form == Form::Right {
+            sum.sort_by_key(|l| std::cmp::Reverse(l.right.unsigned_abs()));
+        }
+        let one = |l: &Loop| Loop { size: 1, out: 0, guard: None, ..*l };
+        let none = Loop { size: 1, left: 1, right: 1, out: 0, guard: None };
+        let run = last.unwrap_or_else(|| sum.last().map_or(none, one));
+        let (mut outer, rows, columns) = (product.batch.clone(), product.rows.clone(), product.columns.clone());
+        let (mut tiles, mut lanes) = (rows, columns);
+        match form {
+            Form::Left => {}
+            Form::Even => {
+                // The loop along the tile comes last.
+                let along = even_rows(&product).unwrap_or(0);
+                let along = tiles.remove(along);
+                tiles.push(along);
+            }
+            Form::Right => std::mem::swap(&mut tiles, &mut lanes),
+            Form::Lanes => {
+                let along = wide_loop(&product).map(|i| outer.remove(i));
+                outer.append(&mut lanes);
+                lanes.extend(along);
+            }
+        }
+        Self { product, form, tiles, lanes, outer, taps: sum, run }
+    }
+
+    /// Computes the result.
+    ///
+    /// # Safety
+    ///
+    /// The tensors have all elements that the loops reach, apart from the padding; nobody writes `left` and `right` or
+    /// touches the result meanwhile.
+    pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: *const T, out: *mut T, threads: usize) {
+        let product = &self.product;
+        let results = [&product.batch, &product.rows, &product.columns].iter().map(|l| count(l)).product::<usize>();
+        if results == 0 {
+            return;
+        }
+        if count(&product.sum) == 0 {
+            if !product.adds {
+                let all = [&product.batch[..], &product.rows, &product.columns].concat();
+                // SAFETY: the loops' positions are in the result.
+                (0..results).for_each(|i| unsafe { *out.offset(product.start[2] + place(&all, i).out) = T::default() });
+            }
+            return;
+        }
+        let code = T::code();
+        let mut adds = product.adds;
+        for block in self.blocks() {
+            let job = Job::new(self, &code, block, adds, Tensors { left, right, out });
+            // SAFETY: passed on.
+            unsafe { job.run(threads) };
+            adds = true;
+        }
+    }
+
+    /// The parts in which the sum is computed: ranges of taps and of the positions of the last loop.
+    fn blocks(&self) -> Vec<(Range<usize>, Range<usize>)> {
+        let (taps, steps) = (count(&self.taps), self.run.size);
+        let parts = |n: usize, most: usize| {
+            let each = n.div_ceil(n.div_ceil(most));
+            (0..n.div_ceil(each)).map(move |i| i * each..((i + 1) * each).min(n))
+        };
+        if steps > DEPTH {
+            return (0..taps).flat_map(|t| parts(steps, DEPTH).map(move |steps| (t..t + 1, steps))).collect();
+        }
+        parts(taps, (DEPTH / steps).max(1)).map(|taps| (taps, 0..steps)).collect()
+    }
+}
+
+impl Form {
+    fn of(product: &Product) -> Self {
+        if wide_loop(product).is_some() {
+            return Self::Lanes;
+        }
+        let guarded = product.sum.iter().any(|l| l.size > 1 && l.guard.is_some())
+            || product.rows.iter().chain(&product.batch).any(|l| l.guard.is_some());
+        let free = product.sum.iter().filter(|l| l.size > 1 && l.guard.is_none());
+        let near = free.min_by_key(|l| l.left.unsigned_abs());
+        let zeros = near.is_none_or(few_zeros);
+        let columns = count(&product.columns);
+        // Few columns leave most of a vector empty.
+        if columns < 4 && count(&product.rows) > 4 * columns {
+            return Self::Right;
+        }
+        match () {
+            () if !guarded => Self::Left,
+            () if even_rows(product).is_some() && !(near.is_some() && zeros) => Self::Even,
+            () if zeros => Self::Left,
+            () => Self::Right,
+        }
+    }
+}
+
+/// Whether a tile's sum along this loop can read zeros instead.
+fn few_zeros(l: &Loop) -> bool {
+    l.size.min(DEPTH).saturating_mul(l.left.unsigned_abs()) <= ZEROS
+}
+
+/// The row loop along which padding doesn't change, for tiles: the one whose elements are nearest.
+fn even_rows(product: &Product) -> Option<usize> {
+    let rows = &product.rows;
+    let long = (0..rows.len()).filter(|&i| rows[i].guard.is_none() && rows[i].size >= 3);
+    long.min_by_key(|&i| rows[i].left.unsigned_abs())
+}
+
+/// The batch loop along which vectors are read where each element is multiplied with one other only.
+fn wide_loop(product: &Product) -> Option<usize> {
+    let along = |l: &Loop| l.left == 1 && l.guard.is_none() && l.size >= 4;
+    let found = product.batch.iter().position(along)?;
+    (count(&product.columns) <= 4).then_some(found)
+}
+
+/// The tensors of a product.
+#[derive(Clone, Copy)]
+struct Tensors<T> {
+    left: *const T,
+    right: *const T,
+    out: *mut T,
+}
+
+/// One block of the sum.
+struct Job<'p, T: Number> {
+    plan: &'p Plan,
+    code: &'p Code<T>,
+    /// The positions of the taps.
+    taps: Vec<Place>,
+    /// Steps of the last loop.
+    steps: Range<usize>,
+    adds: bool,
+    tensors: Tensors<T>,
+    panels: Vec<Panel>,
+    /// Elements of all panels.
+    packed: usize,
+}
+
+// SAFETY: tasks write different elements of the result, and nobody writes what they read.
+unsafe impl<T: Number> Sync for Job<'_, T> {}
+
+/// The rows of a tile, and its part of the runs.
+struct Ready<T> {
+    bases: [*const T; ROWS],
+    outs: [isize; ROWS],
+    rows: usize,
+    large: bool,
+    runs: Range<usize>,
+}
+
+impl<'p, T: Number> Job<'p, T> {
+    fn new(
+        plan: &'p Plan,
+        code: &'p Code<T>,
+        (taps, steps): (Range<usize>, Range<usize>),
+        adds: bool,
+        tensors: Tensors<T>,
+    ) -> Self {
+        let taps: Vec<Place> = taps.map(|t| place(&plan.taps, t)).collect();
+        let (lanes, depth) = (count(&plan.lanes), taps.len() * steps.len());
+        let (mut panels, mut first, mut packed) = (Vec::new(), 0, 0);
+        while first < lanes {
+            let rest = lanes - first;
+            let (vectors, width) = match rest {
+                _ if plan.form == Form::Lanes && rest < code.lanes => (0, 1),
+                _ if rest >= 2 * code.lanes => (2, 2 * code.lanes),
+                _ if rest > code.lanes && plan.form != Form::Lanes => (2, 2 * code.lanes),
+                _ => (1, code.lanes),
+            };
+            let used = rest.min(width);
+            let places: Vec<Place> = (first..first + used).map(|i| place(&plan.lanes, i)).collect();
+            panels.push(Panel { first: packed, width, vectors, lanes: places });
+            (first, packed) = (first + used, packed + width * depth);
+        }
+        Self { plan, code, taps, steps, adds, tensors, panels, packed }
+    }
+
+    fn depth(&self) -> usize {
+        self.taps.len() * self.steps.len()
+    }
+
+    /// The tile at this place, among all tiles: its first row, number of rows, and whether it is a large one.
+    fn tile(&self, index: usize) -> (usize, usize, bool) {
+        let [large, small] = self.code.rows;
+        let group = self.group();
+        let each = self.tiles_of(group);
+        let (first, i) = (index / each * group, index % each);
+        let rest = group % large;
+        let whole = if rest.div_ceil(small) > 2 { each } else { group / large };
+        if i < whole {
+            (first + i * large, large.min(group - i * large), true)
+        } else {
+            let done = whole * large + (i - whole) * small;
+            (first + done, small.min(group - done), false)
+        }
+    }
+
+    /// How many rows follow each other in tiles.
+    fn group(&self) -> usize {
+        match (self.plan.form, self.plan.tiles.last()) {
+            (Form::Even, Some(l)) => l.size,
+            _ => count(&self.plan.tiles),
+        }
+    }
+
+    /// The number of tiles of a group: large ones, then up to two small ones if those are enough.
+    fn tiles_of(&self, group: usize) -> usize {
+        let [large, small] = self.code.rows;
+        let rest = (group % large).div_ceil(small);
+        group / large + if rest > 2 { 1 } else { rest }
+    }
+
+    unsafe fn run(&self, threads: usize) {
+        let plan = self.plan;
+        let (outer, group) = (count(&plan.outer), self.group());
+        let tiles = count(&plan.tiles) / group * self.tiles_of(group);
+        let shared = plan.form != Form::Right;
+        let each = |n: usize, work: &(dyn Fn(usize) + Sync)| match threads {
+            0 | 1 => (0..n).for_each(work),
+            _ => (0..n).into_par_iter().for_each(work),
+        };
+        let mut memory = Aligned::<T>::new(if shared { self.packed * outer } else { 0 });
+        if shared {
+            let to = Shared(memory.start());
+            let all = self.panels.len();
+            each(outer * all, &|i| {
+                let (o, panel) = (i / all, &self.panels[i % all]);
+                // SAFETY: each panel has memory of its own.
+                unsafe { self.pack(panel, &place(&plan.outer, o), to.get().add(o * self.packed + panel.first)) }
+            });
+        }
+        // Tasks: some tiles by some panels. Few and large ones are divided further.
+        let work = self.depth() * self.code.rows[0] * 2 * self.code.lanes;
+        let (mut some_tiles, mut some_panels) = match shared {
+            true => (TILES, self.panels.len()),
+            false => (tiles, PANELS),
+        };
+        let tasks = |t: usize, p: usize| outer * tiles.div_ceil(t) * self.panels.len().div_ceil(p);
+        while tasks(some_tiles, some_panels) < 8 && some_tiles.min(tiles) * some_panels * work > 2 * TASK {
+            match () {
+                () if some_panels > 1 && (some_tiles <= 10 || !shared) => some_panels = some_panels.div_ceil(2),
+                () if some_tiles > 10 && shared => some_tiles = some_tiles.min(tiles).div_ceil(2),
+                () => break,
+            }
+        }
+        let (by_tiles, by_panels) = (tiles.div_ceil(some_tiles), self.panels.len().div_ceil(some_panels));
+        let packed = Shared(memory.start());
+        each(outer * by_tiles * by_panels, &|i| {
+            let (o, t, p) = (i / (by_tiles * by_panels), i / by_panels % by_tiles, i % by_panels);
+            let tiles = t * some_tiles..((t + 1) * some_tiles).min(tiles);
+            let panels = &self.panels[p * some_panels..((p + 1) * some_panels).min(self.panels.len())];
+            // SAFETY: as in `Plan::run`; tasks write different parts of the result.
+            unsafe {
+                let mut own = Aligned::<T>::new(0);
+                let from = match shared {
+                    true => packed.get().add(o * self.packed),
+                    false => {
+                        own = Aligned::new(panels.iter().map(|p| p.width * self.depth()).sum());
+                        let start = own.start();
+                        for panel in panels {
+                            self.pack(panel, &place(&plan.outer, o), start.add(panel.first - panels[0].first));
+                        }
+                        start.wrapping_sub(panels[0].first)
+                    }
+                };
+                self.task(&place(&plan.outer, o), tiles, panels, from);
+                drop(own);
+            }
+        });
+    }
+
+    /// Packs the lanes of a panel.
+    unsafe fn pack(&self, panel: &Panel, outer: &Place, to: *mut T) {
+        let (plan, product) = (self.plan, &self.plan.product);
+        let source = match plan.form {
+            Form::Right => Source {
+                from: self.tensors.left.wrapping_offset(product.start[0] + outer.left),
+                stride: plan.run.left,
+                of: |p| p.left,
+                guards: &product.guards,
+            },
+            _ => Source {
+                from: self.tensors.right.wrapping_offset(product.start[1] + outer.right),
+                stride: plan.run.right,
+                of: |p| p.right,
+                guards: &[],
+            },
+        };
+        // SAFETY: passed on.
+        unsafe { pack(&source, outer, &self.taps, self.steps.clone(), panel, to) };
+    }
+
+    unsafe fn task(&self, outer: &Place, tiles: Range<usize>, panels: &[Panel], packed: *const T) {
+        let plan = self.plan;
+        let wide = plan.form == Form::Lanes;
+        let stride = if plan.form == Form::Right { plan.run.right } else { plan.run.left };
+        let product_guards = &plan.product.guards;
+        let zeros: Vec<T> = match plan.form {
+            Form::Left | Form::Lanes if !product_guards.is_empty() => {
+                let lanes = if wide { count(&plan.lanes) } else { 1 };
+                vec![T::default(); self.steps.len() * stride.unsigned_abs() + lanes]
+            }
+            _ => Vec::new(),
+        };
+        // The sum walks from the zeros' end if it walks backwards.
+        let back = if stride < 0 { self.steps.len() * stride.unsigned_abs() } else { 0 };
+        let zero = zeros.as_ptr().wrapping_add(back);
+        let (mut runs, mut table) = (Vec::new(), Vec::new());
+        let ready: Vec<Ready<T>> = tiles.map(|t| self.ready(outer, t, zero, &mut runs, &mut table)).collect();
+        let mut spare = [T::default(); 64];
+        let mut square = [[T::default(); 64]; ROWS];
+        for panel in panels {
+            let direct = panel.lanes.len() == panel.width && panel.is_dense(|p| p.out);
+            let first = self.plan.product.start[2] + outer.out + panel.lanes[0].out;
+            for tile in &ready {
+                let small = usize::from(!tile.large);
+                let kernel: Kernel<T> = match (panel.vectors, wide) {
+                    (0, _) => self.code.single,
+                    (n, true) => self.code.wide[small][n - 1],
+                    (n, false) => self.code.splat[small][n - 1],
+                };
+                let given = Tile {
+                    bases: tile.bases,
+                    runs: &runs[tile.runs.clone()],
+                    table: &table,
+                    stride,
+                    shift: if wide { panel.lanes[0].left } else { 0 },
+                };
+                // SAFETY: what is read is inside the tensors, the packed lanes or the zeros; what is written is inside
+                // the result or in memory of this function.
+                unsafe {
+                    let lanes = packed.add(panel.first);
+                    if direct {
+                        let to = |r: usize| match r < tile.rows {
+                            true => self.tensors.out.wrapping_offset(first + tile.outs[r]),
+                            false => spare.as_mut_ptr(),
+                        };
+                        let to = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(to);
+                        kernel(&given, lanes, &to, self.adds);
+                        continue;
+                    }
+                    let to = square.each_mut().map(|row| row.as_mut_ptr());
+                    kernel(&given, lanes, &to, false);
+                    for (row, &at) in square.iter().zip(&tile.outs[..tile.rows]) {
+                        for (&value, lane) in row.iter().zip(&panel.lanes) {
+                            let to = self.tensors.out.offset(first + at + lane.out - panel.lanes[0].out);
+                            *to = if self.adds { (*to).plus(value) } else { value };
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a tile's rows are, and the runs of its sum.
+    fn ready(
+        &self,
+        outer: &Place,
+        index: usize,
+        zero: *const T,
+        runs: &mut Vec<Run>,
+        table: &mut Vec<[*const T; ROWS]>,
+    ) -> Ready<T> {
+        let (plan, product) = (self.plan, &self.plan.product);
+        let (first, rows, large) = self.tile(index);
+        let mut places = [Place::default(); ROWS];
+        for r in 0..ROWS {
+            // Rows that don't exist repeat the last one.
+            places[r] = if r < rows { place(&plan.tiles, first + r).plus(outer) } else { places[rows - 1] };
+        }
+        let begin = runs.len();
+        let outs = places.map(|p| p.out - outer.out);
+        let ready = |bases, runs: &[Run]| Ready { bases, outs, rows, large, runs: begin..runs.len() };
+        let (length, start) = (self.steps.len(), self.steps.start as isize);
+        if plan.form == Form::Right {
+            let bases = places.map(|p| self.tensors.right.wrapping_offset(product.start[1] + p.right));
+            for (t, tap) in self.taps.iter().enumerate() {
+                let at = tap.right + start * plan.run.right;
+                push(runs, begin, t * length, length, at, plan.run.right);
+            }
+            return ready(bases, runs);
+        }
+        let bases = places.map(|p| self.tensors.left.wrapping_offset(product.start[0] + p.left));
+        let guards = product.guards.len();
+        let (mut low, mut high) = (places[0].at, places[0].at);
+        for p in &places[1..rows] {
+            for g in 0..guards {
+                (low[g], high[g]) = (low[g].min(p.at[g]), high[g].max(p.at[g]));
+            }
+        }
+        for (t, tap) in self.taps.iter().enumerate() {
+            let (mut from, mut end) = (0, length as i64);
+            let (mut all, mut none) = (true, false);
+            for (g, guard) in product.guards.iter().enumerate() {
+                let at = guard.first + tap.at[g];
+                match plan.run.guard {
+                    Some((d, by)) if d == g => {
+                        // The steps inside are the same for all rows.
+                        let inside = steps_inside(at + low[g] + start as i64 * by, by, guard.size, length as i64);
+                        (from, end) = (from.max(inside.start), end.min(inside.end));
+                    }
+                    _ => {
+                        all &= at + low[g] >= 0 && at + high[g] < guard.size;
+                        none |= at + high[g] < 0 || at + low[g] >= guard.size;
+                    }
+                }
+            }
+            if none || from >= end {
+                continue;
+            }
+            let at = tap.left + (start + from as isize) * plan.run.left;
+            if all {
+                push(runs, begin, t * length + from as usize, (end - from) as usize, at, plan.run.left);
+                continue;
+            }
+            let inside = |p: &Place| {
+                product
+                    .guards
+                    .iter()
+                    .enumerate()
+                    .all(|(g, guard)| (0..guard.size).contains(&(guard.first + tap.at[g] + p.at[g])))
+            };
+            let pointers: [*const T; ROWS] = std::array::from_fn(|r| match inside(&places[r]) {
+                true => bases[r].wrapping_offset(at),
+                false => zero,
+            });
+            runs.push(Run { step: (t * length) as u32, len: length as u32, at: table.len() as isize, mixed: true });
+            table.push(pointers);
+        }
+        ready(bases, runs)
+    }
+}
+
+/// Appends a run, or makes the last one longer.
+fn push(runs: &mut Vec<Run>, begin: usize, step: usize, len: usize, at: isize, stride: isize) {
+    if runs.len() > begin
+        && let Some(last) = runs.last_mut()
+        && !last.mixed
+        && (last.step + last.len) as usize == step
+        && last.at + last.len as isize * stride == at
+    {
+        last.len += len as u32;
+        return;
+    }
+    runs.push(Run { step: step as u32, len: len as u32, at, mixed: false });
+}
+
+/// The `i` in `0..length` with `at + i * by` in `0..size`.
+fn steps_inside(at: i64, by: i64, size: i64, length: i64) -> Range<i64> {
+    let (low, high) = if by > 0 { (-at, size - 1 - at) } else { (at - size + 1, at) };
+    let by = by.abs().max(1);
+    // The smallest and largest `i` with `low <= i * by <= high`.
+    (-(-low).div_euclid(by)).max(0)..(high.div_euclid(by) + 1).min(length)
+}
+
+/// A pointer that tasks share.
+#[derive(Clone, Copy)]
+struct Shared<T>(*mut T);
+
+// SAFETY: tasks use different parts, or only read.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// Memory that begins at a multiple of a vector's size.
+struct Aligned<T> {
+    memory: Vec<T>,
+    skipped: usize,
+}
+
+impl<T: Number> Aligned<T> {
+    fn new(n: usize) -> Self {
+        let each = 64 / size_of::<T>();
+        let memory: Vec<T> = Vec::with_capacity(if n == 0 { 0 } else { n + each });
+        let skipped = memory.as_ptr().align_offset(64).min(each);
+        Self { memory, skipped }
+    }
+
+    fn start(&mut self) -> *mut T {
+        self.memory.as_mut_ptr().wrapping_add(self.skipped)
+    }
+}

@@ -1,0 +1,121 @@
+//! Random convolutions, and products over windows that are written otherwise.
+
+use dialect::ir::ElementType::{self, BF16, F16, F32, F64, I1, I8, I16, I32, I64, UI8};
+
+use super::*;
+
+/// A random convolution: its text, the operands' shapes and element types.
+fn random(rng: &mut fastrand::Rng, large: bool) -> Option<(String, [Vec<i64>; 2], [ElementType; 2])> {
+    let rank = rng.usize(0..=3);
+    let (feature_groups, batch_groups) = match rng.u32(0..6) {
+        0 | 1 => (rng.i64(2..=if large { 17 } else { 5 }), 1),
+        2 => (1, rng.i64(2..=4)),
+        _ => (1, 1),
+    };
+    let most = if large { 40 } else { 5 };
+    let channels = if rng.u32(0..3) == 0 { 1 } else { rng.i64(1..=most) };
+    let outputs = if rng.u32(0..3) == 0 { 1 } else { rng.i64(1..=most) } * feature_groups * batch_groups;
+    let batch = rng.i64(1..=3) * batch_groups;
+    let (mut input, mut kernel, mut result) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stride, mut pad, mut base, mut window, mut reverse) = (vec![], vec![], vec![], vec![], vec![]);
+    for _ in 0..rank {
+        let size = rng.i64(1..=if large && rank < 3 { 24 } else { 6 });
+        // Gradients of kernels have windows nearly as large as the input.
+        let k = if rng.u32(0..4) == 0 { size } else { rng.i64(1..=3) };
+        let (s, b, w) = (rng.i64(1..=3), rng.i64(1..=3), rng.i64(1..=3));
+        let plain = rng.bool();
+        let (s, b, w) = if plain { (s, 1, 1) } else { (s, b, w) };
+        let (low, high) = (rng.i64(-2..=3), rng.i64(-2..=3));
+        let padded = (size - 1) * b + 1 + low + high;
+        let spread = (k - 1) * w + 1;
+        if padded < 0 {
+            return None;
+        }
+        input.push(size);
+        kernel.push(k);
+        result.push(if spread > padded { 0 } else { (padded - spread) / s + 1 });
+        stride.push(s);
+        pad.push(vec![low, high]);
+        base.push(b);
+        window.push(w);
+        reverse.push(rng.u32(0..4) == 0);
+    }
+    // The dimensions of each tensor in a random order: two that aren't spatial, then the spatial ones.
+    let order = |rng: &mut fastrand::Rng| {
+        let mut order: Vec<usize> = (0..rank + 2).collect();
+        rng.shuffle(&mut order);
+        order
+    };
+    let lay = |order: &[usize], sizes: Vec<i64>, names: [&str; 2]| {
+        let mut shape = vec![0; rank + 2];
+        let mut letters = vec![String::new(); rank + 2];
+        for (d, &at) in order.iter().enumerate() {
+            shape[at] = sizes[d];
+            letters[at] = if d < 2 { names[d].to_owned() } else { (d - 2).to_string() };
+        }
+        (shape, letters.join(", "))
+    };
+    let all = |a: i64, b: i64, spatial: &[i64]| [&[a, b], spatial].concat();
+    let (lhs, lhs_names) = lay(&order(rng), all(batch, channels * feature_groups, &input), ["b", "f"]);
+    let (rhs, rhs_names) = lay(&order(rng), all(channels, outputs, &kernel), ["i", "o"]);
+    let (out, out_names) = lay(&order(rng), all(batch / batch_groups, outputs, &result), ["b", "f"]);
+    let types = [
+        ("f32", "f32", F32),
+        ("f32", "f32", F32),
+        ("f64", "f64", F64),
+        ("bf16", "bf16", BF16),
+        ("bf16", "f32", BF16),
+        ("f16", "f16", F16),
+        ("i32", "i32", I32),
+        ("i8", "i8", I8),
+        ("i8", "i32", I8),
+        ("ui8", "i64", UI8),
+        ("i16", "i16", I16),
+        ("i64", "i64", I64),
+        ("i1", "i1", I1),
+    ];
+    let (operand, sum, element) = types[rng.usize(0..types.len())];
+    let (left, right, whole) = (type_text(&lhs, operand), type_text(&rhs, operand), type_text(&out, sum));
+    let text = format!(
+        "(%a: {left}, %k: {right}) %r = stablehlo.convolution(%a, %k) dim_numbers = [{lhs_names}]x[{rhs_names}]->[{out_names}], window = {{stride = {stride:?}, pad = {pad:?}, lhs_dilate = {base:?}, rhs_dilate = {window:?}, reverse = {reverse:?}}} {{batch_group_count = {batch_groups} : i64, feature_group_count = {feature_groups} : i64}} : ({left}, {right}) -> {whole}"
+    );
+    Some((text, [lhs, rhs], [element, element]))
+}
+
+/// Runs `count` random convolutions; how many have native code.
+fn check_random(seed: u64, count: usize, large: bool) -> usize {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let (mut done, mut native) = (0, 0);
+    while done < count {
+        let Some((text, shapes, types)) = random(&mut rng, large) else { continue };
+        done += 1;
+        let Some(case) = Case::of(&text) else { continue };
+        native += 1;
+        let mut operands = [0, 1].map(|i| whole_numbers(&mut rng, &shapes[i], types[i], 1));
+        case.check(&text, &operands);
+        if types[0].is_float() && operands[0].len() > 1 {
+            // What isn't a number stays where it is read.
+            let mut values: Vec<Scalar> = (0..operands[0].len()).map(|i| operands[0].get(i)).collect();
+            let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
+            for special in special {
+                let at = rng.usize(0..values.len());
+                values[at] = Scalar::Float(special);
+            }
+            operands[0] = Literal::from_scalars(types[0], &shapes[0], values);
+            case.check(&text, &operands);
+        }
+    }
+    native
+}
+
+#[test]
+fn random_small_convolutions_are_exact() {
+    let native = check_random(1, 600, false);
+    assert!(native > 300, "{native}");
+}
+
+#[test]
+fn random_larger_convolutions_are_exact() {
+    let native = check_random(2, 60, true);
+    assert!(native > 30, "{native}");
+}
