@@ -7,6 +7,7 @@
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
+# make bench-run  seconds of calls beside XLA's, one operation after the other; REPEAT=N, RUN="a b.mlir" to choose
 # make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
@@ -14,7 +15,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-parse fuzz fuzz-commands random oracles
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -98,6 +99,11 @@ PROGRAMS := gpt_l4_m2x4,gpt_l24_m2x4,gpt_l24_m16x16,gpt_l96_m2x4,mlp_tp
 bench: setup oracles
 	cargo build --release -p shardc
 	$(TARGET)/oracles/bin/python tests/bench/bench.py $(TARGET)/release/shardc $(TARGET)/bench --repeat $(REPEAT) --programs $(PROGRAMS)
+
+# Rounds of ours and XLA's in turn.
+bench-run: setup oracles
+	cargo build --release -p shardc
+	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(TARGET)/release/shardc $(TARGET)/bench $(RUN) --rounds $(REPEAT)
 
 SECONDS ?= 60
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')

@@ -15,6 +15,9 @@ use runtime::reference;
 use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
+use crate::trace::Trace;
+#[cfg(feature = "jit")]
+use crate::trace::of_tracks;
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +52,8 @@ pub struct ExecuteOptions {
     /// Whether machine code computes with subnormal floats. If not, they count as zeros, which is what XLA does; the
     /// reference evaluator always keeps them.
     pub keep_subnormals: bool,
+    /// Whether to record what each device does in the last call; only native execution does.
+    pub trace: bool,
 }
 
 /// The outcome of a run.
@@ -62,6 +67,8 @@ pub struct Execution {
     pub calls: Vec<Duration>,
     /// The most bytes that one device's values take, where that is known.
     pub peak_bytes: Option<usize>,
+    /// What each device did in the last call, if that was to be recorded.
+    pub trace: Option<Trace>,
 }
 
 /// The argument and result types of a program, and how many devices it runs on.
@@ -95,9 +102,8 @@ impl Compiler {
     /// [`random_inputs`](crate::random_inputs) makes inputs where any will do.
     pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
         let program = module.program();
-        let ran = check_inputs(module, inputs)
-            .and_then(|()| runnable(program))
-            .and_then(|()| run(program.clone(), inputs, options));
+        let ran =
+            check_inputs(module, inputs).and_then(|()| runnable(program)).and_then(|()| run(module, inputs, options));
         Outcome::of(module.source(), ran)
     }
 
@@ -206,16 +212,13 @@ pub(crate) fn replicas_and_partitions(program: &Program) -> (usize, usize) {
 
 /// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers, or on
 /// the first ones if there are none.
-pub(crate) fn run(
-    program: Program,
-    inputs: &[Vec<Literal>],
-    options: &ExecuteOptions,
-) -> Result<Execution, Diagnostics> {
-    let devices = &options.devices;
+fn run(module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Result<Execution, Diagnostics> {
+    let program = module.program().clone();
     let (replicas, partitions) = replicas_and_partitions(&program);
-    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.to_vec() };
+    let devices = &options.devices;
+    let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.clone() };
     match options.backend {
-        Backend::Native => native(program, inputs, options, ids),
+        Backend::Native => native(module, program, inputs, ids, options),
         Backend::Reference => by_reference(program, inputs, options.calls, &ids),
     }
 }
@@ -258,15 +261,16 @@ fn by_reference(
             replica.push(layout.assemble(of_replica));
         }
     }
-    Ok(Execution { results, compile: Duration::ZERO, calls: times, peak_bytes: None })
+    Ok(Execution { results, compile: Duration::ZERO, calls: times, peak_bytes: None, trace: None })
 }
 
 #[cfg(feature = "jit")]
 fn native(
+    module: &Module,
     program: Program,
     inputs: &[Vec<Literal>],
-    options: &ExecuteOptions,
     ids: Vec<u32>,
+    options: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
     use runtime::execute::Executable;
     use runtime::jit::{Cache, DEFAULT_LIMIT};
@@ -277,23 +281,34 @@ fn native(
     let executable = Executable::compile(program, cache.as_ref()).map_err(one)?;
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
-    let session = executable.session_on(ids).map_err(one)?.with_subnormals(subnormals);
-    let mut times = Vec::new();
-    for _ in 0..options.calls.max(1) {
+    let session = executable.session_on(ids.clone()).map_err(one)?.with_subnormals(subnormals);
+    let (mut times, mut trace) = (Vec::new(), None);
+    let calls = options.calls.max(1);
+    for call in 1..=calls {
         // A program may write into its donated arguments.
         for (replica, values) in inputs.iter().enumerate() {
             session.set_inputs_of(replica, values).map_err(fault)?;
         }
         let start = Instant::now();
-        session.run().map_err(one)?;
+        if options.trace && call == calls {
+            trace = Some(of_tracks(module, &session.run_traced().map_err(one)?, &ids));
+        } else {
+            session.run().map_err(one)?;
+        }
         times.push(start.elapsed());
     }
     let results = (0..executable.replicas()).map(|replica| session.results_of(replica)).collect();
-    Ok(Execution { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()) })
+    Ok(Execution { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()), trace })
 }
 
 #[cfg(not(feature = "jit"))]
-fn native(_: Program, _: &[Vec<Literal>], _: &ExecuteOptions, _: Vec<u32>) -> Result<Execution, Diagnostics> {
+fn native(
+    _: &Module,
+    _: Program,
+    _: &[Vec<Literal>],
+    _: Vec<u32>,
+    _: &ExecuteOptions,
+) -> Result<Execution, Diagnostics> {
     Err(no_native())
 }
 

@@ -45,6 +45,7 @@ mod rounding;
 mod source;
 mod spmd;
 mod stack;
+mod trace;
 pub mod units;
 
 pub use check::{Check, CheckedResult};
@@ -62,6 +63,7 @@ pub use place::written_name;
 pub use source::Source;
 pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, on_deep_stack};
+pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

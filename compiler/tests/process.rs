@@ -128,3 +128,43 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
     assert_eq!(run(&[], &file), plain);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+#[cfg(feature = "jit")]
+fn a_traced_run_says_what_every_device_did() {
+    let folder = std::env::temp_dir().join(format!("shardc_trace_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let trace = folder.join("run.json");
+    let program = r#"
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %y = stablehlo.add %x, %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+"#;
+    let output =
+        shardc(&["run", "-", "--no-cache", "--profile", "--json", "--trace", trace.to_str().unwrap()], program);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: serde_json::Value = serde_json::from_str(text(&output.stdout).trim().lines().last().unwrap()).unwrap();
+    let ops: Vec<&serde_json::Value> = told["profile"]["ops"].as_array().unwrap().iter().collect();
+    let op = |name: &str| ops.iter().find(|op| op["op"] == name).unwrap_or_else(|| panic!("no {name}: {told}"));
+    assert_eq!(
+        (op("stablehlo.add")["times"].as_f64(), op("stablehlo.all_gather")["times"].as_f64()),
+        (Some(1.0), Some(1.0))
+    );
+    // Four devices read and write two elements each.
+    assert_eq!(op("stablehlo.add")["bytes"].as_f64(), Some(4.0 * 2.0 * 8.0));
+    assert!(op("stablehlo.add")["source"].as_str().unwrap().starts_with("<stdin>:4"));
+    assert!(op("stablehlo.all_gather")["bound_s"].as_f64().unwrap() > 0.0);
+    let written: serde_json::Value = serde_json::from_slice(&std::fs::read(&trace).unwrap()).unwrap();
+    let events = written["traceEvents"].as_array().unwrap();
+    let rows = events.iter().filter(|event| event["name"] == "thread_name").count();
+    assert_eq!(rows, 8, "a row for the steps and one for the waits of each device");
+    for device in 0..4u64 {
+        let ran = |name: &str| {
+            events.iter().filter(|e| e["name"] == name && e["tid"] == 2 * device && e["ph"] == "X").count()
+        };
+        assert_eq!((ran("stablehlo.add"), ran("stablehlo.all_gather")), (1, 1));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

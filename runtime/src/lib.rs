@@ -12,6 +12,7 @@ pub mod jit;
 #[cfg(feature = "jit")]
 mod native;
 pub mod npz;
+pub mod rates;
 pub mod reference;
 pub mod subnormals;
 #[cfg(feature = "jit")]

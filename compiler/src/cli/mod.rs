@@ -9,6 +9,7 @@ mod command;
 mod expectation;
 mod json;
 mod knobs;
+mod perfetto;
 mod picture;
 mod render;
 pub(crate) mod session;

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::collective::Route;
 use super::machine::Machine;
 use super::precision::Precision;
-use super::roofline::Matmul;
+use super::roofline::{Matmul, Work};
 use super::target::UNKNOWN_TRIP_COUNT;
 use super::traffic::{self, bytes_of};
 use super::trips::trip_count;
@@ -79,6 +79,8 @@ pub struct Event {
     pub start: f64,
     /// How long it takes.
     pub seconds: f64,
+    /// What it does in that time.
+    pub work: Work,
 }
 
 /// Prices one run of `@main` of a per-device program.
@@ -151,15 +153,15 @@ impl Run<'_> {
         if let Some(collective) = view.def().collective(view) {
             return self.collective(view, collective, clock);
         }
-        let seconds = self.compute(view);
+        let (seconds, work) = self.compute(view);
         if seconds > 0.0 {
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
-        self.place(op, seconds, false, clock);
+        self.place(op, seconds, work, false, clock);
     }
 
     /// Puts an op on the timeline.
-    fn place(&mut self, op: Op, seconds: f64, communicates: bool, clock: &mut Clock) {
+    fn place(&mut self, op: Op, seconds: f64, work: Work, communicates: bool, clock: &mut Clock) {
         let operands = &self.program.op(op).operands;
         let there = operands.iter().filter_map(|v| clock.ready.get(v)).fold(0.0, |a: f64, &b| a.max(b));
         let hand = match (self.machine.overlaps_communication(), communicates) {
@@ -171,7 +173,7 @@ impl Run<'_> {
         let end = start + seconds;
         if seconds > 0.0 {
             *(if communicates { &mut clock.communicating } else { &mut clock.computing }) = end;
-            self.estimate.timeline.push(Event { op, communicates, start, seconds });
+            self.estimate.timeline.push(Event { op, communicates, start, seconds, work });
         }
         for value in self.program.results(op) {
             clock.ready.insert(value, end);
@@ -201,7 +203,8 @@ impl Run<'_> {
             seconds,
             count: self.weight,
         });
-        self.place(view.op, seconds, true, clock);
+        let work = Work { flops: 0.0, bytes: (operand_bytes + result_bytes) as f64 };
+        self.place(view.op, seconds, work, true, clock);
     }
 
     /// Which device of the mesh a device of the program is: every replica runs on a slice of its own, and communication
@@ -250,7 +253,7 @@ impl Run<'_> {
 
     fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {
         match control {
-            Control::Identity => self.place(view.op, 0.0, false, clock),
+            Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, false, clock),
             Control::While => {
                 let trips = trip_count(view).unwrap_or(UNKNOWN_TRIP_COUNT);
                 let seconds = self.region(view, &[0, 1], trips, clock.now());
@@ -303,7 +306,7 @@ impl Run<'_> {
     }
 
     /// Seconds of arithmetic and memory traffic of an op; counts its FLOPs and bytes.
-    fn compute(&mut self, view: OpRef<'_>) -> f64 {
+    fn compute(&mut self, view: OpRef<'_>) -> (f64, Work) {
         let bytes = traffic::bytes(self.program, self.fusion, view.op);
         let product = match view.def().kernel(view) {
             Kernel::Nest(nest) => Some(Contraction::of(&nest).map(|c| (nest.flops(), matmul(&nest, &c)))),
@@ -315,15 +318,17 @@ impl Run<'_> {
         };
         self.estimate.memory_traffic += bytes * self.weight as f64;
         self.estimate.flops += flops * self.weight as f64;
+        let work = Work { flops, bytes };
         if flops == 0.0 {
-            return self.machine.memory_seconds(bytes);
+            return (self.machine.memory_seconds(bytes), work);
         }
         let element = |i: usize| view.operand_tensor(i).map(|t| t.element).and_then(ElementType::text).unwrap_or("f32");
         let precision = Precision::of_product(element(0), element(1));
-        match product.flatten() {
+        let seconds = match product.flatten() {
             Some((_, matmul)) => self.machine.matmul_roofline(&matmul, precision, bytes).total(),
             None => (flops / self.machine.peak_flops(precision)).max(self.machine.memory_seconds(bytes)),
-        }
+        };
+        (seconds, work)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Site, Transport};
+use super::{Site, Transport, wait};
 
 enum Message {
     Operand { site: usize, bytes: Vec<u8> },
@@ -80,7 +80,7 @@ impl Channels {
         }
         waits[device] = Some((from, site));
         drop(waits);
-        receiver.recv().map_err(|RecvError| Nothing::Gone)
+        wait(|| receiver.recv()).map_err(|RecvError| Nothing::Gone)
     }
 }
 

@@ -12,7 +12,9 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 pub use channels::Channels;
 pub use members::Members;
@@ -44,4 +46,36 @@ pub struct Site {
     pub name: String,
     /// The groups of devices that exchange data.
     pub members: Arc<Members>,
+}
+
+/// When a thread waited for other devices, and how long.
+pub type Wait = (Instant, Duration);
+
+thread_local! {
+    /// All waits of this thread, if somebody wants to know.
+    static WAITS: RefCell<Option<Vec<Wait>>> = const { RefCell::new(None) };
+}
+
+/// Begins or ends to note down the waits of this thread, and returns those noted so far.
+pub fn note_waits(on: bool) -> Vec<Wait> {
+    WAITS.replace(on.then(Vec::new)).unwrap_or_default()
+}
+
+/// How long this thread has waited since it has noted its waits, and how often.
+pub fn waited(since: usize) -> (Duration, usize) {
+    WAITS.with_borrow(|waits| {
+        let waits = waits.as_deref().unwrap_or_default();
+        (waits[since.min(waits.len())..].iter().map(|wait| wait.1).sum(), waits.len())
+    })
+}
+
+/// Runs what blocks this thread until other devices are there.
+fn wait<T>(block: impl FnOnce() -> T) -> T {
+    if WAITS.with_borrow(Option::is_none) {
+        return block();
+    }
+    let start = Instant::now();
+    let result = block();
+    WAITS.with_borrow_mut(|waits| waits.as_mut().map(|waits| waits.push((start, start.elapsed()))));
+    result
 }

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{Site, Transport};
+use super::{Site, Transport, wait};
 
 #[derive(Default)]
 struct Meeting {
@@ -168,7 +168,7 @@ impl Shared {
                 }
                 return Err(self.failure());
             }
-            meeting = group.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+            meeting = wait(|| group.changed.wait(meeting)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -186,7 +186,7 @@ impl Shared {
         }
         lock(&self.devices).waiting += 1;
         while meeting.round == round {
-            meeting = group.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+            meeting = wait(|| group.changed.wait(meeting)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

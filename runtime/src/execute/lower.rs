@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::emit::emit;
 use super::fuse::{build, nest_of};
-use super::step::{ConstantSlot, Slot, SlotData, Step};
+use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
 use crate::native::{self, Native};
@@ -29,7 +29,7 @@ pub(super) const KERNEL: &str = "kernel";
 #[derive(Default)]
 pub(super) struct Lowered {
     /// The steps of `@main`.
-    pub steps: Vec<Step>,
+    pub steps: Steps,
     /// All slots.
     pub slots: TiVec<Slot, SlotData>,
     /// Slots of the arguments.
@@ -133,7 +133,7 @@ impl Lowering<'_> {
     }
 
     /// Lowers a block and returns the operands of its terminator.
-    fn block(&mut self, block: Block, steps: &mut Vec<Step>) -> Result<Vec<Value>, Diagnostic> {
+    fn block(&mut self, block: Block, steps: &mut Steps) -> Result<Vec<Value>, Diagnostic> {
         let (program, fusion) = (self.program, &self.buffers.fusion);
         let Some((&last, body)) = program.block_ops(block).split_last() else { return Ok(Vec::new()) };
         for &op in body {
@@ -142,8 +142,9 @@ impl Lowering<'_> {
             if fusion.is_folded(op) || view.def().constant(view).is_some() {
                 continue;
             }
+            let mut own = Vec::new();
             if let Some(control) = view.def().control(view) {
-                self.control(op, control, steps)?;
+                self.control(op, control, &mut own)?;
             } else if let Some(facts) = fusion.facts(op).filter(|f| f.compiled) {
                 let native = match facts.product {
                     true => nest_of(program, op).and_then(|nest| window::of(view, &nest)),
@@ -152,13 +153,14 @@ impl Lowering<'_> {
                 match native {
                     Some(computation) => {
                         let results = self.slots_of(program.results(op))?;
-                        steps.push(self.native(op, computation, SmallVec::new(), results)?);
+                        own.push(self.native(op, computation, SmallVec::new(), results)?);
                     }
-                    None => steps.extend(self.kernel(op)?),
+                    None => own.extend(self.kernel(op)?),
                 }
             } else {
-                self.op(op, steps)?;
+                self.op(op, &mut own)?;
             }
+            steps.extend(own.into_iter().map(|step| (op, step)));
         }
         Ok(program.op(last).operands.to_vec())
     }
@@ -296,7 +298,8 @@ impl Lowering<'_> {
         ops.push(reader);
     }
 
-    fn copies(&mut self, moves: Option<&Vec<Move>>, steps: &mut Vec<Step>) {
+    fn copies(&mut self, moves: Option<&Vec<Move>>) -> Vec<Step> {
+        let mut steps = Vec::new();
         for &(from, to) in moves.into_iter().flatten() {
             let mut slot = |id: BufferId| {
                 let buffer = self.buffers.buffer(id);
@@ -305,6 +308,7 @@ impl Lowering<'_> {
             let (from, to) = (slot(from), slot(to));
             steps.push(Step::Copy { from, to });
         }
+        steps
     }
 
     fn control(&mut self, op: Op, control: Control, steps: &mut Vec<Step>) -> Result<(), Diagnostic> {
@@ -316,7 +320,7 @@ impl Lowering<'_> {
             Control::While => {
                 // Values of unsupported types give a better error here than inside.
                 self.slots_of(program.results(op))?;
-                self.copies(buffers.before.get(&op), steps);
+                steps.extend(self.copies(buffers.before.get(&op)));
                 let (Some(condition_block), Some(body_block)) = (view.block(0), view.block(1)) else {
                     return Err(Diagnostic::error(
                         codes::MALFORMED_PROGRAM,
@@ -336,7 +340,7 @@ impl Lowering<'_> {
                 let predicate = self.slot(predicate)?;
                 let mut body = Vec::new();
                 self.block(body_block, &mut body)?;
-                self.copies(buffers.after.get(&body_block), &mut body);
+                body.extend(self.copies(buffers.after.get(&body_block)).into_iter().map(|step| (op, step)));
                 steps.push(Step::While { condition, predicate, body });
                 Ok(())
             }
@@ -348,7 +352,7 @@ impl Lowering<'_> {
                     let Some(block) = view.block(i) else { continue };
                     let mut branch = Vec::new();
                     self.block(block, &mut branch)?;
-                    self.copies(buffers.after.get(&block), &mut branch);
+                    branch.extend(self.copies(buffers.after.get(&block)).into_iter().map(|step| (op, step)));
                     branches.push(branch);
                 }
                 steps.push(Step::Branch { index, branches });

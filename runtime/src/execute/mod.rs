@@ -11,5 +11,7 @@ mod lower;
 mod memory;
 mod run;
 mod step;
+mod trace;
 
 pub use run::{Executable, Session};
+pub use trace::{Event, MAX_EVENTS, Track};

@@ -4,6 +4,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Instant;
 
 use dialect::buffers::Buffers;
 use dialect::codes;
@@ -19,6 +20,7 @@ use rustc_hash::FxHashMap;
 use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
 use super::step::{Slot, SlotData, Step};
+use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Shared, Site, Transport};
 use crate::jit::{Cache, Engine, KernelFn};
 use crate::native::{View, ViewMut};
@@ -102,6 +104,11 @@ impl Executable {
     /// Number of replicas.
     pub fn replicas(&self) -> usize {
         self.devices / self.partitions
+    }
+
+    /// The program that it runs.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// Bytes of one device's arena.
@@ -200,29 +207,46 @@ impl Session<'_> {
 
     /// Runs the program once on all devices. An error names the device that failed first, and the op.
     pub fn run(&self) -> Result<(), Diagnostic> {
+        self.run_on_devices(|| None).map(drop)
+    }
+
+    /// Runs it as [`Self::run`] does, and says what each device did when.
+    pub fn run_traced(&self) -> Result<Vec<Track>, Diagnostic> {
+        let begin = Instant::now();
+        self.run_on_devices(|| Some(Recorder::new(begin)))
+    }
+
+    fn run_on_devices(&self, recorder: impl Fn() -> Option<Recorder>) -> Result<Vec<Track>, Diagnostic> {
         let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
         let transport = Shared::on(self.ids.clone(), &sites);
         let transport = &transport;
-        let results: Vec<Result<(), Fault>> = std::thread::scope(|scope| {
+        let results: Vec<Result<Track, Fault>> = std::thread::scope(|scope| {
             let spawn = |device: usize| {
                 let builder =
                     std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
-                let thread = builder.spawn_scoped(scope, move || Device { session: self, transport, device }.main());
+                let recorder = recorder();
+                let thread =
+                    builder.spawn_scoped(scope, move || Device { session: self, transport, device, recorder }.main());
                 // The devices that do run must not wait for one that will never start.
                 thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
             };
             let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
-            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<(), Fault>>>| match h {
+            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<Track, Fault>>>| match h {
                 Ok(h) => h.join().unwrap_or_else(|_| Err("a device stopped unexpectedly".to_owned().into())),
                 Err(e) => Err(format!("no thread for a device: {e}").into()),
             };
             handles.into_iter().map(join).collect()
         });
         // The device that failed first knows the op; the others only know that it failed.
-        let faults: Vec<(usize, Fault)> =
-            results.into_iter().enumerate().filter_map(|(d, r)| Some((d, r.err()?))).collect();
+        let (mut tracks, mut faults) = (Vec::new(), Vec::new());
+        for (device, result) in results.into_iter().enumerate() {
+            match result {
+                Ok(track) => tracks.push(track),
+                Err(fault) => faults.push((device, fault)),
+            }
+        }
         let Some((device, fault)) = faults.iter().find(|f| f.1.span.is_some()).or(faults.first()) else {
-            return Ok(());
+            return Ok(tracks);
         };
         let (code, message) = match fault.span {
             Some(_) if self.ids.len() > 1 => {
@@ -299,17 +323,21 @@ struct Device<'s> {
     session: &'s Session<'s>,
     transport: &'s dyn Transport,
     device: usize,
+    recorder: Option<Recorder>,
 }
 
 impl Device<'_> {
-    fn main(&self) -> Result<(), Fault> {
+    fn main(self) -> Result<Track, Fault> {
         // However this thread ends, the others must not wait for it.
         let mut leaving =
             Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
         let _mode = Mode::set(self.session.subnormals);
+        if let Some(recorder) = &self.recorder {
+            recorder.start();
+        }
         let result = self.steps(&self.session.executable.lowered.steps);
         leaving.failure = result.as_ref().err().map(|fault| fault.message.clone());
-        result
+        result.map(|()| self.recorder.map(Recorder::finish).unwrap_or_default())
     }
 
     fn arena(&self) -> &Arena {
@@ -320,8 +348,11 @@ impl Device<'_> {
         self.session.executable.slot(slot)
     }
 
-    fn steps(&self, steps: &[Step]) -> Result<(), Fault> {
-        steps.iter().try_for_each(|s| self.step(s))
+    fn steps(&self, steps: &[(Op, Step)]) -> Result<(), Fault> {
+        match &self.recorder {
+            None => steps.iter().try_for_each(|(_, step)| self.step(step)),
+            Some(recorder) => steps.iter().try_for_each(|(op, step)| recorder.step(*op, || self.step(step))),
+        }
     }
 
     fn step(&self, step: &Step) -> Result<(), Fault> {

@@ -24,6 +24,9 @@ pub(super) struct SlotData {
     pub offset: usize,
 }
 
+/// Steps, each with the op that it runs.
+pub(super) type Steps = Vec<(Op, Step)>;
+
 /// One step.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -89,18 +92,18 @@ pub(super) enum Step {
     /// Runs `condition` and, while `predicate` holds, `body`.
     While {
         /// Steps of the condition.
-        condition: Vec<Step>,
+        condition: Steps,
         /// An `i1` the condition writes.
         predicate: Slot,
         /// Steps of the body, which write the carried slots last.
-        body: Vec<Step>,
+        body: Steps,
     },
     /// Runs the branch that `index` selects, or the last one if `index` is out of range.
     Branch {
         /// An `i1` (true is branch 0) or an `i32`.
         index: Slot,
         /// Steps of each branch, which write the results last.
-        branches: Vec<Vec<Step>>,
+        branches: Vec<Steps>,
     },
     /// Evaluates ops without native code with the reference evaluator.
     Interpret {

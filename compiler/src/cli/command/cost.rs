@@ -3,13 +3,12 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-
 use super::Common;
 use crate::cli::knobs::Knobs;
+use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Outcome, Session};
 use crate::units;
-use crate::{Cost, Target, TimelineEvent};
+use crate::{Cost, Target};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,22 +110,12 @@ fn summary(cost: &Cost, chips: u64) -> String {
     text
 }
 
-/// The timeline in the trace event format: two rows, one for the compute and one for the communication stream.
+/// The timeline for Perfetto: two rows, one for the compute and one for the communication stream.
 fn trace(cost: &Cost) -> String {
-    let names = [(0, "compute"), (1, "communication")];
-    let rows = names
-        .map(|(tid, name)| json!({"name": "thread_name", "ph": "M", "pid": 0, "tid": tid, "args": {"name": name}}));
-    let event = |event: &TimelineEvent| {
-        json!({
-            "name": event.op,
-            "ph": "X",
-            "pid": 0,
-            "tid": u32::from(event.communicates),
-            "ts": event.start_s * 1e6,
-            "dur": event.seconds * 1e6,
-            "args": { "source": event.loc },
-        })
-    };
-    let all: Vec<Value> = rows.into_iter().chain(cost.timeline.iter().map(event)).collect();
-    format!("{}\n", json!({ "traceEvents": all, "displayTimeUnit": "ns" }))
+    let mut timeline = Timeline::new(&[(0, "compute".to_owned()), (1, "communication".to_owned())]);
+    for event in &cost.timeline {
+        let row = usize::from(event.communicates);
+        timeline.slice(row, &event.op, event.loc.as_deref(), event.start_s, event.seconds);
+    }
+    timeline.finish()
 }

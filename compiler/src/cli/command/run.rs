@@ -8,10 +8,12 @@ use serde::Serialize;
 
 use super::Common;
 use crate::cli::knobs::{Knobs, Tolerances};
+use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache};
 use crate::{
-    Backend, CheckedResult, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, random_inputs,
+    Backend, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
+    Profile, ProfiledOp, Trace, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -20,6 +22,8 @@ Examples:
   shardc run model.mlir --inputs in.npz --outputs out.npz         arg0, arg1, ... in; out0, out1, ... out
   shardc run model.mlir --inputs in.npz --expect expected.npz     exit code 1 when a result differs
   shardc run model.mlir --repeat 20 --json                        seconds to compile and to call
+  shardc run model.mlir --repeat 5 --profile                      where the time of the last call went
+  shardc run model.mlir --trace run.json                          what each device did when, for ui.perfetto.dev
 
 Arrays are the global ones: numpy.savez('in.npz', arg0=x, arg1=y). bfloat16 is stored as raw bits (dtype V2).
 Integers must agree exactly. Each element of floats may differ by as much as rounding can move it, which is measured: the evaluator
@@ -65,6 +69,13 @@ pub(crate) struct Args {
     /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
+    /// Write what each device did when in the last call, for Perfetto or chrome://tracing
+    #[arg(long, value_name = "JSON", conflicts_with = "interpret")]
+    trace: Option<PathBuf>,
+    /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the target
+    /// needs by the model
+    #[arg(long, conflicts_with = "interpret")]
+    profile: bool,
     /// Compile every kernel, and keep none for the next run
     #[arg(long)]
     no_cache: bool,
@@ -100,14 +111,19 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let calls = args.repeat.unwrap_or(1) as usize;
     let cache = if args.no_cache { None } else { cache::folder() };
     let (devices, keep_subnormals) = (args.devices.clone(), args.keep_subnormals);
-    let options = ExecuteOptions { backend, calls, devices, cache, keep_subnormals };
-    let ran = session.compiler.execute(&module, &inputs, &options);
+    let trace = args.trace.is_some() || args.profile;
+    let execute = ExecuteOptions { backend, calls, devices, cache, keep_subnormals, trace };
+    let ran = session.compiler.execute(&module, &inputs, &execute);
     let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {
         arrays::write(path, "out", &ran.results)?;
     }
     let mut text = String::new();
-    if expected.is_none() && args.outputs.is_none() && args.repeat.is_none() {
+    if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
+        session.emit(Some(path), &timeline(trace))?;
+    }
+    let quiet = args.outputs.is_some() || args.repeat.is_some() || execute.trace;
+    if expected.is_none() && !quiet {
         for (name, result) in named(&ran.results) {
             let ty = program.type_data_text(&result.ty().into());
             text.push_str(&format!("{name}: {ty} {}\n", values(result)));
@@ -117,8 +133,15 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
         timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), &mut text)
     });
-    if let Some(timing) = &timing {
-        session.set_document(timing);
+    let profile = match ran.trace.as_ref().filter(|_| args.profile) {
+        Some(trace) => Some(session.take(&source, session.compiler.profile(&module, trace, &options))?),
+        None => None,
+    };
+    if let Some(profile) = &profile {
+        text.push_str(&table(profile));
+    }
+    if timing.is_some() || profile.is_some() {
+        session.set_document(&Told { timing: timing.as_ref(), profile: profile.as_ref() });
     }
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
@@ -126,7 +149,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let lines = named(&ran.results).zip(&compared);
     let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
     let equal = compared.iter().all(|r| r.equal);
-    session.set_document(&Compared { timing, results: compared });
+    session.set_document(&Compared {
+        told: Told { timing: timing.as_ref(), profile: profile.as_ref() },
+        results: compared,
+    });
     session.print(&text)?;
     if equal { Ok(()) } else { Err(Failure::Said) }
 }
@@ -172,12 +198,23 @@ fn values(literal: &Literal) -> String {
 
 /// What `--expect --json` prints.
 #[derive(Serialize)]
-struct Compared {
-    /// With `--repeat`, how long it took.
+struct Compared<'a> {
+    /// What `--repeat` and `--profile` say.
     #[serde(flatten)]
-    timing: Option<Timing>,
+    told: Told<'a>,
     /// How each result of each replica compares.
     results: Vec<CheckedResult>,
+}
+
+/// What `--repeat --profile --json` prints.
+#[derive(Serialize)]
+struct Told<'a> {
+    /// With `--repeat`, how long it took.
+    #[serde(flatten)]
+    timing: Option<&'a Timing>,
+    /// With `--profile`, where the time went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a Profile>,
 }
 
 /// What `--repeat --json` prints.
@@ -210,4 +247,63 @@ fn timing(ran: &Execution, modelled_peak_bytes: u64, text: &mut String) -> Timin
     ));
     let arena_bytes = ran.peak_bytes;
     Timing { compile_s, calls, median_s, min_s, peak_bytes: arena_bytes, modelled_peak_bytes, arena_bytes }
+}
+
+/// The most ops that a profile shows.
+const SHOWN: usize = 25;
+
+/// A profile for people: the dearest ops, and how far each is from what the machine can do.
+fn table(profile: &Profile) -> String {
+    let all: f64 = profile.ops.iter().map(|op| op.seconds).sum();
+    let mut text = format!(
+        "this machine: {}/s in f32 products, {}/s of memory; times are of one device, the mean of all\n",
+        units::flops(profile.flops_per_s),
+        units::bytes(profile.bytes_per_s),
+    );
+    text.push_str("       time  share   waiting      bound  times bound    on target  times  op\n");
+    for op in profile.ops.iter().take(SHOWN) {
+        let above = if op.bound_s > 0.0 { format!("{:.1}", op.seconds / op.bound_s) } else { "-".to_owned() };
+        let source = op.source.as_deref().unwrap_or_default();
+        let line = format!(
+            "{:>11} {:>6} {:>9} {:>10} {above:>12} {:>12} {:>6}  {:<32} {source}",
+            units::seconds(op.seconds),
+            units::percent(op.seconds, all),
+            units::seconds(op.waited_s),
+            units::seconds(op.bound_s),
+            units::seconds(op.modelled_s),
+            op.times,
+            op.op,
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    if profile.ops.len() > SHOWN {
+        let (rest, seconds) = (&profile.ops[SHOWN..], |op: &ProfiledOp| op.seconds);
+        let took = units::seconds(rest.iter().map(seconds).sum());
+        text.push_str(&format!("{took:>11} in {} more, which --json lists\n", rest.len()));
+    }
+    text
+}
+
+/// A row for each device's steps, and one for its waits.
+fn timeline(trace: &Trace) -> String {
+    let rows = |(i, device): (usize, &DeviceTrace)| {
+        let name = |what: &str| format!("device {}{what}", device.device);
+        [(2 * i, name("")), (2 * i + 1, name(" waits"))]
+    };
+    let mut timeline = Timeline::new(&trace.devices.iter().enumerate().flat_map(rows).collect::<Vec<_>>());
+    for (i, device) in trace.devices.iter().enumerate() {
+        for step in &device.steps {
+            let op = &trace.ops[step.op];
+            timeline.slice(2 * i, &op.name, op.loc.as_deref(), step.start_s, step.seconds);
+        }
+        for &(start, seconds) in &device.waits {
+            timeline.slice(2 * i + 1, "waits", None, start, seconds);
+        }
+        if device.lost > 0 {
+            let end = device.steps.last().map_or(0.0, |step| step.start_s + step.seconds);
+            timeline.slice(2 * i, &format!("{} more steps", device.lost), None, end, 0.0);
+        }
+    }
+    timeline.finish()
 }

@@ -1,0 +1,177 @@
+//! What devices did when a program was run, and how long that should have taken.
+
+use std::collections::HashMap;
+
+use dialect::ir::Op;
+use passes::estimate::{Event, Work};
+use serde::Serialize;
+
+use crate::compiler::{CompileOptions, Compiler};
+use crate::cost::Priced;
+use crate::diagnostic::Outcome;
+use crate::module::Module;
+use crate::place::place_or_argument;
+
+/// One run of a program, step by step.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Trace {
+    /// The ops that were run.
+    pub ops: Vec<TracedOp>,
+    /// What each device did.
+    pub devices: Vec<DeviceTrace>,
+}
+
+/// An op that devices ran; of several in one kernel, the last.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TracedOp {
+    /// Its name.
+    pub name: String,
+    /// The source line that it comes from.
+    pub loc: Option<String>,
+    /// Whether it is a collective.
+    pub communicates: bool,
+    /// Whether other steps run inside it: a loop or a branch.
+    pub contains_others: bool,
+    op: Op,
+}
+
+/// What one device did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DeviceTrace {
+    /// Its number.
+    pub device: u32,
+    /// Its steps, in the order in which they ended.
+    pub steps: Vec<TracedStep>,
+    /// When it waited for other devices, and how long: seconds.
+    pub waits: Vec<(f64, f64)>,
+    /// How many steps came after those, and were only counted.
+    pub lost: u64,
+}
+
+/// One step of one device.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TracedStep {
+    /// Which of [`Trace::ops`] it is.
+    pub op: usize,
+    /// Seconds from the start of the run on.
+    pub start_s: f64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Seconds of those in which the device waited for others.
+    pub waited_s: f64,
+}
+
+/// Where the time of a run went. Serialized, it is what `shardc run --profile --json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Profile {
+    /// Floating-point operations per second of f32 products that all cores of this machine do together, measured.
+    pub flops_per_s: f64,
+    /// Bytes per second that they read and write together, measured.
+    pub bytes_per_s: f64,
+    /// Every op, the dearest first.
+    pub ops: Vec<ProfiledOp>,
+}
+
+/// How long one op took, summed over the run. All numbers but those of one device are of all devices together.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ProfiledOp {
+    /// Its name.
+    pub op: String,
+    /// The source line that it comes from.
+    pub source: Option<String>,
+    /// How often one device ran it.
+    pub times: f64,
+    /// Seconds that one device spent in it, waiting aside: the mean of all devices.
+    pub seconds: f64,
+    /// Seconds that one device waited in it for others: the mean of all devices.
+    pub waited_s: f64,
+    /// Seconds that it takes at least on this machine: at the measured rates, for its bytes and its arithmetic.
+    pub bound_s: f64,
+    /// Seconds that it takes on the target, by the model.
+    pub modelled_s: f64,
+    /// Bytes that it reads and writes.
+    pub bytes: f64,
+    /// Floating-point operations of products in it.
+    pub flops: f64,
+}
+
+impl Compiler {
+    /// Where the time of a traced run of a per-device program went, beside what this machine and the target of `options`
+    /// would need at least. Measures this machine, for about a tenth of a second.
+    pub fn profile(&self, module: &Module, trace: &Trace, options: &CompileOptions) -> Outcome<Profile> {
+        let mut program = module.program().clone();
+        let priced = self.target(options.target_name()).ok().and_then(|t| Priced::new(&mut program, t).ok());
+        let events = priced.map(|priced| priced.estimate.timeline).unwrap_or_default();
+        Outcome::of(module.source(), Ok(profile(trace, &events)))
+    }
+}
+
+fn profile(trace: &Trace, events: &[Event]) -> Profile {
+    let rates = runtime::rates::Rates::measure();
+    let events: HashMap<Op, &Event> = events.iter().map(|event| (event.op, event)).collect();
+    let devices = trace.devices.len().max(1) as f64;
+    let mut sums = vec![(0u64, 0.0, 0.0); trace.ops.len()];
+    for step in trace.devices.iter().flat_map(|device| &device.steps) {
+        let sum = &mut sums[step.op];
+        *sum = (sum.0 + 1, sum.1 + step.seconds - step.waited_s, sum.2 + step.waited_s);
+    }
+    let op = |(op, (runs, seconds, waited)): (&TracedOp, (u64, f64, f64))| {
+        let event = events.get(&op.op);
+        let work = event.map_or(Work { flops: 0.0, bytes: 0.0 }, |event| event.work);
+        let (flops, bytes) = (work.flops * runs as f64, work.bytes * runs as f64);
+        let times = runs as f64 / devices;
+        ProfiledOp {
+            op: op.name.clone(),
+            source: op.loc.clone(),
+            times,
+            seconds: seconds / devices,
+            waited_s: waited / devices,
+            bound_s: (flops / rates.flops).max(bytes / rates.bytes),
+            modelled_s: event.map_or(0.0, |event| event.seconds * times),
+            bytes,
+            flops,
+        }
+    };
+    let ran = trace.ops.iter().zip(sums).filter(|(op, sum)| sum.0 > 0 && !op.contains_others);
+    let mut ops: Vec<ProfiledOp> = ran.map(op).collect();
+    ops.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    Profile { flops_per_s: rates.flops, bytes_per_s: rates.bytes, ops }
+}
+
+/// The trace of a run, from what each device recorded.
+#[cfg(feature = "jit")]
+pub(crate) fn of_tracks(module: &Module, tracks: &[runtime::execute::Track], ids: &[u32]) -> Trace {
+    let (program, source) = (module.program(), module.source());
+    let mut numbers: HashMap<Op, usize> = HashMap::new();
+    let mut ops = Vec::new();
+    let mut number = |op: Op| {
+        *numbers.entry(op).or_insert_with(|| {
+            let view = program.view(op);
+            ops.push(TracedOp {
+                name: view.name().to_owned(),
+                loc: place_or_argument(program, source, op),
+                communicates: view.def().collective(view).is_some(),
+                contains_others: view.def().control(view).is_some(),
+                op,
+            });
+            ops.len() - 1
+        })
+    };
+    let device = |(track, &device): (&runtime::execute::Track, &u32)| DeviceTrace {
+        device,
+        steps: track
+            .events
+            .iter()
+            .map(|event| TracedStep {
+                op: number(event.op),
+                start_s: event.start.as_secs_f64(),
+                seconds: event.took.as_secs_f64(),
+                waited_s: event.waited.as_secs_f64(),
+            })
+            .collect(),
+        waits: track.waits.iter().map(|(start, took)| (start.as_secs_f64(), took.as_secs_f64())).collect(),
+        lost: track.lost,
+    };
+    let devices = tracks.iter().zip(ids).map(device).collect();
+    Trace { ops, devices }
+}

@@ -1,0 +1,131 @@
+"""Programs of one operation each, or of the few that belong together, as JAX prints them for one device, with inputs.
+
+    python kernels.py DIR NAME...    writes DIR/NAME.mlir and DIR/NAME.npz; names as in KERNELS
+"""
+import os
+import sys
+
+import numpy as np
+
+
+def floats(*shape):
+    return lambda random: random.standard_normal(shape, dtype=np.float32)
+
+
+def below(count, *shape):
+    return lambda random: random.integers(0, count, shape, dtype=np.int32)
+
+
+def definite(n):
+    """A symmetric positive definite matrix."""
+    def make(random):
+        a = random.standard_normal((n, n), dtype=np.float32)
+        return a @ a.T / n + np.eye(n, dtype=np.float32)
+
+    return make
+
+
+def kernels():
+    """name: (function, makers of its arguments)"""
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    def conv(strides=(1, 1), padding="SAME", layout=("NHWC", "HWIO", "NHWC"), **more):
+        def run(x, w):
+            return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=layout, **more)
+
+        return run
+
+    def attention(q, k, v):
+        scores = jnp.einsum("bqd,bkd->bqk", q, k) / q.shape[-1] ** 0.5
+        mask = jnp.tril(jnp.ones(scores.shape[1:], bool))
+        return jax.nn.softmax(jnp.where(mask, scores, -1e30)) @ v
+
+    def norm(x, scale, bias):
+        mean = x.mean(-1, keepdims=True)
+        return (x - mean) * lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-6) * scale + bias
+
+    def rms_norm(x, scale):
+        return x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale
+
+    def cross_entropy(logits, labels):
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+    def embedding(table, tokens):
+        return (table[tokens] ** 2).sum()
+
+    def scan(x, w):
+        return lax.fori_loop(0, 1000, lambda i, x: jnp.tanh(x @ w) + 1.0, x)
+
+    def pool(x):
+        return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+    int8 = lambda *shape: lambda random: random.integers(-128, 128, shape, dtype=np.int8)
+    return {
+        "sort_4m": (jnp.sort, [floats(1 << 22)]),
+        "sort_pairs": (lambda k, v: lax.sort((k, v), num_keys=1), [floats(4096, 65536), below(1 << 30, 4096, 65536)]),
+        "argsort_4m": (jnp.argsort, [floats(1 << 22)]),
+        "top_k": (lambda x: lax.top_k(x, 64), [floats(64, 32768)]),
+        "segment_sum": (lambda x, i: jax.ops.segment_sum(x, i, 65536), [floats(1 << 20, 64), below(65536, 1 << 20)]),
+        "embedding_gradient": (jax.grad(embedding), [floats(131072, 256), below(131072, 262144)]),
+        "gather_rows": (lambda t, i: t[i], [floats(131072, 256), below(131072, 262144)]),
+        "cumsum_16m": (jnp.cumsum, [floats(1 << 24)]),
+        "fft_1m": (lambda x: jnp.abs(jnp.fft.fft(x)), [floats(1 << 20)]),
+        "fft_256_cubed": (lambda x: jnp.abs(jnp.fft.fftn(x)), [floats(256, 256, 256)]),
+        "cholesky_2048": (jnp.linalg.cholesky, [definite(2048)]),
+        "qr_1024": (lambda a: jnp.linalg.qr(a), [floats(1024, 1024)]),
+        "conv_3x3": (conv(), [floats(8, 512, 512, 32), floats(3, 3, 32, 32)]),
+        "conv_depthwise": (conv(feature_group_count=128), [floats(8, 112, 112, 128), floats(3, 3, 1, 128)]),
+        "conv_1d_dilated": (
+            conv((1,), layout=("NWC", "WIO", "NWC"), rhs_dilation=(8,)),
+            [floats(8, 16384, 64), floats(3, 64, 64)],
+        ),
+        "conv_3d": (
+            conv((1, 1, 1), layout=("NDHWC", "DHWIO", "NDHWC")),
+            [floats(2, 32, 64, 64, 16), floats(3, 3, 3, 16, 32)],
+        ),
+        "max_pool": (pool, [floats(8, 112, 112, 64)]),
+        "max_pool_gradient": (jax.grad(lambda x: pool(x).sum()), [floats(8, 112, 112, 64)]),
+        "layer_norm": (norm, [floats(8192, 1024), floats(1024), floats(1024)]),
+        "rms_norm": (rms_norm, [floats(8192, 1024), floats(1024)]),
+        "softmax": (jax.nn.softmax, [floats(8192, 4096)]),
+        "attention": (attention, [floats(8, 1024, 64)] * 3),
+        "cross_entropy": (cross_entropy, [floats(8192, 32768), below(32768, 8192)]),
+        "cross_entropy_gradient": (jax.grad(cross_entropy), [floats(8192, 32768), below(32768, 8192)]),
+        "matmul_i8": (
+            lambda x, y: lax.dot(x, y, preferred_element_type=jnp.int32), [int8(1024, 1024), int8(1024, 1024)],
+        ),
+        "matmul_bf16": (
+            lambda x, y: (x.astype(jnp.bfloat16) @ y.astype(jnp.bfloat16)).astype(jnp.float32), [floats(1024, 1024)] * 2,
+        ),
+        "matmul_small": (lambda x, y: jnp.einsum("bij,bjk->bik", x, y), [floats(256, 64, 64)] * 2),
+        "loop": (scan, [floats(8, 64), floats(64, 64)]),
+    }
+
+
+# What takes more memory or time than the rest together, measured only when it is named.
+LARGE = ["sort_pairs"]
+
+
+def write(folder, names):
+    import jax
+
+    table = kernels()
+    for name in names:
+        function, makers = table[name]
+        random = np.random.default_rng(0)
+        inputs = [make(random) for make in makers]
+        text = jax.jit(function).lower(*[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]).as_text()
+        with open(os.path.join(folder, name + ".mlir"), "w") as file:
+            file.write(text)
+        np.savez(os.path.join(folder, name + ".npz"), **{f"arg{i}": x for i, x in enumerate(inputs)})
+
+
+def names():
+    return [name for name in kernels() if name not in LARGE]
+
+
+if __name__ == "__main__":
+    os.makedirs(sys.argv[1], exist_ok=True)
+    write(sys.argv[1], sys.argv[2:] or names())
