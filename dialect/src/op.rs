@@ -17,7 +17,7 @@ use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::localize::Localize;
 use crate::ops::sdy::Direction;
-use crate::sharding::{FactorKind, ReductionKind, Reshard, ShardingRule};
+use crate::sharding::{Assembly, FactorKind, ReductionKind, Reshard, ShardingRule};
 use crate::text::Syntax;
 
 /// A violated constraint of an op.
@@ -296,6 +296,16 @@ pub trait OpDef: Sync {
     /// The change of distribution it performs, if it is one of Shardy's collectives (or an identity among them).
     fn reshard(&self, _op: OpRef<'_>) -> Option<Reshard> {
         None
+    }
+
+    /// The rows of operands that its result consists of, if it only moves rows along one dimension.
+    fn assembly(&self, _op: OpRef<'_>) -> Option<Assembly> {
+        None
+    }
+
+    /// Whether that dimension can be sharded by devices sending each other the rows of [`assembly`](Self::assembly).
+    fn is_assembled(&self) -> bool {
+        false
     }
 
     /// The value of a constant.

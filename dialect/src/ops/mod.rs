@@ -8,6 +8,7 @@ pub mod func;
 pub mod interpreter;
 pub mod mhlo;
 pub mod sdy;
+pub mod shardc;
 pub mod stablehlo;
 pub mod support;
 mod unknown;
@@ -17,8 +18,8 @@ pub use unknown::UNKNOWN;
 use crate::op::OpDef;
 
 /// The ops of each dialect, by family.
-static DIALECTS: [&[&[&dyn OpDef]]; 6] =
-    [&[func::OPS], stablehlo::OPS, chlo::OPS, &[sdy::OPS], &[check::OPS], &[interpreter::OPS]];
+static DIALECTS: [&[&[&dyn OpDef]]; 7] =
+    [&[func::OPS], stablehlo::OPS, chlo::OPS, &[sdy::OPS], &[shardc::OPS], &[check::OPS], &[interpreter::OPS]];
 
 /// All known ops. They are in the order of the dialects, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();

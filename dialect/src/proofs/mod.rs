@@ -46,6 +46,7 @@ pub static PROOFS: &[Proof] = &[
     Proof { name: "the nest reads inside its operands", check: positions },
     Proof { name: "the sharding rule is true", check: sharding_rule },
     Proof { name: "the rule that the nest says is true", check: rule_of_nest },
+    Proof { name: "the result consists of the rows that the assembly says", check: assembly },
     Proof { name: "the expansion is the same computation", check: expansion },
 ];
 
@@ -160,6 +161,24 @@ fn rule_of_nest(Example { def, program, op, .. }: &Example) -> Result<(), String
         return Ok(());
     }
     holds(program, *op, &crate::sharding::rule_of_nest(view, &nest))
+}
+
+fn assembly(Example { def, program, op, .. }: &Example) -> Result<(), String> {
+    let Some(assembly) = def.assembly(program.view(*op)) else { return Ok(()) };
+    let operands = inputs(program, *op);
+    let result = &evaluate(program, *op, &operands)?[0];
+    for at in Indices::of(&result.shape) {
+        let row = at[assembly.dim];
+        let (operand, from) = assembly.source(row).ok_or_else(|| format!("nothing makes row {row}"))?;
+        let operand = &operands[operand];
+        let mut place = at.to_vec();
+        place[assembly.dim] = from;
+        let place = if operand.shape.is_empty() { 0 } else { operand.position(&place) };
+        if operand.get(place) != result.get(result.position(&at)) {
+            return Err(format!("row {row} isn't row {from} of {assembly:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn expansion(Example { def, program, op, .. }: &Example) -> Result<(), String> {

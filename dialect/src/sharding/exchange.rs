@@ -67,6 +67,17 @@ impl PerDevice {
         }
     }
 
+    /// From each device's number; `None` for those whose number doesn't matter.
+    pub fn from_each(numbers: impl IntoIterator<Item = Option<i64>>) -> Self {
+        let list: Vec<Option<i64>> = numbers.into_iter().collect();
+        let mut known = list.iter().flatten();
+        let first = known.next().copied().unwrap_or(0);
+        match known.all(|&v| v == first) {
+            true => PerDevice::Same(first),
+            false => PerDevice::Each(list.into_iter().map(|v| v.unwrap_or(first)).collect()),
+        }
+    }
+
     /// From the numbers of some devices; the others' don't matter.
     fn of_some(devices: usize, some: impl Iterator<Item = (usize, i64)> + Clone) -> Self {
         let mut values = some.clone().map(|s| s.1);
@@ -184,7 +195,7 @@ fn rounds(transfers: &[Transfer], shards: i64, fits: &dyn Fn(&Vec<Vec<Transfer>>
     let by_mirror = |i: usize| transfers[i].source + transfers[i].target;
     let by_number = |i: usize| nth[i];
     let keys: [&dyn Fn(usize) -> i64; 4] = [&by_turn, &by_distance, &by_mirror, &by_number];
-    let plans = keys.map(|key| divided(transfers, key));
+    let plans = keys.map(|key| divided(transfers, &|t| (t.source, t.target), key));
     // A permute that moves nothing would still cost something: one row, say.
     let cost = |plan: &Vec<Vec<Transfer>>| plan.iter().map(|r| 1 + rows(r)).sum::<i64>();
     let best = plans.iter().filter(|p| fits(p)).min_by_key(|p| cost(p));
@@ -195,18 +206,24 @@ fn rows(transfers: &[Transfer]) -> i64 {
     transfers.iter().map(|t| t.end - t.first).max().unwrap_or(0)
 }
 
-fn divided(transfers: &[Transfer], key: &dyn Fn(usize) -> i64) -> Vec<Vec<Transfer>> {
-    let mut rounds: Vec<Vec<Transfer>> = Vec::new();
+/// Divides transfers, of which `ends` gives source and target, by their keys into rounds in which every device sends at
+/// most once and receives at most once.
+pub(super) fn divided<T: Copy>(
+    transfers: &[T],
+    ends: &dyn Fn(&T) -> (i64, i64),
+    key: &dyn Fn(usize) -> i64,
+) -> Vec<Vec<T>> {
+    let mut rounds: Vec<Vec<T>> = Vec::new();
     // For each key and each device, how many rounds of that key it is in already, as a source and as a target.
     let mut used: FxHashMap<(i64, i64, bool), usize> = FxHashMap::default();
     let mut index: FxHashMap<(i64, usize), usize> = FxHashMap::default();
     for (i, t) in transfers.iter().enumerate() {
-        let key = key(i);
-        let sends = used.get(&(key, t.source, true)).copied().unwrap_or(0);
-        let receives = used.get(&(key, t.target, false)).copied().unwrap_or(0);
+        let (key, (source, target)) = (key(i), ends(t));
+        let sends = used.get(&(key, source, true)).copied().unwrap_or(0);
+        let receives = used.get(&(key, target, false)).copied().unwrap_or(0);
         let again = sends.max(receives);
-        used.insert((key, t.source, true), again + 1);
-        used.insert((key, t.target, false), again + 1);
+        used.insert((key, source, true), again + 1);
+        used.insert((key, target, false), again + 1);
         let at = *index.entry((key, again)).or_insert_with(|| {
             rounds.push(Vec::new());
             rounds.len() - 1

@@ -1,5 +1,6 @@
 //! Meshes, axes, shardings and sharding rules, with exactly Shardy's terms.
 
+mod assembly;
 pub mod axis;
 mod distribution;
 mod distributions;
@@ -21,6 +22,7 @@ mod shard;
 mod sharding;
 mod table;
 
+pub use assembly::{Assembly, AssemblyExchange, AssemblyPiece, AssemblyRound, ReceivedRows, SentRows};
 pub use axis::{Axes, AxesPerDim, AxisPart};
 pub use distribution::Distribution;
 pub use distributions::Distributions;

@@ -10,7 +10,6 @@ use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, OpRef, Program, Value, ValueSource};
 use dialect::kernel::{Kernel, Nest, Outside};
-use dialect::literal::Literal;
 use dialect::localize::Fetched;
 use dialect::ops::build::collective::Along;
 use dialect::ops::{build, func};
@@ -270,6 +269,14 @@ pub fn neighbor_reads(planned: &Program) -> Vec<NeighborRead> {
     let mesh = super::mesh::axes(planned, name.as_deref(), mesh);
     let distributions = Distributions::of(planned, &mesh);
     let reads = |op: Op| {
+        let view = planned.view(op);
+        if let Some(assembly) = view.def().assembly(view).filter(|_| view.def().is_assembled()) {
+            let axes = axes_of(&distributions, planned.result(op, 0), assembly.dim);
+            let sends = axis::size_of(&axes) > 1 && !assembly.exchange(axis::size_of(&axes)).rounds.is_empty();
+            let operand = assembly.sizes.iter().position(Option::is_some)?;
+            let axes = axes.iter().map(|&part| mesh.axis_ref(part)).collect();
+            return sends.then_some(NeighborRead { op, operand, axes });
+        }
         let halos = halos(planned, &distributions, op).ok()?;
         let sent: Vec<&Halo> = halos.iter().filter(|h| !h.exchange.rounds.is_empty()).collect();
         let mut axes: Vec<AxisRef> = Vec::new();
@@ -450,10 +457,10 @@ impl Rows<'_> {
         // Row r of the window is row r - to of the run, which has `rows` rows of nothing before and after it.
         let own_start = |d: usize| run.to.of(d) - if own { run.from.of(d) } else { 0 };
         let devices = self.exchange.shards.shards as usize;
-        let starts = per_device((0..devices).map(|d| (rows - own_start(d)).clamp(0, rows + size)));
+        let starts = PerDevice::from_each((0..devices).map(|d| Some((rows - own_start(d)).clamp(0, rows + size))));
         let valid = self.exchange.valid(run);
-        let first = per_device(valid.iter().map(|v| v.start));
-        let end = per_device(valid.iter().map(|v| v.end));
+        let first = PerDevice::from_each(valid.iter().map(|v| Some(v.start)));
+        let end = PerDevice::from_each(valid.iter().map(|v| Some(v.end)));
         let nothing = self.nothing(b, part, rows);
         let padded = build::shape::concatenate(b, &[nothing, part, nothing], self.dim);
         let starts = self.each(b, &starts);
@@ -488,24 +495,6 @@ impl Rows<'_> {
 
     /// The device's number, of rank 0.
     fn each(&mut self, b: &mut Builder<'_>, numbers: &PerDevice) -> Value {
-        match numbers {
-            PerDevice::Same(v) => build::index(b, *v),
-            PerDevice::Each(list) => {
-                let at = self.positions.coordinate(b, self.mesh, self.groups.axes);
-                let n = [list.len() as i64];
-                let table = Literal::from_scalars(ElementType::I64, &n, list.iter().map(|&v| Scalar::Int(v.into())));
-                let table = build::constant(b, table);
-                let entry = build::shape::dynamic_slice(b, table, &[at], &[1]);
-                build::shape::reshape(b, entry, &[])
-            }
-        }
-    }
-}
-
-fn per_device(numbers: impl Iterator<Item = i64>) -> PerDevice {
-    let list: Vec<i64> = numbers.collect();
-    match list.iter().all(|v| *v == list[0]) {
-        true => PerDevice::Same(list[0]),
-        false => PerDevice::Each(list),
+        self.positions.entry(b, self.mesh, self.groups.axes, numbers)
     }
 }

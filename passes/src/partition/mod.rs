@@ -7,6 +7,7 @@
 //! program on partitions of its own: only the user's collectives communicate between replicas.
 
 mod agree;
+mod assemble;
 mod border;
 mod halo;
 mod joint;
@@ -228,6 +229,11 @@ impl Partition<'_> {
             Ok(operands) => operands,
             Err(d) => return self.diagnostics.push(d),
         };
+        if let Some(value) = self.assemble(op, &operands, ops, positions) {
+            let result = self.program.result(op, 0);
+            self.values.insert(result, value);
+            return;
+        }
         let (operands, fetched) = match self.fetch(op, &operands, ops, positions) {
             Ok(fetched) => fetched,
             Err(d) => return self.diagnostics.push(d),

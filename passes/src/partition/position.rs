@@ -8,7 +8,7 @@ use dialect::ir::{ElementType, Value};
 use dialect::literal::Literal;
 use dialect::ops::build;
 use dialect::scalar::Scalar;
-use dialect::sharding::{Axes, AxisPart, Mesh, ReductionKind, digits, index};
+use dialect::sharding::{Axes, AxisPart, Mesh, PerDevice, ReductionKind, digits, index};
 use rustc_hash::FxHashMap;
 
 /// What one block has computed already.
@@ -82,6 +82,20 @@ impl Positions {
         }
         self.offsets.insert(key, value);
         value
+    }
+
+    /// The device's number, by its place along `axes`: rank-0 `i64`.
+    pub(super) fn entry(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], numbers: &PerDevice) -> Value {
+        let list = match numbers {
+            PerDevice::Same(v) => return build::index(b, *v),
+            PerDevice::Each(list) => list,
+        };
+        let at = self.coordinate(b, mesh, axes);
+        let n = [list.len() as i64];
+        let table = Literal::from_scalars(ElementType::I64, &n, list.iter().map(|&v| Scalar::Int(v.into())));
+        let table = build::constant(b, table);
+        let entry = build::shape::dynamic_slice(b, table, &[at], &[1]);
+        build::shape::reshape(b, entry, &[])
     }
 
     fn partition_id(&mut self, b: &mut Builder<'_>) -> Value {

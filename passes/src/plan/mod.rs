@@ -33,7 +33,7 @@ use program::emit::{self, Emit};
 use program::graph::{self, Graph, Reader};
 pub(crate) use program::propagated::main_axes;
 use program::propagated::{self, Propagated};
-use program::{partial, shifts, steps, takes};
+use program::{assemblies, partial, shifts, steps, takes};
 use reshard::cache::ReshardCache;
 use search::draft::Draft;
 use search::{egraph, greedy, portfolio};
@@ -161,6 +161,7 @@ pub fn plan_with(
         steps::split(program, &mut propagated, &cost, block);
     }
     takes::rewrite(program, &mut propagated, block);
+    assemblies::rewrite(program, &mut propagated, &cost, block);
     shifts::join(program, &mut propagated, block);
     let (args, wanted) = graph::signature(program, &mesh_axes, &propagated, main, block, diagnostics);
     let mut cache = ReshardCache::new(&mesh_axes, &cost);

@@ -2,7 +2,7 @@
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::slicing::Slice;
 use crate::eval::{Context, EvalResult};
@@ -16,7 +16,7 @@ use crate::ops::support::constraint::{
     show, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
-use crate::sharding::{FactorKind, ShardingRule};
+use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this family.
@@ -191,6 +191,17 @@ impl OpDef for Concatenate {
             }
             (&operands[i], operands[i].position(&from))
         })])
+    }
+
+    fn assembly(&self, op: OpRef<'_>) -> Option<Assembly> {
+        let dim = Self::of(op)?;
+        let sizes = (0..op.operands().len()).map(|i| Some(op.operand_tensor(i)?.shape[dim]));
+        let sizes: SmallVec<[Option<i64>; 4]> = sizes.map(|n| n.map(Some)).collect::<Option<_>>()?;
+        let piece = |(operand, size): (usize, &Option<i64>)| {
+            Some(AssemblyPiece { operand, start: 0, count: (*size)?, reversed: false })
+        };
+        let pieces = sizes.iter().enumerate().map(piece).collect::<Option<_>>()?;
+        Some(Assembly { dim, sizes, pieces })
     }
 
     /// Nothing spreads along the joined dimension.
@@ -397,6 +408,20 @@ impl OpDef for Pad {
         cx.same_op_with(&[("edge_padding_low", low), ("edge_padding_high", high), ("interior_padding", interior)]);
     }
 
+    fn assembly(&self, op: OpRef<'_>) -> Option<Assembly> {
+        let padding = Padding::of(op).filter(|p| is_static(op) && p.interior.iter().all(|&n| n == 0))?;
+        let mut moved = (0..padding.low.len()).filter(|&d| (padding.low[d], padding.high[d]) != (0, 0));
+        let (dim, None) = (moved.next()?, moved.next()) else { return None };
+        let size = op.operand_tensor(0)?.shape[dim];
+        let (low, high) = (padding.low[dim], padding.high[dim]);
+        let (removed, end) = ((-low).max(0), size - (-high).max(0));
+        // What is removed on one side may be more than there is: then part of the padding of the other is, too.
+        let kept = (end >= removed).then_some(end - removed)?;
+        let fill = |count: i64| AssemblyPiece { operand: 1, start: 0, count: count.max(0), reversed: false };
+        let rows = AssemblyPiece { operand: 0, start: removed, count: kept, reversed: false };
+        Some(Assembly { dim, sizes: smallvec![Some(size), None], pieces: smallvec![fill(low), rows, fill(high)] })
+    }
+
     fn is_windowed(&self) -> bool {
         true
     }
@@ -409,6 +434,7 @@ impl OpDef for Pad {
         &[
             "(%a: tensor<2x3xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [0, 1], high = [2, 1], interior = [1, 2] : (tensor<2x3xf32>, tensor<f32>) -> tensor<5x9xf32>",
             "(%a: tensor<4x6xi32>, %v: tensor<i32>) %r = stablehlo.pad %a, %v, low = [0, -1], high = [0, -2], interior = [0, 0] : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x3xi32>",
+            "(%a: tensor<4x2xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [-1, 0], high = [2, 0], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<5x2xf32>",
             "(%a: tensor<4x2xf32>, %v: tensor<f32>) %r = stablehlo.pad %a, %v, low = [-1, 0], high = [2, 0], interior = [2, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<11x2xf32>",
         ]
     }

@@ -3,6 +3,8 @@
 //!
 //! Source: the StableHLO specification; sharding rules as Shardy registers them.
 
+use smallvec::smallvec;
+
 use crate::eval::{Context, EvalResult};
 use crate::ir::{OpRef, Shape, TensorType};
 use crate::kernel::{Body, Index, Input, Kernel, Nest};
@@ -12,7 +14,7 @@ use crate::ops::support::constraint::{
     Checked, agreeing, declared, dims, ints, is_static, one, operand_count, rearrange, require, result, show, tensor,
     unique,
 };
-use crate::sharding::{FactorKind, ShardingRule};
+use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this family.
@@ -306,6 +308,13 @@ impl OpDef for Reverse {
             }
             (operand, operand.position(&from))
         })])
+    }
+
+    fn assembly(&self, op: OpRef<'_>) -> Option<Assembly> {
+        let &[dim] = &Self::dims(op).ok()?[..] else { return None };
+        let count = op.operand_tensor(0).filter(|_| is_static(op))?.shape[dim];
+        let piece = AssemblyPiece { operand: 0, start: 0, count, reversed: true };
+        Some(Assembly { dim, sizes: smallvec![Some(count)], pieces: smallvec![piece] })
     }
 
     /// A device reverses the rows that mirror its shard.

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::meaning::{Model, Models};
 use super::strategy::{Exchanged, Strategy};
-use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
+use crate::plan::program::graph::{Graph, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
 /// Rates of what a device does between collectives, other than arithmetic.
@@ -138,7 +138,7 @@ impl Graph {
             Some(v) => {
                 let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
                 let sent = e.shares.iter().map(|share| cache.permute_seconds(share * bytes, &e.axes));
-                let share = node.shares[e.shifted];
+                let share = e.shifted.map_or(Share::WHOLE, |shifted| node.shares[shifted]);
                 sent.sum::<f64>() * share.sent + e.rows * bytes / rates.memory * share.copied
             }
             None => 0.0,

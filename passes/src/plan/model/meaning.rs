@@ -9,7 +9,7 @@ use dialect::ir::{Attr, AttrData, Block, Name, Op, OpRef, Program, TensorType, T
 use dialect::kernel::{Index, Kernel, Nest};
 use dialect::ops::{func, sdy};
 use dialect::scalar::Scalar;
-use dialect::sharding::{FactorKind, ShardingRule, ShiftedRead, TensorFactors, shifted_reads};
+use dialect::sharding::{Assembly, FactorKind, ShardingRule, ShiftedRead, TensorFactors, shifted_reads};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -127,14 +127,24 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     let opaque = op.attr(sdy::SHARDING_RULE).is_some() && !matches!(kernel, Kernel::Nest(_));
     hold(&mut rule, kernel, opaque);
     let accumulated = kernel.accumulated(op.result_count());
-    let shifted = shifted(&mut rule, op, kernel);
-    let (rigid, masked) = (rigid(&rule, op, &shifted), masked(&rule, op));
-    Some(OpModel { rule, reduction: def.reduction(op), accumulated, linear: linear_sets(op), rigid, shifted, masked })
+    let assembled = assembled(&rule, op);
+    let shifted = shifted(&mut rule, op, kernel, assembled.as_ref().map(|a| a.0));
+    let moved = |f| shifted.iter().map(|s| s.factor).chain(assembled.iter().map(|a| a.0)).any(|g| f == g);
+    let (rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, op));
+    let (reduction, linear) = (def.reduction(op), linear_sets(op));
+    Some(OpModel { rule, reduction, accumulated, linear, rigid, shifted, assembled, masked })
+}
+
+/// The factor of the dimension that is put together from rows of operands.
+fn assembled(rule: &ShardingRule, op: OpRef<'_>) -> Option<(u32, Rc<Assembly>)> {
+    let assembly = op.def().assembly(op).filter(|_| op.def().is_assembled())?;
+    let &[factor] = &rule.results.first()?.get(assembly.dim)?[..] else { return None };
+    Some((factor, Rc::new(assembly)))
 }
 
 /// The dimensions that are read shifted along factors. Factors whose shards can't be computed from windows of the
 /// operands' rows are replicated.
-fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel) -> Vec<Shifted> {
+fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel, assembled: Option<u32>) -> Vec<Shifted> {
     let nest = match kernel {
         Kernel::Nest(nest) if op.def().is_windowed() => Some(nest),
         _ => None,
@@ -143,7 +153,7 @@ fn shifted(rule: &mut ShardingRule, op: OpRef<'_>, kernel: &Kernel) -> Vec<Shift
         (0..op.operands().len()).map(|i| op.operand_tensor(i).map_or(&[][..], |t| &t.shape[..])).collect();
     let mut found = Vec::new();
     for f in 0..rule.factors.len() {
-        let moves = rule.factors[f].kind == FactorKind::Permutation;
+        let moves = rule.factors[f].kind == FactorKind::Permutation && assembled != Some(f as u32);
         if !moves && (rule.factors[f].kind != FactorKind::Reduction || nest.is_none()) {
             continue;
         }
@@ -179,11 +189,10 @@ fn loop_of(rule: &ShardingRule, f: usize, nest: &Nest) -> Option<usize> {
 }
 
 /// Factors whose dimensions aren't all of one size: uneven shards of them would end at different positions.
-fn rigid(rule: &ShardingRule, op: OpRef<'_>, shifted: &[Shifted]) -> SmallVec<[u32; 2]> {
+fn rigid(rule: &ShardingRule, op: OpRef<'_>, moved: &dyn Fn(u32) -> bool) -> SmallVec<[u32; 2]> {
     // Windows of rows may begin anywhere; but what is summed over must be all there.
     let windowed = |f: u32| {
-        let moves = shifted.iter().any(|s| s.factor == f);
-        moves && rule.factors[f as usize].kind == FactorKind::Permutation
+        moved(f) && rule.factors[f as usize].kind == FactorKind::Permutation
     };
     let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
     let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));

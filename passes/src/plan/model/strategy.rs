@@ -1,10 +1,12 @@
 //! How one op can be computed in shards: the mesh axes that shard each factor of its sharding rule, and the
 //! distributions of operands and results that follow.
 
+use std::rc::Rc;
+
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{
-    Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule, TensorFactors,
+    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule, TensorFactors,
 };
 use smallvec::SmallVec;
 
@@ -26,6 +28,8 @@ pub struct OpModel {
     pub rigid: SmallVec<[u32; 2]>,
     /// Dimensions that are read along a factor anywhere but at the factor's own position.
     pub shifted: Vec<Shifted>,
+    /// The factor along which the result is put together from rows of operands, and from which.
+    pub assembled: Option<(u32, Rc<Assembly>)>,
     /// Factors along which operands are read to the end of a shard, and those operands: there padding must be masked.
     pub masked: SmallVec<[(u32, u32); 2]>,
 }
@@ -66,8 +70,8 @@ pub struct Assignment {
 pub struct Exchanged {
     /// Which operand.
     pub operand: usize,
-    /// Which of the model's dimensions that are read shifted.
-    pub shifted: usize,
+    /// Which of the model's dimensions that are read shifted; `None` where rows of several operands are put together.
+    pub shifted: Option<usize>,
     /// Along which axes.
     pub axes: Axes,
     /// For each permute, what it sends as a share of a device's shard of the operand.
@@ -177,6 +181,8 @@ impl OpModel {
     fn extent(&self, factor: usize) -> i64 {
         let moved = self.shifted.iter().filter(|s| s.factor as usize == factor);
         let sizes = moved.map(|s| s.reach.iterations.max(s.reach.size));
+        let assembled = self.assembled.iter().filter(|a| a.0 as usize == factor);
+        let sizes = sizes.chain(assembled.flat_map(|a| a.1.sizes.iter().flatten().copied()));
         sizes.fold(self.rule.factors[factor].size, i64::max)
     }
 
@@ -312,9 +318,24 @@ impl OpModel {
             // Without permutes a device reads its own shard, or a part of it.
             let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
             let rows = if copied { exchange.window.rows as f64 / size } else { 0.0 };
-            Some(Exchanged { operand: s.operand as usize, shifted, axes, shares, rows })
+            Some(Exchanged { operand: s.operand as usize, shifted: Some(shifted), axes, shares, rows })
         };
-        sharded.filter_map(one).collect()
+        sharded.filter_map(one).chain(self.put_together(strategy)).collect()
+    }
+
+    /// The rows that devices send each other where the result is put together from several operands, as shares of the
+    /// first operand's shard.
+    fn put_together(&self, strategy: &Strategy) -> Option<Exchanged> {
+        let (factor, assembly) = self.assembled.as_ref()?;
+        let axes = strategy.factors[*factor as usize].clone();
+        if axes.is_empty() {
+            return None;
+        }
+        let shards = size_of(&axes);
+        let rows = |global: i64| ShardDim::new(global, shards).size() as f64;
+        let (operand, size) = assembly.sizes.iter().enumerate().find_map(|(i, size)| Some((i, rows((*size)?))))?;
+        let shares = assembly.exchange(shards).moved().map(|n| n as f64 / size.max(1.0)).collect();
+        Some(Exchanged { operand, shifted: None, axes, shares, rows: rows(assembly.size()) / size.max(1.0) })
     }
 
     /// The operands in which padding must be masked for a reduction.

@@ -67,6 +67,11 @@ pub(crate) struct Share {
     pub(crate) copied: f64,
 }
 
+impl Share {
+    /// All of it.
+    pub(crate) const WHOLE: Self = Self { sent: 1.0, copied: 1.0 };
+}
+
 impl Node {
     /// The values it reads, then those it makes.
     pub(crate) fn values(&self) -> impl Iterator<Item = ValueId> {
@@ -146,7 +151,7 @@ impl Graph {
                     let sides = of.clone().count() as f64;
                     Share { sent: of.sum::<f64>() / sides, copied: 1.0 / count[2] }
                 });
-                shares.push(share.unwrap_or(Share { sent: 1.0, copied: 1.0 }));
+                shares.push(share.unwrap_or(Share::WHOLE));
             });
             node.shares = shares;
         }

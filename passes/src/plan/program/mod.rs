@@ -1,5 +1,6 @@
 //! What the plan reads from the program and what it writes into it.
 
+pub(crate) mod assemblies;
 pub(crate) mod carried;
 pub(crate) mod emit;
 pub(crate) mod graph;

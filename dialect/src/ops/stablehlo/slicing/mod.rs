@@ -20,7 +20,7 @@ use crate::ops::support::constraint::{
     Checked, declared, ints, is_static, length, one, operand_count, rearrange, require, same_element, show, tensor,
 };
 use crate::scalar::{Comparison, Scalar, ScalarOp};
-use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
+use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ReductionKind, ShardingRule};
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this family.
@@ -146,6 +146,16 @@ impl OpDef for Slice {
         }
         let lists = [&ranges.start, &ranges.limit].map(|list| cx.build.program.attr_i64s(list));
         cx.same_op_with(&[("start_indices", lists[0]), ("limit_indices", lists[1])]);
+    }
+
+    fn assembly(&self, op: OpRef<'_>) -> Option<Assembly> {
+        let ranges = SliceRanges::of(op).filter(|r| is_static(op) && r.stride.iter().all(|&s| s == 1))?;
+        let shape = &op.operand_tensor(0)?.shape;
+        let mut moved = (0..shape.len()).filter(|&d| ranges.size(d) != shape[d]);
+        let (dim, None) = (moved.next()?, moved.next()) else { return None };
+        let (start, count) = (ranges.start[dim], ranges.size(dim));
+        let piece = AssemblyPiece { operand: 0, start, count, reversed: false };
+        Some(Assembly { dim, sizes: smallvec![Some(shape[dim])], pieces: smallvec![piece] })
     }
 
     fn is_windowed(&self) -> bool {

@@ -1,0 +1,240 @@
+//! `shardc.assemble %a, %b, dim = 0, operands = [1, 0], starts = [0, 2], counts = [8, 6], reversed = [1, 0] : …`: rows of
+//! several tensors, one after the other along a dimension.
+//!
+//! Says as one move what concatenations, slices, pads and reversals of each other do, so that every row is sent at most
+//! once and rows of all operands are sent together. An operand of rank 0 fills rows with its only element.
+
+use smallvec::smallvec;
+
+use crate::eval::{Context, EvalResult};
+use crate::ir::build::Builder;
+use crate::ir::{ElementType, OpRef, Shape, TensorType, Value};
+use crate::kernel::{Arg, Body, Guard, Index, Input, Inst, Kernel, Nest, Outside};
+use crate::literal::Literal;
+use crate::localize::Localize;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::build;
+use crate::ops::support::constraint::{
+    Checked, int, ints, is_static, one, rearrange, require, same_element, show, tensor,
+};
+use crate::scalar::{Comparison, Scalar, ScalarOp};
+use crate::sharding::{Assembly, AssemblyPiece, FactorKind, ShardingRule};
+use crate::text::{Piece, Syntax, TypeForm};
+
+/// `shardc.assemble`
+pub struct Assemble;
+
+impl Assemble {
+    /// `operands` put together; panics when `assembly` isn't one of them, since then the pass that builds it is wrong.
+    pub fn build(b: &mut Builder<'_>, assembly: &Assembly, operands: &[Value]) -> Value {
+        let list = |of: &dyn Fn(&AssemblyPiece) -> i64| assembly.pieces.iter().map(of).collect::<Vec<i64>>();
+        let lists = [
+            ("operands", list(&|p| p.operand as i64)),
+            ("starts", list(&|p| p.start)),
+            ("counts", list(&|p| p.count)),
+            ("reversed", list(&|p| i64::from(p.reversed))),
+        ];
+        let mut attrs = vec![("dimension", b.program.attr_i64(assembly.dim as i64))];
+        attrs.extend(lists.iter().map(|(name, list)| (*name, b.program.attr_i64s(list))));
+        b.inferred(&Assemble, operands, &attrs, &[])[0]
+    }
+
+    fn check(op: OpRef<'_>) -> Checked<(TensorType, Assembly)> {
+        let dim = int(op, "dimension")?;
+        let count = op.operands().len();
+        let mut result: Option<TensorType> = None;
+        let mut sizes = smallvec![None; count];
+        for i in 0..count {
+            same_element(op, i, 0, "C1")?;
+            let ty = tensor(op, i)?;
+            if ty.rank() == 0 {
+                continue;
+            }
+            let d = usize::try_from(dim).ok().filter(|&d| d < ty.rank());
+            let d = d.ok_or_else(|| Problem::new(format!("expected dimension in 0..{}, found {dim} (C2)", ty.rank())))?;
+            sizes[i] = Some(ty.shape[d]);
+            let like = result.get_or_insert_with(|| ty.clone());
+            let same = like.rank() == ty.rank() && (0..ty.rank()).all(|e| e == d || like.shape[e] == ty.shape[e]);
+            require(same, || {
+                let (want, found) = (show(op, like), show(op, ty));
+                Problem::operand(i, format!("expected the shape of {want} except in dimension {d}, found {found} (C3)"))
+            })?;
+        }
+        let mut result = result.ok_or_else(|| Problem::new("expected an operand with a dimension to put together (C2)"))?;
+        let [operands, starts, counts, reversed] = ["operands", "starts", "counts", "reversed"].map(|name| ints(op, name));
+        let (operands, starts, counts, reversed) = (operands?, starts?, counts?, reversed?);
+        let lengths = [starts.len(), counts.len(), reversed.len()];
+        require(lengths == [operands.len(); 3], || {
+            Problem::new("expected operands, starts, counts and reversed of one length (C4)")
+        })?;
+        let mut assembly = Assembly { dim: dim as usize, sizes, pieces: Default::default() };
+        let mut total: i64 = 0;
+        for (i, &operand) in operands.iter().enumerate() {
+            let (start, rows) = (starts[i], counts[i]);
+            let known = usize::try_from(operand).ok().filter(|&o| o < count);
+            let operand = known
+                .ok_or_else(|| Problem::new(format!("expected operands in 0..{count}, found {operand} (C5)")))?;
+            let inside = match assembly.sizes[operand] {
+                Some(size) => start.checked_add(rows).is_some_and(|end| end <= size),
+                None => start == 0,
+            };
+            require(start >= 0 && rows >= 0 && inside, || {
+                Problem::operand(operand, format!("rows {start}:{start} + {rows} aren't in it (C6)"))
+            })?;
+            require(matches!(reversed[i], 0 | 1), || {
+                Problem::new(format!("expected reversed to be 0 or 1, found {} (C7)", reversed[i]))
+            })?;
+            total = total.checked_add(rows).ok_or_else(|| Problem::new("the result has too many rows (C8)"))?;
+            assembly.pieces.push(AssemblyPiece { operand, start, count: rows, reversed: reversed[i] == 1 });
+        }
+        result.shape[assembly.dim] = total;
+        Ok((result, assembly))
+    }
+}
+
+impl OpDef for Assemble {
+    fn name(&self) -> &'static str {
+        "shardc.assemble"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Pieces(&[
+            Piece::Operands,
+            Piece::Token(","),
+            Piece::Token("dim"),
+            Piece::Token("="),
+            Piece::Int("dimension"),
+            Piece::Token(","),
+            Piece::Token("operands"),
+            Piece::Token("="),
+            Piece::Ints("operands"),
+            Piece::Token(","),
+            Piece::Token("starts"),
+            Piece::Token("="),
+            Piece::Ints("starts"),
+            Piece::Token(","),
+            Piece::Token("counts"),
+            Piece::Token("="),
+            Piece::Ints("counts"),
+            Piece::Token(","),
+            Piece::Token("reversed"),
+            Piece::Token("="),
+            Piece::Ints("reversed"),
+            Piece::AttrDict,
+            Piece::Types(TypeForm::Functional),
+        ])
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        require(is_static(op), || Problem::new("expected operands of known shapes"))?;
+        one(Self::check(op)?.0)
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Ok((result, assembly)) = Self::check(op) else { return Kernel::None };
+        let dim = assembly.dim;
+        let (mut inputs, mut ends) = (Vec::new(), Vec::new());
+        for (p, place) in assembly.placed().filter(|(p, _)| p.count > 0) {
+            ends.push(place.end);
+            if assembly.sizes[p.operand].is_none() {
+                inputs.push(Input::at(p.operand, 0..0));
+                continue;
+            }
+            let mut input = Input::at(p.operand, 0..result.rank());
+            let row = Index::Loop(dim);
+            input.index[dim] = match p.reversed {
+                true => row.clone().times(-1).plus(Index::Const(place.end - 1 + p.start)),
+                false => row.clone().plus(Index::Const(p.start - place.start)),
+            };
+            input.guards = vec![Guard { index: row, lo: place.start, hi: place.end }];
+            input.outside = Some(Outside::Const(Scalar::zero(result.element)));
+            inputs.push(input);
+        }
+        if inputs.is_empty() {
+            // There are no rows; nothing is ever read.
+            let Some(operand) = assembly.sizes.iter().position(Option::is_some) else { return Kernel::None };
+            inputs.push(Input::at(operand, 0..result.rank()));
+        }
+        // The last input, unless the position is before the end of an earlier one.
+        let mut body = Body { inputs: vec![result.element; inputs.len()], ..Body::default() };
+        let mut value = Arg::Input(inputs.len() - 1);
+        if inputs.len() > 1 {
+            let at = body.push(Inst::Index(Index::Loop(dim), ElementType::I64));
+            for i in (0..inputs.len() - 1).rev() {
+                let end = body.push(Inst::Const(Scalar::Int(i128::from(ends[i])), ElementType::I64));
+                let before = ScalarOp::Compare(Comparison::Lt);
+                let before = body.push(Inst::Op { op: before, args: smallvec![at, end], ty: ElementType::I1 });
+                let args = smallvec![before, Arg::Input(i), value];
+                value = body.push(Inst::Op { op: ScalarOp::Select, args, ty: result.element });
+            }
+        }
+        body.results = vec![value];
+        let loops = result.shape.iter().copied().collect();
+        Kernel::Nest(Nest { loops, parallel: result.rank(), inputs, init: Vec::new(), body })
+    }
+
+    fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
+        let (result, assembly) = Self::check(op).ok()?;
+        let mut rule = ShardingRule::of_op(op);
+        for (d, &size) in result.shape.iter().enumerate() {
+            let operands = assembly.sizes.iter().enumerate().filter(|s| s.1.is_some());
+            let operands: Vec<(usize, usize)> = operands.map(|(i, _)| (i, d)).collect();
+            let kind = if d == assembly.dim { FactorKind::Permutation } else { FactorKind::PassThrough };
+            rule.add(size, kind, &operands, &[(0, d)]);
+        }
+        Some(rule)
+    }
+
+    fn assembly(&self, op: OpRef<'_>) -> Option<Assembly> {
+        Self::check(op).ok().map(|checked| checked.1)
+    }
+
+    fn is_assembled(&self) -> bool {
+        true
+    }
+
+    /// Slices, reversals and a concatenation, where the dimension isn't sharded.
+    fn localize(&self, cx: &mut Localize<'_>) {
+        let Some(assembly) = self.assembly(cx.build.program.view(cx.op)) else { return cx.same_op() };
+        let (mut shape, dim) = (cx.result(0).shape(), assembly.dim);
+        let element = cx.build.tensor(cx.operands[0]).element;
+        let b = &mut cx.build;
+        let mut parts = Vec::new();
+        for p in assembly.pieces.iter().filter(|p| p.count > 0) {
+            let operand = cx.operands[p.operand];
+            shape[dim] = p.count;
+            let mut part = match assembly.sizes[p.operand] {
+                None => build::shape::splat(b, operand, &shape),
+                Some(size) if size == p.count => operand,
+                Some(_) => build::shape::slice_dim(b, operand, dim, p.start, p.start + p.count),
+            };
+            if p.reversed {
+                part = build::shape::reverse(b, part, &[dim as i64]);
+            }
+            parts.push(part);
+        }
+        cx.results = vec![match parts[..] {
+            [] => build::splat(b, element, &{ shape[dim] = 0; shape }, Scalar::zero(element)),
+            _ => build::shape::concatenate(b, &parts, dim),
+        }];
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let (result, assembly) = Self::check(op)?;
+        Ok(vec![rearrange(&operands[0], &result.shape, |at| {
+            let (operand, row) = assembly.source(at[assembly.dim]).unwrap_or((0, 0));
+            let from = &operands[operand];
+            let mut position = Shape::from_slice(at);
+            position[assembly.dim] = row;
+            (from, if from.shape.is_empty() { 0 } else { from.position(&position) })
+        })])
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        &[
+            "(%a: tensor<4x2xf32>, %b: tensor<3x2xf32>) %r = shardc.assemble %a, %b, dim = 0, operands = [1, 0, 1], starts = [0, 1, 2], counts = [3, 2, 1], reversed = [1, 0, 0] : (tensor<4x2xf32>, tensor<3x2xf32>) -> tensor<6x2xf32>",
+            "(%a: tensor<2x5xi32>, %b: tensor<i32>) %r = shardc.assemble %a, %b, dim = 1, operands = [1, 0, 1], starts = [0, 0, 0], counts = [2, 5, 1], reversed = [0, 1, 0] : (tensor<2x5xi32>, tensor<i32>) -> tensor<2x8xi32>",
+            "(%a: tensor<2x5xi32>) %r = shardc.assemble %a, dim = 1, operands = [], starts = [], counts = [], reversed = [] : (tensor<2x5xi32>) -> tensor<2x0xi32>",
+        ]
+    }
+}

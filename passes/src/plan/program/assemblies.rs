@@ -1,0 +1,427 @@
+//! Slices, pads, reversals and concatenations of each other along a sharded dimension, as one move of the rows that the
+//! last of them shows.
+//!
+//! One by one, each sends rows to where its own result is sharded: a reversed concatenation sends every row twice, and
+//! what is sliced off a concatenation came from somewhere for nothing. So for each such op the rows of its result are
+//! followed back to where they come from. They are then written as what they are (the whole of a value, a slice of
+//! one, a concatenation of slices), or as one `shardc.assemble`, whichever sends least; and left alone where nothing is
+//! gained over how they were written. What is counted is what is sent where propagation shards the result; the plan then
+//! sees the op with its price, and may still shard another dimension.
+
+use dialect::ir::build::Builder;
+use dialect::ir::{Block, Loc, Op, Program, Uses, Value};
+use dialect::op::CollectiveKind;
+use dialect::ops::build;
+use dialect::ops::shardc::assemble::Assemble;
+use dialect::sharding::{Assembly, AssemblyPiece, Axes, Distribution, Exchange, PerDevice, Reach, Run, ShardDim, axis};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::propagated::Propagated;
+use crate::plan::model::cost::CollectiveCost;
+
+/// Values of more pieces aren't followed further: choosing between them on each device would cost more than moving them.
+const MAX_PIECES: usize = 16;
+
+/// Something must be gained by at least this share.
+const WORTH: f64 = 1e-3;
+
+/// Rows of a value, next to each other; of one of rank 0, that many copies of its element.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Rows {
+    source: Value,
+    start: i64,
+    count: i64,
+    reversed: bool,
+}
+
+/// What a value consists of.
+#[derive(Clone, Debug)]
+struct Made {
+    dim: usize,
+    rows: Vec<Rows>,
+    /// Seconds to make it, what only it reads included.
+    seconds: f64,
+    /// Whether all that was moved on the way to it is read by nothing else.
+    alone: bool,
+    /// Whether it is one value with edges added or removed, by slices and pads.
+    is_shift: bool,
+}
+
+/// Rewrites the ops under `block`.
+pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, cost: &dyn CollectiveCost, block: Block) {
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut uses = None;
+    for inner in program.blocks_under(block) {
+        let old = program.block_ops(inner).to_vec();
+        if old.iter().filter(|&&op| program.op(op).def.assembly(program.view(op)).is_some()).count() == 0 {
+            continue;
+        }
+        let uses = &*uses.get_or_insert_with(|| Uses::of(program, block));
+        let mut rewriting = Rewriting { program, propagated, cost, uses, made: FxHashMap::default(), ops: Vec::new() };
+        for &op in &old {
+            let first = rewriting.ops.len();
+            let value = rewriting.op(op);
+            let Rewriting { program, ops, .. } = &mut rewriting;
+            for &made in &ops[first..] {
+                program.op_mut(made).span = program.op(op).span;
+            }
+            match value {
+                Some(value) => {
+                    let value = renamed.get(&value).copied().unwrap_or(value);
+                    renamed.insert(program.result(op, 0), value);
+                }
+                None => ops.push(op),
+            }
+        }
+        let ops = rewriting.ops;
+        if ops != old {
+            program.set_block_ops(inner, ops);
+        }
+    }
+    if !renamed.is_empty() {
+        program.rename(&renamed);
+        remove_unread(program, block);
+    }
+}
+
+struct Rewriting<'a> {
+    program: &'a mut Program,
+    propagated: &'a mut Propagated,
+    cost: &'a dyn CollectiveCost,
+    /// Of the program as it was.
+    uses: &'a Uses,
+    /// The values of this block that were moved.
+    made: FxHashMap<Value, Made>,
+    ops: Vec<Op>,
+}
+
+/// How rows may be written.
+enum Form {
+    /// As a value, a slice, or a concatenation of slices.
+    Plain,
+    /// As one op that sends all rows together.
+    Assembled,
+}
+
+impl Rewriting<'_> {
+    /// What replaces the result of `op`.
+    fn op(&mut self, op: Op) -> Option<Value> {
+        let view = self.program.view(op);
+        let assembly = view.def().assembly(view)?;
+        let (operands, result) = (view.operands().to_vec(), self.program.result(op, 0));
+        let place = self.propagated.get(self.program, result);
+        let axes = place.dims.get(assembly.dim).filter(|axes| axis::size_of(axes) > 1)?.clone();
+        let rows = |p: &AssemblyPiece| Rows {
+            source: operands[p.operand],
+            start: p.start,
+            count: p.count,
+            reversed: p.reversed,
+        };
+        let own = joined(assembly.pieces.iter().map(rows));
+        let target = Target {
+            dim: assembly.dim,
+            size: assembly.size(),
+            row_bytes: place.local_bytes(self.program.tensor_type(result)?)
+                / ShardDim::new(assembly.size(), axis::size_of(&axes)).size().max(1) as f64,
+            axes,
+        };
+        let unary = own.iter().filter(|r| !self.is_fill(r.source)).count() == 1 && own.iter().all(|r| !r.reversed);
+        // How `shifts` would leave it: slices and pads are one shift of what they move, also where they are joined.
+        let mut written = own.clone();
+        let mut made = Made { dim: assembly.dim, rows: own.clone(), seconds: 0.0, alone: true, is_shift: unary };
+        let mut seen = FxHashSet::default();
+        for &operand in operands.iter().filter(|&&v| seen.insert(v)) {
+            let Some(inner) = self.made.get(&operand).filter(|m| m.dim == assembly.dim) else { continue };
+            made.rows = self.followed(&made.rows, operand, &inner.rows);
+            if inner.is_shift && (unary || operands.len() > 1) {
+                written = self.followed(&written, operand, &inner.rows);
+                continue;
+            }
+            let readers = self.uses.get(operand).len().max(1);
+            made.seconds += inner.seconds / readers as f64;
+            made.alone &= inner.alone && readers == 1;
+            made.is_shift = false;
+        }
+        (made.rows, written) = (joined(made.rows), joined(written));
+        if made.rows.len() > MAX_PIECES {
+            return None;
+        }
+        let composed = made.rows != written;
+        let alone = match self.plain(&written, &target) {
+            Some(seconds) if self.stacks(&own, &place, &target) => seconds.min(self.assembled(&own, &target)?),
+            Some(seconds) => seconds,
+            None => return None,
+        };
+        let before = made.seconds + alone;
+        let mut forms = vec![(Form::Assembled, self.assembled(&made.rows, &target))];
+        if composed && made.rows.iter().all(|r| !r.reversed) {
+            forms.push((Form::Plain, self.plain(&made.rows, &target)));
+        }
+        let forms = forms.into_iter().filter_map(|(form, seconds)| Some((form, seconds?)));
+        let best = forms.reduce(|a, b| if b.1 <= a.1 { b } else { a });
+        // What others read of it is made anyway.
+        let worth = |seconds: f64| {
+            let most = if made.alone { before } else { before.min(alone * (1.0 + 2.0 * WORTH)) };
+            seconds < most * (1.0 - WORTH)
+        };
+        let chosen = best.filter(|(_, seconds)| !made.is_shift && worth(*seconds));
+        made.seconds = chosen.as_ref().map_or(before, |c| c.1);
+        let value = chosen.map(|(form, _)| self.write(op, &made, &form));
+        self.made.insert(result, made);
+        value
+    }
+
+    /// `rows` with those of `value` replaced by the ones that it consists of.
+    fn followed(&self, rows: &[Rows], value: Value, inner: &[Rows]) -> Vec<Rows> {
+        let mut found = Vec::new();
+        for r in rows {
+            if r.source != value {
+                found.push(*r);
+                continue;
+            }
+            let (mut first, at) = (0, found.len());
+            for part in inner {
+                let (start, end) = (r.start.max(first), (r.start + r.count).min(first + part.count));
+                if start < end {
+                    let skipped = if part.reversed { first + part.count - end } else { start - first };
+                    let start_in = if self.is_fill(part.source) { 0 } else { part.start + skipped };
+                    let reversed = part.reversed != r.reversed && !self.is_fill(part.source);
+                    found.push(Rows { source: part.source, start: start_in, count: end - start, reversed });
+                }
+                first += part.count;
+            }
+            if r.reversed {
+                found[at..].reverse();
+            }
+        }
+        found
+    }
+
+    fn is_fill(&self, value: Value) -> bool {
+        self.program.tensor_type(value).is_some_and(|t| t.rank() == 0)
+    }
+
+    fn size(&self, value: Value, dim: usize) -> i64 {
+        self.program.tensor_type(value).and_then(|t| t.shape.get(dim).copied()).unwrap_or(0)
+    }
+
+    /// How `value` is sharded along `dim`.
+    fn axes(&self, value: Value, dim: usize) -> Axes {
+        self.propagated.get(self.program, value).dims.get(dim).cloned().unwrap_or_default()
+    }
+
+    /// Whether these are operands that `shifts` stacks, since they and the result are sharded alike.
+    fn stacks(&self, rows: &[Rows], place: &Distribution, target: &Target) -> bool {
+        let (first, count, shards) = (&rows[0], rows.len() as i64, axis::size_of(&target.axes));
+        let alike = |r: &Rows| {
+            let same = self.program.value_type(r.source) == self.program.value_type(first.source);
+            same && !r.reversed && !self.made.contains_key(&r.source) && self.propagated.get(self.program, r.source) == *place
+        };
+        let size = self.size(first.source, target.dim);
+        let divides = count > 1 && shards % count == 0 && size % shards == 0 && first.count == size;
+        divides && target.axes.first().is_some_and(|a| i64::from(a.size) % count == 0) && rows.iter().all(alike)
+    }
+
+    /// Seconds to send rows one source after the other, each shifted to its place; `None` where that isn't possible.
+    fn plain(&self, rows: &[Rows], target: &Target) -> Option<f64> {
+        let shards = axis::size_of(&target.axes);
+        let mut sent: Vec<(Value, Run)> = Vec::new();
+        let mut end = 0;
+        for r in rows {
+            let first = end;
+            end += r.count;
+            if self.is_fill(r.source) || r.count == 0 {
+                continue;
+            }
+            let axes = self.axes(r.source, target.dim);
+            if axes.is_empty() {
+                continue;
+            }
+            if axes != target.axes {
+                return None;
+            }
+            // A source of another size is sliced first.
+            let size = self.size(r.source, target.dim);
+            let whole = r.count == size || size == target.size || rows.len() == 1;
+            let (step, offset) = match r.reversed {
+                true => (-1, r.start + r.count - 1 + first),
+                false => (1, r.start - first),
+            };
+            let mut reaches = vec![Reach { iterations: target.size, size, step, first: offset, last: offset, divisor: 1 }];
+            if !whole {
+                let slice = Reach { iterations: r.count, size, step: 1, first: r.start, last: r.start, divisor: 1 };
+                let rest = if r.reversed { first + r.count - 1 } else { -first };
+                reaches = vec![slice, Reach { size: r.count, first: rest, last: rest, ..reaches[0] }];
+            }
+            for reach in reaches {
+                for run in Exchange::of(reach, shards)?.rounds {
+                    send(&mut sent, r.source, run);
+                }
+            }
+        }
+        Some(sent.iter().map(|(_, run)| self.seconds(run.rows, target)).sum())
+    }
+
+    /// Seconds to send all rows together; `None` where sources are sharded otherwise than the result.
+    fn assembled(&self, rows: &[Rows], target: &Target) -> Option<f64> {
+        let alike = |r: &Rows| {
+            let axes = self.axes(r.source, target.dim);
+            self.is_fill(r.source) || axes.is_empty() || axes == target.axes
+        };
+        if !rows.iter().all(alike) || target.size == 0 {
+            return None;
+        }
+        let (assembly, _) = self.assembly(rows, target.dim)?;
+        let exchange = assembly.exchange(axis::size_of(&target.axes));
+        Some(exchange.moved().map(|rows| self.seconds(rows, target)).sum())
+    }
+
+    fn seconds(&self, rows: i64, target: &Target) -> f64 {
+        let bytes = rows as f64 * target.row_bytes;
+        self.cost.seconds(CollectiveKind::CollectivePermute, bytes, bytes, &target.axes)
+    }
+
+    /// These rows as an assembly of the values returned; `None` where none has rows.
+    fn assembly(&self, rows: &[Rows], dim: usize) -> Option<(Assembly, Vec<Value>)> {
+        let mut sources: Vec<Value> = Vec::new();
+        let mut pieces = SmallVec::new();
+        for r in rows {
+            let known = sources.iter().position(|&s| s == r.source);
+            let operand = known.unwrap_or(sources.len());
+            if known.is_none() {
+                sources.push(r.source);
+            }
+            pieces.push(AssemblyPiece { operand, start: r.start, count: r.count, reversed: r.reversed });
+        }
+        let sizes: SmallVec<[Option<i64>; 4]> =
+            sources.iter().map(|&s| (!self.is_fill(s)).then(|| self.size(s, dim))).collect();
+        sizes.iter().any(Option::is_some).then_some((Assembly { dim, sizes, pieces }, sources))
+    }
+
+    /// Rows of one value with rows of another's element before and after them.
+    fn padded(&mut self, rows: &[Rows], loc: Loc, dim: usize) -> Option<Value> {
+        let at = rows.iter().position(|r| !self.is_fill(r.source))?;
+        let (before, after) = (&rows[..at], &rows[at + 1..]);
+        let mut fills = before.iter().chain(after).map(|r| r.source);
+        let fill = fills.next().filter(|&f| self.is_fill(f))?;
+        if rows[at].reversed || !fills.all(|f| f == fill) {
+            return None;
+        }
+        let size = self.size(rows[at].source, dim);
+        let mut b = Builder::new(self.program, &mut self.ops, loc);
+        let rank = b.tensor(rows[at].source).rank();
+        let (mut low, mut high) = (vec![0; rank], vec![0; rank]);
+        let count = |rows: &[Rows]| rows.iter().map(|r| r.count).sum::<i64>();
+        low[dim] = count(before) - rows[at].start;
+        high[dim] = count(after) - (size - rows[at].start - rows[at].count);
+        Some(build::shape::pad(&mut b, rows[at].source, fill, &low, &high, &vec![0; rank]))
+    }
+
+    fn write(&mut self, op: Op, made: &Made, form: &Form) -> Value {
+        let (loc, result) = (self.program.op(op).loc, self.program.result(op, 0));
+        let place = self.propagated.get(self.program, result);
+        let dim = made.dim;
+        if let (Form::Assembled, Some((assembly, sources))) = (form, self.assembly(&made.rows, dim)) {
+            let value = Assemble::build(&mut Builder::new(self.program, &mut self.ops, loc), &assembly, &sources);
+            self.propagated.set(value, place);
+            return value;
+        }
+        let shape = self.program.tensor_type(result).map(|t| t.shape.clone()).unwrap_or_default();
+        if let Some(value) = self.padded(&made.rows, loc, dim) {
+            self.propagated.set(value, place);
+            return value;
+        }
+        let fills: Vec<bool> = made.rows.iter().map(|r| self.is_fill(r.source)).collect();
+        let mut parts = Vec::new();
+        for (r, is_fill) in made.rows.iter().zip(fills) {
+            let size = self.size(r.source, dim);
+            let mut b = Builder::new(self.program, &mut self.ops, loc);
+            let part = if is_fill {
+                let mut shape = shape.clone();
+                shape[dim] = r.count;
+                build::shape::splat(&mut b, r.source, &shape)
+            } else if r.count == size {
+                r.source
+            } else {
+                build::shape::slice_dim(&mut b, r.source, dim, r.start, r.start + r.count)
+            };
+            if part != r.source {
+                self.propagated.set(part, place.clone());
+            }
+            parts.push(part);
+        }
+        let value = build::shape::concatenate(&mut Builder::new(self.program, &mut self.ops, loc), &parts, dim);
+        if parts.len() > 1 {
+            self.propagated.set(value, place);
+        }
+        value
+    }
+}
+
+/// The dimension that is put together.
+struct Target {
+    dim: usize,
+    size: i64,
+    axes: Axes,
+    /// Bytes of one row on a device.
+    row_bytes: f64,
+}
+
+/// Adds a permute to those that are sent; rows that one device sends to several are sent once.
+fn send(sent: &mut Vec<(Value, Run)>, source: Value, run: Run) {
+    let PerDevice::Same(from) = run.from else { return sent.push((source, run)) };
+    for (value, known) in sent.iter_mut().filter(|s| s.0 == source) {
+        let PerDevice::Same(start) = known.from else { continue };
+        let inside = start <= from && from + run.rows <= start + known.rows;
+        if let (true, Some(pairs)) = (inside, known.pairs.union(&run.pairs)) {
+            known.pairs = pairs;
+            debug_assert_eq!(*value, source);
+            return;
+        }
+    }
+    sent.push((source, run));
+}
+
+/// Without empty pieces, and with pieces that continue each other as one.
+fn joined(rows: impl IntoIterator<Item = Rows>) -> Vec<Rows> {
+    let mut found: Vec<Rows> = Vec::new();
+    for r in rows.into_iter().filter(|r| r.count > 0) {
+        let Some(last) = found.last_mut().filter(|l| l.source == r.source && l.reversed == r.reversed) else {
+            found.push(r);
+            continue;
+        };
+        match r.reversed {
+            false if last.start + last.count == r.start => last.count += r.count,
+            true if r.start + r.count == last.start => (last.start, last.count) = (r.start, last.count + r.count),
+            _ => found.push(r),
+        }
+    }
+    found
+}
+
+/// Removes the moves that nothing reads any more.
+fn remove_unread(program: &mut Program, block: Block) {
+    let mut readers: FxHashMap<Value, usize> = FxHashMap::default();
+    program.walk(block, &mut |op| {
+        program.op(op).operands.iter().for_each(|&v| *readers.entry(v).or_default() += 1);
+    });
+    let mut removed: FxHashSet<Op> = FxHashSet::default();
+    let moves: Vec<Op> = program.ops_under(block);
+    for &op in moves.iter().rev() {
+        let view = program.view(op);
+        if view.def().assembly(view).is_none() || readers.get(&program.result(op, 0)).is_some_and(|&n| n > 0) {
+            continue;
+        }
+        removed.insert(op);
+        for v in view.operands() {
+            readers.entry(*v).and_modify(|n| *n -= 1);
+        }
+    }
+    for block in program.blocks_under(block) {
+        if program.block_ops(block).iter().any(|op| removed.contains(op)) {
+            let ops = program.block_ops(block).iter().copied().filter(|op| !removed.contains(op)).collect();
+            program.set_block_ops(block, ops);
+        }
+    }
+}
