@@ -46,8 +46,9 @@ impl Writer {
         let from = self.ty(rows);
         match self.random.u8(0..8) {
             0 | 1 => {
-                let (start, limit) = (self.random.i64(0..rows.min(9)), rows - self.random.i64(0..rows.min(9)));
-                if start < limit {
+                let (start, limit) =
+                    (self.random.i64(0..rows.clamp(1, 9)), rows - self.random.i64(0..rows.clamp(1, 9)));
+                if start <= limit {
                     let (to, range) = (self.ty(limit - start), [format!("{start}:{limit}"), "0:3".to_owned()]);
                     let range = [&range[self.dim], &range[1 - self.dim]].map(String::as_str).join(", ");
                     self.add(limit - start, |r| format!("{r} = stablehlo.slice {x} [{range}] : ({from}) -> {to}"));
@@ -56,7 +57,7 @@ impl Writer {
             2 => {
                 let (low, high) = (self.random.i64(-2..6), self.random.i64(-2..6));
                 let padded = rows + low + high;
-                if (1..80).contains(&padded) {
+                if (0..80).contains(&padded) {
                     let (to, fill) = (self.ty(padded), ["%seven", "%least"][self.random.usize(0..2)]);
                     let [low, high] = [low, high].map(|n| if self.dim == 0 { [n, 0] } else { [0, n] });
                     self.add(padded, |r| {
@@ -84,9 +85,7 @@ impl Writer {
                     let names: Vec<&str> = parts.iter().map(|p| p.0.as_str()).collect();
                     let types: Vec<String> = parts.iter().map(|p| self.ty(p.1)).collect();
                     let (names, types) = (names.join(", "), types.join(", "));
-                    self.add(all, |r| {
-                        format!("{r} = stablehlo.concatenate {names}, dim = {dim} : ({types}) -> {to}")
-                    });
+                    self.add(all, |r| format!("{r} = stablehlo.concatenate {names}, dim = {dim} : ({types}) -> {to}"));
                 }
             }
         }

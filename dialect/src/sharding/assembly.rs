@@ -145,7 +145,8 @@ impl Assembly {
             let Some(size) = self.sizes[p.operand] else { continue };
             let shard = ShardDim::new(size, shards).size();
             // In parts that end where a shard of the operand or of the result does, counted in the operand.
-            let to_result = |row: i64| if p.reversed { place.end - 1 - (row - p.start) } else { place.start + row - p.start };
+            let to_result =
+                |row: i64| if p.reversed { place.end - 1 - (row - p.start) } else { place.start + row - p.start };
             let end = p.start + p.count;
             let mut first = p.start;
             while first < end {
@@ -249,7 +250,8 @@ fn colored(transfers: &[Transfer], shards: i64, fewest: usize) -> Vec<Vec<Transf
         [t.source, t.target][side] as usize * fewest + color
     };
     for &i in &order {
-        let is_free = |at: &[Vec<Option<usize>>; 2], side: usize, color: usize| at[side][place(side, i, color)].is_none();
+        let is_free =
+            |at: &[Vec<Option<usize>>; 2], side: usize, color: usize| at[side][place(side, i, color)].is_none();
         let both = (0..fewest).find(|&c| is_free(&at, 0, c) && is_free(&at, 1, c));
         let color = both.unwrap_or_else(|| {
             let [a, b] = [0, 1].map(|side| (0..fewest).find(|&c| is_free(&at, side, c)).unwrap_or(0));

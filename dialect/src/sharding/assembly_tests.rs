@@ -1,3 +1,5 @@
+//! Whether every row arrives, in as few rounds as there can be.
+
 use fastrand::Rng;
 
 use super::*;

@@ -35,7 +35,17 @@ impl Partition<'_> {
         let groups = Along { mesh: self.groups, axes: &axes, devices: shards };
         let (mesh, channel) = (self.mesh, &mut self.channel);
         let b = Builder::new(self.program, ops, loc);
-        let mut made = Assembling { b, mesh, groups, positions, channel, assembly: &assembly, operands, rows, parts: FxHashMap::default() };
+        let mut made = Assembling {
+            b,
+            mesh,
+            groups,
+            positions,
+            channel,
+            assembly: &assembly,
+            operands,
+            rows,
+            parts: FxHashMap::default(),
+        };
         Some(made.all())
     }
 }
@@ -150,7 +160,8 @@ impl Assembling<'_> {
 
     /// The result's shard with what operands of rank 0 fill, and zeros.
     fn filled(&mut self) -> Value {
-        let fills = self.assembly.placed().filter(|(p, place)| self.assembly.sizes[p.operand].is_none() && !place.is_empty());
+        let fills =
+            self.assembly.placed().filter(|(p, place)| self.assembly.sizes[p.operand].is_none() && !place.is_empty());
         let fills: Vec<_> = fills.collect();
         let Some(last) = fills.last() else { return self.nothing(self.rows) };
         let shape = self.shape(self.rows);
@@ -176,7 +187,8 @@ impl Assembling<'_> {
     /// `part` of `round` in its place in `value`.
     fn put(&mut self, value: Value, round: &AssemblyRound, part: Value) -> Value {
         let (rows, last) = (round.rows, self.rows - round.rows);
-        let of = |f: &dyn Fn(&ReceivedRows) -> i64| PerDevice::from_each(round.receives.iter().map(|r| r.as_ref().map(f)));
+        let of =
+            |f: &dyn Fn(&ReceivedRows) -> i64| PerDevice::from_each(round.receives.iter().map(|r| r.as_ref().map(f)));
         let at = of(&|r| r.at.clamp(0, last));
         let mut part = part;
         if round.receives.iter().flatten().any(|r| !(0..=last).contains(&r.at)) {
@@ -194,12 +206,12 @@ impl Assembling<'_> {
                 let receives = PerDevice::from_each(round.receives.iter().map(|r| Some(i64::from(r.is_some()))));
                 self.is_one(&receives)
             } else {
-                let first = PerDevice::from_each(round.receives.iter().map(|r| {
-                    Some(r.as_ref().map_or(0, |r| r.valid.start - r.at.clamp(0, last)))
-                }));
-                let end = PerDevice::from_each(round.receives.iter().map(|r| {
-                    Some(r.as_ref().map_or(0, |r| r.valid.end - r.at.clamp(0, last)))
-                }));
+                let first = PerDevice::from_each(
+                    round.receives.iter().map(|r| Some(r.as_ref().map_or(0, |r| r.valid.start - r.at.clamp(0, last)))),
+                );
+                let end = PerDevice::from_each(
+                    round.receives.iter().map(|r| Some(r.as_ref().map_or(0, |r| r.valid.end - r.at.clamp(0, last)))),
+                );
                 self.between(&first, &end, rows)
             };
             part = build::select(&mut self.b, known, part, old);

@@ -51,7 +51,8 @@ impl Assemble {
                 continue;
             }
             let d = usize::try_from(dim).ok().filter(|&d| d < ty.rank());
-            let d = d.ok_or_else(|| Problem::new(format!("expected dimension in 0..{}, found {dim} (C2)", ty.rank())))?;
+            let d =
+                d.ok_or_else(|| Problem::new(format!("expected dimension in 0..{}, found {dim} (C2)", ty.rank())))?;
             sizes[i] = Some(ty.shape[d]);
             let like = result.get_or_insert_with(|| ty.clone());
             let same = like.rank() == ty.rank() && (0..ty.rank()).all(|e| e == d || like.shape[e] == ty.shape[e]);
@@ -60,8 +61,10 @@ impl Assemble {
                 Problem::operand(i, format!("expected the shape of {want} except in dimension {d}, found {found} (C3)"))
             })?;
         }
-        let mut result = result.ok_or_else(|| Problem::new("expected an operand with a dimension to put together (C2)"))?;
-        let [operands, starts, counts, reversed] = ["operands", "starts", "counts", "reversed"].map(|name| ints(op, name));
+        let mut result =
+            result.ok_or_else(|| Problem::new("expected an operand with a dimension to put together (C2)"))?;
+        let [operands, starts, counts, reversed] =
+            ["operands", "starts", "counts", "reversed"].map(|name| ints(op, name));
         let (operands, starts, counts, reversed) = (operands?, starts?, counts?, reversed?);
         let lengths = [starts.len(), counts.len(), reversed.len()];
         require(lengths == [operands.len(); 3], || {
@@ -72,8 +75,8 @@ impl Assemble {
         for (i, &operand) in operands.iter().enumerate() {
             let (start, rows) = (starts[i], counts[i]);
             let known = usize::try_from(operand).ok().filter(|&o| o < count);
-            let operand = known
-                .ok_or_else(|| Problem::new(format!("expected operands in 0..{count}, found {operand} (C5)")))?;
+            let operand =
+                known.ok_or_else(|| Problem::new(format!("expected operands in 0..{count}, found {operand} (C5)")))?;
             let inside = match assembly.sizes[operand] {
                 Some(size) => start.checked_add(rows).is_some_and(|end| end <= size),
                 None => start == 0,
@@ -214,7 +217,15 @@ impl OpDef for Assemble {
             parts.push(part);
         }
         cx.results = vec![match parts[..] {
-            [] => build::splat(b, element, &{ shape[dim] = 0; shape }, Scalar::zero(element)),
+            [] => build::splat(
+                b,
+                element,
+                &{
+                    shape[dim] = 0;
+                    shape
+                },
+                Scalar::zero(element),
+            ),
             _ => build::shape::concatenate(b, &parts, dim),
         }];
     }

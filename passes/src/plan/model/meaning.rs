@@ -191,9 +191,7 @@ fn loop_of(rule: &ShardingRule, f: usize, nest: &Nest) -> Option<usize> {
 /// Factors whose dimensions aren't all of one size: uneven shards of them would end at different positions.
 fn rigid(rule: &ShardingRule, op: OpRef<'_>, moved: &dyn Fn(u32) -> bool) -> SmallVec<[u32; 2]> {
     // Windows of rows may begin anywhere; but what is summed over must be all there.
-    let windowed = |f: u32| {
-        moved(f) && rule.factors[f as usize].kind == FactorKind::Permutation
-    };
+    let windowed = |f: u32| moved(f) && rule.factors[f as usize].kind == FactorKind::Permutation;
     let types = (0..rule.operands.len()).map(|i| op.operand_tensor(i));
     let types = types.chain((0..rule.results.len()).map(|i| op.result_tensor(i)));
     let tensors = rule.operands.iter().chain(&rule.results).zip(types);

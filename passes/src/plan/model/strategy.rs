@@ -6,7 +6,8 @@ use std::rc::Rc;
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{
-    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule, TensorFactors,
+    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule,
+    TensorFactors,
 };
 use smallvec::SmallVec;
 

@@ -54,7 +54,7 @@ pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, cost: 
     let mut uses = None;
     for inner in program.blocks_under(block) {
         let old = program.block_ops(inner).to_vec();
-        if old.iter().filter(|&&op| program.op(op).def.assembly(program.view(op)).is_some()).count() == 0 {
+        if !old.iter().any(|&op| joins(program, propagated, op)) {
             continue;
         }
         let uses = &*uses.get_or_insert_with(|| Uses::of(program, block));
@@ -83,6 +83,15 @@ pub(crate) fn rewrite(program: &mut Program, propagated: &mut Propagated, cost: 
         program.rename(&renamed);
         remove_unread(program, block);
     }
+}
+
+/// Whether `op` moves rows along a sharded dimension in another way than `shifts` deals with.
+fn joins(program: &Program, propagated: &Propagated, op: Op) -> bool {
+    let view = program.view(op);
+    let Some(assembly) = view.def().assembly(view) else { return false };
+    let sources = assembly.pieces.iter().filter(|p| assembly.sizes[p.operand].is_some());
+    let joins = sources.clone().count() > 1 || assembly.pieces.iter().any(|p| p.reversed);
+    joins && propagated.get(program, program.result(op, 0)).dims.get(assembly.dim).is_some_and(|axes| !axes.is_empty())
 }
 
 struct Rewriting<'a> {
@@ -119,6 +128,9 @@ impl Rewriting<'_> {
             reversed: p.reversed,
         };
         let own = joined(assembly.pieces.iter().map(rows));
+        if own.is_empty() {
+            return None;
+        }
         let target = Target {
             dim: assembly.dim,
             size: assembly.size(),
@@ -216,7 +228,9 @@ impl Rewriting<'_> {
         let (first, count, shards) = (&rows[0], rows.len() as i64, axis::size_of(&target.axes));
         let alike = |r: &Rows| {
             let same = self.program.value_type(r.source) == self.program.value_type(first.source);
-            same && !r.reversed && !self.made.contains_key(&r.source) && self.propagated.get(self.program, r.source) == *place
+            same && !r.reversed
+                && !self.made.contains_key(&r.source)
+                && self.propagated.get(self.program, r.source) == *place
         };
         let size = self.size(first.source, target.dim);
         let divides = count > 1 && shards % count == 0 && size % shards == 0 && first.count == size;
@@ -248,7 +262,8 @@ impl Rewriting<'_> {
                 true => (-1, r.start + r.count - 1 + first),
                 false => (1, r.start - first),
             };
-            let mut reaches = vec![Reach { iterations: target.size, size, step, first: offset, last: offset, divisor: 1 }];
+            let mut reaches =
+                vec![Reach { iterations: target.size, size, step, first: offset, last: offset, divisor: 1 }];
             if !whole {
                 let slice = Reach { iterations: r.count, size, step: 1, first: r.start, last: r.start, divisor: 1 };
                 let rest = if r.reversed { first + r.count - 1 } else { -first };
