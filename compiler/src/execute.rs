@@ -1,6 +1,8 @@
 //! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dialect::codes;
@@ -54,7 +56,41 @@ pub struct ExecuteOptions {
     pub keep_subnormals: bool,
     /// Whether to record what each device does in the last call; only native execution does.
     pub trace: bool,
+    /// Where native execution says how far it is, for others to read meanwhile.
+    pub progress: Option<Progress>,
 }
+
+/// How far a run is. Clones are of the same run.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    /// Calls that are over.
+    calls: AtomicU64,
+    /// Turns of loops on the first device, in all calls.
+    turns: Arc<AtomicU64>,
+}
+
+impl Progress {
+    /// How many calls are over.
+    pub fn calls(&self) -> u64 {
+        self.0.calls.load(Ordering::Relaxed)
+    }
+
+    /// How many turns of loops the first device has made, in all calls together.
+    pub fn turns(&self) -> u64 {
+        self.0.turns.load(Ordering::Relaxed)
+    }
+}
+
+impl PartialEq for Progress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Progress {}
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
@@ -282,6 +318,8 @@ fn native(
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
     let session = executable.session_on(ids.clone()).map_err(one)?.with_subnormals(subnormals);
+    let progress = options.progress.clone().unwrap_or_default();
+    let session = session.with_turns(Arc::clone(&progress.0.turns));
     let (mut times, mut trace) = (Vec::new(), None);
     let calls = options.calls.max(1);
     for call in 1..=calls {
@@ -295,6 +333,7 @@ fn native(
         } else {
             session.run().map_err(one)?;
         }
+        progress.0.calls.fetch_add(1, Ordering::Relaxed);
         times.push(start.elapsed());
     }
     let results = (0..executable.replicas()).map(|replica| session.results_of(replica)).collect();

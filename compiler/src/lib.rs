@@ -55,7 +55,7 @@ pub use compare::{Comparison, Difference, Tolerance, compare};
 pub use compiler::{CompileOptions, Compiler, Replicate, Times, Watch};
 pub use cost::{CollectiveCost, Cost, TimelineEvent};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
-pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface};
+pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, Progress};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
 pub use inputs::{edge_inputs, random_inputs};
 pub use module::Module;

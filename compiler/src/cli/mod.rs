@@ -11,6 +11,7 @@ mod json;
 mod knobs;
 mod perfetto;
 mod picture;
+mod progress;
 mod render;
 pub(crate) mod session;
 mod svg;
@@ -164,8 +165,12 @@ pub fn main() -> ExitCode {
     }
     let work = || {
         let (out, err) = (std::io::stdout(), std::io::stderr());
+        if err.is_terminal() {
+            progress::watch();
+        }
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
-        let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err.lock());
+        // The error stream isn't locked, since what shows progress writes there too.
+        let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err);
         run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
     };
     std::panic::catch_unwind(|| on_deep_stack(work)).map_or(ExitCode::from(BUG), ExitCode::from)

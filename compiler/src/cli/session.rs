@@ -3,14 +3,19 @@
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use dialect::ir::Program;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::progress;
 use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
-use crate::{CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Times};
+use crate::{
+    CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Watch,
+};
 
 /// The streams of a run.
 pub struct Io<'a> {
@@ -179,9 +184,25 @@ impl<'a> Session<'a> {
     ) -> Result<Module, Failure> {
         let compiler = self.compiler;
         let shown = source.clone();
-        let compiled = compiler
-            .parse_unverified(source, &mut Default::default())
-            .and_then(|module| compiler.compile(module, pipeline, options));
+        let Ok(steps) = compiler.steps(pipeline, options) else {
+            // Says what is wrong with them.
+            let parsed = compiler.parse_unverified(source, &mut Watch::default());
+            return self.take(&shown, parsed.and_then(|module| compiler.compile(module, pipeline, options)));
+        };
+        // How many passes are over.
+        let over = AtomicUsize::new(0);
+        let now = || {
+            let pass = steps.get(over.load(Ordering::Relaxed)).map_or("the end", |step| step.pass.name);
+            format!("compiling {}: {pass}", shown.name)
+        };
+        let mut after = |_: &Program, _: &Step| {
+            over.fetch_add(1, Ordering::Relaxed);
+        };
+        let mut watch = Watch { after: Some(&mut after), ..Watch::default() };
+        let compiled = progress::during(now, || {
+            let parsed = compiler.parse_unverified(source, &mut Watch::default());
+            parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch))
+        });
         self.take(&shown, compiled)
     }
 

@@ -4,6 +4,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use dialect::buffers::Buffers;
@@ -48,6 +49,8 @@ pub struct Session<'e> {
     ids: Vec<u32>,
     arenas: Vec<Arena>,
     subnormals: Subnormals,
+    /// Turns of loops that the first device has made.
+    turns: Arc<AtomicU64>,
 }
 
 /// The most collectives shown at which devices wait forever.
@@ -146,7 +149,7 @@ impl Executable {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        Ok(Session { executable: self, ids, arenas, subnormals: Subnormals::default() })
+        Ok(Session { executable: self, ids, arenas, subnormals: Subnormals::default(), turns: Arc::default() })
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
@@ -180,6 +183,11 @@ impl Session<'_> {
     /// The same memory, with subnormal floats treated in this way by all that runs.
     pub fn with_subnormals(self, subnormals: Subnormals) -> Self {
         Self { subnormals, ..self }
+    }
+
+    /// The same memory; the turns of loops that the first device makes are counted here.
+    pub fn with_turns(self, turns: Arc<AtomicU64>) -> Self {
+        Self { turns, ..self }
     }
 
     /// Shards the global inputs and gives every device its shards; every replica gets the same inputs.
@@ -377,6 +385,9 @@ impl Device<'_> {
                     break;
                 }
                 self.steps(body)?;
+                if self.device == 0 {
+                    self.session.turns.fetch_add(1, Ordering::Relaxed);
+                }
             },
             Step::Branch { index, branches } => {
                 let slot = self.slot(*index);

@@ -10,10 +10,10 @@ use super::Common;
 use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::perfetto::Timeline;
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::cli::{arrays, cache};
+use crate::cli::{arrays, cache, progress};
 use crate::{
     Backend, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
-    Profile, ProfiledOp, Trace, random_inputs, units,
+    Profile, ProfiledOp, Progress, Trace, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -112,8 +112,11 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let cache = if args.no_cache { None } else { cache::folder() };
     let (devices, keep_subnormals) = (args.devices.clone(), args.keep_subnormals);
     let trace = args.trace.is_some() || args.profile;
-    let execute = ExecuteOptions { backend, calls, devices, cache, keep_subnormals, trace };
-    let ran = session.compiler.execute(&module, &inputs, &execute);
+    let progress = Progress::default();
+    let watched = Some(progress.clone());
+    let execute = ExecuteOptions { backend, calls, devices, cache, keep_subnormals, trace, progress: watched };
+    let compiler = session.compiler;
+    let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
     let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {
         arrays::write(path, "out", &ran.results)?;
@@ -162,6 +165,14 @@ pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
     let name = &module.source().name;
     Interface::of(module)
         .ok_or_else(|| Failure::Usage(format!("{name}: @main takes or gives something that is no tensor")))
+}
+
+/// What a run that takes long says of itself.
+fn how_far(progress: &Progress, calls: usize) -> String {
+    let (over, turns) = (progress.calls(), progress.turns());
+    let call = if calls > 1 { format!(": {over} of {calls} calls are over") } else { String::new() };
+    let turns = if turns > 0 { format!(", {turns} turns of loops") } else { String::new() };
+    format!("running{call}{turns}")
 }
 
 /// All replicas' results: `result 0`, with several replicas `result 0 of replica 1`.

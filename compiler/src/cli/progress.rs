@@ -1,0 +1,49 @@
+//! What takes long says on a terminal what it is doing.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Whether anybody watches.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// What is over sooner says nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the line is written again.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Says that the error stream is a terminal, so that from now on [`during`] shows something.
+pub(crate) fn watch() {
+    WATCHED.store(true, Ordering::Relaxed);
+}
+
+/// Runs `work`; if that takes long, shows the line that `now` gives, with the time, until it ends.
+pub(crate) fn during<T>(now: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return work();
+    }
+    let (ended, end) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let end = end;
+            if end.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::new_spinner().with_elapsed(PATIENCE);
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            while end.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+                bar.set_message(now());
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(ended);
+        result
+    })
+}
