@@ -253,7 +253,6 @@ const NO_NATIVE_CODE: &[&str] = &[
     "stablehlo.fft",
     "stablehlo.cholesky",
     "stablehlo.triangular_solve",
-    "stablehlo.sort",
     "stablehlo.select_and_scatter",
     "chlo.ragged_dot",
 ];

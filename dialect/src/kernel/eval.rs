@@ -84,6 +84,19 @@ impl Body {
         self.results.iter().map(|&r| value_of(r, inputs, accumulators, &values)).collect()
     }
 
+    /// Puts what [`Body::eval`] gives into `results`; `values` is memory that further calls use again.
+    pub fn eval_into(
+        &self,
+        inputs: &[Scalar],
+        accumulators: &[Scalar],
+        values: &mut Vec<Scalar>,
+        results: &mut Vec<Scalar>,
+    ) {
+        self.run(inputs, accumulators, &mut |_| 0, values);
+        results.clear();
+        results.extend(self.results.iter().map(|&r| value_of(r, inputs, accumulators, values)));
+    }
+
     /// Fills `values` with the instructions' values.
     fn run(
         &self,

@@ -3,11 +3,14 @@
 
 use smallvec::SmallVec;
 
+use super::Body;
+use crate::ops::stablehlo::indexing::ScatterDims;
+
 /// A computation that isn't a loop nest.
 #[derive(Clone, PartialEq, Debug)]
 pub enum External {
-    /// `stablehlo.scatter`
-    Scatter,
+    /// Updates combined into operands at starts given by a tensor of indices.
+    Scatter(Box<Scatter>),
     /// A collective of any kind, given by [`OpDef::collective`](crate::op::OpDef::collective).
     Collective,
     /// `stablehlo.partition_id`
@@ -16,6 +19,8 @@ pub enum External {
     ReplicaId,
     /// Random bits that are a function of a state: operand 0 is the state, the results are the next one and the bits.
     RngBits(RngAlgorithm),
+    /// Slices of several tensors ordered together along one dimension.
+    Sort(Sort),
     /// Anything else: the runtime uses the op's reference evaluation.
     Reference,
 }
@@ -24,8 +29,33 @@ impl External {
     /// Pairs of an operand and a result of one type, where the result may be computed in the memory of the operand: every
     /// element of the operand is read before its place is written, or the computation changes it step by step.
     pub fn in_place(&self) -> SmallVec<[(usize, usize); 2]> {
-        SmallVec::new()
+        match self {
+            External::Scatter(scatter) => (0..scatter.dims.inputs).map(|i| (i, i)).collect(),
+            _ => SmallVec::new(),
+        }
     }
+}
+
+/// A scatter. Operands are the inputs, the indices, then an update for each input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scatter {
+    /// How inputs, indices and updates relate.
+    pub dims: ScatterDims,
+    /// What becomes of the elements of the inputs (accumulators) and those of the updates (inputs); `None` if the region
+    /// is more than scalar arithmetic.
+    pub combine: Option<Body>,
+    /// Whether one sum is long enough to be kept in f64 and rounded once.
+    pub sums: bool,
+}
+
+/// A stable sort; results are the operands, reordered.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sort {
+    /// The dimension sorted along.
+    pub dim: usize,
+    /// Whether an element is before another: inputs `2 i` and `2 i + 1` are the elements of operand `i`. `None` if the
+    /// region is more than scalar arithmetic.
+    pub before: Option<Body>,
 }
 
 /// A counter-based generator of random bits (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3").

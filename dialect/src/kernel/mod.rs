@@ -22,7 +22,7 @@ pub use affine::{Affine, Term};
 pub use body::{Arg, Body, Inst};
 pub use contraction::{Contraction, Role, Window, product_type};
 pub use eval::{body_of_region, map};
-pub use external::{External, RngAlgorithm, threefry_split};
+pub use external::{External, RngAlgorithm, Scatter, Sort, threefry_split};
 pub use index::Index;
 pub use range::Positions;
 
@@ -47,7 +47,7 @@ impl Kernel {
         let operand = |init: &Init| if let Init::Operand(i) = init { Some(*i) } else { None };
         match self {
             Kernel::Nest(nest) => nest.init.iter().filter_map(operand).collect(),
-            Kernel::External(External::Scatter) => (0..results).collect(),
+            Kernel::External(External::Scatter(_)) => (0..results).collect(),
             _ => SmallVec::new(),
         }
     }

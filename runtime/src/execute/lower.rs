@@ -8,8 +8,8 @@ use dialect::codes;
 use dialect::collective::{CollectiveKind, Ragged};
 use dialect::diagnostic::Diagnostic;
 use dialect::id::TiVec;
-use dialect::ir::{Block, ElementType, Op, Program, Shape, Value, ValueSource};
-use dialect::kernel::{External, Kernel};
+use dialect::ir::{Block, ElementType, Op, Program, Shape, Uses, Value, ValueSource};
+use dialect::kernel::{External, Init, Input, Kernel, Outside};
 use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -62,6 +62,8 @@ pub(super) struct Computation {
 pub(super) fn lower(program: &Program, buffers: &Buffers, block: Block, devices: usize) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         program,
+        main: block,
+        uses: None,
         buffers,
         devices,
         out: Lowered::default(),
@@ -91,6 +93,10 @@ pub(super) fn lower(program: &Program, buffers: &Buffers, block: Block, devices:
 
 struct Lowering<'a> {
     program: &'a Program,
+    /// `@main`'s block.
+    main: Block,
+    /// Who reads each value, once somebody asked.
+    uses: Option<Uses>,
     buffers: &'a Buffers,
     devices: usize,
     out: Lowered,
@@ -245,7 +251,9 @@ impl Lowering<'_> {
                 self.out.gemms.push(gemm);
                 Step::Gemm { gemm: self.out.gemms.len() - 1, lhs, rhs, out: results[0] }
             }
-            Kernel::External(external) if let Some(computation) = native::of(&external, view) => {
+            Kernel::External(external)
+                if let Some(computation) = native::of(&external, view, &mut |dim| self.first_read(op, dim)) =>
+            {
                 self.native(op, computation, external.in_place(), results)?
             }
             Kernel::Control => {
@@ -271,6 +279,30 @@ impl Lowering<'_> {
         let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
         self.out.natives.push(Computation { computation, in_place });
         Ok(Step::Native { native: self.out.natives.len() - 1, operands, results })
+    }
+
+    /// How many of the first positions along a dimension of an op's results are ever read.
+    fn first_read(&mut self, op: Op, dim: usize) -> usize {
+        let program = self.program;
+        let uses = self.uses.get_or_insert_with(|| Uses::of(program, self.main));
+        let read = |value: Value| {
+            let size = program.tensor_type(value).and_then(|t| t.shape.get(dim).copied()).unwrap_or(0);
+            let by = |&(reader, number): &(Op, u32)| {
+                let operand = number as usize;
+                let nest = nest_of(program, reader)?;
+                let plain = self.buffers.fusion.facts(reader)?.reads_plainly(number);
+                let last = |input: &Input| {
+                    input.positions(&nest.ranges()).map_or(0, |at| at.get(dim).map_or(size, |at| at.last + 1))
+                };
+                let other = |i: &Option<Outside>| *i == Some(Outside::Operand(operand));
+                let whole =
+                    nest.inputs.iter().any(|i| other(&i.outside)) || nest.init.contains(&Init::Operand(operand));
+                let read = nest.inputs.iter().filter(|i| i.operand == operand).map(last).max();
+                (plain && !whole).then_some(read.unwrap_or(0))
+            };
+            uses.get(value).iter().map(|reader| by(reader).unwrap_or(size).min(size)).max().unwrap_or(0)
+        };
+        program.results(op).map(read).max().unwrap_or(0).max(0) as usize
     }
 
     /// A kernel without machine code: its ops are evaluated one after the other.

@@ -3,7 +3,11 @@
 //! Results are bit for bit those of the op's reference evaluation where that is exact, and depend neither on the number
 //! of threads nor on the run.
 
+mod number;
 mod rng_bits;
+mod scalars;
+mod scatter;
+mod sort;
 #[cfg(test)]
 mod tests;
 
@@ -45,8 +49,9 @@ pub(crate) trait Native: Send + Sync {
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String>;
 }
 
-/// Native code for what `op` computes; `None` where there is none for these types or attributes.
-pub(crate) fn of(external: &External, op: OpRef<'_>) -> Option<Box<dyn Native>> {
+/// Native code for what `op` computes; `None` where there is none for these types or attributes. `first` gives how many
+/// of the first positions along a dimension of the results are ever read.
+pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize) -> usize) -> Option<Box<dyn Native>> {
     let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
     let results: Vec<&TensorType> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>()?;
     if !operands.iter().chain(&results).all(|t| t.is_static()) {
@@ -54,11 +59,9 @@ pub(crate) fn of(external: &External, op: OpRef<'_>) -> Option<Box<dyn Native>> 
     }
     match external {
         External::RngBits(algorithm) => rng_bits::of(*algorithm, results[1]),
-        External::Scatter
-        | External::Collective
-        | External::PartitionId
-        | External::ReplicaId
-        | External::Reference => None,
+        External::Scatter(it) => scatter::of(it, &operands, &results),
+        External::Sort(it) => sort::of(it, &operands, first(it.dim)),
+        External::Collective | External::PartitionId | External::ReplicaId | External::Reference => None,
     }
 }
 

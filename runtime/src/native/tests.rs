@@ -1,6 +1,6 @@
 //! Native code gives the bits of the reference evaluation, on random types, shapes, attributes and values.
 
-use dialect::ir::{Op, Program, TensorType};
+use dialect::ir::{ElementType, Op, Program, TensorType};
 use dialect::kernel::Kernel;
 use dialect::literal::Literal;
 use dialect::proofs::{example_block, example_program};
@@ -9,6 +9,8 @@ use dialect::scalar::Scalar;
 use super::{Native, View, ViewMut};
 
 mod rng_bits;
+mod scatter;
+mod sort;
 
 /// An op of a program given as `(%a: type, ...) op`, and its native code.
 pub(super) struct Case {
@@ -22,13 +24,24 @@ pub(super) struct Case {
 impl Case {
     /// The last op of `text`, which must have native code.
     pub(super) fn of(text: &str) -> Self {
+        Self::reading(text, usize::MAX)
+    }
+
+    /// As [`Case::of`], where only so many of the first positions along a dimension are read.
+    pub(super) fn reading(text: &str, first: usize) -> Self {
         let program = example_program(text);
         let op = *program.block_ops(example_block(&program)).last().expect("an op");
         let view = program.view(op);
         let Kernel::External(external) = view.def().kernel(view) else { panic!("a loop nest: {text}") };
-        let native = super::of(&external, view).unwrap_or_else(|| panic!("no native code: {text}"));
+        let native = super::of(&external, view, &mut |_| first).unwrap_or_else(|| panic!("no native code: {text}"));
         let in_place = external.in_place().to_vec();
         Self { text: text.to_owned(), program, op, in_place, native }
+    }
+
+    /// The operands' element types.
+    pub(super) fn types(&self) -> Vec<ElementType> {
+        let op = self.program.view(self.op);
+        (0..op.operands().len()).filter_map(|i| Some(op.operand_tensor(i)?.element)).collect()
     }
 
     /// Compares the native results of these operands with those of the reference, with one thread and with several.
@@ -102,6 +115,29 @@ impl Memory {
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
     }
+}
+
+/// A random element: often a small number, so that equal ones are among many; else an edge of the type or any pattern.
+pub(super) fn element(random: &mut fastrand::Rng, ty: ElementType) -> Scalar {
+    let small = random.i64(-3..4);
+    let edges = [0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e-40, 3e38];
+    let float = |random: &mut fastrand::Rng| match random.u32(..8) {
+        0 => edges[random.usize(..edges.len())],
+        1..4 => small as f64 / 2.0,
+        _ => (random.f64() - 0.5) * 2f64.powi(random.i32(-6..6)),
+    };
+    let value = match ty {
+        _ if ty.is_float() => Scalar::Float(float(random)),
+        _ if ty.is_complex() => Scalar::Complex(float(random), float(random)),
+        _ if random.u32(..4) == 0 => Scalar::Int((random.u128(..) as i128) >> 1),
+        _ => Scalar::Int(small.into()),
+    };
+    value.round(ty)
+}
+
+/// A tensor of random elements.
+pub(super) fn tensor(random: &mut fastrand::Rng, ty: ElementType, shape: &[i64]) -> Literal {
+    Literal::from_fn(&TensorType::new(shape, ty), |_| element(random, ty))
 }
 
 /// A type's text.

@@ -81,7 +81,7 @@ impl Source {
                     Self::Sum(sizes.max().unwrap_or(1))
                 }
                 (Some(_), _) | (None, External::Collective) => Self::Exact,
-                (None, External::Scatter) => Self::Relative(FUNCTION),
+                (None, External::Scatter(_)) => Self::Relative(FUNCTION),
                 (None, _) => Self::Norm,
             },
         }

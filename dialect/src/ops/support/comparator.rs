@@ -19,12 +19,10 @@ pub(crate) struct Comparator {
 }
 
 impl Comparator {
-    /// Region `region` of `op` over elements of these types.
-    pub(crate) fn of(op: OpRef<'_>, region: usize, types: &[ElementType]) -> EvalResult<Self> {
-        let region = op.region(region).ok_or_else(|| EvalError::new("the region is missing"))?;
-        let args: Vec<Arg> = (0..2 * types.len()).map(Arg::Input).collect();
-        let body = body_of_region(op.program, region, &args).filter(|b| b.results.len() == 1);
-        Ok(Self { types: types.to_vec(), body, region })
+    /// Region `number` of `op` over elements of these types.
+    pub(crate) fn of(op: OpRef<'_>, number: usize, types: &[ElementType]) -> EvalResult<Self> {
+        let region = op.region(number).ok_or_else(|| EvalError::new("the region is missing"))?;
+        Ok(Self { types: types.to_vec(), body: comparing_body(op, number, types.len()), region })
     }
 
     /// Whether the comparison holds for these pairs of left and right elements, one pair per tensor.
@@ -44,6 +42,13 @@ impl Comparator {
         };
         result.map(Scalar::is_true).ok_or_else(|| EvalError::new("the region gives no value"))
     }
+}
+
+/// Region `region` of `op`, which compares elements of `n` tensors, as a body: inputs `2 i` and `2 i + 1` are the elements
+/// of tensor `i`. `None` when it isn't scalar.
+pub(crate) fn comparing_body(op: OpRef<'_>, region: usize, n: usize) -> Option<Body> {
+    let args: Vec<Arg> = (0..2 * n).map(Arg::Input).collect();
+    body_of_region(op.program, op.region(region)?, &args).filter(|b| b.results.len() == 1)
 }
 
 /// Checks a comparing region over elements of these types: pairs of them, all of rank 0, to an `i1`.

@@ -94,7 +94,7 @@ pub(crate) fn linear_sets(op: OpRef<'_>) -> Vec<BitSet> {
             let accumulators: Vec<Form> = nest.init.iter().map(start).collect();
             results(&nest.body, &forms, &accumulators, op)
         }
-        Kernel::External(External::Scatter) if op.def().reduction(op) == Some(Default::default()) => {
+        Kernel::External(External::Scatter(_)) if op.def().reduction(op) == Some(Default::default()) => {
             // The target that is added to, and the updates that are added.
             let n = op.result_count();
             vec![(0..n).chain(n + 1..2 * n + 1).collect()]

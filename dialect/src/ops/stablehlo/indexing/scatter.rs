@@ -10,11 +10,13 @@ use super::{SliceDims, Words, factors};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Shape, TensorType, TypeData};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{self, External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::localize::Localize;
 use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
-use crate::ops::support::combiner::{Combine, SHORT_SUM, check_region, combiner, promote, region_reduction};
+use crate::ops::support::combiner::{
+    Combine, SHORT_SUM, check_region, combiner, combining_body, promote, region_reduction,
+};
 use crate::ops::support::constraint::{Checked, declared, is_static, require, result, show, tensor};
 use crate::scalar::{Scalar, ScalarOp};
 use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
@@ -101,6 +103,14 @@ impl ScatterDims {
         }
         Ok(Self { dims, inputs })
     }
+
+    /// Whether many floats may be added at one position, so that their sum is kept in f64.
+    fn sums(&self, op: OpRef<'_>) -> bool {
+        let updates = op.operand_tensor(self.inputs + 1).map(|t| &t.shape);
+        let count = updates.map_or(0, |shape| self.dims.batch.iter().map(|&d| shape[d]).product::<i64>());
+        let float = op.result_tensor(0).is_some_and(|t| t.element.is_float());
+        self.inputs == 1 && count > SHORT_SUM as i64 && float && combiner(op, 0, 1) == Some(ScalarOp::Add)
+    }
 }
 
 fn compatible(a: &[i64], b: &[i64]) -> bool {
@@ -129,7 +139,10 @@ impl OpDef for Scatter {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Scatter) } else { Kernel::None }
+        let (Ok(dims), true) = (ScatterDims::check(op), is_static(op)) else { return Kernel::None };
+        let Ok(types) = elements(op, dims.inputs) else { return Kernel::None };
+        let (combine, sums) = (combining_body(op, 0, &types), dims.sums(op));
+        Kernel::External(External::Scatter(Box::new(kernel::Scatter { dims, combine, sums })))
     }
 
     /// A window as large as its dimension need not start at 0 where indices give its start.
@@ -152,15 +165,14 @@ impl OpDef for Scatter {
 
     /// Updates are applied in order; where many may be added at one position, sums of floats are kept in f64.
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], cx: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let ScatterDims { dims, inputs: n } = ScatterDims::check(op)?;
+        let scatter = ScatterDims::check(op)?;
+        let exact = scatter.sums(op);
+        let ScatterDims { dims, inputs: n } = scatter;
         let types: Vec<ElementType> = (0..n).map(|i| Ok(result(op, i)?.element)).collect::<Checked<_>>()?;
         let (shape, indices, updates) = (&operands[0].shape, &operands[n], &operands[n + 1..]);
         // Few of the elements are written, so all stay as bytes, and those that are written are decoded one by one.
         let mut values: Vec<Elements> = (0..n).map(|i| Elements::new(&operands[i], types[i])).collect();
         let mut sums: FxHashMap<usize, f64> = FxHashMap::default();
-        let count: i64 = dims.batch.iter().map(|&d| updates[0].shape[d]).product();
-        let exact =
-            n == 1 && count > SHORT_SUM as i64 && types[0].is_float() && combiner(op, 0, 1) == Some(ScalarOp::Add);
         let combine = Combine::of(op, 0, &types)?;
         for (number, at) in Indices::of(&updates[0].shape).enumerate() {
             let (offset, start) = dims.locate(&at, shape.len(), indices);

@@ -6,10 +6,10 @@ mod steps;
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, TypeData};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{self, External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
-use crate::ops::support::comparator::{Comparator, check_comparator};
+use crate::ops::support::comparator::{Comparator, check_comparator, comparing_body};
 use crate::ops::support::constraint::{Checked, declared, int, is_static, require, show, tensor};
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
@@ -70,7 +70,8 @@ impl OpDef for Sort {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        let (Ok(dim), true) = (Self::check(op), is_static(op)) else { return Kernel::None };
+        Kernel::External(External::Sort(kernel::Sort { dim, before: comparing_body(op, 0, op.operands().len()) }))
     }
 
     /// The sorted dimension must be replicated; where there is only one slice, shardings don't spread along it.
@@ -103,14 +104,14 @@ impl OpDef for Sort {
             let start = operands[0].position(&start);
             let at = |i: usize| start + i * step;
             let mut failed: Option<EvalError> = None;
-            let mut less = |a: usize, b: usize| {
+            let less = |a: usize, b: usize| {
                 let pairs: Vec<(Scalar, Scalar)> = operands.iter().map(|o| (o.get(at(a)), o.get(at(b)))).collect();
                 comparator.holds(&pairs, cx).unwrap_or_else(|e| {
                     failed.get_or_insert(e);
                     false
                 })
             };
-            let order = merge_sort(size, &mut less);
+            let order = merge_sort(size, less);
             if let Some(error) = failed {
                 return Err(error);
             }
@@ -145,22 +146,28 @@ impl OpDef for Sort {
     }
 }
 
-/// The stable order of `0..n` under `less`. A `less` that isn't an order gives some permutation, without failing.
-fn merge_sort(n: usize, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
+/// The stable order of `0..n` under `less`. A `less` that isn't an order gives some permutation, always the same.
+pub fn merge_sort(n: usize, mut less: impl FnMut(usize, usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
+    let mut merged = Vec::with_capacity(n);
     let mut width = 1;
     while width < n {
-        let mut merged = Vec::with_capacity(n);
+        merged.clear();
         for run in order.chunks(2 * width) {
-            let (left, right) = run.split_at(width.min(run.len()));
-            let (mut l, mut r) = (left.iter().copied().peekable(), right.iter().copied().peekable());
-            while let (Some(&a), Some(&b)) = (l.peek(), r.peek()) {
-                merged.extend(if less(b, a) { r.next() } else { l.next() });
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
+            while let (&[a, ref others @ ..], &[b, ref after @ ..]) = (left, right) {
+                if less(b, a) {
+                    merged.push(b);
+                    right = after;
+                } else {
+                    merged.push(a);
+                    left = others;
+                }
             }
-            merged.extend(l);
-            merged.extend(r);
+            merged.extend(left);
+            merged.extend(right);
         }
-        order = merged;
+        std::mem::swap(&mut order, &mut merged);
         width *= 2;
     }
     order

@@ -3,9 +3,10 @@
 use super::Sort;
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, Op, OpRef, Region, Renaming, Value};
-use crate::kernel::{Arg, Body, Inst, body_of_region};
+use crate::kernel::{Body, Inst};
 use crate::op::{Like, Steps, Surroundings};
 use crate::ops::build;
+use crate::ops::support::comparator::comparing_body;
 use crate::ops::support::constraint::is_static;
 use crate::scalar::{Comparison, ScalarOp};
 
@@ -59,8 +60,7 @@ pub(super) fn stable_sort(b: &mut Builder<'_>, values: &[Value], dim: usize, reg
 /// The comparator as a straight-line body, if it orders all elements: by `<` of floats, a NaN is neither before nor after
 /// any other element, and what a sort makes of that depends on how it goes about it.
 pub(super) fn order(op: OpRef<'_>) -> Option<Body> {
-    let args: Vec<Arg> = (0..2 * op.operands().len()).map(Arg::Input).collect();
-    let body = op.region(0).and_then(|region| body_of_region(op.program, region, &args))?;
+    let body = comparing_body(op, 0, op.operands().len())?;
     let ordered = body.insts.iter().all(|inst| match inst {
         Inst::Op { op: ScalarOp::Compare(by), args, .. } => {
             matches!(by, Comparison::Eq | Comparison::Ne) || !body.arg_type(args[0]).is_float()

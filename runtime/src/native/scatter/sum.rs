@@ -1,0 +1,139 @@
+//! Scatters that add up floats in f64 and round each sum once.
+
+use super::apply::{common, parts};
+use super::places::{Places, Start};
+use crate::native::number::Float;
+
+/// The most elements whose sums in f64 fit into a cache.
+const SMALL: usize = 1 << 17;
+
+/// The most elements of a row that are summed at a time.
+const BLOCK: usize = 1024;
+
+/// Adds all updates.
+pub(super) fn sum<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mut [T], threads: usize) {
+    if starts.is_empty() {
+        return;
+    }
+    if out.len() > SMALL && places.separate {
+        return by_place(places, starts, updates, out, threads);
+    }
+    parts(threads, out, |first, part| {
+        for (i, part) in part.chunks_mut(4 * SMALL).enumerate() {
+            dense(places, starts, updates, first + i * 4 * SMALL, part);
+        }
+    });
+}
+
+/// Adds updates to sums of all elements of a part of the input, which begins at `first`.
+fn dense<T: Float>(places: &Places, starts: &[Start], updates: &[T], first: usize, part: &mut [T]) {
+    let range = first..first + part.len();
+    let mut sums: Vec<f64> = Vec::new();
+    pulp::Arch::new().dispatch(|| {
+        for start in starts {
+            places.runs(start, &mut |input, update, len| {
+                let Some((to, from)) = common(&range, input, update, len) else { return };
+                if sums.is_empty() {
+                    sums.extend(part.iter().map(|v| v.wide()));
+                }
+                add(&mut sums[to.clone()], &updates[from..from + to.len()]);
+            });
+        }
+        part.iter_mut().zip(&sums).for_each(|(to, &sum)| *to = T::narrow(sum));
+    });
+}
+
+#[inline(always)]
+fn add<T: Float>(sums: &mut [f64], updates: &[T]) {
+    for (sum, update) in sums.iter_mut().zip(updates) {
+        *sum += update.wide();
+    }
+}
+
+/// A place of the input and that of an update for it.
+type Pair = (u32, u32);
+
+/// Adds the updates of one place after the other: every element of the input is read and written at most once.
+fn by_place<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mut [T], threads: usize) {
+    // Places fit into 32 bits where there are fewer rows than that.
+    let unit = places.row.max(1);
+    let aligned = starts.iter().all(|s| s.input.is_multiple_of(unit));
+    let unit = if aligned { unit } else { 1 };
+    let fits = out.len() / unit <= u32::MAX as usize && starts.len() <= u32::MAX as usize;
+    if !fits {
+        return dense(places, starts, updates, 0, out);
+    }
+    let mut pairs: Vec<Pair> = starts.iter().enumerate().map(|(i, s)| ((s.input / unit) as u32, i as u32)).collect();
+    sort(&mut pairs);
+    let row = |out: &mut [T], base: usize, pairs: &[Pair]| {
+        let mut sums = [0f64; BLOCK];
+        pulp::Arch::new().dispatch(|| {
+            for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+                let input = group[0].0 as usize * unit - base;
+                for &(row, place) in &places.rows {
+                    let mut done = 0;
+                    while done < places.row {
+                        let n = BLOCK.min(places.row - done);
+                        let to = &mut out[input + row + done..][..n];
+                        let sums = &mut sums[..n];
+                        sums.iter_mut().zip(to.iter()).for_each(|(sum, v)| *sum = v.wide());
+                        for &(_, i) in group {
+                            add(sums, &updates[starts[i as usize].update + place + done..][..n]);
+                        }
+                        to.iter_mut().zip(sums.iter()).for_each(|(v, &sum)| *v = T::narrow(sum));
+                        done += n;
+                    }
+                }
+            }
+        });
+    };
+    // Windows of one row are apart in the order of their places, so threads can share them.
+    if threads > 1 && places.rows.len() == 1 && pairs.len() > threads {
+        let mut rest = out;
+        let mut base = 0;
+        let mut shares = Vec::new();
+        let mut pairs = &pairs[..];
+        for thread in (1..=threads).rev() {
+            let mut count = pairs.len().div_ceil(thread);
+            while count < pairs.len() && count > 0 && pairs[count].0 == pairs[count - 1].0 {
+                count += 1;
+            }
+            let (mine, others) = pairs.split_at(count);
+            let end = others.first().map_or(base + rest.len(), |p| p.0 as usize * unit);
+            let (part, after) = rest.split_at_mut(end - base);
+            shares.push((part, base, mine));
+            (rest, base, pairs) = (after, end, others);
+        }
+        use rayon::prelude::*;
+        shares.into_par_iter().for_each(|(part, base, pairs)| row(part, base, pairs));
+    } else {
+        row(out, 0, &pairs);
+    }
+}
+
+/// Sorts by place, equal ones in order: by digits, from the lowest.
+fn sort(pairs: &mut Vec<Pair>) {
+    const BITS: u32 = 11;
+    if pairs.is_sorted_by_key(|p| p.0) {
+        return;
+    }
+    let largest = pairs.iter().map(|p| p.0).max().unwrap_or(0);
+    let mut other = vec![(0, 0); pairs.len()];
+    let mut shift = 0;
+    while shift < 32 && largest >> shift != 0 {
+        let digit = |p: &Pair| (p.0 >> shift) as usize & ((1 << BITS) - 1);
+        let mut next = [0u32; 1 << BITS];
+        pairs.iter().for_each(|p| next[digit(p)] += 1);
+        let mut before = 0;
+        for n in &mut next {
+            (before, *n) = (before + *n, before);
+        }
+        for p in pairs.iter() {
+            let to = &mut next[digit(p)];
+            other[*to as usize] = *p;
+            *to += 1;
+        }
+        std::mem::swap(pairs, &mut other);
+        shift += BITS;
+    }
+}

@@ -1,0 +1,316 @@
+//! `sort`: slices of several tensors ordered together, stable.
+//!
+//! A comparator that compares keys is a sort of words that have the keys' order; any other runs as the reference's merge
+//! sort. Memory besides the results: words and numbers of the elements of one slice for each thread.
+
+mod keys;
+mod radix;
+mod words;
+
+use dialect::ir::TensorType;
+use dialect::kernel::{Body, Sort};
+use dialect::ops::stablehlo::sort::merge_sort;
+use dialect::scalar::Scalar;
+
+use super::scalars::Evaluator;
+use super::{Native, View, ViewMut};
+use keys::{Key, Source};
+use words::{Order, Slice};
+
+struct Sorting {
+    before: Body,
+    /// Nothing if the comparator compares no keys.
+    keys: Vec<Key>,
+    types: Vec<TensorType>,
+    /// Number of elements of a slice, and how far apart they are.
+    count: usize,
+    step: usize,
+    /// How many elements of each sorted slice are needed; the others of the results may hold anything.
+    first: usize,
+}
+
+/// `first` is how many of the first positions along the sorted dimension are ever read.
+pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<Box<dyn Native>> {
+    let before = sort.before.clone()?;
+    let shape = &operands[0].shape;
+    let count = shape[sort.dim] as usize;
+    if u32::try_from(count).is_err() {
+        return None;
+    }
+    Some(Box::new(Sorting {
+        keys: keys::keys(&before).unwrap_or_default(),
+        before,
+        types: operands.iter().map(|&t| t.clone()).collect(),
+        count,
+        step: shape[sort.dim + 1..].iter().map(|&d| d as usize).product(),
+        first: first.min(count),
+    }))
+}
+
+/// Memory that one thread uses again for every slice.
+#[derive(Default)]
+struct Memory {
+    packed: (Vec<u64>, Vec<u64>),
+    narrow: (Vec<u32>, Vec<u32>),
+    wide: (Vec<(u64, u32)>, Vec<(u64, u32)>),
+    words: Vec<u64>,
+    order: Vec<u32>,
+}
+
+impl Native for Sorting {
+    fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
+        use rayon::prelude::*;
+        // Slices that are next to each other begin in one block of all tensors.
+        let block = self.count * self.step;
+        let total = self.types[0].elements().unwrap_or(0);
+        if total == 0 {
+            return Ok(());
+        }
+        let blocks = total / block;
+        let mut parts: Vec<Vec<&mut [u8]>> = (0..blocks).map(|_| Vec::with_capacity(results.len())).collect();
+        for (result, ty) in results.iter_mut().zip(&self.types) {
+            let chunks = result.bytes.chunks_mut(block * ty.element.bytes());
+            parts.iter_mut().zip(chunks).for_each(|(part, chunk)| part.push(chunk));
+        }
+        let work = |first: usize, parts: &mut [Vec<&mut [u8]>], threads: usize| {
+            let mut memory = Memory::default();
+            for (i, part) in parts.iter_mut().enumerate() {
+                for inner in 0..self.step {
+                    self.slice(operands, (first + i) * block + inner, inner, part, &mut memory, threads);
+                }
+            }
+        };
+        if threads > 1 && blocks >= threads {
+            let size = blocks.div_ceil(4 * threads);
+            parts.par_chunks_mut(size).enumerate().for_each(|(i, parts)| work(i * size, parts, 1));
+        } else {
+            work(0, &mut parts, threads);
+        }
+        Ok(())
+    }
+}
+
+impl Sorting {
+    /// Sorts the slice that begins at element `start` of the operands, which is `inner` in the results' block.
+    fn slice(
+        &self,
+        operands: &[View<'_>],
+        start: usize,
+        inner: usize,
+        out: &mut [&mut [u8]],
+        memory: &mut Memory,
+        threads: usize,
+    ) {
+        let slices: Vec<Slice<'_>> = operands
+            .iter()
+            .zip(&self.types)
+            .map(|(&view, ty)| Slice { view, element: ty.element, start, step: self.step, count: self.count })
+            .collect();
+        if self.alone(&slices, inner, out, memory, threads) {
+            return;
+        }
+        if !self.order(&slices, memory, threads) {
+            self.compare(&slices, memory);
+        }
+        for ((slice, ty), out) in slices.iter().zip(&self.types).zip(out) {
+            let order = &memory.order[..self.first];
+            match ty.element.bytes() {
+                1 => place::<u8>(slice, order, out, inner),
+                2 => place::<u16>(slice, order, out, inner),
+                4 => place::<u32>(slice, order, out, inner),
+                8 => place::<u64>(slice, order, out, inner),
+                _ => place::<[u64; 2]>(slice, order, out, inner),
+            }
+        }
+    }
+
+    /// Sorts the only operand by its elements, if it is that; false if not.
+    fn alone(
+        &self,
+        slices: &[Slice<'_>],
+        inner: usize,
+        out: &mut [&mut [u8]],
+        memory: &mut Memory,
+        threads: usize,
+    ) -> bool {
+        let ([slice], [key], [out]) = (slices, &self.keys[..], out) else { return false };
+        if self.first < self.count {
+            return false;
+        }
+        let Some(order) = Order::of(key) else { return false };
+        match order.bits {
+            8 => alone::<u8, u32>(order, slice, inner, out, &mut memory.narrow, threads),
+            16 => alone::<u16, u32>(order, slice, inner, out, &mut memory.narrow, threads),
+            32 => alone::<u32, u32>(order, slice, inner, out, &mut memory.narrow, threads),
+            _ => alone::<u64, u64>(order, slice, inner, out, &mut memory.packed, threads),
+        }
+    }
+
+    /// Finds the order by the keys; false if there are none, or an element has no place in their order.
+    fn order(&self, slices: &[Slice<'_>], memory: &mut Memory, threads: usize) -> bool {
+        let order = &mut memory.order;
+        order.clear();
+        let Some((most, rest)) = self.keys.split_first() else { return false };
+        if rest.is_empty()
+            && self.first.saturating_mul(8) <= self.count
+            && let Some(by) = Order::of(most).filter(|by| by.bits <= 32)
+            && let Source::Plain(o) | Source::Canonical(o) = most.source
+        {
+            return self.first_of(by, slices[o], order);
+        }
+        for (i, key) in self.keys.iter().enumerate().rev() {
+            let words = &mut memory.words;
+            words.clear();
+            let by = Order::of(key);
+            let ordered = match (by, &key.source) {
+                (Some(by), Source::Plain(o) | Source::Canonical(o)) if self.keys.len() == 1 && by.bits <= 32 => {
+                    let packed = &mut memory.packed.0;
+                    packed.clear();
+                    by.words(slices[*o], packed, |i, word| word << 32 | i as u64)
+                }
+                (Some(by), Source::Plain(o) | Source::Canonical(o)) => by.words(slices[*o], words, |_, word| word),
+                _ => words::computed(key, slices, words),
+            };
+            if !ordered {
+                return false;
+            }
+            let bits = by.map_or(64, |by| by.bits);
+            let least = i + 1 == self.keys.len();
+            if bits <= 32 {
+                let (items, other) = &mut memory.packed;
+                if self.keys.len() > 1 {
+                    items.clear();
+                    match least {
+                        true => items.extend(words.iter().enumerate().map(|(i, &w)| w << 32 | i as u64)),
+                        false => items
+                            .extend(order.iter().enumerate().map(|(i, &from)| words[from as usize] << 32 | i as u64)),
+                    }
+                }
+                radix::sort(items, other, 32..32 + bits, threads);
+                renumber(order, least, items.iter().map(|&item| item as u32));
+            } else {
+                let (items, other) = &mut memory.wide;
+                items.clear();
+                match least {
+                    true => items.extend(words.iter().enumerate().map(|(i, &w)| (w, i as u32))),
+                    false => items.extend(order.iter().enumerate().map(|(i, &from)| (words[from as usize], i as u32))),
+                }
+                radix::sort(items, other, 0..bits, threads);
+                renumber(order, least, items.iter().map(|item| item.1));
+            }
+        }
+        true
+    }
+
+    /// The order of the first elements alone.
+    fn first_of(&self, by: Order, slice: Slice<'_>, order: &mut Vec<u32>) -> bool {
+        let mut packed = Vec::new();
+        let mut ordered = true;
+        let best = radix::first(self.first, self.count, |start, block| {
+            packed.clear();
+            let part = Slice { start: slice.start + start * slice.step, count: block.len(), ..slice };
+            ordered &= by.words(part, &mut packed, |i, word| word << 32 | (start + i) as u64);
+            block.copy_from_slice(&packed);
+        });
+        order.extend(best.iter().map(|&item| item as u32));
+        ordered
+    }
+
+    /// The order by the comparator itself.
+    fn compare(&self, slices: &[Slice<'_>], memory: &mut Memory) {
+        let mut evaluator = Evaluator::new(&self.before);
+        let mut inputs = vec![Scalar::Int(0); 2 * slices.len()];
+        let order = merge_sort(self.count, |a, b| {
+            for (slice, pair) in slices.iter().zip(inputs.chunks_mut(2)) {
+                let get = |i: usize| slice.view.get(slice.element, slice.start + i * slice.step);
+                (pair[0], pair[1]) = (get(a), get(b));
+            }
+            evaluator.run(&inputs, &[])[0].is_true()
+        });
+        memory.order.clear();
+        memory.order.extend(order.into_iter().map(|i| i as u32));
+    }
+}
+
+/// Takes over an order of positions in `order`, or of the elements themselves for the least key.
+fn renumber(order: &mut Vec<u32>, least: bool, positions: impl Iterator<Item = u32>) {
+    *order = match least {
+        true => positions.collect(),
+        false => positions.map(|p| order[p as usize]).collect(),
+    };
+}
+
+/// Stores the elements of a slice in a new order.
+fn place<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
+    slice: &Slice<'_>,
+    order: &[u32],
+    out: &mut [u8],
+    inner: usize,
+) {
+    let from: &[T] = &slice.view.elements()[slice.start..];
+    let to: &mut [T] = bytemuck::cast_slice_mut(out);
+    for (slot, &i) in to[inner..].iter_mut().step_by(slice.step).zip(order) {
+        *slot = from[i as usize * slice.step];
+    }
+}
+
+/// Sorts elements of bits `R` by words `T` that say all about them; false if one has no place in the order.
+fn alone<R, T>(
+    by: Order,
+    slice: &Slice<'_>,
+    inner: usize,
+    out: &mut [u8],
+    (words, other): &mut (Vec<T>, Vec<T>),
+    threads: usize,
+) -> bool
+where
+    R: bytemuck::AnyBitPattern + bytemuck::NoUninit + Into<u64> + Narrow,
+    T: radix::Item + Narrow + Into<u64>,
+{
+    words.clear();
+    if !by.words(*slice, words, |_, word| T::narrow(word)) {
+        return false;
+    }
+    // Elements that share a word keep their order, and are told apart by nothing else.
+    let from: &[R] = &slice.view.elements()[slice.start..];
+    let elements = || from.iter().step_by(slice.step).take(slice.count);
+    let merged = by.words_merge().then(|| elements().copied().filter(|&raw| by.merges(raw.into())));
+    let merged: Vec<R> = merged.into_iter().flatten().collect();
+    radix::sort(words, other, 0..by.bits, threads);
+    let to: &mut [R] = bytemuck::cast_slice_mut(out);
+    let slots = to[inner..].iter_mut().step_by(slice.step);
+    slots.zip(words.iter()).for_each(|(slot, &word)| *slot = R::narrow(by.raw(word.into())));
+    if merged.is_empty() {
+        return true;
+    }
+    // Zeros and NaNs are each in one place of the result.
+    for kind in [false, true] {
+        let is_nan = |raw: &R| by.is_nan((*raw).into());
+        let mut of_kind = merged.iter().filter(|raw| is_nan(raw) == kind).copied().peekable();
+        let Some(&any) = of_kind.peek() else { continue };
+        let word = by.word(any.into());
+        let begin = words.partition_point(|&w| w.into() < word);
+        for (slot, raw) in to[inner..].iter_mut().step_by(slice.step).skip(begin).zip(of_kind) {
+            *slot = raw;
+        }
+    }
+    true
+}
+
+/// The low bits of a word.
+trait Narrow {
+    fn narrow(word: u64) -> Self;
+}
+
+macro_rules! narrow {
+    ($($t:ty)*) => { $(
+        impl Narrow for $t {
+            #[inline(always)]
+            fn narrow(word: u64) -> Self {
+                word as Self
+            }
+        }
+    )* };
+}
+
+narrow!(u8 u16 u32 u64);

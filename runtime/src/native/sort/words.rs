@@ -1,0 +1,201 @@
+//! Keys as unsigned words in the same order.
+
+use bytemuck::AnyBitPattern;
+use dialect::ir::{ElementClass, ElementType};
+use dialect::scalar::Scalar;
+
+use super::keys::{Key, Source};
+use crate::native::View;
+use crate::native::scalars::Evaluator;
+
+/// The elements of one operand that are sorted together.
+#[derive(Clone, Copy)]
+pub(super) struct Slice<'a> {
+    pub view: View<'a>,
+    pub element: ElementType,
+    pub start: usize,
+    pub step: usize,
+    pub count: usize,
+}
+
+/// How an element's bits become an ordered word.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    pub bits: u32,
+    class: Class,
+    /// Zeros become the positive one.
+    zeros: bool,
+    /// NaNs become the positive quiet one.
+    nans: bool,
+    /// Whether a NaN has no place in the order.
+    partial: bool,
+    descending: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Class {
+    Unsigned,
+    Signed,
+    /// With the bits of infinity and those of the positive quiet NaN.
+    Float(u64, u64),
+}
+
+impl Order {
+    /// The order of the bits of a key that is an operand's element; `None` if its type is not made of plain bits.
+    pub(super) fn of(key: &Key) -> Option<Self> {
+        let canonical = match key.source {
+            Source::Plain(_) => false,
+            Source::Canonical(_) => true,
+            Source::Computed(_) => return None,
+        };
+        let class = match key.ty {
+            ElementType::F64 => Class::Float(0x7FF0 << 48, 0x7FF8 << 48),
+            ElementType::F32 => Class::Float(0x7F80 << 16, 0x7FC0 << 16),
+            ElementType::BF16 => Class::Float(0x7F80, 0x7FC0),
+            ElementType::F16 => Class::Float(0x7C00, 0x7E00),
+            ty if ty.class() == ElementClass::Signed => Class::Signed,
+            ty if matches!(ty.class(), ElementClass::Unsigned | ElementClass::Bool) => Class::Unsigned,
+            _ => return None,
+        };
+        let float = matches!(class, Class::Float(..));
+        Some(Self {
+            bits: 8 * key.ty.bytes() as u32,
+            class,
+            zeros: float && (canonical || !key.total),
+            nans: float && canonical,
+            partial: float && !key.total,
+            descending: key.descending,
+        })
+    }
+
+    fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits)
+    }
+
+    /// Whether different elements may have one word.
+    pub(super) fn words_merge(self) -> bool {
+        self.zeros || self.nans
+    }
+
+    /// Whether these bits are a NaN's.
+    pub(super) fn is_nan(self, raw: u64) -> bool {
+        matches!(self.class, Class::Float(infinity, _) if raw & (self.mask() >> 1) > infinity)
+    }
+
+    /// Whether an element may share its word with others that have other bits.
+    pub(super) fn merges(self, raw: u64) -> bool {
+        let Class::Float(infinity, _) = self.class else { return false };
+        let magnitude = raw & (self.mask() >> 1);
+        self.zeros && magnitude == 0 || self.nans && magnitude > infinity
+    }
+
+    #[inline(always)]
+    pub(super) fn word(self, raw: u64) -> u64 {
+        let sign = 1 << (self.bits - 1);
+        let word = match self.class {
+            Class::Unsigned => raw,
+            Class::Signed => raw ^ sign,
+            Class::Float(infinity, quiet) => {
+                let magnitude = raw & (sign - 1);
+                let raw = if self.zeros && magnitude == 0 { 0 } else { raw };
+                let raw = if self.nans && magnitude > infinity { quiet } else { raw };
+                if raw & sign == 0 { raw | sign } else { !raw & self.mask() }
+            }
+        };
+        if self.descending { !word & self.mask() } else { word }
+    }
+
+    /// The bits that a word was made of.
+    #[inline(always)]
+    pub(super) fn raw(self, word: u64) -> u64 {
+        let sign = 1 << (self.bits - 1);
+        let word = if self.descending { !word & self.mask() } else { word };
+        match self.class {
+            Class::Unsigned => word,
+            Class::Signed => word ^ sign,
+            Class::Float(..) if word & sign == 0 => !word & self.mask(),
+            Class::Float(..) => word & !sign,
+        }
+    }
+
+    /// Appends what `make` gives for each element's number and word; false if there is an element without a place in the
+    /// order.
+    pub(super) fn words<T>(self, slice: Slice<'_>, out: &mut Vec<T>, make: impl Fn(usize, u64) -> T) -> bool {
+        match self.bits {
+            8 => self.each::<u8, T>(slice, out, make),
+            16 => self.each::<u16, T>(slice, out, make),
+            32 => self.each::<u32, T>(slice, out, make),
+            _ => self.each::<u64, T>(slice, out, make),
+        }
+    }
+
+    fn each<R: AnyBitPattern + Into<u64>, T>(
+        self,
+        slice: Slice<'_>,
+        out: &mut Vec<T>,
+        make: impl Fn(usize, u64) -> T,
+    ) -> bool {
+        let all: &[R] = slice.view.elements();
+        let elements = || all[slice.start..].iter().step_by(slice.step).take(slice.count).copied().map(Into::into);
+        let floor = match self.class {
+            Class::Float(infinity, _) if self.partial => infinity,
+            _ => u64::MAX,
+        };
+        let magnitude = self.mask() >> 1;
+        pulp::Arch::new().dispatch(|| {
+            if slice.step == 1 {
+                // Without steps the loop vectorizes.
+                let elements = all[slice.start..][..slice.count].iter().map(|&raw| raw.into());
+                let mut nan = false;
+                out.extend(elements.enumerate().map(|(i, raw)| {
+                    nan |= raw & magnitude > floor;
+                    make(i, self.word(raw))
+                }));
+                return !nan;
+            }
+            out.extend(elements().enumerate().map(|(i, raw)| make(i, self.word(raw))));
+            !elements().any(|raw| raw & magnitude > floor)
+        })
+    }
+}
+
+/// The words of a key that is computed, or whose type isn't plain bits; false as for [`Order::words`].
+pub(super) fn computed(key: &Key, slices: &[Slice<'_>], out: &mut Vec<u64>) -> bool {
+    let count = slices.first().map_or(0, |s| s.count);
+    let get = |o: usize, i: usize| slices[o].view.get(slices[o].element, slices[o].start + i * slices[o].step);
+    let mut ordered = true;
+    let mut add = |value: Scalar| {
+        let word = match value {
+            Scalar::Int(v) if key.ty.class() == ElementClass::Signed => (v as i64 as u64) ^ (1 << 63),
+            Scalar::Int(v) => v as u64,
+            Scalar::Float(v) | Scalar::Complex(v, _) => {
+                ordered &= key.total || !v.is_nan();
+                let v = if v == 0.0 && !key.total { 0.0 } else { v };
+                let bits = v.to_bits();
+                if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+            }
+        };
+        out.push(if key.descending { !word } else { word });
+    };
+    match &key.source {
+        Source::Computed(body) => {
+            let mut evaluator = Evaluator::new(body);
+            let mut inputs = vec![Scalar::Int(0); slices.len()];
+            for i in 0..count {
+                for (o, input) in inputs.iter_mut().enumerate() {
+                    *input = get(o, i);
+                }
+                add(evaluator.run(&inputs, &[])[0]);
+            }
+        }
+        Source::Plain(o) => (0..count).for_each(|i| add(get(*o, i))),
+        Source::Canonical(o) => (0..count).for_each(|i| {
+            add(match get(*o, i) {
+                Scalar::Float(v) if v.is_nan() => Scalar::Float(f64::NAN),
+                Scalar::Float(0.0) => Scalar::Float(0.0),
+                value => value,
+            });
+        }),
+    }
+    ordered
+}
