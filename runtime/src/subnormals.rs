@@ -24,6 +24,11 @@ pub struct Mode {
 }
 
 impl Mode {
+    /// How this thread treats subnormal floats.
+    pub fn current() -> Subnormals {
+        if read() & FLUSH != 0 { Subnormals::Flush } else { Subnormals::Keep }
+    }
+
     /// Sets how this thread treats subnormal floats from here on.
     pub fn set(subnormals: Subnormals) -> Self {
         let before = read();

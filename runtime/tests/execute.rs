@@ -199,6 +199,64 @@ fn convolutions_among_other_ops() {
     );
 }
 
+/// Scans by one operation and by several, forward and backward, along each dimension, after other ops.
+#[test]
+fn scans() {
+    let window = |dim: usize, backward: bool, region: &str| {
+        let (mut sizes, mut padding) = ([1, 1, 1], [[0, 0]; 3]);
+        let shape = [3, 5, 4];
+        sizes[dim] = shape[dim];
+        padding[dim][usize::from(backward)] = shape[dim] - 1;
+        let sizes = sizes.map(|n| n.to_string()).join(", ");
+        format!(
+            "func.func @main(%a: tensor<3x5x4xf32>) -> tensor<3x5x4xf32> {{
+              %init = stablehlo.constant dense<0xFF800000> : tensor<f32>
+              %n = stablehlo.negate %a : tensor<3x5x4xf32>
+              %r = \"stablehlo.reduce_window\"(%n, %init) <{{padding = dense<{padding:?}> : tensor<3x2xi64>, window_dimensions = array<i64: {sizes}>}}> ({{
+              ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+                {region}
+                stablehlo.return %s : tensor<f32>
+              }}) : (tensor<3x5x4xf32>, tensor<f32>) -> tensor<3x5x4xf32>
+              %t = stablehlo.abs %r : tensor<3x5x4xf32>
+              return %t : tensor<3x5x4xf32>
+            }}"
+        )
+    };
+    // The logarithm of the sum of exponentials, as JAX prints it.
+    let several = "%m = stablehlo.maximum %x, %y : tensor<f32>
+        %d = stablehlo.subtract %x, %y : tensor<f32>
+        %p = stablehlo.compare NE, %d, %d, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %q = stablehlo.add %x, %y : tensor<f32>
+        %e = stablehlo.abs %d : tensor<f32>
+        %f = stablehlo.negate %e : tensor<f32>
+        %g = stablehlo.exponential %f : tensor<f32>
+        %h = stablehlo.log_plus_one %g : tensor<f32>
+        %i = stablehlo.add %m, %h : tensor<f32>
+        %s = stablehlo.select %p, %q, %i : tensor<i1>, tensor<f32>";
+    for (dim, backward) in [(0, false), (1, true), (2, false), (2, true)] {
+        check(&window(dim, backward, "%s = stablehlo.maximum %x, %y : tensor<f32>"));
+        check(&window(dim, backward, several));
+    }
+    // The larger value and its index: of equal ones the first.
+    for padding in ["[[6, 0]]", "[[0, 6]]"] {
+        check(&format!(
+            "func.func @main(%a: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xi32>) {{
+              %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+              %none = stablehlo.constant dense<-1> : tensor<i32>
+              %i = stablehlo.iota dim = 0 : tensor<7xi32>
+              %v:2 = \"stablehlo.reduce_window\"(%a, %i, %low, %none) <{{padding = dense<{padding}> : tensor<1x2xi64>, window_dimensions = array<i64: 7>}}> ({{
+              ^bb0(%x: tensor<f32>, %j: tensor<i32>, %y: tensor<f32>, %k: tensor<i32>):
+                %p = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+                %v = stablehlo.select %p, %x, %y : tensor<i1>, tensor<f32>
+                %w = stablehlo.select %p, %j, %k : tensor<i1>, tensor<i32>
+                stablehlo.return %v, %w : tensor<f32>, tensor<i32>
+              }}) : (tensor<7xf32>, tensor<7xi32>, tensor<f32>, tensor<i32>) -> (tensor<7xf32>, tensor<7xi32>)
+              return %v#0, %v#1 : tensor<7xf32>, tensor<7xi32>
+            }}"
+        ));
+    }
+}
+
 fn of_example(def: &dyn dialect::op::OpDef, text: &str) -> Option<String> {
     use dialect::kernel::{External, Kernel};
     let program = dialect::proofs::example_program(text);

@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::ir::{ElementType, OpRef, TensorType};
-use crate::kernel::{Contraction, Index, Init, Input, Inst, Kernel, Nest, Outside};
+use crate::kernel::{Affine, Contraction, Index, Init, Input, Inst, Kernel, Nest, Outside};
 use crate::scalar::ScalarOp;
 
 /// The properties of an op that is a loop nest.
@@ -26,6 +26,8 @@ pub struct Facts {
     pub copies: bool,
     /// Whether it is a product: it reads each element so often that its operands must be in memory.
     pub product: bool,
+    /// Operands that are read through overlapping windows, each element several times.
+    pub windowed: SmallVec<[u32; 2]>,
     /// Whether it can be compiled to machine code. A kernel is compiled completely or not at all.
     pub compiled: bool,
     /// The elements it reads in each iteration.
@@ -94,6 +96,7 @@ impl Facts {
             maps: op.result_count() == 1 && nest.loops.len() == nest.parallel,
             copies: copies(nest),
             product: product.is_some(),
+            windowed: windowed(nest),
             compiled: is_compiled(op, nest),
             reads,
             positions: positions(nest),
@@ -147,6 +150,25 @@ fn positions(nest: &Nest) -> SmallVec<[u32; 2]> {
         }
     }
     found
+}
+
+/// The operands of which neighboring iterations read the same elements, in a dimension along which a loop moves windows
+/// and another one moves inside a window.
+fn windowed(nest: &Nest) -> SmallVec<[u32; 2]> {
+    if nest.loops.len() == nest.parallel {
+        return SmallVec::new();
+    }
+    let ranges = nest.ranges();
+    let overlaps = |index: &&Index| {
+        let at = Affine::of(index, &ranges);
+        let moved = |l: &usize| at.loops[*l] != 0 && nest.loops[*l] > 1;
+        let outer = (0..nest.parallel).filter(moved).map(|l| at.loops[l].saturating_abs()).min();
+        let inner = (nest.parallel..nest.loops.len()).filter(moved);
+        let reach = inner.map(|l| at.loops[l].saturating_abs().saturating_mul(nest.loops[l])).max();
+        outer.zip(reach).is_some_and(|(stride, reach)| reach > stride)
+    };
+    let found = nest.inputs.iter().filter(|i| i.index.iter().any(|x| overlaps(&x)));
+    found.map(|i| i.operand as u32).collect()
 }
 
 /// Whether the nest only moves elements or has no inputs.

@@ -28,7 +28,8 @@ pub struct FusionModel {
     /// Whether an op that computes is folded into a kernel that runs more often than the op has elements, so that each
     /// is computed several times.
     pub recomputes: bool,
-    /// Whether some ops have no machine code ([`Facts::compiled`]), so that no kernel has both kinds.
+    /// Whether some ops have no machine code ([`Facts::compiled`]), so that no kernel has both kinds, and some have code
+    /// of their own that reads memory ([`Facts::windowed`]).
     pub lacks_code: bool,
 }
 
@@ -130,7 +131,8 @@ impl Decision<'_> {
         let mut places: Vec<(u32, u64)> = Vec::new();
         for &(reader, operand) in readers {
             let Some(reading) = &self.nodes[reader as usize].facts else { return false };
-            let apart = self.model.lacks_code && reading.compiled != facts.compiled;
+            let windowed = reading.windowed.contains(&operand);
+            let apart = self.model.lacks_code && (reading.compiled != facts.compiled || windowed);
             if apart || !reading.reads_plainly(operand) {
                 return false;
             }

@@ -123,6 +123,9 @@ impl Emitter<'_> {
     fn function(&mut self) {
         let k = self.kernel;
         let reductions = k.parallel..k.loops.len();
+        if let Some((dim, backward)) = k.scan {
+            return self.scan(dim, backward);
+        }
         if k.accumulators.is_empty() {
             (0..k.parallel).for_each(|l| self.open_loop(l));
             for (i, &node) in k.results.iter().enumerate() {
@@ -143,6 +146,39 @@ impl Emitter<'_> {
             self.store(i, &v);
         }
         (0..k.parallel).for_each(|_| self.close());
+    }
+
+    /// Emits a loop that carries the accumulators inside the other parallel loops, and stores them in each iteration.
+    fn scan(&mut self, dim: usize, backward: bool) {
+        let k = self.kernel;
+        (0..k.parallel).filter(|&l| l != dim).for_each(|l| self.open_loop(l));
+        let saved = self.values.clone();
+        let inits: Vec<String> = k.accumulators.iter().map(|a| self.node(a.init)).collect();
+        let (lo, hi, step) = (self.index_const(0), self.index_const(k.loops[dim]), self.index_const(1));
+        let (name, results) = (self.fresh(), self.fresh());
+        let names: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
+        let types: Vec<&str> = k.accumulators.iter().map(|a| register(k.ty(a.init))).collect();
+        let carried: Vec<String> = names.iter().zip(&inits).map(|(n, i)| format!("{n} = {i}")).collect();
+        self.line(&format!(
+            "{results}:{} = scf.for {name} = {lo} to {hi} step {step} iter_args({}) -> ({}) {{",
+            inits.len(),
+            carried.join(", "),
+            types.join(", ")
+        ));
+        self.indent += 1;
+        self.loops[dim] = name.clone();
+        if backward {
+            let last = self.index_const(k.loops[dim] - 1);
+            self.loops[dim] = self.value(&format!("arith.subi {last}, {name} : index"));
+        }
+        self.outer = names;
+        self.values = saved.clone();
+        let next: Vec<String> = k.accumulators.iter().map(|a| self.node(a.next)).collect();
+        next.iter().enumerate().for_each(|(i, v)| self.store(i, v));
+        self.line(&format!("scf.yield {} : {}", next.join(", "), types.join(", ")));
+        self.close();
+        self.values = saved;
+        (1..k.parallel).for_each(|_| self.close());
     }
 
     /// Emits nested reduction loops that carry the accumulators, and returns their final values.
@@ -480,7 +516,8 @@ fn collapse(kernel: &Fused) -> Fused {
         }
     }
     let mut l = 0;
-    while l + 1 < k.loops.len() {
+    // A scan needs its loop.
+    while k.scan.is_none() && l + 1 < k.loops.len() {
         let together = (l + 1 < k.parallel) || l >= k.parallel;
         if together && joins(&k, l) {
             join(&mut k, l);

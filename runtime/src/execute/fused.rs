@@ -80,6 +80,8 @@ pub(super) struct Fused {
     pub result_types: Vec<ElementType>,
     /// The buffer that a result overwrites in place, each element right after it is read.
     pub in_place: Option<usize>,
+    /// The parallel loop that carries the accumulators, whose every value is stored, and whether it runs backwards.
+    pub scan: Option<(usize, bool)>,
     known: FxHashMap<String, Node>,
 }
 

@@ -152,15 +152,15 @@ impl Lowering<'_> {
             if let Some(control) = view.def().control(view) {
                 self.control(op, control, &mut own)?;
             } else if let Some(facts) = fusion.facts(op).filter(|f| f.compiled) {
-                let native = match facts.product {
-                    true => nest_of(program, op).and_then(|nest| window::of(view, &nest)),
-                    false => None,
+                let windowed = facts.product || !facts.windowed.is_empty();
+                let nest = if windowed { nest_of(program, op) } else { None };
+                // What is computed where it is read isn't in memory.
+                let whole = |code: &window::Code| {
+                    let operands = &program.op(op).operands;
+                    code.operands.iter().all(|&i| self.buffers.get(operands[i]).is_some())
                 };
-                match native {
-                    Some(computation) => {
-                        let results = self.slots_of(program.results(op))?;
-                        own.push(self.native(op, computation, SmallVec::new(), results)?);
-                    }
+                match nest.and_then(|nest| window::of(view, &nest)).filter(whole) {
+                    Some(code) => own.push(self.windowed(op, code)?),
                     None => own.extend(self.kernel(op)?),
                 }
             } else {
@@ -174,7 +174,10 @@ impl Lowering<'_> {
     /// Lowers an op to a compiled kernel.
     fn kernel(&mut self, op: Op) -> Result<Option<Step>, Diagnostic> {
         let Some(nest) = nest_of(self.program, op) else { return Ok(None) };
-        let mut kernel = build(self.program, &self.buffers.fusion, op, &nest);
+        let scan = window::Running::of(self.program.view(op), &nest);
+        let mut kernel =
+            build(self.program, &self.buffers.fusion, op, scan.as_ref().map_or(&nest, |running| &running.nest));
+        kernel.scan = scan.map(|running| (running.dim, running.backward));
         let read: Vec<Value> = kernel.buffers.iter().map(|b| b.0).collect();
         let mut slots = self.slots_of(read.iter().copied())?;
         let results: Vec<Value> = self.program.results(op).collect();
@@ -242,9 +245,7 @@ impl Lowering<'_> {
                 }
                 return Ok(());
             }
-            Kernel::Nest(nest) if let Some(computation) = window::of(view, &nest) => {
-                self.native(op, computation, SmallVec::new(), results)?
-            }
+            Kernel::Nest(nest) if let Some(code) = window::of(view, &nest) => self.windowed(op, code)?,
             Kernel::Nest(_) if let Some(gemm) = Gemm::of(view) => {
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
                 let [lhs, rhs] = gemm.operands().map(|i| operands[i]);
@@ -266,6 +267,15 @@ impl Lowering<'_> {
         };
         steps.push(step);
         Ok(())
+    }
+
+    /// Lowers an op that reads through windows to its native code.
+    fn windowed(&mut self, op: Op, code: window::Code) -> Result<Step, Diagnostic> {
+        let program = self.program;
+        let operands = self.slots_of(code.operands.iter().map(|&i| program.op(op).operands[i]))?;
+        let results = self.slots_of(program.results(op))?;
+        self.out.natives.push(Computation { computation: code.native, in_place: SmallVec::new() });
+        Ok(Step::Native { native: self.out.natives.len() - 1, operands, results })
     }
 
     /// Lowers an op to native code that reads all its operands.

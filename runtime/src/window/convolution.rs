@@ -40,8 +40,13 @@ impl Convolution {
         Some(Self { plans: products.into_iter().map(Plan::new).collect(), operands, types, sums })
     }
 
+    /// The operands that are the left and the right tensor.
+    pub(crate) fn operands(&self) -> [usize; 2] {
+        self.operands
+    }
+
     fn compute<T: Element>(&self, operands: &[View<'_>], out: &mut ViewMut<'_>, threads: usize) {
-        let [left, right] = self.operands.map(|i| operands[i]);
+        let [left, right] = [operands[0], operands[1]];
         let (mut memory, kept) = (Vec::new(), T::TYPE == self.types[2]);
         let to: *mut T = if kept {
             out.bytes.as_mut_ptr().cast()

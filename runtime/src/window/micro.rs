@@ -77,6 +77,22 @@ trait Vector: Copy {
     unsafe fn add_product(self, a: Self, b: Self) -> Self;
 }
 
+/// The same number, of which the compiler doesn't know that. It would step every row's pointer, for which there aren't
+/// enough registers, instead of one index.
+#[inline(always)]
+fn opaque(mut index: isize) -> isize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no instruction at all.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) index, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        index += 0;
+    }
+    index
+}
+
 #[inline(always)]
 unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     tile: &Tile<'_, V::T>,
@@ -115,7 +131,7 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
                     }
                 }
                 lanes = lanes.add(N * V::LANES);
-                moved += tile.stride;
+                moved = opaque(moved + tile.stride);
             }
         }
         for r in 0..R {

@@ -1,20 +1,41 @@
-//! Native code for nests that read through windows: convolutions and everything like them.
+//! Native code for nests that read through windows: products ([`convolution`]), reductions and scans by one
+//! operation ([`reduce`]), and scans by several, which are compiled ([`scan`]).
 
+mod cells;
 mod convolution;
+mod lines;
 mod micro;
 mod pack;
 mod problem;
 mod product;
+mod reduce;
+mod scan;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
 use dialect::ir::OpRef;
 use dialect::kernel::Nest;
+use smallvec::SmallVec;
 
 use crate::native::Native;
 use convolution::Convolution;
+use reduce::Windows;
+pub(crate) use scan::Running;
 
-/// Native code for an op with this nest, whose operands are all in memory; `None` where compiled code is as good.
-pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Box<dyn Native>> {
-    Some(Box::new(Convolution::of(op, nest)?))
+/// Native code, and which operands of the op it reads.
+pub(crate) struct Code {
+    pub native: Box<dyn Native>,
+    pub operands: SmallVec<[usize; 2]>,
+}
+
+/// Native code for an op with this nest; `None` where compiled code is as good.
+pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Code> {
+    if let Some(convolution) = Convolution::of(op, nest) {
+        let operands = convolution.operands().into_iter().collect();
+        return Some(Code { native: Box::new(convolution), operands });
+    }
+    let windows = Windows::of(op, nest)?;
+    let operands = std::iter::once(windows.operand()).collect();
+    Some(Code { native: Box::new(windows), operands })
 }

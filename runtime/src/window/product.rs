@@ -9,16 +9,15 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 use super::pack::{Panel, Source, pack};
+use super::tasks::{Shared, each};
 
 /// The most dimensions of the left tensor that are guarded.
 pub(super) const GUARDS: usize = 4;
 
 /// The most steps of the sum in one block: as many vectors of the packed side stay in a core's cache.
-const DEPTH: usize = 1024;
+const DEPTH: usize = 512;
 
 /// Tiles in a task, if there are enough of them.
 const TILES: usize = 40;
@@ -363,15 +362,11 @@ impl<'p, T: Number> Job<'p, T> {
         let (outer, group) = (count(&plan.outer), self.group());
         let tiles = count(&plan.tiles) / group * self.tiles_of(group);
         let shared = plan.form != Form::Right;
-        let each = |n: usize, work: &(dyn Fn(usize) + Sync)| match threads {
-            0 | 1 => (0..n).for_each(work),
-            _ => (0..n).into_par_iter().for_each(work),
-        };
         let mut memory = Aligned::<T>::new(if shared { self.packed * outer } else { 0 });
         if shared {
-            let to = Shared(memory.start());
+            let to = Shared::new(memory.start());
             let all = self.panels.len();
-            each(outer * all, &|i| {
+            each(threads, outer * all, |i| {
                 let (o, panel) = (i / all, &self.panels[i % all]);
                 // SAFETY: each panel has memory of its own.
                 unsafe { self.pack(panel, &place(&plan.outer, o), to.get().add(o * self.packed + panel.first)) }
@@ -392,8 +387,8 @@ impl<'p, T: Number> Job<'p, T> {
             }
         }
         let (by_tiles, by_panels) = (tiles.div_ceil(some_tiles), self.panels.len().div_ceil(some_panels));
-        let packed = Shared(memory.start());
-        each(outer * by_tiles * by_panels, &|i| {
+        let packed = Shared::new(memory.start());
+        each(threads, outer * by_tiles * by_panels, |i| {
             let (o, t, p) = (i / (by_tiles * by_panels), i / by_panels % by_tiles, i % by_panels);
             let tiles = t * some_tiles..((t + 1) * some_tiles).min(tiles);
             let panels = &self.panels[p * some_panels..((p + 1) * some_panels).min(self.panels.len())];
@@ -599,21 +594,6 @@ fn steps_inside(at: i64, by: i64, size: i64, length: i64) -> Range<i64> {
     let by = by.abs().max(1);
     // The smallest and largest `i` with `low <= i * by <= high`.
     (-(-low).div_euclid(by)).max(0)..(high.div_euclid(by) + 1).min(length)
-}
-
-/// A pointer that tasks share.
-#[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
-
-// SAFETY: tasks use different parts, or only read.
-unsafe impl<T> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    fn get(&self) -> *mut T {
-        self.0
-    }
 }
 
 /// Memory that begins at a multiple of a vector's size.

@@ -1,6 +1,7 @@
 //! Native code for windows gives what the reference evaluation does, on random types, shapes, attributes and values.
 
 mod convolution;
+mod reduce;
 
 use dialect::ir::{ElementType, Op, OpRef, Program, TensorType};
 use dialect::kernel::Kernel;
@@ -8,13 +9,14 @@ use dialect::literal::Literal;
 use dialect::proofs::{example_block, example_program};
 use dialect::scalar::Scalar;
 
-use crate::native::{Native, View, ViewMut};
+use super::Code;
+use crate::native::{View, ViewMut};
 
 /// The last op of a program given as `(%a: type, ...) ops`, and its native code.
 struct Case {
     program: Program,
     op: Op,
-    native: Box<dyn Native>,
+    code: Code,
 }
 
 impl Case {
@@ -24,8 +26,8 @@ impl Case {
         let op = *program.block_ops(example_block(&program)).last()?;
         let view = program.view(op);
         let Kernel::Nest(nest) = view.def().kernel(view) else { panic!("no loop nest: {text}") };
-        let native = super::of(view, &nest)?;
-        Some(Self { program, op, native })
+        let code = super::of(view, &nest)?;
+        Some(Self { program, op, code })
     }
 
     fn view(&self) -> OpRef<'_> {
@@ -42,8 +44,13 @@ impl Case {
             bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
             words
         };
-        let operands: Vec<(Vec<u64>, usize)> =
-            operands.iter().map(|o| (words(&o.dense_bytes()), o.dense_bytes().len())).collect();
+        let operands: Vec<(Vec<u64>, usize)> = self
+            .code
+            .operands
+            .iter()
+            .map(|&i| &operands[i])
+            .map(|o| (words(&o.dense_bytes()), o.dense_bytes().len()))
+            .collect();
         let views: Vec<View<'_>> =
             operands.iter().map(|(words, n)| View { bytes: &bytemuck::cast_slice(words)[..*n] }).collect();
         let types: Vec<TensorType> =
@@ -55,7 +62,7 @@ impl Case {
             .zip(&types)
             .map(|(m, t)| ViewMut { bytes: &mut bytemuck::cast_slice_mut(m)[..t.bytes().unwrap_or(0)] })
             .collect();
-        self.native.run(&views, &mut results, threads).expect("it runs");
+        self.code.native.run(&views, &mut results, threads).expect("it runs");
         let bytes = results.iter().map(|r| r.bytes.to_vec()).collect::<Vec<_>>();
         types.iter().zip(bytes).map(|(t, b)| Literal::from_bytes(t.element, &t.shape, b)).collect()
     }

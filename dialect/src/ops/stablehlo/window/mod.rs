@@ -15,6 +15,7 @@ mod select_steps;
 pub use conv_dims::ConvolutionDims;
 pub use convolution::{Convolution, DynamicConv};
 pub use reduce_window::ReduceWindow;
+pub use scan::is_neutral_for;
 pub use select_and_scatter::SelectAndScatter;
 
 use crate::ir::{Attr, AttrData, ElementType, OpRef, Program};

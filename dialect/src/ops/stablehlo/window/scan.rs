@@ -80,8 +80,14 @@ impl Scan {
 /// Whether combining `inits` with anything, on either side and as often as one likes, leaves what is combined with them
 /// once. That the region is associative is what the specification asks of it.
 fn is_neutral(op: OpRef<'_>, body: &Body, types: &[ElementType], inits: &[Scalar]) -> bool {
+    is_neutral_for(combiner(op, 0, types.len()), body, types, inits)
+}
+
+/// The same for a body that takes elements, then accumulators; `single` is the operation that it consists of, if it is
+/// only one.
+pub fn is_neutral_for(single: Option<ScalarOp>, body: &Body, types: &[ElementType], inits: &[Scalar]) -> bool {
     let n = types.len();
-    match combiner(op, 0, n) {
+    match single {
         // Any limit stays the same limit.
         Some(ScalarOp::Max | ScalarOp::Min | ScalarOp::And | ScalarOp::Or) => true,
         Some(op) => types.iter().zip(inits).all(|(&ty, &init)| op.identity(ty) == Some(init)),

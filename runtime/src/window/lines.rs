@@ -1,0 +1,226 @@
+//! Windows and scans along one dimension of a tensor that is seen as `outer x size x inner`.
+
+use super::cells::{Cell, Combine};
+
+/// A window that slides along a dimension: window `i` reads `i * stride + k * dilation - low` for `k` below `size`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Slide {
+    pub size: i64,
+    pub stride: i64,
+    pub dilation: i64,
+    pub low: i64,
+}
+
+impl Slide {
+    /// The elements among `0..elements` that these windows read.
+    pub(super) fn reach(&self, windows: std::ops::Range<usize>, elements: usize) -> std::ops::Range<usize> {
+        let first = windows.start as i64 * self.stride - self.low;
+        let last = (windows.end as i64 - 1) * self.stride + (self.size - 1) * self.dilation - self.low;
+        let inside = |at: i64| at.clamp(0, elements as i64) as usize;
+        inside(first)..inside(last + 1).max(inside(first))
+    }
+}
+
+/// Elements that are combined while they are in the nearest cache.
+const NEAR: usize = 1 << 11;
+
+/// Combines the elements under windows `windows`: `from` has the elements `elements` of each line.
+#[inline(always)]
+pub(super) fn slide<C: Cell, O: Combine>(
+    slide: &Slide,
+    from: &[C],
+    elements: std::ops::Range<usize>,
+    to: &mut [C],
+    windows: std::ops::Range<usize>,
+    inner: usize,
+    init: C,
+) {
+    let (rows, count) = (elements.len(), windows.len());
+    if count * inner == 0 {
+        return;
+    }
+    to.fill(init);
+    let lines = from.chunks_exact((rows * inner).max(1));
+    for (line, to) in lines.zip(to.chunks_exact_mut(count * inner)) {
+        // Short rows: a position of many windows at a time.
+        let some = if inner >= 64 { 1 } else { NEAR.div_ceil(inner) };
+        for begin in (0..count).step_by(some) {
+            let end = (begin + some).min(count);
+            for k in 0..slide.size {
+                // Window `i` reads element `i * stride + at` of the line.
+                let at = windows.start as i64 * slide.stride + k * slide.dilation - slide.low - elements.start as i64;
+                let (first, last) = (-at, rows as i64 - 1 - at);
+                let first = (-(-first).div_euclid(slide.stride)).max(begin as i64) as usize;
+                let end = (last.div_euclid(slide.stride) + 1).clamp(0, end as i64) as usize;
+                if first >= end {
+                    continue;
+                }
+                let place = |i: usize| (i as i64 * slide.stride + at) as usize * inner;
+                if slide.stride == 1 || end == first + 1 {
+                    let read = &line[place(first)..place(first) + (end - first) * inner];
+                    combine::<C, O>(&mut to[first * inner..end * inner], read);
+                } else if inner == 1 {
+                    let read = line[place(first)..].iter().step_by(slide.stride as usize);
+                    to[first..end].iter_mut().zip(read).for_each(|(to, &x)| *to = O::apply(*to, x));
+                } else {
+                    for i in first..end {
+                        combine::<C, O>(&mut to[i * inner..(i + 1) * inner], &line[place(i)..place(i) + inner]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn combine<C: Cell, O: Combine>(to: &mut [C], from: &[C]) {
+    to.iter_mut().zip(from).for_each(|(to, &x)| *to = O::apply(*to, x));
+}
+
+/// Elements of a line that are scanned by one task.
+pub(super) const BLOCK: usize = 1 << 14;
+
+/// Chains in which a block is scanned, so that one addition needn't wait for the last.
+const CHAINS: usize = 4;
+
+/// Elements of a chain.
+const PART: usize = BLOCK / CHAINS;
+
+/// A running value: of sums in a wider type, rounded where it is stored.
+pub(super) trait Running<C: Cell>: Copy + Send + Sync {
+    type Value: Copy + Send + Sync;
+    fn start(init: C) -> Self::Value;
+    fn next(value: Self::Value, x: C) -> Self::Value;
+    fn join(a: Self::Value, b: Self::Value) -> Self::Value;
+    fn store(value: Self::Value) -> C;
+}
+
+/// Sums, in [`Cell::Sum`].
+#[derive(Clone, Copy)]
+pub(super) struct Sums;
+
+impl<C: Cell> Running<C> for Sums {
+    type Value = C::Sum;
+    #[inline(always)]
+    fn start(init: C) -> C::Sum {
+        init.to_sum()
+    }
+    #[inline(always)]
+    fn next(value: C::Sum, x: C) -> C::Sum {
+        C::add_sums(value, x.to_sum())
+    }
+    #[inline(always)]
+    fn join(a: C::Sum, b: C::Sum) -> C::Sum {
+        C::add_sums(a, b)
+    }
+    #[inline(always)]
+    fn store(value: C::Sum) -> C {
+        C::of_sum(value)
+    }
+}
+
+/// Any other combination, in the elements' type.
+#[derive(Clone, Copy)]
+pub(super) struct Others<O>(O);
+
+impl<C: Cell, O: Combine> Running<C> for Others<O> {
+    type Value = C;
+    #[inline(always)]
+    fn start(init: C) -> C {
+        init
+    }
+    #[inline(always)]
+    fn next(value: C, x: C) -> C {
+        O::apply(value, x)
+    }
+    #[inline(always)]
+    fn join(a: C, b: C) -> C {
+        O::apply(a, b)
+    }
+    #[inline(always)]
+    fn store(value: C) -> C {
+        value
+    }
+}
+
+/// Everything in `from` combined, beginning with `init`: in lanes, then the lanes in order.
+#[inline(always)]
+pub(super) fn total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
+    let mut lanes = [R::start(init); 16];
+    let chunks = from.chunks_exact(16);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for i in 0..16 {
+            lanes[i] = R::next(lanes[i], chunk[i]);
+        }
+    }
+    let all = lanes.into_iter().reduce(R::join).unwrap_or(R::start(init));
+    rest.iter().fold(all, |all, &x| R::next(all, x))
+}
+
+/// Scans one part of a line: `to[i]` is everything up to `from[i]`, or from it on if `backward`, with what comes before
+/// (or after) the part.
+#[inline(always)]
+pub(super) fn scan<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, backward: bool) -> R::Value {
+    let mut value = before;
+    let mut step = |to: &mut C, x: C| {
+        value = R::next(value, x);
+        *to = R::store(value);
+    };
+    match backward {
+        false => to.iter_mut().zip(from).for_each(|(to, &x)| step(to, x)),
+        true => to.iter_mut().zip(from).rev().for_each(|(to, &x)| step(to, x)),
+    }
+    value
+}
+
+/// The total of a block, joined from those of its parts.
+#[inline(always)]
+pub(super) fn block_total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
+    if from.len() != BLOCK {
+        return total::<C, R>(from, init);
+    }
+    let [a, b, c, d] = [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
+    R::join(R::join(R::join(a, b), c), d)
+}
+
+/// The same as [`scan`] for a block, in several chains at once: the totals of its parts come first. Gives what comes
+/// before the next block.
+#[inline(always)]
+pub(super) fn scan_block<C: Cell, R: Running<C>>(
+    from: &[C],
+    to: &mut [C],
+    before: R::Value,
+    init: C,
+    backward: bool,
+) -> R::Value {
+    if from.len() != BLOCK {
+        scan::<C, R>(from, to, before, backward);
+        return R::join(before, total::<C, R>(from, init));
+    }
+    let totals: [R::Value; CHAINS] =
+        [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
+    let mut values = [before; CHAINS];
+    for chain in 1..CHAINS {
+        let last = if backward { CHAINS - chain } else { chain - 1 };
+        values[chain] = R::join(values[chain - 1], totals[last]);
+    }
+    for i in 0..PART {
+        for (chain, value) in values.iter_mut().enumerate() {
+            let at = if backward { (CHAINS - chain) * PART - 1 - i } else { chain * PART + i };
+            *value = R::next(*value, from[at]);
+            to[at] = R::store(*value);
+        }
+    }
+    let [a, b, c, d] = totals;
+    R::join(before, R::join(R::join(R::join(a, b), c), d))
+}
+
+/// One row of lines that are scanned side by side.
+#[inline(always)]
+pub(super) fn scan_row<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], values: &mut [R::Value]) {
+    for ((&x, to), value) in from.iter().zip(to).zip(values) {
+        *value = R::next(*value, x);
+        *to = R::store(*value);
+    }
+}

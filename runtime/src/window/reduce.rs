@@ -1,0 +1,354 @@
+//! Reductions over windows, one dimension after the other, and windows that reach over everything before or after an
+//! element, which are scans.
+
+#![allow(unsafe_code, reason = "tasks write different parts of one tensor")]
+
+use std::ops::Range;
+
+use dialect::ir::{ElementType, OpRef};
+use dialect::kernel::{Affine, Init, Nest};
+use dialect::ops::support::constraint::splat_operand;
+use dialect::scalar::{Scalar, ScalarOp};
+use half::{bf16, f16};
+
+use super::cells::{Add, And, Cell, Combine, Max, Min, Mul, Or, Stored, Xor};
+use super::lines::{BLOCK, Others, Running, Slide, Sums, block_total, scan, scan_block, scan_row, slide};
+use super::tasks::{Shared, each};
+use crate::native::{Native, View, ViewMut};
+
+/// What happens along a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Slide(Slide),
+    /// Each element is combined with all before it, or with all after it.
+    Scan {
+        backward: bool,
+    },
+}
+
+/// A reduction over windows by one operation, which begins with a value that doesn't count.
+pub(crate) struct Windows {
+    operand: usize,
+    element: ElementType,
+    op: ScalarOp,
+    init: Scalar,
+    input: Vec<usize>,
+    result: Vec<usize>,
+    /// The dimensions along which something happens.
+    steps: Vec<(usize, Step)>,
+}
+
+/// Elements of a tensor that a task holds besides the tensor.
+const HELD: usize = 1 << 16;
+
+/// Columns that are scanned by one task.
+const COLUMNS: usize = 1 << 9;
+
+impl Windows {
+    /// The code for an op with this nest; `None` where it is something else or windows don't overlap.
+    pub(crate) fn of(op: OpRef<'_>, nest: &Nest) -> Option<Self> {
+        let ([input], [Init::Operand(init)]) = (&nest.inputs[..], &nest.init[..]) else { return None };
+        let combine = nest.body.as_binary()?;
+        let operand = op.operand_tensor(input.operand)?;
+        let element = operand.element;
+        let init = splat_operand(op, *init)?;
+        let idempotent = matches!(combine, ScalarOp::Max | ScalarOp::Min | ScalarOp::And | ScalarOp::Or);
+        if !supported(element) || !(idempotent || combine.identity(element) == Some(init)) {
+            return None;
+        }
+        let ranges = nest.ranges();
+        let mut steps = Vec::new();
+        let mut inside = 0;
+        for (d, index) in input.index.iter().enumerate() {
+            let at = Affine::of(index, &ranges);
+            let moved: Vec<usize> = (0..at.loops.len()).filter(|&l| at.loops[l] != 0 && nest.loops[l] != 1).collect();
+            let (size, count) = (operand.shape[d], *nest.loops.get(d).filter(|_| d < nest.parallel)?);
+            if !at.is_affine() || !moved.iter().all(|&l| l == d || l >= nest.parallel) {
+                return None;
+            }
+            let within: Vec<usize> = moved.into_iter().filter(|&l| l >= nest.parallel).collect();
+            inside += within.len();
+            let (length, dilation) = match within[..] {
+                [] => (1, 1),
+                [l] => (nest.loops[l], at.loops[l]),
+                _ => return None,
+            };
+            let stride = if at.loops[d] == 0 { 1 } else { at.loops[d] };
+            let slide = Slide { size: length, stride, dilation, low: -at.constant };
+            if dilation < 1 || stride < 1 {
+                return None;
+            }
+            let plain = Slide { size: 1, stride: 1, dilation: 1, low: 0 };
+            let whole = (stride, dilation, count) == (1, 1, size) && length >= size && size > 1;
+            match () {
+                () if slide == plain && count == size => {}
+                () if whole && slide.low == length - 1 => steps.push((d, Step::Scan { backward: false })),
+                () if whole && slide.low == 0 => steps.push((d, Step::Scan { backward: true })),
+                () => steps.push((d, Step::Slide(slide))),
+            }
+        }
+        // Every guard says that a position is inside; every loop inside a window moves in one dimension.
+        let known = input.guards.iter().all(|g| {
+            let dims = input.index.iter().zip(&operand.shape);
+            dims.clone().any(|(index, &size)| g.index == *index && (g.lo, g.hi) == (0, size))
+        });
+        let reduced = nest.loops[nest.parallel..].iter().filter(|&&n| n != 1).count();
+        let scans = steps.iter().any(|s| matches!(s.1, Step::Scan { .. }));
+        if !known || inside != reduced || nest.parallel != operand.shape.len() || scans && steps.len() > 1 {
+            return None;
+        }
+        let sizes = |shape: &[i64]| shape.iter().map(|&n| n.max(0) as usize).collect::<Vec<usize>>();
+        let (input_sizes, result) = (sizes(&operand.shape), sizes(&nest.loops[..nest.parallel]));
+        let overlaps = |s: &(usize, Step)| !matches!(s.1, Step::Slide(s) if s.size <= s.stride);
+        if !steps.iter().any(overlaps) {
+            return None;
+        }
+        Some(Self { operand: input.operand, element, op: combine, init, input: input_sizes, result, steps })
+    }
+
+    /// The operand that is read.
+    pub(crate) fn operand(&self) -> usize {
+        self.operand
+    }
+
+    fn typed<S: Stored + bytemuck::AnyBitPattern + bytemuck::NoUninit>(
+        &self,
+        input: &View<'_>,
+        out: &mut ViewMut<'_>,
+        threads: usize,
+        init: S::Cell,
+    ) {
+        let truth = self.element == ElementType::I1;
+        let (input, out) = (input.elements::<S>(), out.elements::<S>());
+        match self.op {
+            // Of truth values the sum is whether one is true, and the product whether all are.
+            ScalarOp::Add | ScalarOp::Max if truth => self.compute::<S, Or>(input, out, threads, init),
+            ScalarOp::Mul | ScalarOp::Min if truth => self.compute::<S, And>(input, out, threads, init),
+            ScalarOp::Add => self.compute::<S, Add>(input, out, threads, init),
+            ScalarOp::Mul => self.compute::<S, Mul>(input, out, threads, init),
+            ScalarOp::Max => self.compute::<S, Max>(input, out, threads, init),
+            ScalarOp::Min => self.compute::<S, Min>(input, out, threads, init),
+            ScalarOp::And => self.compute::<S, And>(input, out, threads, init),
+            ScalarOp::Or => self.compute::<S, Or>(input, out, threads, init),
+            _ => self.compute::<S, Xor>(input, out, threads, init),
+        }
+    }
+
+    fn compute<S: Stored, O: Combine>(&self, input: &[S], out: &mut [S], threads: usize, init: S::Cell) {
+        let Some(&(dim, step)) = self.steps.first() else { return };
+        let product = |sizes: &[usize]| sizes.iter().product::<usize>();
+        let (lead, inner) = (product(&self.input[..dim]), product(&self.input[dim + 1..]));
+        if out.is_empty() {
+            return;
+        }
+        let job = Job { windows: self, input, out: Shared::new(out.as_mut_ptr()), init, lead, inner };
+        match step {
+            Step::Slide(first) => {
+                let after = product(&self.result[dim + 1..]);
+                let row = inner.max(after).max(1) * first.stride as usize;
+                let rows = (HELD / row).clamp(4, self.result[dim].max(4));
+                let parts = self.result[dim].div_ceil(rows);
+                each(threads, lead * parts, |i| {
+                    let (line, begin) = (i / parts, i % parts * rows);
+                    job.slide::<O>(&first, dim, line, begin..(begin + rows).min(self.result[dim]));
+                });
+            }
+            Step::Scan { backward } if O::OP == ScalarOp::Add && S::Cell::EXACT => {
+                job.scan::<Sums>(self.input[dim], backward, threads, true);
+            }
+            Step::Scan { backward } => {
+                // A product of floats can't be put together of parts: what overflows depends on the order.
+                let exact = !self.element.is_float() || O::OP != ScalarOp::Mul && O::OP != ScalarOp::Add;
+                job.scan::<Others<O>>(self.input[dim], backward, threads, exact);
+            }
+        }
+    }
+}
+
+impl Native for Windows {
+    fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
+        let (input, out) = (&operands[0], &mut results[0]);
+        let float = self.init.as_f64();
+        let bits = if let Scalar::Int(v) = self.init { v } else { 0 };
+        match self.element {
+            ElementType::F32 => self.typed::<f32>(input, out, threads, float as f32),
+            ElementType::F64 => self.typed::<f64>(input, out, threads, float),
+            ElementType::BF16 => self.typed::<bf16>(input, out, threads, float as f32),
+            ElementType::F16 => self.typed::<f16>(input, out, threads, float as f32),
+            ElementType::I8 => self.typed::<i8>(input, out, threads, bits as i8),
+            ElementType::I1 | ElementType::UI8 => self.typed::<u8>(input, out, threads, bits as u8),
+            ElementType::I16 => self.typed::<i16>(input, out, threads, bits as i16),
+            ElementType::UI16 => self.typed::<u16>(input, out, threads, bits as u16),
+            ElementType::I32 => self.typed::<i32>(input, out, threads, bits as i32),
+            ElementType::UI32 => self.typed::<u32>(input, out, threads, bits as u32),
+            ElementType::I64 => self.typed::<i64>(input, out, threads, bits as i64),
+            _ => self.typed::<u64>(input, out, threads, bits as u64),
+        }
+        Ok(())
+    }
+}
+
+/// Whether elements of this type are combined here.
+fn supported(element: ElementType) -> bool {
+    use ElementType::{BF16, F16, F32, F64, I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64};
+    matches!(element, BF16 | F16 | F32 | F64 | I1 | I8 | I16 | I32 | I64 | UI8 | UI16 | UI32 | UI64)
+}
+
+/// One call of the code.
+struct Job<'a, S: Stored> {
+    windows: &'a Windows,
+    input: &'a [S],
+    out: Shared<S>,
+    init: S::Cell,
+    /// Product of the sizes before the first dimension along which something happens, and after it.
+    lead: usize,
+    inner: usize,
+}
+
+impl<S: Stored> Job<'_, S> {
+    /// The windows `rows` of the first dimension, all others inside.
+    fn slide<O: Combine>(&self, first: &Slide, dim: usize, line: usize, rows: Range<usize>) {
+        let w = self.windows;
+        let size = w.input[dim];
+        let elements = first.reach(rows.clone(), size);
+        let at = line * size;
+        let slab = &self.input[(at + elements.start) * self.inner..(at + elements.end) * self.inner];
+        let mut memory = Vec::new();
+        let mut cells: &[S::Cell] = S::cells(slab, &mut memory);
+        let mut held: Vec<S::Cell>;
+        let mut sizes = w.input[dim..].to_vec();
+        sizes[0] = elements.len();
+        for &(d, step) in w.steps[1..].iter().rev() {
+            let Step::Slide(s) = step else { continue };
+            let d = d - dim;
+            let (n, inner) = (sizes[d], sizes[d + 1..].iter().product::<usize>());
+            sizes[d] = w.result[d + dim];
+            let mut next = vec![self.init; sizes.iter().product()];
+            vector_slide::<S::Cell, O>(&s, cells, 0..n, &mut next, 0..sizes[d], inner, self.init);
+            held = next;
+            cells = &held;
+        }
+        let inner: usize = sizes[1..].iter().product();
+        let start = (line * w.result[dim] + rows.start) * inner;
+        // SAFETY: tasks write different rows of the result.
+        let out = unsafe { std::slice::from_raw_parts_mut(self.out.get().add(start), rows.len() * inner) };
+        S::fill(out, |to| vector_slide::<S::Cell, O>(first, cells, elements, to, rows, inner, self.init));
+    }
+
+    /// Scans all lines of `size` rows.
+    fn scan<R: Running<S::Cell>>(&self, size: usize, backward: bool, threads: usize, joins: bool) {
+        let all = size * self.inner;
+        // SAFETY: tasks write different parts of the result.
+        let part = |at: usize, n: usize| unsafe { std::slice::from_raw_parts_mut(self.out.get().add(at), n) };
+        if self.inner > 1 {
+            let parts = self.inner.div_ceil(COLUMNS);
+            return each(threads, self.lead * parts, |i| {
+                let (line, first) = (i / parts, i % parts * COLUMNS);
+                let columns = COLUMNS.min(self.inner - first);
+                let mut values = vec![R::start(self.init); columns];
+                for row in 0..size {
+                    let row = if backward { size - 1 - row } else { row };
+                    let at = line * all + row * self.inner + first;
+                    let mut memory = Vec::new();
+                    let cells = S::cells(&self.input[at..at + columns], &mut memory);
+                    S::fill(part(at, columns), |to| vector_row::<S::Cell, R>(cells, to, &mut values));
+                }
+            });
+        }
+        if !joins || size < 2 * BLOCK {
+            return each(threads, self.lead, |line| {
+                let from = &self.input[line * size..(line + 1) * size];
+                let mut memory = Vec::new();
+                let cells = S::cells(from, &mut memory);
+                S::fill(part(line * size, size), |to| {
+                    scan::<S::Cell, R>(cells, to, R::start(self.init), backward);
+                });
+            });
+        }
+        // Totals of blocks first; then each block is scanned from what comes before it.
+        let blocks = size.div_ceil(BLOCK);
+        let range = |line: usize, b: usize| {
+            let b = if backward { blocks - 1 - b } else { b };
+            line * size + b * BLOCK..line * size + ((b + 1) * BLOCK).min(size)
+        };
+        let block = |range: Range<usize>, before: R::Value| {
+            let mut memory = Vec::new();
+            let cells = S::cells(&self.input[range.clone()], &mut memory);
+            let mut after = before;
+            S::fill(part(range.start, range.len()), |to| {
+                after = vector_scan::<S::Cell, R>(cells, to, before, self.init, backward);
+            });
+            after
+        };
+        if threads <= 1 {
+            for line in 0..self.lead {
+                (0..blocks).fold(R::start(self.init), |before, b| block(range(line, b), before));
+            }
+            return;
+        }
+        let mut before: Vec<R::Value> = vec![R::start(self.init); self.lead * blocks];
+        let totals = Shared::new(before.as_mut_ptr());
+        each(threads, self.lead * blocks, |i| {
+            let mut memory = Vec::new();
+            let cells = S::cells(&self.input[range(i / blocks, i % blocks)], &mut memory);
+            // SAFETY: each task writes its own total.
+            unsafe { totals.get().add(i).write(vector_total::<S::Cell, R>(cells, self.init)) };
+        });
+        for line in before.chunks_mut(blocks) {
+            let mut all = R::start(self.init);
+            for value in line {
+                all = R::join(std::mem::replace(value, all), all);
+            }
+        }
+        each(threads, self.lead * blocks, |i| {
+            block(range(i / blocks, i % blocks), before[i]);
+        });
+    }
+}
+
+/// Functions of [`lines`](super::lines), compiled for this processor.
+macro_rules! vector {
+    ($(fn $name:ident<$($g:ident: $b:path),*>($($a:ident: $t:ty),*) $(-> $r:ty)? { $call:expr })*) => {$(
+        #[inline]
+        fn $name<$($g: $b),*>($($a: $t),*) $(-> $r)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2<$($g: $b),*>($($a: $t),*) $(-> $r)? {
+                    $call
+                }
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has the instructions.
+                    return unsafe { avx2::<$($g),*>($($a),*) };
+                }
+            }
+            $call
+        }
+    )*};
+}
+
+vector! {
+    fn vector_slide<C: Cell, O: Combine>(
+        s: &Slide,
+        from: &[C],
+        elements: Range<usize>,
+        to: &mut [C],
+        windows: Range<usize>,
+        inner: usize,
+        init: C
+    ) { slide::<C, O>(s, from, elements, to, windows, inner, init) }
+
+    fn vector_total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value { block_total::<C, R>(from, init) }
+
+    fn vector_scan<C: Cell, R: Running<C>>(
+        from: &[C],
+        to: &mut [C],
+        before: R::Value,
+        init: C,
+        backward: bool
+    ) -> R::Value { scan_block::<C, R>(from, to, before, init, backward) }
+
+    fn vector_row<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], values: &mut [R::Value]) {
+        scan_row::<C, R>(from, to, values)
+    }
+}
