@@ -98,7 +98,6 @@ impl Gemm {
     /// The pointers are aligned to their elements and reach as many of them as the operands and the result have;
     /// nobody writes the operands or touches the result meanwhile.
     pub unsafe fn run(&self, lhs: *const u8, rhs: *const u8, out: *mut u8, threads: usize) {
-        let threads = if self.multiplications() < PARALLEL { 1 } else { threads };
         // SAFETY: the caller's promise, passed on.
         unsafe {
             match self.types {
@@ -113,10 +112,12 @@ impl Gemm {
         }
     }
 
-    /// How many elements are multiplied.
-    fn multiplications(&self) -> usize {
+    /// How many of these threads to use: one for what is over before others would have begun.
+    pub fn threads(&self, threads: usize) -> usize {
         let around = self.outer.iter().fold(1usize, |n, o| n.saturating_mul(o.0.size));
-        [self.rows, self.columns, self.contracted].iter().fold(around, |n, r| n.saturating_mul(r.size))
+        let inner = [self.rows, self.columns, self.contracted];
+        let multiplications = inner.iter().fold(around, |n, r| n.saturating_mul(r.size));
+        if multiplications < PARALLEL { 1 } else { threads }
     }
 
     /// Calls `f` with the offsets of every library product, and whether it adds to the existing result.

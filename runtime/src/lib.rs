@@ -15,5 +15,6 @@ pub mod npz;
 pub mod rates;
 pub mod reference;
 pub mod subnormals;
+mod threads;
 #[cfg(feature = "jit")]
 mod window;

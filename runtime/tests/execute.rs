@@ -363,6 +363,32 @@ fn products_of_every_type_and_layout() {
 }
 
 #[test]
+fn updates_in_a_loop_write_only_the_part_that_changes() {
+    // Rows that are put at positions, some of them clamped, read again in the next step; one dimension is whole.
+    check(
+        "func.func @main(%a: tensor<7x4x3xf32>, %r: tensor<2x4x2xf32>) -> (tensor<7x4x3xf32>, tensor<i32>) {
+          %0 = stablehlo.constant dense<-2> : tensor<i32>
+          %1:2 = stablehlo.while(%i = %0, %x = %a) : tensor<i32>, tensor<7x4x3xf32>
+          cond {
+            %n = stablehlo.constant dense<9> : tensor<i32>
+            %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %c : tensor<i1>
+          } do {
+            %one = stablehlo.constant dense<1> : tensor<i32>
+            %z = stablehlo.constant dense<0> : tensor<i32>
+            %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+            %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2x4x2xf32>
+            %s = stablehlo.add %r, %b : tensor<2x4x2xf32>
+            %u = stablehlo.dynamic_update_slice %x, %s, %i, %z, %i : (tensor<7x4x3xf32>, tensor<2x4x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<7x4x3xf32>
+            %j = stablehlo.add %i, %one : tensor<i32>
+            stablehlo.return %j, %u : tensor<i32>, tensor<7x4x3xf32>
+          }
+          return %1#1, %1#0 : tensor<7x4x3xf32>, tensor<i32>
+        }",
+    );
+}
+
+#[test]
 fn subnormal_numbers_are_kept_where_that_is_asked_for() {
     use runtime::subnormals::Subnormals;
     let text = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,5 +1,6 @@
 //! What each device reads of the others' operands.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use dialect::collective::Ragged;
@@ -125,9 +126,14 @@ impl Plan {
             let parts: Vec<&[u8]> = all.iter().map(|a| &a[mine.clone()]).collect();
             self.combine(&parts, &mut result[mine.clone()]);
         })?;
-        let own = result[mine].to_vec();
-        transport.share(device, site, group, &own, &mut |all| {
-            all.iter().enumerate().for_each(|(i, part)| result[piece(i)].copy_from_slice(part));
+        let (before, rest) = result.split_at_mut(mine.start);
+        let (own, after) = rest.split_at_mut(mine.len());
+        transport.share(device, site, group, own, &mut |all| {
+            for (i, part) in all.iter().enumerate().filter(|part| part.0 != place) {
+                let Range { start, end } = piece(i);
+                let to = if i < place { &mut before[start..end] } else { &mut after[start - mine.end..end - mine.end] };
+                to.copy_from_slice(part);
+            }
         })
     }
 
@@ -177,24 +183,20 @@ impl Plan {
         let width = self.element.bytes();
         let n = all.len();
         let (outer, along, inner) = self.split;
-        let cut = along / n;
-        // Collect the blocks, each as a tensor of its own; then place them side by side along the other dimension.
-        let row = cut * inner * width;
-        let mut pieces = Vec::with_capacity(n);
-        for part in all {
-            let mut piece = Vec::with_capacity(outer * row);
-            for o in 0..outer {
-                let from = (o * n + place) * row;
-                piece.extend_from_slice(&part[from..from + row]);
-            }
-            pieces.push(piece);
+        // A block is contiguous in rows of one length where it is read, and of another where it is written; one is a
+        // multiple of the other.
+        let read = along / n * inner * width;
+        let (_, size, behind) = self.concat;
+        let written = size * behind * width;
+        let run = read.min(written);
+        if run == 0 {
+            return;
         }
-        let (before, size, behind) = self.concat;
-        let row = size * behind * width;
-        for (i, piece) in pieces.iter().enumerate() {
-            for o in 0..before {
-                let to = (o * n + i) * row;
-                result[to..to + row].copy_from_slice(&piece[o * row..(o + 1) * row]);
+        for (i, part) in all.iter().enumerate() {
+            for at in (0..outer * read).step_by(run) {
+                let from = (at / read * n + place) * read + at % read;
+                let to = (at / written * n + i) * written + at % written;
+                result[to..to + run].copy_from_slice(&part[from..from + run]);
             }
         }
     }

@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::arith;
 use super::fused::{Fused, Node, NodeData};
+use super::update::{self, Bound};
 
 /// The MLIR type that a buffer of this element type holds; `None` if there is no native code for it.
 pub(super) fn storage(element: ElementType) -> Option<&'static str> {
@@ -46,11 +47,20 @@ fn is_narrow(element: ElementType) -> bool {
 
 /// Appends function `name`, which computes `kernel`. Its parameters are pointers to the buffers, then to the results
 /// that have buffers of their own.
-pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
-    let kernel = &collapse(kernel);
+///
+/// A kernel that is worth sharing between `threads` threads takes the first and the last position of its outermost loop,
+/// exclusive, as well; the number of these positions is returned.
+pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, out: &mut String) -> Option<i64> {
+    let whole = collapse(kernel);
+    let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
+    let work: i64 = kernel.loops.iter().product();
+    let large = kernel.parallel > 0 && work >= SHARED && bounds.is_empty();
+    let parts = (threads > 1 && large).then(|| kernel.loops[0]);
     let mut e = Emitter {
         kernel,
         out: String::new(),
+        in_parts: parts.is_some(),
+        bounds,
         next: 0,
         indent: 1,
         loops: Vec::new(),
@@ -66,15 +76,26 @@ pub(super) fn emit(kernel: &Fused, name: &str, out: &mut String) {
     for (i, element) in kernel.result_types.iter().enumerate().filter(|_| kernel.in_place.is_none()) {
         params.push(format!("%o{i}: memref<{count}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
     }
+    if parts.is_some() {
+        params.extend(["%from: index".to_owned(), "%to: index".to_owned()]);
+    }
     let _ = writeln!(out, "func.func @{name}({}) {{", params.join(", "));
     e.loops = (0..kernel.loops.len()).map(|i| format!("%i{i}")).collect();
     e.function();
     out.push_str(&e.out);
     out.push_str("  return\n}\n");
+    parts
 }
+
+/// From this many iterations on, several threads run a kernel.
+const SHARED: i64 = 1 << 15;
 
 struct Emitter<'a> {
     kernel: &'a Fused,
+    /// Whether the range of the outermost loop is a parameter.
+    in_parts: bool,
+    /// Loops that don't run all their positions.
+    bounds: &'a [Bound],
     out: String,
     next: usize,
     indent: usize,
@@ -109,7 +130,23 @@ impl Emitter<'_> {
 
     fn open_loop(&mut self, l: usize) {
         let n = self.kernel.loops[l];
-        let (lo, hi, step) = (self.index_const(0), self.index_const(n), self.index_const(1));
+        let (lo, hi) = match l {
+            0 if self.in_parts => ("%from".to_owned(), "%to".to_owned()),
+            _ => (self.index_const(0), self.index_const(n)),
+        };
+        let (lo, hi) = match self.bounds.iter().find(|b| b.index == l) {
+            Some(bound) => {
+                let offset = self.index(&bound.offset);
+                let mut limit = |of: i64, extreme: &str, other: &str| {
+                    let of = self.index_const(of);
+                    let at = self.value(&format!("arith.subi {of}, {offset} : index"));
+                    self.value(&format!("arith.{extreme} {at}, {other} : index"))
+                };
+                (limit(bound.lo, "maxsi", &lo), limit(bound.hi, "minsi", &hi))
+            }
+            None => (lo, hi),
+        };
+        let step = self.index_const(1);
         let name = self.loops[l].clone();
         self.line(&format!("scf.for {name} = {lo} to {hi} step {step} {{"));
         self.indent += 1;

@@ -40,6 +40,8 @@ pub(super) struct Lowered {
     pub constants: Vec<ConstantSlot>,
     /// MLIR text of each distinct kernel, a function [`KERNEL`].
     pub kernels: Vec<String>,
+    /// For each kernel that takes a range of its outermost loop, how many positions that has.
+    pub parts: Vec<Option<i64>>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
     /// Native code that isn't compiled kernels.
@@ -59,13 +61,20 @@ pub(super) struct Computation {
 }
 
 /// Lowers `@main`'s block.
-pub(super) fn lower(program: &Program, buffers: &Buffers, block: Block, devices: usize) -> Result<Lowered, Diagnostic> {
+pub(super) fn lower(
+    program: &Program,
+    buffers: &Buffers,
+    block: Block,
+    devices: usize,
+    threads: usize,
+) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         program,
         main: block,
         uses: None,
         buffers,
         devices,
+        threads,
         out: Lowered::default(),
         slots: FxHashMap::default(),
         texts: FxHashMap::default(),
@@ -99,6 +108,8 @@ struct Lowering<'a> {
     uses: Option<Uses>,
     buffers: &'a Buffers,
     devices: usize,
+    /// The most threads that one device uses inside an op.
+    threads: usize,
     out: Lowered,
     /// Slots by buffer and by the type stored in it.
     slots: FxHashMap<(BufferId, ElementType, Shape), Slot>,
@@ -189,10 +200,11 @@ impl Lowering<'_> {
             slots.extend(self.slots_of(results)?);
         }
         let mut text = String::new();
-        emit(&kernel, KERNEL, &mut text);
+        let parts = emit(&kernel, KERNEL, self.threads, &mut text);
         let next = self.texts.len();
         let id = *self.texts.entry(text).or_insert_with_key(|text| {
             self.out.kernels.push(text.clone());
+            self.out.parts.push(parts);
             next
         });
         Ok(Some(Step::Kernel { kernel: id, slots }))

@@ -43,6 +43,13 @@ impl Arena {
         out
     }
 
+    /// The bytes from `offset` on.
+    pub(super) fn bytes<const N: usize>(&self, offset: usize) -> [u8; N] {
+        assert!(offset + N <= self.layout.size(), "bytes past the end of an arena");
+        // SAFETY: as in `read`.
+        unsafe { self.at(offset).cast::<[u8; N]>().read_unaligned() }
+    }
+
     /// Writes `bytes` from `offset` on.
     pub(super) fn write(&self, offset: usize, bytes: &[u8]) {
         assert!(offset + bytes.len() <= self.layout.size(), "bytes past the end of an arena");

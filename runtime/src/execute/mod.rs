@@ -12,6 +12,7 @@ mod memory;
 mod run;
 mod step;
 mod trace;
+mod update;
 
 pub use run::{Executable, Session};
 pub use trace::{Event, MAX_EVENTS, Track};

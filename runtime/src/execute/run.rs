@@ -2,9 +2,10 @@
 
 #![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dialect::buffers::Buffers;
@@ -16,6 +17,7 @@ use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
 use super::lower::{Computation, KERNEL, Lowered, lower};
@@ -26,6 +28,7 @@ use crate::collective::{Plan, Shared, Site, Transport};
 use crate::jit::{Cache, Engine, KernelFn};
 use crate::native::{View, ViewMut};
 use crate::subnormals::{Mode, Subnormals};
+use crate::threads;
 
 /// A compiled per-device program: code and plan, shared by all devices.
 pub struct Executable {
@@ -76,7 +79,8 @@ impl Executable {
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
-        let lowered = lower(&program, &buffers, block, devices)?;
+        let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1);
+        let lowered = lower(&program, &buffers, block, devices, threads)?;
         let arena_bytes = buffers.bytes;
         let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
@@ -88,7 +92,7 @@ impl Executable {
             kernels,
             arena_bytes,
             devices,
-            threads: (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1),
+            threads,
             partitions,
         })
     }
@@ -228,27 +232,30 @@ impl Session<'_> {
         let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
         let transport = Shared::on(self.ids.clone(), &sites);
         let transport = &transport;
-        let results: Vec<Result<Track, Fault>> = std::thread::scope(|scope| {
-            let spawn = |device: usize| {
-                let builder =
-                    std::thread::Builder::new().name(format!("device {}", self.ids[device])).stack_size(1 << 20);
-                let recorder = recorder();
-                let thread =
-                    builder.spawn_scoped(scope, move || Device { session: self, transport, device, recorder }.main());
-                // The devices that do run must not wait for one that will never start.
-                thread.inspect_err(|_| transport.leave(device, Some("there is no thread for it")))
-            };
-            let handles: Vec<_> = (0..self.arenas.len()).map(spawn).collect();
-            let join = |h: std::io::Result<std::thread::ScopedJoinHandle<'_, Result<Track, Fault>>>| match h {
-                Ok(h) => h.join().unwrap_or_else(|_| Err("a device stopped unexpectedly".to_owned().into())),
-                Err(e) => Err(format!("no thread for a device: {e}").into()),
-            };
-            handles.into_iter().map(join).collect()
-        });
+        let devices = 0..self.arenas.len();
+        let recorders: Vec<_> = devices.clone().map(|_| Mutex::new(Some(recorder()))).collect();
+        let results: Mutex<BTreeMap<usize, Result<Track, Fault>>> = Mutex::default();
+        let ended = |device: usize, result| {
+            results.lock().unwrap_or_else(PoisonError::into_inner).insert(device, result);
+        };
+        let work = |device: usize| {
+            let recorder = recorders[device].lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(recorder) = recorder {
+                ended(device, Device { session: self, transport, device, recorder }.main());
+            }
+        };
+        let missing = |device: usize, error: std::io::Error| {
+            // The devices that do run must not wait for one that will never start.
+            transport.leave(device, Some("there is no thread for it"));
+            ended(device, Err(format!("no thread for a device: {error}").into()));
+        };
+        threads::all_at_once(devices.len(), &work, &missing);
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The device that failed first knows the op; the others only know that it failed.
         let (mut tracks, mut faults) = (Vec::new(), Vec::new());
-        for (device, result) in results.into_iter().enumerate() {
-            match result {
+        for device in devices {
+            let stopped = || Err("a device stopped unexpectedly".to_owned().into());
+            match results.remove(&device).unwrap_or_else(stopped) {
                 Ok(track) => tracks.push(track),
                 Err(fault) => faults.push((device, fault)),
             }
@@ -326,6 +333,21 @@ impl Drop for Leaving<'_> {
     }
 }
 
+/// Addresses in a device's arena that several threads use for one op.
+#[derive(Clone, Copy)]
+struct Addresses<'a>(&'a [*mut u8]);
+
+// SAFETY: threads of one op write different elements.
+unsafe impl Send for Addresses<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Addresses<'_> {}
+
+impl<'a> Addresses<'a> {
+    fn get(self) -> &'a [*mut u8] {
+        self.0
+    }
+}
+
 /// One device while it runs.
 struct Device<'s> {
     session: &'s Session<'s>,
@@ -372,7 +394,13 @@ impl Device<'_> {
                     slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
                 // SAFETY: slots are inside the arena, at its alignment, and have the sizes of the kernel's memrefs;
                 // those alive at one step don't overlap; only this thread accesses this arena now.
-                unsafe { e.kernels[*kernel].call(&pointers, &[]) };
+                let code = &e.kernels[*kernel];
+                let pointers = Addresses(&pointers);
+                let call = |range: &[i64]| unsafe { code.call(pointers.get(), range) };
+                match e.lowered.parts[*kernel] {
+                    Some(positions) => self.in_parts(positions, |from, to| call(&[from, to])),
+                    None => call(&[]),
+                }
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
             Step::DeviceId { replica, out } => {
@@ -381,7 +409,7 @@ impl Device<'_> {
             }
             Step::While { condition, predicate, body } => loop {
                 self.steps(condition)?;
-                if arena.read(self.slot(*predicate).offset, 1)[0] == 0 {
+                if arena.bytes::<1>(self.slot(*predicate).offset) == [0] {
                     break;
                 }
                 self.steps(body)?;
@@ -391,13 +419,9 @@ impl Device<'_> {
             },
             Step::Branch { index, branches } => {
                 let slot = self.slot(*index);
-                let bytes = arena.read(slot.offset, slot.bytes);
-                let choice = match bytes[..] {
-                    [b] => usize::from(b == 0),
-                    _ => Literal::from_bytes(slot.element, &slot.shape, bytes)
-                        .get(0)
-                        .as_i64()
-                        .map_or(usize::MAX, |v| v as usize),
+                let choice = match slot.bytes {
+                    1 => usize::from(arena.bytes::<1>(slot.offset) == [0]),
+                    _ => usize::try_from(i32::from_le_bytes(arena.bytes(slot.offset))).unwrap_or(usize::MAX),
                 };
                 let branch = branches.get(choice).or(branches.last());
                 branch.map_or(Ok(()), |b| self.steps(b))?;
@@ -408,8 +432,18 @@ impl Device<'_> {
             Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
             Step::Gemm { gemm, lhs, rhs, out } => {
                 let at = |s: &Slot| arena.at(self.slot(*s).offset);
-                // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
-                unsafe { e.lowered.gemms[*gemm].run(at(lhs), at(rhs), at(out), 1) };
+                let product = &e.lowered.gemms[*gemm];
+                let slots = [at(lhs), at(rhs), at(out)];
+                let slots = Addresses(&slots);
+                let run = |threads| {
+                    let &[lhs, rhs, out] = slots.get() else { return };
+                    // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
+                    unsafe { product.run(lhs, rhs, out, threads) };
+                };
+                match product.threads(e.threads) {
+                    1 => run(1),
+                    threads => threads::inside(self.session.subnormals, || run(threads)),
+                }
             }
             Step::Ragged { collective, from, to } => {
                 let [rows, output, starts, sizes, places] = from.map(|slot| {
@@ -435,6 +469,13 @@ impl Device<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Divides the positions of a kernel's outermost loop among threads; parts write different elements.
+    fn in_parts(&self, positions: i64, call: impl Fn(i64, i64) + Sync) {
+        let parts = positions.min(4 * self.session.executable.threads as i64);
+        let part = |i: i64| call(i * positions / parts, (i + 1) * positions / parts);
+        threads::inside(self.session.subnormals, || (0..parts).into_par_iter().for_each(part));
     }
 
     /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
@@ -468,7 +509,12 @@ impl Device<'_> {
                 ViewMut { bytes }
             })
             .collect();
-        Ok(computation.computation.run(&views, &mut made, self.session.executable.threads)?)
+        Ok(match self.session.executable.threads {
+            1 => computation.computation.run(&views, &mut made, 1),
+            threads => {
+                threads::inside(self.session.subnormals, || computation.computation.run(&views, &mut made, threads))
+            }
+        }?)
     }
 
     /// Evaluates ops with the reference evaluator and stores the results of the last one.
