@@ -145,3 +145,20 @@ fn arrays_by_position_and_too_many() {
     let (code, _, said) = shardc(&["run", "--interpret", "-", "--inputs", &wide], PROGRAM.as_bytes());
     assert!(code == 2 && said.contains("'arg0' holds 1e300, which no f32 can hold"), "{said}");
 }
+
+#[test]
+fn a_program_that_does_not_fit_names_its_largest_tensors() {
+    let program = "func.func @main(%x: tensor<4000000x1xf32>, %y: tensor<1x4000000xf32>) -> tensor<f32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4000000x1xf32>, tensor<1x4000000xf32>) -> tensor<4000000x4000000xf32>
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [0, 1] x [0, 1] : (tensor<4000000x4000000xf32>, tensor<4000000x4000000xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+";
+    let (code, out, said) = shardc(&["run", "-"], program.as_bytes());
+    assert_eq!((code, out.as_str()), (if shardc::HAS_NATIVE { 1 } else { 2 }, ""), "{said}");
+    if shardc::HAS_NATIVE {
+        assert!(said.contains("error[device-memory]: the program's tensors take 58.2 TiB of memory"), "{said}");
+        assert!(said.contains("58.2 TiB: stablehlo.dot_general tensor<4000000x4000000xf32>"), "{said}");
+        assert!(!said.contains("MiB:"), "small tensors are no reason: {said}");
+    }
+}

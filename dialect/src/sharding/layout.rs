@@ -104,21 +104,38 @@ impl Layout {
     /// [`Layout::assemble`] from the shards of some devices: (device, shard). Positions that none of them holds are
     /// zero.
     pub fn assemble_held<'a>(&self, pieces: impl IntoIterator<Item = (usize, &'a Literal)>) -> Literal {
+        let pieces: Vec<(usize, &Literal)> = pieces.into_iter().collect();
+        self.assemble_shards(pieces.iter().map(|piece| piece.0), |i| self.valid(pieces[i].0, pieces[i].1))
+    }
+
+    /// [`Layout::assemble`] from the shards of some devices, which `read` gives, of those that count alone.
+    pub fn assemble_from(&self, devices: std::ops::Range<usize>, read: impl Fn(usize) -> Literal) -> Literal {
+        let first = devices.start;
+        self.assemble_shards(devices, |i| self.valid(first + i, &read(first + i)))
+    }
+
+    /// What of a device's shard isn't padding.
+    fn valid(&self, device: usize, shard: &Literal) -> Literal {
+        let sizes = self.range(device).1;
+        let zeros: Shape = sizes.iter().map(|_| 0).collect();
+        shard.piece(&zeros, &sizes)
+    }
+
+    /// The global tensor from shards of devices; `read` gives that of the one with this number among them.
+    fn assemble_shards(&self, devices: impl Iterator<Item = usize>, read: impl Fn(usize) -> Literal) -> Literal {
         let mut combined: Vec<(Shape, Literal)> = Vec::new();
         let mut seen = rustc_hash::FxHashMap::default();
-        for (device, piece) in pieces {
+        for (number, device) in devices.enumerate() {
             let at = self.positions.get(device).copied().unwrap_or(0);
-            let (start, sizes) = self.range(device);
-            let zeros: Shape = sizes.iter().map(|_| 0).collect();
-            let inside = piece.piece(&zeros, &sizes);
+            let (start, _) = self.range(device);
             match seen.get(&start) {
                 None => {
                     seen.insert(start.clone(), (combined.len(), vec![index(&self.unreduced, at)]));
-                    combined.push((start, inside));
+                    combined.push((start, read(number)));
                 }
                 Some((i, parts)) if !self.unreduced.is_empty() && !parts.contains(&index(&self.unreduced, at)) => {
                     let i: usize = *i;
-                    combined[i].1 = combine(self.kind, &combined[i].1, &inside);
+                    combined[i].1 = combine(self.kind, &combined[i].1, &read(number));
                     if let Some(entry) = seen.get_mut(&combined[i].0) {
                         entry.1.push(index(&self.unreduced, at));
                     }

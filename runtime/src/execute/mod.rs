@@ -9,6 +9,7 @@ mod fuse;
 mod fused;
 mod lower;
 mod memory;
+mod room;
 mod run;
 mod step;
 mod trace;

@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 
 use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
+use super::room::does_not_fit;
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Shared, Site, Transport};
@@ -142,13 +143,11 @@ impl Executable {
         }
         // Memory is given out before there is any, so failing to get some isn't the only sign.
         let needed = (self.arena_bytes.max(1) as u64).saturating_mul(self.devices as u64);
-        let fits = crate::files::available_memory().is_none_or(|free| needed <= free);
+        let free = crate::files::available_memory();
+        let fits = free.is_none_or(|free| needed <= free);
         let arenas = || (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
-        let arenas = fits.then(arenas).flatten().ok_or_else(|| {
-            let message = format!("{} devices of {} bytes each don't fit in memory", self.devices, self.arena_bytes);
-            Diagnostic::error(codes::DEVICE_MEMORY, Default::default(), message)
-                .note("use a smaller program or fewer devices")
-        })?;
+        let arenas = fits.then(arenas).flatten();
+        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, self.devices, self.arena_bytes, free))?;
         for constant in &self.lowered.constants {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
@@ -294,8 +293,12 @@ impl Session<'_> {
         let e = self.executable;
         let result = |(i, layout): (usize, &Layout)| {
             let slot = e.slot(e.lowered.results[i]);
-            let piece = |a: &Arena| Literal::from_bytes(slot.element, &slot.shape, a.read(slot.offset, slot.bytes));
-            layout.assemble(&self.of(replica).iter().map(piece).collect::<Vec<_>>())
+            let arenas = self.of(replica);
+            let piece = |device: usize| {
+                let bytes = arenas[device].read(slot.offset, slot.bytes);
+                Literal::from_bytes(slot.element, &slot.shape, bytes)
+            };
+            layout.assemble_from(0..arenas.len(), piece)
         };
         e.results.iter().enumerate().map(result).collect()
     }
