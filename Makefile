@@ -11,11 +11,12 @@
 # make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
+# make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random oracles
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -127,3 +128,6 @@ fuzz-commands: setup
 # Without native execution, so that building it is short.
 random:
 	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test families -- --nocapture
+
+accuracy: setup oracles
+	cargo run --release --quiet -p shardc-tests --bin accuracy -- --python $(TARGET)/oracles/bin/python --count $(if $(filter command line,$(origin COUNT)),$(COUNT),1000000)

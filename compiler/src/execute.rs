@@ -54,6 +54,9 @@ pub struct ExecuteOptions {
     /// Whether machine code computes with subnormal floats. If not, they count as zeros, which is what XLA does; the
     /// reference evaluator always keeps them.
     pub keep_subnormals: bool,
+    /// Whether machine code leaves elementary functions to the C library, in f64 and rounded once, as the reference
+    /// evaluator does. If not, code that vectorizes computes them, within a few units in the last place.
+    pub strict_math: bool,
     /// Whether to record what each device does in the last call; only native execution does.
     pub trace: bool,
     /// Where native execution says how far it is, for others to read meanwhile.
@@ -308,13 +311,14 @@ fn native(
     ids: Vec<u32>,
     options: &ExecuteOptions,
 ) -> Result<Execution, Diagnostics> {
-    use runtime::execute::Executable;
+    use runtime::execute::{Executable, Math};
     use runtime::jit::{Cache, DEFAULT_LIMIT};
     use runtime::subnormals::Subnormals;
     let cache = options.cache.as_ref().map(|folder| Cache::new(folder, DEFAULT_LIMIT));
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
-    let executable = Executable::compile(program, cache.as_ref()).map_err(one)?;
+    let math = if options.strict_math { Math::Strict } else { Math::Fast };
+    let executable = Executable::compile_with(program, cache.as_ref(), math).map_err(one)?;
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
     let session = executable.session_on(ids.clone()).map_err(one)?.with_subnormals(subnormals);

@@ -20,7 +20,7 @@ impl ScalarOp {
     pub fn rounding(self) -> Rounding {
         use ScalarOp::*;
         match self {
-            Add | Sub | Mul | Div | Sqrt | Convert | ReducePrecision { .. } => Rounding::Once,
+            Add | Sub | Mul | MulAdd | Div | Sqrt | Convert | ReducePrecision { .. } => Rounding::Once,
             Pow | Atan2 | Rsqrt | Cbrt | Exp | Expm1 | Log | Log1p | Logistic | Tanh | Tan | Sin | Cos => {
                 Rounding::Approximate
             }

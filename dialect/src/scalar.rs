@@ -79,6 +79,8 @@ pub enum ScalarOp {
     Tan,
     Sin,
     Cos,
+    /// `a * b + c` of floats, rounded once in f64.
+    MulAdd,
     /// Real operand to i1.
     IsFinite,
     /// Two operands of one type to i1.

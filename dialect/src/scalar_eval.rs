@@ -33,7 +33,7 @@ impl ScalarOp {
         match self {
             Add | Sub | Mul | Div | Rem | Pow | Max | Min | Atan2 | And | Or | Xor | Shl | ShrArithmetic
             | ShrLogical | Complex | Compare(_) | CompareTotal(_) => 2,
-            Select => 3,
+            Select | MulAdd => 3,
             _ => 1,
         }
     }
@@ -76,6 +76,9 @@ impl ScalarOp {
         let value = match *args {
             [Scalar::Float(a)] => float_unary(self, a).map(Scalar::Float),
             [Scalar::Float(a), Scalar::Float(b)] => float_binary(self, a, b).map(Scalar::Float),
+            [Scalar::Float(a), Scalar::Float(b), Scalar::Float(c)] if self == MulAdd => {
+                Some(Scalar::Float(a.mul_add(b, c)))
+            }
             [Scalar::Int(a)] => int_unary(self, a, result_ty).map(Scalar::Int),
             [Scalar::Int(a), Scalar::Int(b)] => int_binary(self, a, b, result_ty).map(Scalar::Int),
             [Scalar::Complex(re, im)] => complex::unary(self, (re, im)).map(|(re, im)| Scalar::Complex(re, im)),
@@ -122,13 +125,29 @@ pub(crate) fn float_unary(op: ScalarOp, a: f64) -> Option<f64> {
         Expm1 => a.exp_m1(),
         Log => a.ln(),
         Log1p => a.ln_1p(),
+        // An exponential that can't overflow, so that small results have all their digits.
+        Logistic if a < 0.0 => a.exp() / (1.0 + a.exp()),
         Logistic => 1.0 / (1.0 + (-a).exp()),
-        Tanh => a.tanh(),
+        Tanh => tanh(a),
         Tan => a.tan(),
         Sin => a.sin(),
         Cos => a.cos(),
         _ => return None,
     })
+}
+
+/// Closer to the exact value than the C library's.
+fn tanh(a: f64) -> f64 {
+    let t = (2.0 * a.abs()).exp_m1();
+    let below = t + 2.0;
+    let magnitude = if a.abs() < 0.5 {
+        // With what rounding the divisor lost.
+        let (quotient, lost) = (t / below, t - (below - 2.0));
+        quotient - quotient * (lost / below)
+    } else {
+        1.0 - 2.0 / below
+    };
+    magnitude.copysign(a)
 }
 
 pub(crate) fn float_binary(op: ScalarOp, a: f64, b: f64) -> Option<f64> {

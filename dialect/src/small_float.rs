@@ -74,11 +74,13 @@ pub(crate) fn decode(bits: u8, element: ElementType) -> f64 {
 
 /// The nearest bit pattern, ties to even.
 pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
-    let wide = if element == ElementType::F8E8M0FNU { 0..=254u8 } else { 0..=positive_max(element) };
+    if element == ElementType::F8E8M0FNU {
+        return encode_exponent(v);
+    }
+    let wide = 0..=positive_max(element);
     let f = format(element);
-    let sign_bit = if element == ElementType::F8E8M0FNU { 0 } else { 1u8 << (f.exponent + f.mantissa) };
+    let sign_bit = 1u8 << (f.exponent + f.mantissa);
     let nan = match (element, f.top) {
-        (ElementType::F8E8M0FNU, _) => 0xFF,
         (_, Top::Unsigned) => sign_bit,
         // A format without NaN gives minus zero; the specification leaves this open.
         (_, Top::Finite) => sign_bit,
@@ -109,16 +111,29 @@ pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
         // Past the largest finite value: rounded as if there were one more step, ties to even; reaching that step
         // overflows.
         let half = (below - decode(max - 1, element)) / 2.0;
-        let even = max & 1 == 0 && element != ElementType::F8E8M0FNU;
+        let even = max & 1 == 0;
         if a - below > half || a - below == half && !even {
             match f.top {
-                Top::Ieee if element != ElementType::F8E8M0FNU => bits = max + 1,
+                Top::Ieee => bits = max + 1,
                 Top::Finite => {}
                 _ => return nan,
             }
         }
     }
     if negative && !(f.top == Top::Unsigned && bits == 0) { bits | sign_bit } else { bits }
+}
+
+/// The nearest power of two, the larger of two: there are no digits that could be even. What is not positive has none, and
+/// what is past the largest neither. Source: ml_dtypes.
+fn encode_exponent(v: f64) -> u8 {
+    const NAN: u8 = 0xFF;
+    let limit = 1.5 * 2f64.powi(127);
+    if v.is_nan() || v <= 0.0 || v >= limit {
+        return NAN;
+    }
+    let exponent = (v.to_bits() >> 52) as i32 - 1023;
+    let up = v.to_bits() >> 51 & 1 == 1;
+    (exponent + i32::from(up) + 127).clamp(0, 254) as u8
 }
 
 /// The pattern of the largest finite value.
@@ -147,6 +162,86 @@ mod tests {
                 let v = decode(bits as u8, element);
                 if !v.is_nan() {
                     assert_eq!(encode(v, element), bits as u8, "{element:?} {bits:#x} = {v}");
+                }
+            }
+        }
+    }
+
+    /// The values of a type from what its name says: exponent bits, mantissa bits, bias, and which patterns are special.
+    fn named(element: ElementType, bits: u32) -> f64 {
+        let (exponent_bits, mantissa_bits, bias) = match element {
+            ElementType::F4E2M1FN => (2, 1, 1),
+            ElementType::F6E2M3FN => (2, 3, 1),
+            ElementType::F6E3M2FN => (3, 2, 3),
+            ElementType::F8E3M4 => (3, 4, 3),
+            ElementType::F8E4M3 | ElementType::F8E4M3FN => (4, 3, 7),
+            ElementType::F8E4M3FNUZ => (4, 3, 8),
+            ElementType::F8E4M3B11FNUZ => (4, 3, 11),
+            ElementType::F8E5M2 => (5, 2, 15),
+            ElementType::F8E5M2FNUZ => (5, 2, 16),
+            _ => (8, 0, 127),
+        };
+        use ElementType::{F8E3M4, F8E4M3, F8E4M3B11FNUZ, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU};
+        let width = exponent_bits + mantissa_bits;
+        let (negative, magnitude) = (bits >> width == 1, bits & ((1 << width) - 1));
+        let (exponent, mantissa) = (magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1));
+        let is_top = exponent == (1 << exponent_bits) - 1;
+        let special = match element {
+            F8E8M0FNU => (bits == 255).then_some(f64::NAN),
+            F8E3M4 | F8E4M3 | F8E5M2 if is_top => Some(if mantissa == 0 { f64::INFINITY } else { f64::NAN }),
+            F8E4M3FN if magnitude == 127 => Some(f64::NAN),
+            F8E4M3FNUZ | F8E4M3B11FNUZ | F8E5M2FNUZ if bits == 128 => Some(f64::NAN),
+            _ => None,
+        };
+        let size = special.unwrap_or_else(|| match (element, exponent) {
+            (F8E8M0FNU, _) => 2f64.powi(bits as i32 - 127),
+            (_, 0) => f64::from(mantissa) / f64::from(1 << mantissa_bits) * 2f64.powi(1 - bias),
+            _ => (1.0 + f64::from(mantissa) / f64::from(1 << mantissa_bits)) * 2f64.powi(exponent as i32 - bias),
+        });
+        if negative && element != F8E8M0FNU { -size } else { size }
+    }
+
+    /// Every pattern of every type has the value that its name says, and every f16, f32 of 16 bits, middle and neighbor
+    /// of a middle goes to the nearest of them, to the even one of two (of powers of two to the larger), found by looking
+    /// at all.
+    #[test]
+    fn conversions_are_those_of_a_table() {
+        for &element in ElementType::ALL.iter().filter(|e| e.is_float() && e.bits() <= 8) {
+            let table: Vec<f64> = (0..1u32 << element.bits()).map(|bits| named(element, bits)).collect();
+            for (bits, &want) in table.iter().enumerate() {
+                let got = decode(bits as u8, element);
+                assert!(
+                    got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                    "{element:?} {bits:#x}: {got}, not {want}"
+                );
+            }
+            let mut finite: Vec<(f64, usize)> = table
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| v.is_finite() && !v.is_sign_negative())
+                .map(|(i, &v)| (v, i))
+                .collect();
+            finite.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (largest, second) = (finite[finite.len() - 1].0, finite[finite.len() - 2].0);
+            let middles = finite.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0);
+            let near = |m: f64| [m, f64::from_bits(m.to_bits() - 1), f64::from_bits(m.to_bits() + 1)];
+            let limit = largest + if element == ElementType::F8E8M0FNU { largest } else { largest - second } / 2.0;
+            let values = middles.chain([largest, limit]).flat_map(near);
+            let halves = (0..=u16::MAX).map(|bits| half::f16::from_bits(bits).to_f64());
+            let singles = (0..=u16::MAX).map(|bits| f32::from_bits(u32::from(bits) << 16).into());
+            for v in values.chain(halves).chain(singles).filter(|v: &f64| v.is_finite() && v.is_sign_positive()) {
+                let distance = |&(w, _): &&(f64, usize)| (v - w).abs();
+                let least = finite.iter().map(|f| distance(&f)).fold(f64::INFINITY, f64::min);
+                let nearest: Vec<usize> = finite.iter().filter(|f| distance(f) == least).map(|f| f.1).collect();
+                let even = nearest.iter().find(|&&bits| bits & 1 == 0);
+                let want = match element {
+                    ElementType::F8E8M0FNU if v == 0.0 => 255,
+                    ElementType::F8E8M0FNU => *nearest.iter().max().unwrap(),
+                    _ => *even.unwrap_or(&nearest[0]),
+                };
+                let got = encode(v, element);
+                if v < limit {
+                    assert_eq!(usize::from(got), want, "{element:?} of {v:e}");
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Code shared by the tests of this package, which are in its tests folder.
 
+pub mod accuracy;
 #[path = "../../passes/tests/propagate/listing.rs"]
 pub mod listing;
 pub mod mutation;

@@ -3,10 +3,24 @@
 //! What machine instructions leave undefined gets the same results as there: division by zero, shifts by more than the
 //! width, conversions out of range.
 
+use dialect::Rounding;
 use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::emit::{register, storage};
+
+/// How elementary functions are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Math {
+    /// By code of ours that vectorizes, within a few units in the last place.
+    #[default]
+    Fast,
+    /// By the C library in f64, rounded once: one call for each element.
+    Strict,
+}
+
+/// Marks an op of the math dialect that stays a call of the C library.
+pub(crate) const STRICT: &str = "shardc.strict";
 
 /// Appends `%n = text` and gives `%n`.
 type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
@@ -41,6 +55,29 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
     }
 }
 
+/// [`operation`], where an elementary function of floats is the C library's in f64.
+pub(super) fn strict_operation(
+    op: ScalarOp,
+    from: ElementType,
+    to: ElementType,
+    args: &[String],
+    emit: Emit<'_>,
+) -> String {
+    if op.rounding() != Rounding::Approximate || from.class() != ElementClass::Float {
+        return operation(op, from, to, args, emit);
+    }
+    let args: Vec<String> = args.iter().map(|a| convert(a, from, ElementType::F64, emit)).collect();
+    let mut marked = |text: &str| {
+        let at = if text.starts_with("math.") { text.rfind(" :") } else { None };
+        match at {
+            Some(at) => emit(&format!("{} {{{STRICT}}}{}", &text[..at], &text[at..])),
+            None => emit(text),
+        }
+    };
+    let v = operation(op, ElementType::F64, ElementType::F64, &args, &mut marked);
+    convert(&v, ElementType::F64, to, emit)
+}
+
 /// `op` applied to `args`; operands have type `from` (except select's predicate), the result `to`.
 pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: &[String], emit: Emit<'_>) -> String {
     use ScalarOp::*;
@@ -50,6 +87,7 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
     match op {
         Select => return emit(&format!("arith.select {a}, {b}, {} : {}", args[2], register(to))),
         Convert => return convert(a, from, to, emit),
+        MulAdd => return emit(&format!("math.fma {a}, {b}, {} : {reg}", args[2])),
         Compare(c) => {
             let text = match from.class() {
                 ElementClass::Float => format!("arith.cmpf {}, {a}, {b} : {reg}", float_predicate(c)),
@@ -112,11 +150,15 @@ fn float(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<
         Sin => unary("math.sin"),
         Cos => unary("math.cos"),
         Logistic => {
-            let one = constant(Scalar::Float(1.0), ty, emit);
-            let minus = emit(&format!("arith.negf {a} : {reg}"));
+            // An exponential that can't overflow, so that small results have all their digits.
+            let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
+            let magnitude = emit(&format!("math.absf {a} : {reg}"));
+            let minus = emit(&format!("arith.negf {magnitude} : {reg}"));
             let e = emit(&format!("math.exp {minus} : {reg}"));
             let d = emit(&format!("arith.addf {one}, {e} : {reg}"));
-            format!("arith.divf {one}, {d} : {reg}")
+            let below = emit(&format!("arith.cmpf olt, {a}, {zero} : {reg}"));
+            let n = emit(&format!("arith.select {below}, {e}, {one} : {reg}"));
+            format!("arith.divf {n}, {d} : {reg}")
         }
         Sign => {
             // Zeros and NaNs are returned unchanged.

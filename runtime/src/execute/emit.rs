@@ -12,7 +12,7 @@ use dialect::kernel::{Affine, Guard, Index};
 use dialect::scalar::{Scalar, ScalarOp};
 use smallvec::SmallVec;
 
-use super::arith;
+use super::arith::{self, Math};
 use super::fused::{Fused, Node, NodeData};
 use super::update::{self, Bound};
 
@@ -50,7 +50,7 @@ fn is_narrow(element: ElementType) -> bool {
 ///
 /// A kernel that is worth sharing between `threads` threads takes the first and the last position of its outermost loop,
 /// exclusive, as well; the number of these positions is returned.
-pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, out: &mut String) -> Option<i64> {
+pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, math: Math, out: &mut String) -> Option<i64> {
     let whole = collapse(kernel);
     let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
     let work: i64 = kernel.loops.iter().product();
@@ -58,6 +58,7 @@ pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, out: &mut String)
     let parts = (threads > 1 && large).then(|| kernel.loops[0]);
     let mut e = Emitter {
         kernel,
+        math,
         out: String::new(),
         in_parts: parts.is_some(),
         bounds,
@@ -96,6 +97,7 @@ struct Emitter<'a> {
     in_parts: bool,
     /// Loops that don't run all their positions.
     bounds: &'a [Bound],
+    math: Math,
     out: String,
     next: usize,
     indent: usize,
@@ -490,7 +492,8 @@ impl Emitter<'_> {
                 let values: SmallVec<[String; 3]> = args.iter().map(|&a| self.node(a)).collect();
                 let from = args.first().map_or(ty, |&a| k.ty(a));
                 let from = if *op == ScalarOp::Select { ty } else { from };
-                let v = arith::operation(*op, from, ty, &values, &mut |t| self.value(t));
+                let operation = if self.math == Math::Strict { arith::strict_operation } else { arith::operation };
+                let v = operation(*op, from, ty, &values, &mut |t| self.value(t));
                 if arith::rounds(*op, from, ty) { self.rounded(&v, ty) } else { v }
             }
             NodeData::Guarded { guards, then, otherwise } => {

@@ -14,6 +14,7 @@ use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::arith::Math;
 use super::emit::emit;
 use super::fuse::{build, nest_of};
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
@@ -67,8 +68,10 @@ pub(super) fn lower(
     block: Block,
     devices: usize,
     threads: usize,
+    math: Math,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
+        math,
         program,
         main: block,
         uses: None,
@@ -107,6 +110,7 @@ struct Lowering<'a> {
     /// Who reads each value, once somebody asked.
     uses: Option<Uses>,
     buffers: &'a Buffers,
+    math: Math,
     devices: usize,
     /// The most threads that one device uses inside an op.
     threads: usize,
@@ -200,7 +204,7 @@ impl Lowering<'_> {
             slots.extend(self.slots_of(results)?);
         }
         let mut text = String::new();
-        let parts = emit(&kernel, KERNEL, self.threads, &mut text);
+        let parts = emit(&kernel, KERNEL, self.threads, self.math, &mut text);
         let next = self.texts.len();
         let id = *self.texts.entry(text).or_insert_with_key(|text| {
             self.out.kernels.push(text.clone());

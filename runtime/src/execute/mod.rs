@@ -15,5 +15,7 @@ mod step;
 mod trace;
 mod update;
 
+pub use arith::Math;
+pub(crate) use arith::STRICT;
 pub use run::{Executable, Session};
 pub use trace::{Event, MAX_EVENTS, Track};

@@ -20,6 +20,7 @@ use dialect::signature::Signature;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
+use super::arith::Math;
 use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
 use super::room::does_not_fit;
@@ -67,7 +68,12 @@ impl Executable {
     /// Compiles a program that `partition` has written, or an unpartitioned one that needs only one device.
     ///
     /// Kernels that are in `cache` aren't compiled, and those that are go there.
-    pub fn compile(mut program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
+    pub fn compile(program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
+        Self::compile_with(program, cache, Math::Fast)
+    }
+
+    /// [`Executable::compile`] with elementary functions computed in this way.
+    pub fn compile_with(mut program: Program, cache: Option<&Cache>, math: Math) -> Result<Self, Diagnostic> {
         let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
         let signature = Signature::of(&mut program).ok_or_else(|| {
             fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types".to_owned())
@@ -81,7 +87,7 @@ impl Executable {
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
         let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1);
-        let lowered = lower(&program, &buffers, block, devices, threads)?;
+        let lowered = lower(&program, &buffers, block, devices, threads, math)?;
         let arena_bytes = buffers.bytes;
         let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;

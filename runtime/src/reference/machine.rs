@@ -178,6 +178,10 @@ impl<'p> Machine<'p> {
         seed: u64,
     ) -> EvalResult<Vec<Lanes>> {
         let source = Source::of(op);
+        if source == Source::Formula {
+            let shifted: Vec<Lanes> = operands.iter().map(|lanes| noise::shifted(seed, lanes)).collect();
+            results = op.def().evaluate_spmd(op, &shifted, mask, self)?;
+        }
         if noise::flushes(seed) {
             results.iter_mut().flatten().for_each(|lane| *lane = lane.take().map(noise::flushed));
         }

@@ -29,6 +29,9 @@ pub(super) enum Source {
     Exact,
     /// One operation on each element, rounded once: inexact unless the exact result needs no rounding.
     Operation(ScalarOp),
+    /// A formula of several functions, on each element: as if its operands had been off by the error of a function, and by
+    /// that error again.
+    Formula,
     /// By this many epsilons of the result.
     Relative(f64),
     /// By a fraction of the sum of absolute values of this many terms.
@@ -71,6 +74,7 @@ impl Source {
                     Some(one) if !function && nest.body.insts.len() == 1 && op.def().elementwise() => {
                         Self::Operation(one)
                     }
+                    _ if function && op.def().elementwise() && nest.body.insts.len() > 1 => Self::Formula,
                     _ if function => Self::Relative(FUNCTION),
                     _ => Self::Relative(rounding as f64),
                 }
@@ -97,6 +101,24 @@ pub(super) fn magnitudes(lanes: &Lanes) -> Lanes {
             int => int,
         };
         map(literal, size)
+    };
+    lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
+}
+
+/// Floats with the error of a function, each by a hash of itself.
+pub(super) fn shifted(seed: u64, lanes: &Lanes) -> Lanes {
+    let of = |literal: &Literal| {
+        let epsilon = literal.element.epsilon()
+            * if literal.element.epsilon() <= ElementType::F32.epsilon() { FUNCTION } else { 0.0 };
+        let off = |value: Scalar| match value {
+            Scalar::Float(v) => {
+                let mut hasher = FxHasher::default();
+                (seed, v.to_bits()).hash(&mut hasher);
+                Scalar::Float(v + v * epsilon * Random(hasher.finish()).signed()).round(literal.element)
+            }
+            other => other,
+        };
+        map(literal, off)
     };
     lanes.iter().map(|lane| lane.as_ref().map(of)).collect()
 }
@@ -146,6 +168,7 @@ pub(super) fn disturb(
                 Source::Exact => 0.0,
                 Source::Operation(op) if is_exact(op, operands, i, value, element) => 0.0,
                 Source::Operation(_) => size(value),
+                Source::Formula => size(value) * if wide { FUNCTION } else { 1.0 },
                 Source::Relative(by) => size(value) * if wide { by } else { 1.0 },
                 Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
                 // Partial sums are rounded too. A running sum of n terms errs by about sqrt(n) / 4 half epsilons of

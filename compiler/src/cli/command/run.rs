@@ -35,7 +35,10 @@ Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_H
 for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.
 
 Machine code takes subnormal floats (f32 and bf16 below 1.2e-38, f64 below 2.2e-308) for zeros, as XLA does: processors compute a
-hundred times slower with them. --keep-subnormals computes with them; --interpret always does.";
+hundred times slower with them. --keep-subnormals computes with them; --interpret always does.
+
+Elementary functions are computed by vectors, within 4 units in the last place of the exact value (tan and tanh within 2, near roots
+too). --strict-math leaves them to the C library in f64 and rounds once, as --interpret does.";
 
 /// Partition a program and execute it on simulated devices
 #[derive(clap::Args)]
@@ -66,6 +69,9 @@ pub(crate) struct Args {
     /// Compute with subnormal floats instead of taking them for zeros: exact and much slower
     #[arg(long, conflicts_with = "interpret")]
     keep_subnormals: bool,
+    /// Leave elementary functions to the C library, one call for each element: exact to the last bit or so, and slow
+    #[arg(long, conflicts_with = "interpret")]
+    strict_math: bool,
     /// The simulated devices to run on, in the order of the program's device numbers [default: 0,1,...]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     devices: Vec<u32>,
@@ -110,11 +116,13 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let backend = if args.interpret { Backend::Reference } else { Backend::Native };
     let calls = args.repeat.unwrap_or(1) as usize;
     let cache = if args.no_cache { None } else { cache::folder() };
-    let (devices, keep_subnormals) = (args.devices.clone(), args.keep_subnormals);
+    let (keep_subnormals, strict_math) = (args.keep_subnormals, args.strict_math);
+    let devices = args.devices.clone();
     let trace = args.trace.is_some() || args.profile;
     let progress = Progress::default();
     let watched = Some(progress.clone());
-    let execute = ExecuteOptions { backend, calls, devices, cache, keep_subnormals, trace, progress: watched };
+    let execute =
+        ExecuteOptions { backend, calls, devices, cache, keep_subnormals, strict_math, trace, progress: watched };
     let compiler = session.compiler;
     let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
     let ran = session.take(&source, ran)?;

@@ -127,9 +127,17 @@ pub fn optimization_barrier(b: &mut Builder<'_>, x: Value) -> Value {
     one(b, &OptimizationBarrier, &[x])
 }
 
+/// Whether StableHLO has an op for each operation of a computation.
+pub fn is_expressible(body: &Body) -> bool {
+    !body.insts.iter().any(|inst| matches!(inst, Inst::Op { op: ScalarOp::MulAdd, .. }))
+}
+
 /// The ops that compute a body's results on tensors of `shape`; `None` when the body reads loop positions or
 /// accumulators.
 pub fn body(b: &mut Builder<'_>, body: &Body, operands: &[Value], shape: &[i64]) -> Option<Vec<Value>> {
+    if !is_expressible(body) {
+        return None;
+    }
     let mut values: Vec<Value> = Vec::with_capacity(body.insts.len());
     let get = |arg: Arg, values: &[Value]| match arg {
         Arg::Input(i) => operands.get(i).copied(),

@@ -216,7 +216,7 @@ impl OpDef for Broadcasting {
         let view = b.program.view(op);
         let types = types(view);
         let (shape, places) = self.shape(view, &types).ok().filter(|_| is_static(view))?;
-        let body = self.inner.body(view)?;
+        let body = self.inner.body(view).filter(build::is_expressible)?;
         let operands = view.operands().to_vec();
         let wide = |(i, v): (usize, Value)| {
             let to: Vec<i64> = places[i].iter().map(|&d| d as i64).collect();

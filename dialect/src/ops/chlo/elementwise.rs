@@ -3,11 +3,10 @@
 //!
 //! Source: <https://openxla.org/stablehlo/generated/chlo>.
 
-use super::formula::{Formula, formula, formula_of_two, next_after};
+use super::formula::{Formula, formula, formula_in_double, formula_of_two, next_after};
 use super::mulhi::mulhi;
 use crate::op::OpDef;
 use crate::ops::stablehlo::elementwise::{Classes, Compute, Pointwise, Typing};
-use crate::scalar::Comparison::Lt;
 use crate::scalar::ScalarOp::{self, *};
 use crate::text::{Piece, Syntax, TypeForm};
 
@@ -44,7 +43,7 @@ pub static OPS: &[&dyn OpDef] = &[
 const ARROW: Syntax = Syntax::Pieces(&[Piece::Operands, Piece::AttrDict, Piece::Types(TypeForm::Arrow)]);
 
 macro_rules! rows {
-    ($($id:ident $name:literal $typing:expr, $formula:expr, [$($e:literal $r:literal),*];)*) => {
+    ($make:ident, $expands:literal: $($id:ident $name:literal $typing:expr, $formula:expr, [$($e:literal $r:literal),*];)*) => {
         $(
             #[doc = concat!("`", $name, "`")]
             pub static $id: Pointwise = Pointwise {
@@ -52,8 +51,8 @@ macro_rules! rows {
                 arity: 1,
                 syntax: ARROW,
                 typing: $typing,
-                compute: Compute::Own(|op| formula(op, $formula)),
-                expands: true,
+                compute: Compute::Own(|op| $make(op, $formula)),
+                expands: $expands,
                 examples: &[$(concat!(
                     "(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, "> -> tensor<2x4x", $r, ">"
                 )),*],
@@ -65,7 +64,7 @@ macro_rules! rows {
 const REAL: Typing = Typing::Same(Classes::REAL);
 const FLOATING: Typing = Typing::Same(Classes::FLOATING);
 
-rows! {
+rows! { formula, true:
     CHLO_SQUARE "chlo.square" Typing::Same(Classes::NUMBER), |m, x| m.mul(x, x),
         ["f32" "f32", "i32" "i32", "complex<f32>" "complex<f32>"];
     CHLO_TAN "chlo.tan" FLOATING, |m, x| m.op(Tan, &[x]), ["f32" "f32"];
@@ -77,28 +76,33 @@ rows! {
     CHLO_ASIN_ACOS_KERNEL "chlo._asin_acos_kernel" Typing::Same(Classes::COMPLEX_NUMBER), Formula::asin_acos_kernel,
         ["complex<f32>" "complex<f32>", "complex<f64>" "complex<f64>"];
     CHLO_ATANH "chlo.atanh" FLOATING, Formula::atanh, ["f32" "f32"];
-    // (e + e / (e + 1)) / 2 of e = e^x - 1, and e^(x - log 2) - e^(-x - log 2) for |x| >= 1
+    // (e + e / (e + 1)) / 2 of e = e^|x| - 1
     CHLO_SINH "chlo.sinh" FLOATING, |m, x| {
         if m.is_complex() {
             return m.hyperbolic(x, Sub);
         }
         let (one, half) = (m.c(1.0), m.c(0.5));
-        let e = m.op(Expm1, &[x]);
+        let magnitude = m.op(Abs, &[x]);
+        let e = m.op(Expm1, &[magnitude]);
         let above = m.add(e, one);
         let rest = m.div(e, above);
         let sum = m.add(e, rest);
-        let small = m.mul(half, sum);
-        let (a, b) = m.half_exponentials(x);
-        let large = m.sub(a, b);
-        let magnitude = m.op(Abs, &[x]);
-        m.choose(Lt, magnitude, one, small, large)
+        let value = m.mul(half, sum);
+        let value = m.half_exponential_beyond(magnitude, value);
+        m.signed_like(value, x)
     }, ["f32" "f32", "bf16" "bf16"];
+    // (e + 1 / e) / 2 of e = e^|x|
     CHLO_COSH "chlo.cosh" FLOATING, |m, x| {
         if m.is_complex() {
             return m.hyperbolic(x, Add);
         }
-        let (a, b) = m.half_exponentials(x);
-        m.add(a, b)
+        let (one, half) = (m.c(1.0), m.c(0.5));
+        let magnitude = m.op(Abs, &[x]);
+        let e = m.op(Exp, &[magnitude]);
+        let inverse = m.div(one, e);
+        let sum = m.add(e, inverse);
+        let value = m.mul(half, sum);
+        m.half_exponential_beyond(magnitude, value)
     }, ["f32" "f32"];
     CHLO_CONJ "chlo.conj" FLOATING, |m, x| {
         if !m.is_complex() {
@@ -115,11 +119,15 @@ rows! {
     CHLO_IS_POS_INF "chlo.is_pos_inf" Typing::Bool(Classes::REAL), |m, x| m.equals(x, f64::INFINITY), ["f32" "i1"];
     CHLO_IS_NEG_INF "chlo.is_neg_inf" Typing::Bool(Classes::REAL), |m, x| m.equals(x, f64::NEG_INFINITY), ["f32" "i1"];
     CHLO_ERF "chlo.erf" REAL, Formula::erf, ["f32" "f32", "bf16" "bf16"];
-    CHLO_ERFC "chlo.erfc" REAL, Formula::erfc, ["f32" "f32"];
     CHLO_ERF_INV "chlo.erf_inv" REAL, Formula::erf_inv, ["f32" "f32", "f64" "f64"];
-    CHLO_LGAMMA "chlo.lgamma" REAL, Formula::lgamma, ["f32" "f32"];
-    CHLO_DIGAMMA "chlo.digamma" REAL, Formula::digamma, ["f32" "f32"];
+}
+
+// Long formulas in f64, which other compilers shouldn't see: they stay as they are.
+rows! { formula_in_double, false:
+    CHLO_ERFC "chlo.erfc" REAL, Formula::erfc, ["f32" "f32", "f64" "f64"];
+    CHLO_LGAMMA "chlo.lgamma" REAL, Formula::lgamma, ["f32" "f32", "f64" "f64"];
     CHLO_BESSEL_I1E "chlo.bessel_i1e" REAL, Formula::bessel_i1e, ["f32" "f32", "f64" "f64"];
+    CHLO_DIGAMMA "chlo.digamma" REAL, Formula::digamma, ["f32" "f32", "f64" "f64"];
 }
 
 /// `chlo.next_after`
@@ -156,7 +164,7 @@ pub static CHLO_POLYGAMMA: Pointwise = Pointwise {
     syntax: ARROW,
     typing: REAL,
     compute: Compute::Own(|op| formula_of_two(op, Formula::polygamma)),
-    expands: true,
+    expands: false,
     examples: &[
         "(%a: tensor<4xf64>, %b: tensor<4xf64>) %r = chlo.polygamma %a, %b : tensor<4xf64>, tensor<4xf64> -> tensor<4xf64>",
     ],

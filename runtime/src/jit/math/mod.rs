@@ -3,6 +3,7 @@
 //! LLVM calls the C library once per element for `math.exp` and its like, forty times slower than memory. Before lowering,
 //! every such op on f32, f16, bf16 or vectors of them becomes a call of a private function that this module writes and
 //! LLVM inlines. f16 and bf16 compute in f32 and round once. Ops not in the table, and most in f64, keep the C library.
+//! Ops marked as strict become calls of the C library.
 //! Rounding to bf16, and from f64 to f16, is written out as well: not every processor and C library has it.
 
 mod body;
@@ -22,6 +23,7 @@ use melior::ir::{BlockRef, Identifier, Module, RegionLike, ValueLike};
 use body::{Body, V};
 
 use super::abi;
+use crate::execute::STRICT;
 
 /// Every function written here carries this prefix.
 pub(super) const PREFIX: &str = "math.";
@@ -104,11 +106,21 @@ fn expand_operation<'c>(
     };
     let ty = operation.result(0)?.r#type();
     let from = operation.operand(0)?.r#type().to_string();
-    let Some(expansion) = expansion(short, &from, &ty.to_string()) else {
-        return Ok(());
+    let symbol = if operation.has_attribute(STRICT) {
+        // MLIR would write these two by way of exp and log, and lose most digits of small results.
+        if !matches!(short, "expm1" | "log1p") {
+            return Ok(());
+        }
+        functions.entry(short.to_owned()).or_insert_with(|| format!("func.func private @{short}({from}) -> {ty}\n"));
+        short.to_owned()
+    } else {
+        let Some(expansion) = expansion(short, &from, &ty.to_string()) else {
+            return Ok(());
+        };
+        let symbol = format!("{PREFIX}{short}.{from}.{ty}");
+        functions.entry(symbol.clone()).or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
+        symbol
     };
-    let symbol = format!("{PREFIX}{short}.{from}.{ty}");
-    functions.entry(symbol.clone()).or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
     let operands: Vec<_> = operation.operands().collect();
     let call = OperationBuilder::new("func.call", operation.location())
         .add_attributes(&[(Identifier::new(context, "callee"), FlatSymbolRefAttribute::new(context, &symbol).into())])

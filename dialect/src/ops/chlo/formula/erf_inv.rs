@@ -103,9 +103,10 @@ impl Formula {
     /// The x for which `erf x` is the operand.
     pub(crate) fn erf_inv(&mut self, x: Arg) -> Arg {
         let (one, infinity) = (self.c(1.0), self.c(f64::INFINITY));
-        let square = self.mul(x, x);
-        let minus = self.op(ScalarOp::Neg, &[square]);
-        let log = self.op(ScalarOp::Log1p, &[minus]);
+        // In this form next to nothing is lost where |x| is next to 1.
+        let (below, above) = (self.sub(one, x), self.add(one, x));
+        let product = self.mul(below, above);
+        let log = self.op(ScalarOp::Log, &[product]);
         let w = self.op(ScalarOp::Neg, &[log]);
         let root = self.op(ScalarOp::Sqrt, &[w]);
         let at = |m: &mut Self, from: Arg, center: f64, coefficients: &[f64]| {

@@ -1,110 +1,254 @@
-//! The logarithm of the gamma function and its derivative as formulas: Lanczos' approximation for x >= 1/2, the
-//! reflection formula below. Source: C. Lanczos (1964), g = 7 with nine coefficients.
+//! The logarithm of |gamma| as a formula.
+//!
+//! From 8 on by Stirling's series; between 1/2 and 8 by `gamma(x + 1) = x gamma(x)` from the interval around 1 or 2, where
+//! polynomials keep the roots; below by `1 / |gamma(d - n)| = |d| (1 - d) (2 - d) … (n - d) / gamma(1 + d)`, in twice the
+//! precision, since next to a root this quotient is next to 1; far below by reflection. The coefficients are from Chebyshev
+//! interpolation with 400 bits; the comment at each polynomial names its largest error before rounding.
+
+use std::f64::consts::PI;
 
 use super::Formula;
+use super::pair::Coefficients;
 use crate::kernel::Arg;
-use crate::scalar::Comparison::{Eq, Le, Lt};
-use crate::scalar::ScalarOp::{Abs, Floor, Log, Log1p, Min, Neg, Sin, Tan};
+use crate::scalar::Comparison::{Eq, Ge, Gt, Le, Lt};
+use crate::scalar::ScalarOp::{Abs, Log, Log1p, Neg, RoundEven};
 
-const G: f64 = 7.0;
-const BASE: f64 = 0.999_999_999_999_809_9;
-const LANCZOS: [f64; 8] = [
-    676.520_368_121_885_1,
-    -1_259.139_216_722_402_8,
-    771.323_428_777_653_1,
-    -176.615_029_162_140_6,
-    12.507_343_278_686_905,
-    -0.138_571_095_265_720_12,
-    9.984_369_578_019_572e-6,
-    1.505_632_735_149_311_6e-7,
+/// `lgamma(1 + d) / d`, |d| <= 1/2; 2^-61.
+const FROM_ONE: [f64; 30] = [
+    -0.5772156649015329,
+    0.8224670334241132,
+    -0.40068563438653065,
+    0.27058080842778026,
+    -0.20738555102889636,
+    0.16955717699821546,
+    -0.14404989674293042,
+    0.12550966945361255,
+    -0.11133426744819344,
+    0.10009946106870661,
+    -0.09095395937948512,
+    0.08335372852716888,
+    -0.07693389168797567,
+    0.07143531456613504,
+    -0.06664634848826916,
+    0.06246601996645537,
+    -0.05907935115771443,
+    0.055923603007143954,
+    -0.05055361916461507,
+    0.047207949581154034,
+    -0.05967209611450288,
+    0.06069988251670486,
+    0.005627198134008818,
+    -0.017221996443625896,
+    -0.17545100195447957,
+    0.1933124209110138,
+    0.19662943603137412,
+    -0.21990054046608104,
+    -0.24134519253805736,
+    0.25001640963788685,
+];
+/// `lgamma(2 + d) / d`, |d| <= 1/2; 2^-61.
+const FROM_TWO: [f64; 19] = [
+    0.42278433509846713,
+    0.32246703342411326,
+    -0.06735230105319814,
+    0.020580808427780335,
+    -0.007385551028668096,
+    0.002890510331036772,
+    -0.0011927539120033873,
+    0.0005096695153484373,
+    -0.00022315475069647703,
+    9.945767440096764e-05,
+    -4.492635166770342e-05,
+    2.0505584372896933e-05,
+    -9.438454884054723e-06,
+    4.3847319318293745e-06,
+    -2.044935323180052e-06,
+    9.199898075671394e-07,
+    -4.303234692956732e-07,
+    2.7880013392491846e-07,
+    -1.341570273460026e-07,
+];
+/// `1 / gamma(1 + d)`, |d| <= 1/2; 2^-111 with the low parts.
+const INVERSE: [f64; 26] = [
+    1.0,
+    0.5772156649015329,
+    -0.6558780715202539,
+    -0.04200263503409524,
+    0.16653861138229148,
+    -0.04219773455554433,
+    -0.009621971527876973,
+    0.0072189432466631,
+    -0.0011651675918590652,
+    -0.00021524167411495098,
+    0.0001280502823881162,
+    -2.013485478078824e-05,
+    -1.2504934821426704e-06,
+    1.1330272319816964e-06,
+    -2.056338416977632e-07,
+    6.116095104475429e-09,
+    5.0020076444893755e-09,
+    -1.1812745704426693e-09,
+    1.0434267105663188e-10,
+    7.782263211833732e-12,
+    -3.696805191681031e-12,
+    5.100378272004493e-13,
+    -2.0584321433813517e-14,
+    -5.3499370181985715e-15,
+    1.2283677265507719e-15,
+    -1.1571557491108605e-16,
+];
+/// The low parts of its first coefficients.
+const INVERSE_LOW: [f64; 19] = [
+    3.548366161912728e-34,
+    -4.9429151524306364e-18,
+    2.137185197068488e-17,
+    1.4920306285608553e-18,
+    1.0189144546950155e-17,
+    -3.3579992676440025e-18,
+    -5.300031464358438e-19,
+    -3.6006541112473876e-19,
+    5.659991729138862e-20,
+    2.3773979659603183e-21,
+    -9.371126800100484e-21,
+    -5.53945328939222e-24,
+    -2.7396225788554885e-23,
+    9.176101216230961e-23,
+    -4.1105031100299606e-24,
+    -1.2136978729546218e-25,
+    2.285527653397531e-25,
+    8.610364266613254e-26,
+    4.883182058985211e-27,
+];
+/// `x (lgamma x - (x - 1/2) log x + x - log(2 pi) / 2)` in 1/x², x >= 8; 2^-61.
+const STIRLING: [f64; 7] = [
+    0.08333333333333333,
+    -0.0027777777777740443,
+    0.0007936507897939822,
+    -0.0005952365958109715,
+    0.0008414714760940962,
+    -0.0018904619118891278,
+    0.005067585376179586,
+];
+/// `sin(pi d) / (pi d)` in d², |d| <= 1/2; 2^-71.
+const SINE: [f64; 10] = [
+    1.0,
+    -1.6449340668482264,
+    0.8117424252833536,
+    -0.19075182412208255,
+    0.026147847817611956,
+    -0.0023460810348155665,
+    0.000148428787205064,
+    -6.975840836001193e-06,
+    2.5300986998688535e-07,
+    -7.0931386413783905e-09,
 ];
 
-/// What both functions share.
-struct Lanczos {
-    /// The argument less 1; where x < 1/2, that of the reflected argument.
-    z: Arg,
-    /// z + g + 1/2
-    t: Arg,
-    /// The logarithm of t.
-    log_t: Arg,
-    /// Lanczos' sum, and the negative of its derivative.
-    sum: Arg,
-    slope: Arg,
-}
+/// Factors of the quotient that need twice the precision: further on, no float but the poles is near a root.
+const PRECISE_FACTORS: usize = 17;
+/// Factors of the quotient, beyond which reflection is as good.
+const FACTORS: usize = 30;
+const FACTORS_NARROW: usize = 13;
 
 impl Formula {
-    fn lanczos(&mut self, x: Arg) -> Lanczos {
-        let (half, one, shift) = (self.c(0.5), self.c(1.0), self.c(G + 0.5));
-        let (minus, less) = (self.op(Neg, &[x]), self.sub(x, one));
-        let z = self.choose(Lt, x, half, minus, less);
-        let (mut sum, mut slope) = (self.c(BASE), self.c(0.0));
-        for (i, &coefficient) in LANCZOS.iter().enumerate() {
-            let (coefficient, place) = (self.c(coefficient), self.c(i as f64 + 1.0));
-            let below = self.add(z, place);
-            let term = self.div(coefficient, below);
-            sum = self.add(sum, term);
-            let steeper = self.div(term, below);
-            slope = self.add(slope, steeper);
-        }
-        let t = self.add(shift, z);
-        // log(g + 1/2) + log1p(z / (g + 1/2)) loses less precision than log t.
-        let ratio = self.div(z, shift);
-        let (log_shift, rest) = (self.c((G + 0.5).ln()), self.op(Log1p, &[ratio]));
-        let log_t = self.add(log_shift, rest);
-        Lanczos { z, t, log_t, sum, slope }
-    }
-
     /// The logarithm of |gamma|.
     pub(crate) fn lgamma(&mut self, x: Arg) -> Arg {
-        let (half, one, pi) = (self.c(0.5), self.c(1.0), self.c(std::f64::consts::PI));
-        let Lanczos { z, t, log_t, sum, .. } = self.lanczos(x);
-        // (z + 1/2) log t - t + log sum, factored as one product to avoid infinity minus infinity.
-        let (above, ratio) = (self.add(z, half), self.div(t, log_t));
-        let difference = self.sub(above, ratio);
-        let product = self.mul(difference, log_t);
-        let (log_root, log_sum) = (self.c((2.0 * std::f64::consts::PI).sqrt().ln()), self.op(Log, &[sum]));
-        let rest = self.add(log_root, log_sum);
-        let value = self.add(product, rest);
-        // log pi - log |sin pi x| - value, with the sine taken of the distance to the nearest integer.
+        let (half, eight, infinity) = (self.c(0.5), self.c(8.0), self.c(f64::INFINITY));
         let magnitude = self.op(Abs, &[x]);
-        let whole = self.op(Floor, &[magnitude]);
-        let fraction = self.sub(magnitude, whole);
-        let other = self.sub(one, fraction);
-        let distance = self.op(Min, &[fraction, other]);
-        let angle = self.mul(pi, distance);
-        let sine = self.op(Sin, &[angle]);
-        let log_sine = self.op(Log, &[sine]);
-        let log_pi = self.c(std::f64::consts::PI.ln());
-        let reflected = self.sub(log_pi, log_sine);
-        let reflected = self.sub(reflected, value);
-        // At the poles the sine is 0; the infinity of its logarithm is the result.
-        let pole = self.op(Neg, &[log_sine]);
-        let (zero, infinity) = (self.c(0.0), self.c(f64::INFINITY));
-        let reflected = self.choose(Eq, sine, zero, pole, reflected);
-        let value = self.choose(Lt, x, half, reflected, value);
-        self.choose(Eq, magnitude, infinity, infinity, value)
+        let whole = self.op(RoundEven, &[x]);
+        let offset = self.sub(x, whole);
+        let stirling = self.stirling(magnitude);
+        let near = self.lgamma_near(x, whole, offset);
+        let below = self.lgamma_below(whole, offset);
+        let far_below = self.lgamma_far_below(magnitude, offset, stirling);
+        let factors = if self.exact() { FACTORS } else { FACTORS_NARROW };
+        let limit = self.c(-(factors as f64) - 0.5);
+        let below = self.choose(Lt, x, limit, far_below, below);
+        let positive = self.choose(Lt, x, eight, near, stirling);
+        let value = self.choose(Le, x, half, below, positive);
+        self.choose(Ge, magnitude, infinity, infinity, value)
     }
 
-    /// The derivative of the logarithm of gamma.
-    pub(crate) fn digamma(&mut self, x: Arg) -> Arg {
-        let (half, zero, pi, g, nan) =
-            (self.c(0.5), self.c(0.0), self.c(std::f64::consts::PI), self.c(G), self.c(f64::NAN));
-        let Lanczos { t, log_t, sum, slope, .. } = self.lanczos(x);
-        let (falls, rest) = (self.div(slope, sum), self.div(g, t));
-        let value = self.sub(log_t, falls);
-        let value = self.sub(value, rest);
-        // value - pi / tan(pi x), with x less the nearest integer so that the product stays exact.
-        let shifted = self.add(x, half);
-        let nearest = self.op(Floor, &[shifted]);
-        let offset = self.sub(x, nearest);
-        let angle = self.mul(pi, offset);
-        let tangent = self.op(Tan, &[angle]);
-        let reflection = self.div(pi, tangent);
-        let reflected = self.sub(value, reflection);
-        let value_or = self.choose(Lt, x, half, reflected, value);
-        // Undefined (NaN) at the poles.
-        let whole = self.op(Floor, &[x]);
-        let at_integer = self.choose(Eq, x, whole, nan, value_or);
-        self.choose(Le, x, zero, at_integer, value_or)
+    /// `(x - 1/2) (log x - 1) + (log(2 pi) - 1) / 2 + …`, x >= 8
+    fn stirling(&mut self, x: Arg) -> Arg {
+        let (half, one) = (self.c(0.5), self.c(1.0));
+        let inverse = self.div(one, x);
+        let square = self.mul(inverse, inverse);
+        let series = self.horner(square, &STIRLING);
+        let constant = self.c(((2.0 * PI).ln() - 1.0) / 2.0);
+        let rest = self.mul_add(inverse, series, constant);
+        let log = self.op(Log, &[x]);
+        let (less, log_less) = (self.sub(x, half), self.sub(log, one));
+        self.mul_add(less, log_less, rest)
+    }
+
+    /// 1/2 < x < 8
+    fn lgamma_near(&mut self, x: Arg, whole: Arg, offset: Arg) -> Arg {
+        let (one, first) = (self.c(1.0), self.c(1.5));
+        let slope = self.horner(offset, &FROM_TWO);
+        let slope_around_one = self.horner(offset, &FROM_ONE);
+        let slope = self.choose(Lt, x, first, slope_around_one, slope);
+        let base = self.mul(slope, offset);
+        let mut product = one;
+        for k in 2..8 {
+            let (place, last) = (self.c(f64::from(k)), self.c(f64::from(k) + 0.5));
+            let factor = self.add(offset, place);
+            let factor = self.choose(Gt, whole, last, factor, one);
+            product = self.mul(product, factor);
+        }
+        let log = self.op(Log, &[product]);
+        self.add(base, log)
+    }
+
+    /// -FACTORS - 1/2 <= x <= 1/2
+    fn lgamma_below(&mut self, whole: Arg, offset: Arg) -> Arg {
+        let one = self.c(1.0);
+        let (unit, offset) = (self.single(one), self.single(offset));
+        let minus = self.negative(offset);
+        let mut product = self.pair_horner(offset, &Coefficients { hi: &INVERSE, lo: &INVERSE_LOW });
+        let magnitude = self.op(Abs, &[offset.hi]);
+        let magnitude = self.single(magnitude);
+        product = self.pair_mul(product, magnitude);
+        let factors = if self.exact() { FACTORS } else { FACTORS_NARROW };
+        for k in 1..=factors {
+            let (place, last) = (self.c(k as f64), self.c(0.5 - k as f64));
+            if k <= PRECISE_FACTORS {
+                let factor = self.sum(place, minus.hi);
+                let factor = self.pair_choose(Lt, whole, last, factor, unit);
+                product = self.pair_mul(product, factor);
+            } else {
+                let factor = self.add(place, minus.hi);
+                let factor = self.choose(Lt, whole, last, factor, one);
+                product.hi = self.mul(product.hi, factor);
+            }
+        }
+        let mut log = self.op(Log, &[product.hi]);
+        if let Some(lo) = product.lo {
+            let correction = self.div(lo, product.hi);
+            let corrected = self.add(log, correction);
+            let zero = self.c(0.0);
+            log = self.choose(Gt, product.hi, zero, corrected, log);
+        }
+        let mut excess = self.sub(product.hi, one);
+        if let Some(lo) = product.lo {
+            excess = self.add(excess, lo);
+        }
+        let near_log = self.op(Log1p, &[excess]);
+        let (distance, bound) = (self.op(Abs, &[excess]), self.c(0.3));
+        let log = self.choose(Lt, distance, bound, near_log, log);
+        self.op(Neg, &[log])
+    }
+
+    /// `-log(|x sin(pi x)| / pi) - lgamma |x|`
+    fn lgamma_far_below(&mut self, magnitude: Arg, offset: Arg, stirling: Arg) -> Arg {
+        let square = self.mul(offset, offset);
+        let sine = self.horner(square, &SINE);
+        let distance = self.op(Abs, &[offset]);
+        let sine = self.mul(sine, distance);
+        let product = self.mul(sine, magnitude);
+        let log = self.op(Log, &[product]);
+        let sum = self.add(log, stirling);
+        let value = self.op(Neg, &[sum]);
+        let (zero, infinity) = (self.c(0.0), self.c(f64::INFINITY));
+        self.choose(Eq, distance, zero, infinity, value)
     }
 }

@@ -1,10 +1,12 @@
 //! Builds a scalar computation as a formula: a [`Body`] with one working type.
 
 mod bessel;
+mod digamma;
 mod erf;
 mod erf_inv;
 mod gamma;
 mod inverse;
+mod pair;
 mod zeta;
 
 use crate::ir::{ElementType, OpRef};
@@ -16,22 +18,31 @@ pub(crate) struct Formula {
     body: Body,
     /// The type it computes in.
     ty: ElementType,
+    /// Whether results keep the precision of that type.
+    exact: bool,
 }
 
 /// The body that applies `f` to the op's operand, converted to the working type before and back after.
 pub(crate) fn formula(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
-    of_operands(op, 1, &|m, args| f(m, args[0]))
+    of_operands(op, 1, false, &|m, args| f(m, args[0]))
+}
+
+/// The same with f64 as the working type of every real type.
+pub(crate) fn formula_in_double(op: OpRef<'_>, f: fn(&mut Formula, Arg) -> Arg) -> Option<Body> {
+    of_operands(op, 1, true, &|m, args| f(m, args[0]))
 }
 
 /// The same over two operands.
 pub(crate) fn formula_of_two(op: OpRef<'_>, f: fn(&mut Formula, Arg, Arg) -> Arg) -> Option<Body> {
-    of_operands(op, 2, &|m, args| f(m, args[0], args[1]))
+    of_operands(op, 2, false, &|m, args| f(m, args[0], args[1]))
 }
 
-fn of_operands(op: OpRef<'_>, count: usize, f: &dyn Fn(&mut Formula, &[Arg]) -> Arg) -> Option<Body> {
+fn of_operands(op: OpRef<'_>, count: usize, double: bool, f: &dyn Fn(&mut Formula, &[Arg]) -> Arg) -> Option<Body> {
     let (from, to) = (op.operand_tensor(0)?.element, op.result_tensor(0)?.element);
-    let ty = if from.is_float() && from != ElementType::F64 { ElementType::F32 } else { from };
-    let mut m = Formula { body: Body { inputs: vec![from; count], ..Body::default() }, ty };
+    let wide = if double { ElementType::F64 } else { ElementType::F32 };
+    let ty = if from.is_float() && from != ElementType::F64 { wide } else { from };
+    let mut m =
+        Formula { body: Body { inputs: vec![from; count], ..Body::default() }, ty, exact: from == ElementType::F64 };
     let args: Vec<Arg> = (0..count).map(|i| m.convert(Arg::Input(i), ty)).collect();
     let result = f(&mut m, &args);
     let result = m.convert(result, to);
@@ -49,7 +60,7 @@ pub(crate) fn next_after(op: OpRef<'_>) -> Option<Body> {
         64 => ElementType::UI64,
         _ => return None,
     };
-    let mut m = Formula { body: Body { inputs: vec![ty, ty], ..Body::default() }, ty };
+    let mut m = Formula { body: Body { inputs: vec![ty, ty], ..Body::default() }, ty, exact: true };
     let (x, y) = (Arg::Input(0), Arg::Input(1));
     let zero = m.c(0.0);
     let is = |m: &mut Formula, c, a, b| m.typed(ScalarOp::Compare(c), &[a, b], ElementType::I1);
@@ -97,6 +108,15 @@ impl Formula {
         result
     }
 
+    /// `f` of `x`, computed in f64.
+    pub(crate) fn in_double(&mut self, x: Arg, f: impl FnOnce(&mut Self, Arg) -> Arg) -> Arg {
+        let ty = std::mem::replace(&mut self.ty, ElementType::F64);
+        let x = self.convert(x, ElementType::F64);
+        let result = f(self, x);
+        self.ty = ty;
+        self.convert(result, ty)
+    }
+
     /// An operation in the working type.
     pub(crate) fn op(&mut self, op: ScalarOp, args: &[Arg]) -> Arg {
         self.typed(op, args, self.ty)
@@ -116,6 +136,11 @@ impl Formula {
     /// Whether it computes with complex numbers.
     pub(crate) fn is_complex(&self) -> bool {
         self.ty.is_complex()
+    }
+
+    /// Whether the results keep the precision of the working type, and are not rounded to a narrower one.
+    pub(crate) fn exact(&self) -> bool {
+        self.exact
     }
 
     /// Whether it computes in f64.
@@ -167,12 +192,16 @@ impl Formula {
         self.mul(half, both)
     }
 
-    /// `e^x / 2` and `e^-x / 2`, as exponentials of shifted arguments so that neither overflows too early.
-    pub(crate) fn half_exponentials(&mut self, x: Arg) -> (Arg, Arg) {
-        let log2 = self.c(std::f64::consts::LN_2);
-        let minus = self.op(ScalarOp::Neg, &[x]);
-        let (a, b) = (self.sub(x, log2), self.sub(minus, log2));
-        (self.op(ScalarOp::Exp, &[a]), self.op(ScalarOp::Exp, &[b]))
+    /// `e^x / 2` where `x` is beyond the limit, at which `e^x` is about to overflow; otherwise `other`.
+    pub(crate) fn half_exponential_beyond(&mut self, x: Arg, other: Arg) -> Arg {
+        // The shifts are numbers for which e^shift / 2 is almost a float.
+        let (limit, shift, factor) =
+            if self.is_double() { (709.0, 430.0, 2.789955155893247e186) } else { (88.0, 78.0, 3.7492084984950605e33) };
+        let (limit, shift, factor) = (self.c(limit), self.c(shift), self.c(factor));
+        let moved = self.sub(x, shift);
+        let exponential = self.op(ScalarOp::Exp, &[moved]);
+        let large = self.mul(exponential, factor);
+        self.choose(Comparison::Lt, x, limit, other, large)
     }
 
     /// `sqrt((1 - x)(1 + x))`: the other leg of a right triangle with leg x and hypotenuse 1.

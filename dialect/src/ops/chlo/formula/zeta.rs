@@ -85,12 +85,12 @@ impl Formula {
         let sign = self.mul(parity, two);
         let sign = self.mul(sign, two);
         let sign = self.sub(sign, one);
-        let log_factorial = self.lgamma(next);
+        let log_factorial = self.in_double(next, Formula::lgamma);
         let factorial = self.op(Exp, &[log_factorial]);
         let zeta = self.zeta(next, x);
         let value = self.mul(factorial, zeta);
         let value = self.mul(sign, value);
-        let digamma = self.digamma(x);
+        let digamma = self.in_double(x, Formula::digamma);
         let value = self.choose(Eq, n, zero, digamma, value);
         let (whole, nan) = (self.op(Floor, &[n]), self.c(f64::NAN));
         let value = self.choose(Eq, n, whole, value, nan);
