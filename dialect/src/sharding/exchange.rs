@@ -174,6 +174,15 @@ impl Exchange {
         self.rounds.iter().all(Run::is_uniform) && self.own.as_ref().is_none_or(Run::is_uniform)
     }
 
+    /// The pairs of all permutes where they are sent between the same devices: two neighbors send each other what both
+    /// sides need.
+    pub fn between_all(&self) -> Option<Pairs> {
+        match &self.rounds[..] {
+            [a, b] if self.shards.shards == 2 => a.pairs.union(&b.pairs),
+            _ => None,
+        }
+    }
+
     /// Rows that the permutes move, one number per permute.
     pub fn moved(&self) -> impl Iterator<Item = i64> + '_ {
         self.rounds.iter().map(|r| r.rows)

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// Pairs of a source and a target, both places in a group. No place is a source twice or a target twice.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Pairs {
     runs: Vec<PairRun>,
 }

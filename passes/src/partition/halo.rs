@@ -319,10 +319,7 @@ impl Rows<'_> {
         let mut end = 0;
         let mut received: SmallVec<[(&Run, Value); 2]> = SmallVec::new();
         // Two neighbors send each other what both sides need: permutes between the same devices become one.
-        let both = match &self.exchange.rounds[..] {
-            [a, b] if self.exchange.shards.shards == 2 => a.pairs.union(&b.pairs),
-            _ => None,
-        };
+        let both = self.exchange.between_all();
         for Slot { at, run, own } in slots {
             self.gap(b, value, at - end, &mut parts);
             let known = received.iter().find(|r| r.0 == run).map(|r| r.1);

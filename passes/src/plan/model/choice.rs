@@ -4,12 +4,15 @@ use std::rc::Rc;
 
 use dialect::define_id;
 use dialect::id::{Interner, TiSlice, TiVec};
+use dialect::op::CollectiveKind;
+use dialect::sharding::axis::size_of;
+use dialect::sharding::{AxisPart, Pairs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::meaning::{Model, Models};
 use super::strategy::{Exchanged, Strategy};
-use crate::plan::program::graph::{Graph, OpId, Places, Share, ValueId};
+use crate::plan::program::graph::{Graph, Node, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
 /// Rates of what a device does between collectives, other than arithmetic.
@@ -41,6 +44,27 @@ define_id!(
     /// A strategy of one [`Placer`].
     pub(crate) StrategyId, "strategy"
 );
+
+/// Rows that are sent in one permute, of which an op bears a share.
+struct Sent<'a> {
+    pairs: &'a Pairs,
+    axes: &'a [AxisPart],
+    /// The op's share of the bytes, and of the time that a permute takes however little it sends.
+    bytes: f64,
+    startup: f64,
+}
+
+/// Seconds of permutes between the same devices, which are sent as one where that pays: what is packed is written and
+/// read once more before and after.
+fn permutes(cache: &ReshardCache<'_>, rates: Rates, list: &[Sent<'_>]) -> f64 {
+    let Some(first) = list.first() else { return 0.0 };
+    let startup = cache.startup(CollectiveKind::CollectivePermute, first.axes);
+    let seconds = |bytes: f64, share: f64| cache.permute_seconds(bytes, first.axes) - startup * (1.0 - share);
+    let apart = list.iter().map(|s| seconds(s.bytes, s.startup)).sum::<f64>();
+    let bytes = list.iter().map(|s| s.bytes).sum::<f64>();
+    let most = list.iter().map(|s| s.startup).fold(0.0, f64::max);
+    apart.min(seconds(bytes, most) + 4.0 * (bytes - first.bytes) / rates.memory)
+}
 
 /// One strategy for every op, and the distributions that follow; the strategies of borders are meaningless.
 #[derive(Clone)]
@@ -133,18 +157,34 @@ impl Graph {
             let v = &self.values[node.operands[i]?];
             Some(cache.local_bytes(v.ty, places.operands[i]))
         });
-        // Rows of neighbors are sent, and written together with a device's own, once for all ops that read them.
-        let exchanges = places.exchanged.iter().map(|e| match node.operands[e.operand] {
-            Some(v) => {
-                let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
-                let sent = e.shares.iter().map(|share| cache.permute_seconds(share * bytes, &e.axes));
-                let share = e.shifted.map_or(Share::WHOLE, |shifted| node.shares[shifted]);
-                sent.sum::<f64>() * share.sent + e.rows * bytes / rates.memory * share.copied
-            }
-            None => 0.0,
-        });
         let traffic = (written.sum::<f64>() + masks.sum::<f64>()) / rates.memory;
-        node.seconds / places.speedup + traffic + exchanges.sum::<f64>()
+        node.seconds / places.speedup + traffic + self.exchanges(cache, rates, node, places)
+    }
+
+    /// Seconds to send rows of neighbors, and to write them together with a device's own, once for all ops that read them.
+    fn exchanges(&self, cache: &ReshardCache<'_>, rates: Rates, node: &Node, places: &Places) -> f64 {
+        let mut seconds = 0.0;
+        let mut sent: SmallVec<[Sent<'_>; 4]> = SmallVec::new();
+        for e in &places.exchanged {
+            let Some(v) = node.operands[e.operand] else { continue };
+            let bytes = cache.local_bytes(self.values[v].ty, places.operands[e.operand]);
+            let share = e.shifted.map_or(Share::WHOLE, |shifted| node.shares[shifted]);
+            seconds += e.rows * bytes / rates.memory * share.copied;
+            for p in &e.sent {
+                // Two neighbors send each other the rows of both sides in one permute.
+                let startup = if size_of(&e.axes) == 2 { share.copied } else { share.sent };
+                sent.push(Sent { pairs: &p.pairs, axes: &e.axes, bytes: p.share * bytes * share.sent, startup });
+            }
+        }
+        while let Some(first) = sent.first() {
+            let (pairs, axes) = (first.pairs, first.axes);
+            type List<'a> = SmallVec<[Sent<'a>; 4]>;
+            let joins = |s: &Sent<'_>| s.pairs == pairs && s.axes == axes;
+            let (same, others): (List<'_>, List<'_>) = sent.into_iter().partition(joins);
+            seconds += permutes(cache, rates, &same);
+            sent = others;
+        }
+        seconds
     }
 
     /// Whether shards that don't divide cost anything under a plan: values are moved from or to them, padding is masked

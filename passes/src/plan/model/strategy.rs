@@ -6,7 +6,7 @@ use std::rc::Rc;
 use dialect::ir::{TensorType, gcd};
 use dialect::sharding::axis::{merged, push_merged, set_of, size_of};
 use dialect::sharding::{
-    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Reach, ReductionKind, ShardDim, ShardingRule,
+    Assembly, Axes, AxisPart, Distribution, Exchange, FactorKind, Pairs, Reach, ReductionKind, ShardDim, ShardingRule,
     TensorFactors,
 };
 use smallvec::SmallVec;
@@ -75,10 +75,19 @@ pub struct Exchanged {
     pub shifted: Option<usize>,
     /// Along which axes.
     pub axes: Axes,
-    /// For each permute, what it sends as a share of a device's shard of the operand.
-    pub shares: SmallVec<[f64; 2]>,
+    /// The permutes.
+    pub sent: SmallVec<[Permuted; 2]>,
     /// All rows that a device then copies, as a share of its shard.
     pub rows: f64,
+}
+
+/// One permute of rows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Permuted {
+    /// What it sends, as a share of a device's shard of the operand.
+    pub share: f64,
+    /// Who sends to whom, by place along the axes.
+    pub pairs: Rc<Pairs>,
 }
 
 impl OpModel {
@@ -307,19 +316,23 @@ impl OpModel {
         factors.map(|(f, axes)| ShardDim::new(f.size, size_of(axes)).speedup()).product()
     }
 
-    /// The operands of which devices get rows from their neighbors: along which axes, and the share of a device's shard
-    /// that is sent in each permute.
+    /// The operands of which devices get rows from their neighbors: along which axes, and what is sent.
     pub fn exchanged(&self, strategy: &Strategy) -> SmallVec<[Exchanged; 1]> {
         let sharded = self.shifted.iter().enumerate().filter(|s| !strategy.factors[s.1.factor as usize].is_empty());
         let one = |(shifted, s): (usize, &Shifted)| {
             let axes = strategy.factors[s.factor as usize].clone();
             let exchange = Exchange::of(s.reach, size_of(&axes))?;
             let size = exchange.shards.size().max(1) as f64;
-            let shares = exchange.moved().map(|rows| rows as f64 / size).collect();
+            let all = exchange.between_all();
+            let sent = exchange.rounds.iter().map(|round| {
+                let pairs = Rc::new(all.as_ref().unwrap_or(&round.pairs).clone());
+                Permuted { share: round.rows as f64 / size, pairs }
+            });
+            let sent = sent.collect();
             // Without permutes a device reads its own shard, or a part of it.
             let copied = !exchange.rounds.is_empty() || !exchange.is_uniform();
             let rows = if copied { exchange.window.rows as f64 / size } else { 0.0 };
-            Some(Exchanged { operand: s.operand as usize, shifted: Some(shifted), axes, shares, rows })
+            Some(Exchanged { operand: s.operand as usize, shifted: Some(shifted), axes, sent, rows })
         };
         sharded.filter_map(one).chain(self.put_together(strategy)).collect()
     }
@@ -335,8 +348,9 @@ impl OpModel {
         let shards = size_of(&axes);
         let rows = |global: i64| ShardDim::new(global, shards).size() as f64;
         let (operand, size) = assembly.sizes.iter().enumerate().find_map(|(i, size)| Some((i, rows((*size)?))))?;
-        let shares = assembly.exchange(shards).moved().map(|n| n as f64 / size.max(1.0)).collect();
-        Some(Exchanged { operand, shifted: None, axes, shares, rows: rows(assembly.size()) / size.max(1.0) })
+        let sent = assembly.exchange(shards).rounds.into_iter();
+        let sent = sent.map(|r| Permuted { share: r.rows as f64 / size.max(1.0), pairs: Rc::new(r.pairs) }).collect();
+        Some(Exchanged { operand, shifted: None, axes, sent, rows: rows(assembly.size()) / size.max(1.0) })
     }
 
     /// The operands in which padding must be masked for a reduction.

@@ -5,14 +5,14 @@
 
 use dialect::ir::ElementType;
 use dialect::op::CollectiveKind;
-use dialect::sharding::Axes;
+use dialect::sharding::{Axes, AxisPart, Pairs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand};
-use crate::plan::program::graph::ValueId;
-use crate::plan::reshard::cache::Dist;
+use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
+use crate::plan::reshard::cache::{Dist, ReshardCache};
 
 /// Start-up costs matter when they are at least this fraction of all communication.
 const STARTUPS: f64 = 0.02;
@@ -64,10 +64,16 @@ impl Startups {
         // such depth.
         let mut levels: FxHashMap<(ValueId, Dist), u32> = FxHashMap::default();
         let mut started: FxHashSet<(u32, CollectiveKind, Axes, ElementType, u64)> = FxHashSet::default();
+        let mut rows = Rows::default();
         for (value, v) in graph.values.iter_enumerated() {
-            let made = v.maker.map_or(0, |(op, _)| {
-                let read = graph.ops[op].operands.iter().zip(&choice.places[op].operands);
-                read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0)
+            let made = v.maker.map_or(0, |(op, result)| {
+                let (node, places) = (&graph.ops[op], &choice.places[op]);
+                let read = node.operands.iter().zip(&places.operands);
+                let level = read.filter_map(|(v, &at)| levels.get(&((*v)?, at)).copied()).max().unwrap_or(0);
+                if result == 0 && !places.exchanged.is_empty() {
+                    found.joined += rows.joined(graph, cache, op, places, level);
+                }
+                level + u32::from(!places.exchanged.is_empty())
             });
             let copies = graph.copies(cache, &choice.places, value);
             let mut at: Vec<u32> = Vec::with_capacity(copies.list.len());
@@ -94,5 +100,37 @@ impl Startups {
             }
         }
         found
+    }
+}
+
+/// Rows of neighbors that are sent: which values' between the same devices at one level, and so together.
+#[derive(Default)]
+struct Rows<'a> {
+    sent: FxHashMap<(u32, &'a [AxisPart], &'a Pairs, u64), FxHashSet<ValueId>>,
+}
+
+impl<'a> Rows<'a> {
+    /// Seconds of start-up that an op at this level saves since rows of other values are sent between the same devices.
+    fn joined(&mut self, graph: &Graph, cache: &ReshardCache<'_>, op: OpId, places: &'a Places, level: u32) -> f64 {
+        let node = &graph.ops[op];
+        let mut saved = 0.0;
+        // What one op reads is priced together already.
+        let mut own: Vec<(&[AxisPart], &Pairs)> = Vec::new();
+        for e in &places.exchanged {
+            let Some(value) = node.operands[e.operand] else { continue };
+            let bytes = cache.local_bytes(graph.values[value].ty, places.operands[e.operand]);
+            let startup = cache.startup(CollectiveKind::CollectivePermute, &e.axes);
+            for p in &e.sent {
+                let values = self.sent.entry((level, &e.axes[..], &*p.pairs, node.weight.to_bits())).or_default();
+                let others = !values.is_empty();
+                let worth = startup >= WORTH_JOINING * cache.permute_seconds(p.share * bytes, &e.axes);
+                let first = !own.contains(&(&e.axes[..], &*p.pairs));
+                own.push((&e.axes[..], &*p.pairs));
+                if values.insert(value) && first && others && worth {
+                    saved += startup * node.weight;
+                }
+            }
+        }
+        saved
     }
 }
