@@ -311,7 +311,6 @@ const NO_NATIVE_CODE: &[&str] = &[
     "stablehlo.fft",
     "stablehlo.cholesky",
     "stablehlo.triangular_solve",
-    "stablehlo.select_and_scatter",
     "chlo.ragged_dot",
 ];
 
@@ -410,4 +409,36 @@ fn subnormal_numbers_are_kept_where_that_is_asked_for() {
     assert_eq!(run(Subnormals::Keep), values.map(square));
     assert!(square(values[0]) > 0.0);
     assert_eq!(run(Subnormals::Flush), [0.0, 4.0, 0.0, 0.0]);
+}
+
+/// A loop writes rows of what it carries, computed and as they are, at starts inside and outside.
+#[test]
+fn loops_replace_rows_in_place() {
+    for ty in ["f32", "i8", "f64"] {
+        check(&format!(
+            "func.func @main(%a: tensor<7x5x4x{ty}>, %u: tensor<1x2x4x{ty}>, %s: tensor<i32>, %w: tensor<i64>, %x: tensor<4x3x{ty}>) -> (tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>) {{
+              %zero = stablehlo.constant dense<0> : tensor<i32>
+              %one = stablehlo.constant dense<1> : tensor<i32>
+              %r:2 = stablehlo.while(%i = %zero, %c = %a) : tensor<i32>, tensor<7x5x4x{ty}>
+              cond {{
+                %n = stablehlo.constant dense<9> : tensor<i32>
+                %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                stablehlo.return %p : tensor<i1>
+              }} do {{
+                %v = stablehlo.add %u, %u : tensor<1x2x4x{ty}>
+                %d = stablehlo.dynamic_update_slice %c, %v, %i, %s, %zero : (tensor<7x5x4x{ty}>, tensor<1x2x4x{ty}>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<7x5x4x{ty}>
+                %j = stablehlo.add %i, %one : tensor<i32>
+                stablehlo.return %j, %d : tensor<i32>, tensor<7x5x4x{ty}>
+              }}
+              %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x3x{ty}>) -> tensor<3x4x{ty}>
+              %q = stablehlo.reshape %t : (tensor<3x4x{ty}>) -> tensor<3x1x4x{ty}>
+              %wz = stablehlo.constant dense<0> : tensor<i64>
+              %e = stablehlo.dynamic_update_slice %a, %q, %w, %wz, %w : (tensor<7x5x4x{ty}>, tensor<3x1x4x{ty}>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<7x5x4x{ty}>
+              %f = stablehlo.slice %e [0:7, 0:5, 1:3] : (tensor<7x5x4x{ty}>) -> tensor<7x5x2x{ty}>
+              %g = stablehlo.dynamic_update_slice %e, %f, %wz, %wz, %w : (tensor<7x5x4x{ty}>, tensor<7x5x2x{ty}>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<7x5x4x{ty}>
+              %h = stablehlo.dynamic_update_slice %g, %u, %wz, %w, %w : (tensor<7x5x4x{ty}>, tensor<1x2x4x{ty}>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<7x5x4x{ty}>
+              return %r#1, %e, %g, %h : tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>, tensor<7x5x4x{ty}>
+            }}"
+        ));
+    }
 }

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::Body;
 use crate::ops::stablehlo::indexing::ScatterDims;
+use crate::ops::stablehlo::window::WindowDim;
 
 /// A computation that isn't a loop nest.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +22,9 @@ pub enum External {
     RngBits(RngAlgorithm),
     /// Slices of several tensors ordered together along one dimension.
     Sort(Sort),
+    /// An element selected in each window, at whose place a value is combined into the result. Operands are the tensor
+    /// under the windows, a value for each window, and what all elements of the result begin as.
+    SelectAndScatter(Box<SelectAndScatter>),
     /// Anything else: the runtime uses the op's reference evaluation.
     Reference,
 }
@@ -46,6 +50,17 @@ pub struct Scatter {
     pub combine: Option<Body>,
     /// Whether one sum is long enough to be kept in f64 and rounded once.
     pub sums: bool,
+}
+
+/// Which element of each window is selected, and what becomes of the elements there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SelectAndScatter {
+    /// The windows, one for each dimension.
+    pub windows: Vec<WindowDim>,
+    /// Whether the element selected so far (input 0) is kept beside another one (input 1).
+    pub select: Option<Body>,
+    /// Combines an element of the result (the accumulator) with a value (the input).
+    pub scatter: Option<Body>,
 }
 
 /// A stable sort; results are the operands, reordered.

@@ -7,6 +7,7 @@ mod number;
 mod rng_bits;
 mod scalars;
 mod scatter;
+mod select;
 mod sort;
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,7 @@ pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize
     match external {
         External::RngBits(algorithm) => rng_bits::of(*algorithm, results[1]),
         External::Scatter(it) => scatter::of(it, &operands, &results),
+        External::SelectAndScatter(it) => select::of(it, &operands, &results),
         External::Sort(it) => sort::of(it, &operands, first(it.dim)),
         External::Collective | External::PartitionId | External::ReplicaId | External::Reference => None,
     }

@@ -48,7 +48,7 @@ macro_rules! integers {
 integers!(i8 u8 i16 u16 i32 u32 i64 u64);
 
 /// A truth value: 0 or 1. Sums are "or", products "and".
-#[derive(Clone, Copy, PartialEq, Eq, AnyBitPattern, NoUninit)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AnyBitPattern, NoUninit)]
 #[repr(transparent)]
 pub(crate) struct Truth(u8);
 

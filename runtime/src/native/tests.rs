@@ -10,6 +10,7 @@ use super::{Native, View, ViewMut};
 
 mod rng_bits;
 mod scatter;
+mod select;
 mod sort;
 
 /// An op of a program given as `(%a: type, ...) op`, and its native code.

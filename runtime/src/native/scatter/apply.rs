@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use dialect::scalar::ScalarOp;
 
-use super::places::{Places, Start};
+use super::places::Places;
+use crate::native::View;
 use crate::native::number::Number;
 
 /// Calls `work` on parts of `out` that together are all of it, each with where it begins.
@@ -24,35 +25,41 @@ pub(super) fn common(part: &Range<usize>, input: usize, update: usize, len: usiz
     (from < to).then(|| (from - part.start..to - part.start, update + (from - input)))
 }
 
-/// Calls `visit` for the runs of all windows. Where windows don't touch, the order in which rows of one window come
-/// doesn't matter: rows at the same place in their windows come after each other if that is how memory has them.
-fn runs(places: &Places, starts: &[Start], mut visit: impl FnMut(usize, usize, usize)) {
-    let by_row = places.separate && places.row < 8 && places.rows.len() > 1;
-    if by_row && starts.iter().all(|s| s.clipped.is_none()) {
-        for &(input, update) in &places.rows {
-            starts.iter().for_each(|s| visit(s.input + input, s.update + update, places.row));
-        }
-    } else {
-        starts.iter().for_each(|s| places.runs(s, &mut visit));
-    }
-}
-
 /// Replaces elements of `width` bytes.
-pub(super) fn replace(places: &Places, starts: &[Start], updates: &[u8], out: &mut [u8], width: usize, threads: usize) {
+pub(super) fn replace(
+    places: &Places,
+    indices: View<'_>,
+    updates: &[u8],
+    out: &mut [u8],
+    width: usize,
+    threads: usize,
+) {
     match width {
-        1 => replace_all::<u8>(places, starts, updates, out, threads),
-        2 => {
-            replace_all(places, starts, bytemuck::cast_slice(updates), bytemuck::cast_slice_mut::<_, u16>(out), threads)
-        }
-        4 => {
-            replace_all(places, starts, bytemuck::cast_slice(updates), bytemuck::cast_slice_mut::<_, u32>(out), threads)
-        }
-        8 => {
-            replace_all(places, starts, bytemuck::cast_slice(updates), bytemuck::cast_slice_mut::<_, u64>(out), threads)
-        }
+        1 => replace_all::<u8>(places, indices, updates, out, threads),
+        2 => replace_all(
+            places,
+            indices,
+            bytemuck::cast_slice(updates),
+            bytemuck::cast_slice_mut::<_, u16>(out),
+            threads,
+        ),
+        4 => replace_all(
+            places,
+            indices,
+            bytemuck::cast_slice(updates),
+            bytemuck::cast_slice_mut::<_, u32>(out),
+            threads,
+        ),
+        8 => replace_all(
+            places,
+            indices,
+            bytemuck::cast_slice(updates),
+            bytemuck::cast_slice_mut::<_, u64>(out),
+            threads,
+        ),
         _ => replace_all(
             places,
-            starts,
+            indices,
             bytemuck::cast_slice(updates),
             bytemuck::cast_slice_mut::<_, [u64; 2]>(out),
             threads,
@@ -60,17 +67,24 @@ pub(super) fn replace(places: &Places, starts: &[Start], updates: &[u8], out: &m
     }
 }
 
-fn replace_all<T: Copy + Send + Sync>(places: &Places, starts: &[Start], updates: &[T], out: &mut [T], threads: usize) {
+fn replace_all<T: Copy + Send + Sync>(
+    places: &Places,
+    indices: View<'_>,
+    updates: &[T],
+    out: &mut [T],
+    threads: usize,
+) {
     parts(threads, out, |first, part| {
         let range = first..first + part.len();
-        runs(places, starts, |input, update, len| {
-            if let Some((to, from)) = common(&range, input, update, len) {
-                let from = &updates[from..from + to.len()];
-                match (&mut part[to], from) {
-                    // Single elements are faster without a call that copies.
-                    ([to], [from]) => *to = *from,
-                    (to, from) => to.copy_from_slice(from),
+        places.runs(indices, |input, update, len| {
+            // Single elements are faster without a call that copies.
+            if len == 1 {
+                if let Some(to) = part.get_mut(input.wrapping_sub(first)) {
+                    *to = updates[update];
                 }
+            } else if let Some((to, from)) = common(&range, input, update, len) {
+                let from = &updates[from..from + to.len()];
+                part[to].copy_from_slice(from);
             }
         });
     });
@@ -79,7 +93,7 @@ fn replace_all<T: Copy + Send + Sync>(places: &Places, starts: &[Start], updates
 /// Combines elements by an operation that [`has`](crate::native::number::has) the type.
 pub(super) fn combine<T: Number>(
     places: &Places,
-    starts: &[Start],
+    indices: View<'_>,
     updates: &[T],
     out: &mut [T],
     op: ScalarOp,
@@ -88,35 +102,39 @@ pub(super) fn combine<T: Number>(
     use ScalarOp::{Add, And, Max, Min, Mul, Or, Xor};
     // One copy of the loops for each operation, so that they vectorize.
     let part = |first: usize, part: &mut [T]| match op {
-        Add => one(places, starts, updates, first, part, |a: T, b| a.combine(Add, b)),
-        Mul => one(places, starts, updates, first, part, |a: T, b| a.combine(Mul, b)),
-        Max => one(places, starts, updates, first, part, |a: T, b| a.combine(Max, b)),
-        Min => one(places, starts, updates, first, part, |a: T, b| a.combine(Min, b)),
-        And => one(places, starts, updates, first, part, |a: T, b| a.combine(And, b)),
-        Or => one(places, starts, updates, first, part, |a: T, b| a.combine(Or, b)),
-        _ => one(places, starts, updates, first, part, |a: T, b| a.combine(Xor, b)),
+        Add => one(places, indices, updates, first, part, |a: T, b| a.combine(Add, b)),
+        Mul => one(places, indices, updates, first, part, |a: T, b| a.combine(Mul, b)),
+        Max => one(places, indices, updates, first, part, |a: T, b| a.combine(Max, b)),
+        Min => one(places, indices, updates, first, part, |a: T, b| a.combine(Min, b)),
+        And => one(places, indices, updates, first, part, |a: T, b| a.combine(And, b)),
+        Or => one(places, indices, updates, first, part, |a: T, b| a.combine(Or, b)),
+        _ => one(places, indices, updates, first, part, |a: T, b| a.combine(Xor, b)),
     };
     parts(threads, out, part);
 }
 
 fn one<T: Number>(
     places: &Places,
-    starts: &[Start],
+    indices: View<'_>,
     updates: &[T],
     first: usize,
     part: &mut [T],
     combine: impl Fn(T, T) -> T,
 ) {
     let range = first..first + part.len();
-    pulp::Arch::new().dispatch(|| {
-        runs(places, starts, |input, update, len| {
-            if let Some((to, from)) = common(&range, input, update, len) {
-                let n = to.len();
-                let (to, from) = (&mut part[to], &updates[from..from + n]);
-                for i in 0..n {
-                    to[i] = combine(to[i], from[i]);
-                }
+    let arch = pulp::Arch::new();
+    places.runs(indices, |input, update, len| {
+        if len == 1 {
+            if let Some(to) = part.get_mut(input.wrapping_sub(first)) {
+                *to = combine(*to, updates[update]);
             }
-        });
+        } else if let Some((to, from)) = common(&range, input, update, len) {
+            let from = &updates[from..from + to.len()];
+            let to = &mut part[to];
+            arch.dispatch(
+                #[inline(always)]
+                || to.iter_mut().zip(from).for_each(|(to, &from)| *to = combine(*to, from)),
+            );
+        }
     });
 }

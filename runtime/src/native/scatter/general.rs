@@ -21,15 +21,11 @@ pub(super) struct General {
 impl Native for General {
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], _: usize) -> Result<(), String> {
         let n = self.types.len();
-        let starts = self.places.starts(operands[n]);
         // Places in the updates and in the inputs.
         let mut elements: Vec<(usize, usize)> = Vec::new();
-        for start in &starts {
-            let mut visit = |input: usize, update: usize, len: usize| {
-                elements.extend((0..len).map(|i| (update + i, input + i)));
-            };
-            self.places.runs(start, &mut visit);
-        }
+        self.places.runs(operands[n], |input, update, len| {
+            elements.extend((0..len).map(|i| (update + i, input + i)));
+        });
         elements.sort_unstable();
         let updates = &operands[n + 1..];
         if self.sums {

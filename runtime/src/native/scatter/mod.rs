@@ -77,19 +77,18 @@ fn commutes(combine: Combine, ty: &TensorType) -> bool {
 
 impl Native for Direct {
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
-        let starts = self.places.starts(operands[1]);
-        let (updates, out) = (operands[2], &mut results[0]);
+        let (indices, updates, out) = (operands[1], operands[2], &mut results[0]);
         let places = &self.places;
         match self.combine {
             Combine::Replace => {
                 let width = self.ty.element.bytes();
-                apply::replace(places, &starts, updates.bytes, out.bytes, width, threads);
+                apply::replace(places, indices, updates.bytes, out.bytes, width, threads);
             }
             Combine::By(op) => with_number!(self.ty.element, T => {
-                apply::combine::<T>(places, &starts, updates.elements(), out.elements(), op, threads);
+                apply::combine::<T>(places, indices, updates.elements(), out.elements(), op, threads);
             }, else {}),
             Combine::Sum => with_float!(self.ty.element, T => {
-                sum::sum::<T>(places, &starts, updates.elements(), out.elements(), threads);
+                sum::sum::<T>(places, indices, updates.elements(), out.elements(), threads);
             }, else {}),
         }
         Ok(())

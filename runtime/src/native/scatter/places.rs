@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use dialect::ir::{ElementType, TensorType};
+use dialect::ir::{ElementClass, ElementType, TensorType};
 use dialect::ops::stablehlo::indexing::ScatterDims;
 
 use crate::native::View;
+
+/// The most windows visited at once.
+const BLOCK: usize = 1024;
 
 /// How batch and window positions become places of the updates and of the input, counted in elements.
 pub(super) struct Places {
@@ -28,6 +31,7 @@ pub(super) struct Places {
 }
 
 /// A dimension of the updates that runs over windows.
+#[derive(Clone, Copy)]
 struct Batch {
     size: usize,
     update: usize,
@@ -57,19 +61,15 @@ struct Mapped {
     windowed: bool,
 }
 
-/// A window of updates that are written somewhere.
-#[derive(Clone, Debug)]
-pub(super) struct Start {
-    /// The place of the first update.
-    pub update: usize,
-    /// The place of the first update in the input; only if nothing is clipped.
-    pub input: usize,
-    /// If the window isn't completely inside: the start in each window dimension, and the place without these.
-    pub clipped: Option<Box<Clipped>>,
+/// Windows of updates, in order.
+pub(super) enum Block<'b> {
+    /// Windows that are completely inside the input: where they begin in the input and in the updates.
+    Inside(&'b [(usize, usize)]),
+    /// A window that is partly outside, and where it begins in the updates.
+    Clipped(usize, Clipped),
 }
 
 /// A window that reaches out of the input.
-#[derive(Clone, Debug)]
 pub(super) struct Clipped {
     base: usize,
     /// For each dimension of the window, its start and the range of its positions that are inside.
@@ -142,7 +142,7 @@ impl Places {
         let last_batch = dims.batch.last().copied().unwrap_or(0);
         Self {
             elements: input.elements().unwrap_or(0),
-            batch: batch.collect(),
+            batch: joined(batch),
             in_order: separate || dims.window.iter().all(|&d| d > last_batch || updates.shape[d] <= 1),
             window,
             row,
@@ -153,38 +153,81 @@ impl Places {
         }
     }
 
-    /// The windows that are at least partly inside the input, in the order of the updates' batch dimensions.
-    pub(super) fn starts(&self, indices: View<'_>) -> Vec<Start> {
+    /// Calls `visit` for the windows that are at least partly inside the input, in the order of the updates' batch
+    /// dimensions.
+    pub(super) fn blocks(&self, indices: View<'_>, visit: &mut dyn FnMut(Block<'_>)) {
+        match self.indices {
+            ElementType::UI64 => {
+                self.read(indices.elements::<u64>(), |v| i64::try_from(v).unwrap_or(i64::MAX), visit);
+            }
+            ElementType::I64 => self.read(indices.elements::<i64>(), |v| v, visit),
+            ElementType::UI32 => self.read(indices.elements::<u32>(), i64::from, visit),
+            ElementType::I32 => self.read(indices.elements::<i32>(), i64::from, visit),
+            ElementType::UI16 => self.read(indices.elements::<u16>(), i64::from, visit),
+            ElementType::I16 => self.read(indices.elements::<i16>(), i64::from, visit),
+            ty if ty.class() == ElementClass::Signed => self.read(indices.elements::<i8>(), i64::from, visit),
+            _ => self.read(indices.elements::<u8>(), i64::from, visit),
+        }
+    }
+
+    fn read<T: Copy>(&self, indices: &[T], convert: impl Fn(T) -> i64 + Copy, visit: &mut dyn FnMut(Block<'_>)) {
         let count: usize = self.batch.iter().map(|b| b.size).product();
         if count == 0 || self.elements == 0 || self.window.iter().any(|w| w.size == 0) {
-            return Vec::new();
+            return;
         }
-        let read = integers(self.indices, indices);
-        let mut starts = Vec::with_capacity(count);
-        let mut at = vec![0usize; self.batch.len()];
-        let (mut update, mut index, mut base) = (0, 0, 0);
+        let read = |i: usize| convert(indices[i]);
+        let (&last, outer) =
+            self.batch.split_last().unwrap_or((&Batch { size: 1, update: 0, index: 0, input: 0 }, &[]));
+        let mut inside: Vec<(usize, usize)> = Vec::with_capacity(BLOCK);
+        let mut at = vec![0usize; outer.len()];
         loop {
-            starts.extend(self.start(update, index, base, &read));
-            let mut d = self.batch.len();
+            let sum = |of: fn(&Batch) -> usize| outer.iter().zip(&at).map(|(b, &at)| at * of(b)).sum::<usize>();
+            let (update, index, base) = (sum(|b| b.update), sum(|b| b.index), sum(|b| b.input));
+            for first in (0..last.size).step_by(BLOCK) {
+                let positions = first..last.size.min(first + BLOCK);
+                let place = |i: usize| (update + i * last.update, index + i * last.index, base + i * last.input);
+                if let [Mapped { index: 0, input, whole, windowed: false }] = self.mapped[..] {
+                    for i in positions {
+                        let (update, index, base) = place(i);
+                        let start = read(index) as usize;
+                        if start < whole {
+                            inside.push((base + start * input, update));
+                        }
+                    }
+                } else {
+                    for i in positions {
+                        let (update, index, base) = place(i);
+                        match self.start(index, base, &read) {
+                            Some(Ok(input)) => inside.push((input, update)),
+                            Some(Err(clipped)) => {
+                                visit(Block::Inside(&inside));
+                                inside.clear();
+                                visit(Block::Clipped(update, clipped));
+                            }
+                            None => {}
+                        }
+                    }
+                }
+                visit(Block::Inside(&inside));
+                inside.clear();
+            }
+            let mut d = outer.len();
             loop {
                 if d == 0 {
-                    return starts;
+                    return;
                 }
                 d -= 1;
-                let b = &self.batch[d];
                 at[d] += 1;
-                if at[d] < b.size {
-                    (update, index, base) = (update + b.update, index + b.index, base + b.input);
+                if at[d] < outer[d].size {
                     break;
                 }
-                let back = b.size - 1;
-                (update, index, base) = (update - back * b.update, index - back * b.index, base - back * b.input);
                 at[d] = 0;
             }
         }
     }
 
-    fn start(&self, update: usize, index: usize, base: usize, read: &dyn Fn(usize) -> i64) -> Option<Start> {
+    /// Where a window begins in the input, or how it is clipped; nothing if it is completely outside.
+    fn start(&self, index: usize, base: usize, read: &impl Fn(usize) -> i64) -> Option<Result<usize, Clipped>> {
         let mut input = base;
         let mut inside = true;
         for m in &self.mapped {
@@ -198,7 +241,7 @@ impl Places {
             }
         }
         if inside {
-            return Some(Start { update, input, clipped: None });
+            return Some(Ok(input));
         }
         // Some start moves a window: it may be inside, or reach out of the input.
         let mut dims = Vec::with_capacity(self.window.len());
@@ -214,23 +257,29 @@ impl Places {
             moved = moved.wrapping_add(start.wrapping_mul(w.input as i64));
             dims.push((start, low..high));
         }
-        match inside {
-            true => Some(Start { update, input: moved as usize, clipped: None }),
-            false => Some(Start { update, input: 0, clipped: Some(Box::new(Clipped { base: input, dims })) }),
-        }
+        Some(if inside { Ok(moved as usize) } else { Err(Clipped { base: input, dims }) })
     }
 
-    /// Calls `visit` for each run of a window's elements that are next to each other in updates and input, in order: the
-    /// place in the input, that in the updates, and the length.
-    pub(super) fn runs(&self, start: &Start, visit: &mut impl FnMut(usize, usize, usize)) {
-        match &start.clipped {
-            None => {
-                for &(input, update) in &self.rows {
-                    visit(start.input + input, start.update + update, self.row);
+    /// Calls `visit` for each run of elements that are next to each other in updates and input: the place in the input,
+    /// that in the updates, and the length. The runs of one element of the input come in the order of its updates.
+    #[inline(always)]
+    pub(super) fn runs(&self, indices: View<'_>, mut visit: impl FnMut(usize, usize, usize)) {
+        // Where windows don't touch, rows at the same place in their windows may come after each other, as they do in
+        // memory if the updates' batch dimensions are the inner ones.
+        let by_row = self.separate && self.row < 8;
+        self.blocks(indices, &mut |block| match block {
+            Block::Inside(windows) if by_row => {
+                for &(row, place) in &self.rows {
+                    windows.iter().for_each(|&(input, update)| visit(input + row, update + place, self.row));
                 }
             }
-            Some(clipped) => self.clipped(clipped, 0, clipped.base as i64, start.update, visit),
-        }
+            Block::Inside(windows) => {
+                for &(input, update) in windows {
+                    self.rows.iter().for_each(|&(row, place)| visit(input + row, update + place, self.row));
+                }
+            }
+            Block::Clipped(update, clipped) => self.clipped(&clipped, 0, clipped.base as i64, update, &mut visit),
+        });
     }
 
     fn clipped(
@@ -253,20 +302,20 @@ impl Places {
     }
 }
 
-/// Reads elements of an integer type; those above `i64::MAX` are that.
-pub(crate) fn integers<'a>(element: ElementType, view: View<'a>) -> Box<dyn Fn(usize) -> i64 + 'a> {
-    fn of<T: bytemuck::AnyBitPattern>(view: View<'_>, convert: fn(T) -> i64) -> Box<dyn Fn(usize) -> i64 + '_> {
-        let elements: &[T] = view.elements();
-        Box::new(move |i| convert(elements[i]))
+/// The dimensions without those that go on where the next one ends.
+fn joined(dims: impl DoubleEndedIterator<Item = Batch>) -> Vec<Batch> {
+    let mut joined: Vec<Batch> = Vec::new();
+    for dim in dims.rev().filter(|d| d.size != 1) {
+        let follows = |inner: &Batch| {
+            [(dim.update, inner.update), (dim.index, inner.index), (dim.input, inner.input)]
+                .iter()
+                .all(|&(outer, step)| outer == inner.size * step)
+        };
+        match joined.last_mut() {
+            Some(inner) if follows(inner) => inner.size *= dim.size,
+            _ => joined.push(dim),
+        }
     }
-    match element {
-        ElementType::UI64 => of::<u64>(view, |v| i64::try_from(v).unwrap_or(i64::MAX)),
-        ElementType::I64 => of::<i64>(view, |v| v),
-        ElementType::UI32 => of::<u32>(view, i64::from),
-        ElementType::I32 => of::<i32>(view, i64::from),
-        ElementType::UI16 => of::<u16>(view, i64::from),
-        ElementType::I16 => of::<i16>(view, i64::from),
-        _ if element.class() == dialect::ir::ElementClass::Signed => of::<i8>(view, i64::from),
-        _ => of::<u8>(view, i64::from),
-    }
+    joined.reverse();
+    joined
 }

@@ -1,7 +1,8 @@
 //! Scatters that add up floats in f64 and round each sum once.
 
 use super::apply::{common, parts};
-use super::places::{Places, Start};
+use super::places::{Block, Places};
+use crate::native::View;
 use crate::native::number::Float;
 
 /// The most elements whose sums in f64 fit into a cache.
@@ -11,36 +12,43 @@ const SMALL: usize = 1 << 17;
 const BLOCK: usize = 1024;
 
 /// Adds all updates.
-pub(super) fn sum<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mut [T], threads: usize) {
-    if starts.is_empty() {
+pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &mut [T], threads: usize) {
+    let few = out.len() <= SMALL || !places.separate;
+    if !few && by_place(places, indices, updates, out, threads) {
         return;
-    }
-    if out.len() > SMALL && places.separate {
-        return by_place(places, starts, updates, out, threads);
     }
     parts(threads, out, |first, part| {
         for (i, part) in part.chunks_mut(4 * SMALL).enumerate() {
-            dense(places, starts, updates, first + i * 4 * SMALL, part);
+            dense(places, indices, updates, first + i * 4 * SMALL, part);
         }
     });
 }
 
 /// Adds updates to sums of all elements of a part of the input, which begins at `first`.
-fn dense<T: Float>(places: &Places, starts: &[Start], updates: &[T], first: usize, part: &mut [T]) {
+fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usize, part: &mut [T]) {
     let range = first..first + part.len();
-    let mut sums: Vec<f64> = Vec::new();
-    pulp::Arch::new().dispatch(|| {
-        for start in starts {
-            places.runs(start, &mut |input, update, len| {
-                let Some((to, from)) = common(&range, input, update, len) else { return };
-                if sums.is_empty() {
-                    sums.extend(part.iter().map(|v| v.wide()));
-                }
-                add(&mut sums[to.clone()], &updates[from..from + to.len()]);
-            });
+    let mut sums: Vec<f64> = part.iter().map(|v| v.wide()).collect();
+    let arch = pulp::Arch::new();
+    let mut any = false;
+    places.runs(indices, |input, update, len| {
+        if len == 1 {
+            if let Some(sum) = sums.get_mut(input.wrapping_sub(first)) {
+                *sum += updates[update].wide();
+                any = true;
+            }
+        } else if let Some((to, from)) = common(&range, input, update, len) {
+            let from = &updates[from..from + to.len()];
+            let sums = &mut sums[to];
+            arch.dispatch(
+                #[inline(always)]
+                || add(sums, from),
+            );
+            any = true;
         }
-        part.iter_mut().zip(&sums).for_each(|(to, &sum)| *to = T::narrow(sum));
     });
+    if any {
+        part.iter_mut().zip(&sums).for_each(|(to, &sum)| *to = T::narrow(sum));
+    }
 }
 
 #[inline(always)]
@@ -53,39 +61,45 @@ fn add<T: Float>(sums: &mut [f64], updates: &[T]) {
 /// A place of the input and that of an update for it.
 type Pair = (u32, u32);
 
-/// Adds the updates of one place after the other: every element of the input is read and written at most once.
-fn by_place<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mut [T], threads: usize) {
-    // Places fit into 32 bits where there are fewer rows than that.
-    let unit = places.row.max(1);
-    let aligned = starts.iter().all(|s| s.input.is_multiple_of(unit));
-    let unit = if aligned { unit } else { 1 };
-    let fits = out.len() / unit <= u32::MAX as usize && starts.len() <= u32::MAX as usize;
-    if !fits {
-        return dense(places, starts, updates, 0, out);
+/// Adds the updates of one place after the other: every element of the input is read and written at most once. False
+/// if there are too many elements.
+fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &mut [T], threads: usize) -> bool {
+    if out.len().max(updates.len()) > u32::MAX as usize {
+        return false;
     }
-    let mut pairs: Vec<Pair> = starts.iter().enumerate().map(|(i, s)| ((s.input / unit) as u32, i as u32)).collect();
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut clipped = false;
+    places.blocks(indices, &mut |block| match block {
+        Block::Inside(windows) => pairs.extend(windows.iter().map(|&(input, update)| (input as u32, update as u32))),
+        Block::Clipped(..) => clipped = true,
+    });
+    if clipped {
+        return false;
+    }
     sort(&mut pairs);
     let row = |out: &mut [T], base: usize, pairs: &[Pair]| {
         let mut sums = [0f64; BLOCK];
-        pulp::Arch::new().dispatch(|| {
-            for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-                let input = group[0].0 as usize * unit - base;
-                for &(row, place) in &places.rows {
-                    let mut done = 0;
-                    while done < places.row {
-                        let n = BLOCK.min(places.row - done);
-                        let to = &mut out[input + row + done..][..n];
-                        let sums = &mut sums[..n];
-                        sums.iter_mut().zip(to.iter()).for_each(|(sum, v)| *sum = v.wide());
-                        for &(_, i) in group {
-                            add(sums, &updates[starts[i as usize].update + place + done..][..n]);
-                        }
-                        to.iter_mut().zip(sums.iter()).for_each(|(v, &sum)| *v = T::narrow(sum));
-                        done += n;
-                    }
+        let arch = pulp::Arch::new();
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let input = group[0].0 as usize - base;
+            for &(row, place) in &places.rows {
+                for done in (0..places.row).step_by(BLOCK) {
+                    let n = BLOCK.min(places.row - done);
+                    let to = &mut out[input + row + done..][..n];
+                    let sums = &mut sums[..n];
+                    arch.dispatch(
+                        #[inline(always)]
+                        || {
+                            sums.iter_mut().zip(to.iter()).for_each(|(sum, v)| *sum = v.wide());
+                            for &(_, update) in group {
+                                add(sums, &updates[update as usize + place + done..][..n]);
+                            }
+                            to.iter_mut().zip(sums.iter()).for_each(|(v, &sum)| *v = T::narrow(sum));
+                        },
+                    );
                 }
             }
-        });
+        }
     };
     // Windows of one row are apart in the order of their places, so threads can share them.
     if threads > 1 && places.rows.len() == 1 && pairs.len() > threads {
@@ -99,7 +113,7 @@ fn by_place<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mu
                 count += 1;
             }
             let (mine, others) = pairs.split_at(count);
-            let end = others.first().map_or(base + rest.len(), |p| p.0 as usize * unit);
+            let end = others.first().map_or(base + rest.len(), |p| p.0 as usize);
             let (part, after) = rest.split_at_mut(end - base);
             shares.push((part, base, mine));
             (rest, base, pairs) = (after, end, others);
@@ -109,6 +123,7 @@ fn by_place<T: Float>(places: &Places, starts: &[Start], updates: &[T], out: &mu
     } else {
         row(out, 0, &pairs);
     }
+    true
 }
 
 /// Sorts by place, equal ones in order: by digits, from the lowest.

@@ -156,7 +156,9 @@ impl Sorting {
             && let Some(by) = Order::of(most).filter(|by| by.bits <= 32)
             && let Source::Plain(o) | Source::Canonical(o) = most.source
         {
-            return self.first_of(by, slices[o], order);
+            let Some(best) = by.first(slices[o], self.first) else { return false };
+            order.extend(best.iter().map(|&item| item as u32));
+            return true;
         }
         for (i, key) in self.keys.iter().enumerate().rev() {
             let words = &mut memory.words;
@@ -200,20 +202,6 @@ impl Sorting {
             }
         }
         true
-    }
-
-    /// The order of the first elements alone.
-    fn first_of(&self, by: Order, slice: Slice<'_>, order: &mut Vec<u32>) -> bool {
-        let mut packed = Vec::new();
-        let mut ordered = true;
-        let best = radix::first(self.first, self.count, |start, block| {
-            packed.clear();
-            let part = Slice { start: slice.start + start * slice.step, count: block.len(), ..slice };
-            ordered &= by.words(part, &mut packed, |i, word| word << 32 | (start + i) as u64);
-            block.copy_from_slice(&packed);
-        });
-        order.extend(best.iter().map(|&item| item as u32));
-        ordered
     }
 
     /// The order by the comparator itself.

@@ -2,7 +2,7 @@
 
 /// Something that is sorted by a word.
 pub(super) trait Item: Copy + Default + Send + Sync {
-    /// `BITS` bits of the word from bit `shift` on.
+    /// 8 bits of the word from bit `shift` on.
     fn digit(&self, shift: u32) -> usize;
     /// What it is sorted by where the word alone decides, or the number after it.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering;
@@ -139,28 +139,4 @@ fn merge<T: Item>(left: &[T], right: &[T], to: &mut [T], threads: usize) {
         l += usize::from(from_left);
         r += usize::from(!from_left);
     }
-}
-
-/// The `k` smallest of `count` distinct items, in order. `items(first, block)` gives the items from `first` on.
-pub(super) fn first(k: usize, count: usize, mut items: impl FnMut(usize, &mut [u64])) -> Vec<u64> {
-    const BLOCK: usize = 128;
-    let mut best: Vec<u64> = Vec::with_capacity(4 * k + BLOCK);
-    let mut limit = u64::MAX;
-    let mut block = [0u64; BLOCK];
-    for start in (0..count).step_by(BLOCK) {
-        let block = &mut block[..BLOCK.min(count - start)];
-        items(start, block);
-        if !block.iter().fold(false, |any, &item| any | (item <= limit)) {
-            continue;
-        }
-        best.extend(block.iter().filter(|&&item| item <= limit));
-        if best.len() >= 4 * k && best.len() > k {
-            let (_, &mut at, _) = best.select_nth_unstable(k - 1);
-            limit = at;
-            best.truncate(k);
-        }
-    }
-    best.sort_unstable();
-    best.truncate(k);
-    best
 }

@@ -91,18 +91,19 @@ impl Order {
 
     #[inline(always)]
     pub(super) fn word(self, raw: u64) -> u64 {
+        // Without branches, so that loops vectorize.
         let sign = 1 << (self.bits - 1);
         let word = match self.class {
             Class::Unsigned => raw,
             Class::Signed => raw ^ sign,
             Class::Float(infinity, quiet) => {
                 let magnitude = raw & (sign - 1);
-                let raw = if self.zeros && magnitude == 0 { 0 } else { raw };
-                let raw = if self.nans && magnitude > infinity { quiet } else { raw };
-                if raw & sign == 0 { raw | sign } else { !raw & self.mask() }
+                let raw = if self.zeros & (magnitude == 0) { 0 } else { raw };
+                let raw = if self.nans & (magnitude > infinity) { quiet } else { raw };
+                raw ^ if raw & sign == 0 { sign } else { self.mask() }
             }
         };
-        if self.descending { !word & self.mask() } else { word }
+        word ^ if self.descending { self.mask() } else { 0 }
     }
 
     /// The bits that a word was made of.
@@ -135,27 +136,93 @@ impl Order {
         out: &mut Vec<T>,
         make: impl Fn(usize, u64) -> T,
     ) -> bool {
-        let all: &[R] = slice.view.elements();
-        let elements = || all[slice.start..].iter().step_by(slice.step).take(slice.count).copied().map(Into::into);
+        let all: &[R] = &slice.view.elements()[slice.start..];
         let floor = match self.class {
             Class::Float(infinity, _) if self.partial => infinity,
             _ => u64::MAX,
         };
         let magnitude = self.mask() >> 1;
-        pulp::Arch::new().dispatch(|| {
-            if slice.step == 1 {
-                // Without steps the loop vectorizes.
-                let elements = all[slice.start..][..slice.count].iter().map(|&raw| raw.into());
+        let (step, count) = (slice.step, slice.count);
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
                 let mut nan = false;
-                out.extend(elements.enumerate().map(|(i, raw)| {
-                    nan |= raw & magnitude > floor;
-                    make(i, self.word(raw))
-                }));
-                return !nan;
+                // Without steps the loop vectorizes.
+                if step == 1 {
+                    out.extend(all[..count].iter().enumerate().map(|(i, &raw)| make(i, self.word(raw.into()))));
+                    if self.partial {
+                        all[..count].iter().for_each(|&raw| nan |= raw.into() & magnitude > floor);
+                    }
+                } else {
+                    let elements = || all.iter().step_by(step).take(count).map(|&raw| raw.into());
+                    out.extend(elements().enumerate().map(|(i, raw)| make(i, self.word(raw))));
+                    elements().for_each(|raw: u64| nan |= raw & magnitude > floor);
+                }
+                !nan
+            },
+        )
+    }
+
+    /// The `k` smallest of all words with their numbers, `word << 32 | number`, in order; nothing if there is an element
+    /// without a place in the order. For words of at most 32 bits.
+    pub(super) fn first(self, slice: Slice<'_>, k: usize) -> Option<Vec<u64>> {
+        match self.bits {
+            8 => self.first_of::<u8>(slice, k),
+            16 => self.first_of::<u16>(slice, k),
+            _ => self.first_of::<u32>(slice, k),
+        }
+    }
+
+    fn first_of<R: AnyBitPattern + Into<u64>>(self, slice: Slice<'_>, k: usize) -> Option<Vec<u64>> {
+        let all: &[R] = &slice.view.elements()[slice.start..];
+        let nan = |&raw: &R| self.partial && self.is_nan(raw.into());
+        let ordered = !self.partial || !all.iter().step_by(slice.step).take(slice.count).any(nan);
+        ordered.then(|| self.best(all, slice, k))
+    }
+
+    fn best<R: AnyBitPattern + Into<u64>>(self, all: &[R], slice: Slice<'_>, k: usize) -> Vec<u64> {
+        /// Elements looked at together.
+        const BLOCK: usize = 64;
+        let mut best: Vec<u64> = Vec::with_capacity(4 * k + BLOCK);
+        if k == 0 {
+            return best;
+        }
+        // Nothing is this large: numbers are below it.
+        let mut limit = u64::MAX;
+        let arch = pulp::Arch::new();
+        for start in (0..slice.count).step_by(BLOCK) {
+            let n = BLOCK.min(slice.count - start);
+            let mut words = [u64::MAX; BLOCK];
+            let any = arch.dispatch(
+                #[inline(always)]
+                || {
+                    let mut any = false;
+                    if slice.step == 1 {
+                        for (i, &raw) in all[start..start + n].iter().enumerate() {
+                            words[i] = self.word(raw.into()) << 32 | (start + i) as u64;
+                        }
+                    } else {
+                        for i in 0..n {
+                            words[i] = self.word(all[(start + i) * slice.step].into()) << 32 | (start + i) as u64;
+                        }
+                    }
+                    words.iter().for_each(|&word| any |= word < limit);
+                    any
+                },
+            );
+            if !any {
+                continue;
             }
-            out.extend(elements().enumerate().map(|(i, raw)| make(i, self.word(raw))));
-            !elements().any(|raw| raw & magnitude > floor)
-        })
+            best.extend(words[..n].iter().filter(|&&word| word < limit));
+            if best.len() >= 4 * k {
+                best.select_nth_unstable(k - 1);
+                best.truncate(k);
+                limit = best[k - 1];
+            }
+        }
+        best.sort_unstable();
+        best.truncate(k);
+        best
     }
 }
 

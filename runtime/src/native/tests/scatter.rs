@@ -97,7 +97,7 @@ const INDICES: &[&str] = &["i32", "i64", "ui8", "ui64", "i8", "ui32"];
 fn scatters_of_every_kind() {
     let mut random = fastrand::Rng::with_seed(11);
     let combiners = ["add", "multiply", "maximum", "minimum", "and", "or", "xor", "replace", "keep", "formula"];
-    for round in 0..700 {
+    for round in 0..400 {
         let s = shapes(&mut random);
         let ty = TYPES[round % TYPES.len()];
         let combiner = match combiners[random.usize(..combiners.len())] {

@@ -4,12 +4,12 @@
 use super::{WindowDim, Words, counts, select_steps, windows};
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{Op, OpRef, Shape, TensorType};
-use crate::kernel::{External, Kernel};
+use crate::ir::{ElementType, Op, OpRef, Shape, TensorType};
+use crate::kernel::{self, External, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
-use crate::ops::support::combiner::{Combine, check_region, promote};
-use crate::ops::support::comparator::{Comparator, check_comparator};
+use crate::ops::support::combiner::{Combine, check_region, combining_body, promote};
+use crate::ops::support::comparator::{Comparator, check_comparator, comparing_body};
 use crate::ops::support::constraint::{
     Checked, declared, is_static, one, operand_count, require, result, same_element, scalar, show, tensor,
 };
@@ -66,7 +66,10 @@ impl OpDef for SelectAndScatter {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        let (Ok(windows), true) = (Self::check(op), is_static(op)) else { return Kernel::None };
+        let elements: Vec<ElementType> = op.operand_tensor(0).map(|t| t.element).into_iter().collect();
+        let (select, scatter) = (comparing_body(op, 0, 1), combining_body(op, 1, &elements));
+        Kernel::External(External::SelectAndScatter(Box::new(kernel::SelectAndScatter { windows, select, scatter })))
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -1,0 +1,228 @@
+//! `select_and_scatter`: each window selects an element, at whose place a value is combined into the result.
+
+use std::ops::Range;
+
+use dialect::ir::{ElementType, TensorType};
+use dialect::kernel::{Arg, Body, Inst, SelectAndScatter};
+use dialect::ops::stablehlo::window::WindowDim;
+use dialect::scalar::{Comparison, Scalar, ScalarOp};
+
+use super::number::{Number, has, with_number};
+use super::scalars::Evaluator;
+use super::{Native, View, ViewMut};
+
+struct Selecting {
+    windows: Vec<WindowDim>,
+    /// Sizes of the operand and of the source, without the last dimensions in which windows have one element.
+    operand: Vec<usize>,
+    source: Vec<usize>,
+    /// Elements of those last dimensions.
+    inner: usize,
+    element: ElementType,
+    select: Body,
+    scatter: Body,
+}
+
+pub(super) fn of(it: &SelectAndScatter, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
+    let (select, scatter) = (it.select.clone()?, it.scatter.clone()?);
+    let element = operands[0].element;
+    if results[0].element != element || scatter.accumulators[..] != [element] {
+        return None;
+    }
+    let sizes = |t: &TensorType| t.shape.iter().map(|&d| d as usize).collect::<Vec<_>>();
+    let (mut operand, mut source) = (sizes(operands[0]), sizes(operands[1]));
+    let mut windows = it.windows.clone();
+    let mut inner = 1;
+    while windows.pop_if(|w| w.is_plain()).is_some() {
+        inner *= operand.pop().unwrap_or(1);
+        source.pop();
+    }
+    Some(Box::new(Selecting { windows, operand, source, inner, element, select, scatter }))
+}
+
+/// Elements of the inner dimensions that are looked at together.
+const LANES: usize = 64;
+
+impl Native for Selecting {
+    fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
+        use Comparison::{Ge, Gt, Le, Lt};
+        let by = match self.scatter.as_binary() {
+            Some(op) if has(op, self.element.is_float()) => Some(op),
+            _ => None,
+        };
+        let (Some(by), Some(keep)) = (by, compares(&self.select)) else { return self.general(operands, results) };
+        with_number!(self.element, T => {
+            let (from, values, init) = (operands[0].elements::<T>(), operands[1].elements::<T>(), operands[2].elements::<T>()[0]);
+            let out = results[0].elements::<T>();
+            match keep {
+                Ge => self.typed(from, values, init, out, by, threads, |a: T, b| a >= b),
+                Gt => self.typed(from, values, init, out, by, threads, |a: T, b| a > b),
+                Le => self.typed(from, values, init, out, by, threads, |a: T, b| a <= b),
+                Lt => self.typed(from, values, init, out, by, threads, |a: T, b| a < b),
+                _ => return self.general(operands, results),
+            }
+            Ok(())
+        }, else self.general(operands, results))
+    }
+}
+
+/// The comparison that a body is, of its two inputs in order.
+fn compares(body: &Body) -> Option<Comparison> {
+    match (&body.insts[..], &body.results[..]) {
+        ([Inst::Op { op: ScalarOp::Compare(by), args, .. }], [Arg::Inst(0)])
+            if args[..] == [Arg::Input(0), Arg::Input(1)] =>
+        {
+            Some(*by)
+        }
+        _ => None,
+    }
+}
+
+impl Selecting {
+    /// Calls `visit` for each window, in order, with its number and the number of each row of inner elements that it
+    /// has inside the operand.
+    #[inline(always)]
+    fn windows(&self, first: &Range<usize>, mut visit: impl FnMut(usize, &[usize])) {
+        let rank = self.windows.len();
+        let mut at = vec![0usize; rank];
+        if let Some(at) = at.first_mut() {
+            *at = first.start;
+        }
+        let end = |d: usize| if d == 0 { first.end } else { self.source[d] };
+        if (0..rank).any(|d| at[d] >= end(d)) || rank == 0 && first.is_empty() {
+            return;
+        }
+        let mut rows: Vec<usize> = Vec::new();
+        loop {
+            rows.clear();
+            rows.push(0);
+            for (d, w) in self.windows.iter().enumerate() {
+                let (size, begin) = (self.operand[d], at[d] as i64 * w.stride - w.low);
+                let low = (-begin).clamp(0, w.size);
+                let high = (size as i64 - begin).clamp(low, w.size);
+                let before = rows.len();
+                for i in 0..before {
+                    let row = rows[i] * size;
+                    rows.extend((low..high).map(|p| row + (begin + p) as usize));
+                }
+                rows.drain(..before);
+            }
+            let number = at.iter().zip(&self.source).fold(0, |n, (&at, &size)| n * size + at);
+            visit(number, &rows);
+            let mut d = rank;
+            loop {
+                if d == 0 {
+                    return;
+                }
+                d -= 1;
+                at[d] += 1;
+                if at[d] < end(d) {
+                    break;
+                }
+                at[d] = if d == 0 { first.start } else { 0 };
+            }
+        }
+    }
+
+    fn typed<T: Number + PartialOrd>(
+        &self,
+        from: &[T],
+        values: &[T],
+        init: T,
+        out: &mut [T],
+        by: ScalarOp,
+        threads: usize,
+        keep: impl Fn(T, T) -> bool + Sync,
+    ) {
+        use rayon::prelude::*;
+        // Windows of different positions of a plain first dimension have different elements.
+        let apart = self.windows.first().is_some_and(|w| w.is_plain());
+        let count = self.source.first().copied().unwrap_or(1);
+        if threads > 1 && apart && count > 1 && !out.is_empty() {
+            let size = out.len() / count;
+            let part = |(i, out): (usize, &mut [T])| self.part(from, values, init, out, by, i..i + 1, &keep);
+            out.par_chunks_mut(size).enumerate().for_each(part);
+        } else {
+            self.part(from, values, init, out, by, 0..count, &keep);
+        }
+    }
+
+    /// The windows at positions `first` of the first dimension; `out` begins where they can.
+    fn part<T: Number + PartialOrd>(
+        &self,
+        from: &[T],
+        values: &[T],
+        init: T,
+        out: &mut [T],
+        by: ScalarOp,
+        first: Range<usize>,
+        keep: &impl Fn(T, T) -> bool,
+    ) {
+        out.fill(init);
+        let start = if first.len() == 1 && first.start > 0 { first.start * out.len() } else { 0 };
+        let arch = pulp::Arch::new();
+        let inner = self.inner;
+        self.windows(&first, |number, rows| {
+            let Some((&row, rows)) = rows.split_first() else { return };
+            for lane in (0..inner).step_by(LANES) {
+                let n = LANES.min(inner - lane);
+                let mut best = [init; LANES];
+                let mut place = [row as u32; LANES];
+                best[..n].copy_from_slice(&from[row * inner + lane..][..n]);
+                for &row in rows {
+                    let values = &from[row * inner + lane..][..n];
+                    if n < 8 {
+                        select(&mut best[..n], &mut place[..n], values, row, keep);
+                    } else {
+                        arch.dispatch(
+                            #[inline(always)]
+                            || select(&mut best[..n], &mut place[..n], values, row, keep),
+                        );
+                    }
+                }
+                let values = &values[number * inner + lane..][..n];
+                for i in 0..n {
+                    let to = &mut out[place[i] as usize * inner + lane + i - start];
+                    *to = to.combine(by, values[i]);
+                }
+            }
+        });
+    }
+
+    fn general(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>]) -> Result<(), String> {
+        let (ty, inner) = (self.element, self.inner);
+        let init = operands[2].get(ty, 0);
+        let out = &mut results[0];
+        (0..out.bytes.len() / ty.bytes()).for_each(|i| out.set(ty, i, init));
+        let (mut select, mut scatter) = (Evaluator::new(&self.select), Evaluator::new(&self.scatter));
+        let count = self.source.first().copied().unwrap_or(1);
+        self.windows(&(0..count), |number, rows| {
+            for lane in 0..inner {
+                let mut best: Option<(usize, Scalar)> = None;
+                for row in rows {
+                    let at = row * inner + lane;
+                    let value = operands[0].get(ty, at);
+                    let keep = best.is_some_and(|(_, before)| select.run(&[before, value], &[])[0].is_true());
+                    if !keep {
+                        best = Some((at, value));
+                    }
+                }
+                let Some((at, _)) = best else { continue };
+                let value = operands[1].get(ty, number * inner + lane);
+                let new = scatter.run(&[value], &[out.get(ty, at)])[0];
+                out.set(ty, at, new);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Lanes whose best value isn't kept beside the value of `row` take that.
+#[inline(always)]
+fn select<T: Number>(best: &mut [T], place: &mut [u32], values: &[T], row: usize, keep: impl Fn(T, T) -> bool) {
+    for ((best, place), &value) in best.iter_mut().zip(place).zip(values) {
+        let kept = keep(*best, value);
+        *best = if kept { *best } else { value };
+        *place = if kept { *place } else { row as u32 };
+    }
+}
