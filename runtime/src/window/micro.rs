@@ -28,7 +28,7 @@ pub(super) struct Run {
 /// Where the rows of a tile are read.
 pub(super) struct Tile<'a, T> {
     /// Each row's base.
-    pub bases: [*const T; ROWS],
+    pub bases: &'a [*const T; ROWS],
     /// The steps of the sum.
     pub runs: &'a [Run],
     /// Where rows are read in mixed runs.
@@ -37,10 +37,14 @@ pub(super) struct Tile<'a, T> {
     pub stride: isize,
     /// Added to every pointer.
     pub shift: isize,
+    /// Where each row's lanes are stored, from the result's first element on.
+    pub outs: &'a [isize; ROWS],
+    /// Whether to add to what is there.
+    pub adds: bool,
 }
 
-/// Adds up a tile: `(tile, packed lanes, where each row's lanes are stored, whether to add to what is there)`.
-pub(super) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, &[*mut T; ROWS], bool);
+/// Adds up a tile: `(tile, packed lanes, the result's first element)`.
+pub(super) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, *mut T);
 
 /// The kernels for one element type on this processor.
 pub(super) struct Code<T: 'static> {
@@ -97,14 +101,13 @@ fn opaque(mut index: isize) -> isize {
 unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     tile: &Tile<'_, V::T>,
     panel: *const V::T,
-    out: &[*mut V::T; ROWS],
-    adds: bool,
+    out: *mut V::T,
 ) {
     // SAFETY: the caller says where rows and lanes are; see `product`.
     unsafe {
         let mut sums = [[V::zero(); N]; R];
         for run in tile.runs {
-            let from: [*const V::T; ROWS] = if run.mixed { tile.table[run.at as usize] } else { tile.bases };
+            let from = if run.mixed { &tile.table[run.at as usize] } else { tile.bases };
             let at = if run.mixed { tile.shift } else { run.at + tile.shift };
             let mut rows = [from[0]; R];
             for r in 0..R {
@@ -136,8 +139,8 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
         }
         for r in 0..R {
             for n in 0..N {
-                let to = out[r].add(n * V::LANES);
-                let sum = if adds { V::load(to).plus(sums[r][n]) } else { sums[r][n] };
+                let to = out.wrapping_offset(tile.outs[r]).wrapping_add(n * V::LANES);
+                let sum = if tile.adds { V::load(to).plus(sums[r][n]) } else { sums[r][n] };
                 sum.store(to);
             }
         }
@@ -147,11 +150,10 @@ unsafe fn tile<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
 unsafe fn plain<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     t: &Tile<'_, V::T>,
     panel: *const V::T,
-    out: &[*mut V::T; ROWS],
-    adds: bool,
+    out: *mut V::T,
 ) {
     // SAFETY: passed on.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -159,11 +161,10 @@ unsafe fn plain<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
 unsafe fn avx2<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     t: &Tile<'_, V::T>,
     panel: *const V::T,
-    out: &[*mut V::T; ROWS],
-    adds: bool,
+    out: *mut V::T,
 ) {
     // SAFETY: passed on.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -171,11 +172,10 @@ unsafe fn avx2<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
 unsafe fn avx512<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     t: &Tile<'_, V::T>,
     panel: *const V::T,
-    out: &[*mut V::T; ROWS],
-    adds: bool,
+    out: *mut V::T,
 ) {
     // SAFETY: passed on.
-    unsafe { tile::<V, R, N, WIDE>(t, panel, out, adds) }
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
 macro_rules! code {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::micro::Number;
-use super::product::{Guard, Place};
+use super::product::{GUARDS, Guard, Place};
 
 /// Lanes that are computed together.
 pub(super) struct Panel {
@@ -52,33 +52,52 @@ pub(super) unsafe fn pack<T: Number>(
     to: *mut T,
 ) {
     let (of, width, lanes) = (source.of, panel.width, &panel.lanes[..]);
-    let dense = panel.is_dense(of);
     let mut to = to;
     let mut inside = vec![true; lanes.len()];
+    // The lanes that are read together: first lane and number of lanes.
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    dense_runs(lanes, of, &inside, &mut runs);
+    // The smallest and largest positions of the lanes in guarded dimensions.
+    let mut bounds = [(i64::MAX, i64::MIN); GUARDS];
+    for lane in lanes {
+        for (bounds, &at) in bounds.iter_mut().zip(&lane.at) {
+            *bounds = (bounds.0.min(at), bounds.1.max(at));
+        }
+    }
+    let mut whole = true;
     for tap in taps {
         let at = of(tap) + steps.start as isize * source.stride;
         let from = source.from.wrapping_offset(at);
-        let mut all = true;
-        if !source.guards.is_empty() {
+        let begin = |g: usize| source.guards[g].first + outer.at[g] + tap.at[g];
+        let all = (0..source.guards.len())
+            .all(|g| begin(g) + bounds[g].0 >= 0 && begin(g) + bounds[g].1 < source.guards[g].size);
+        if !(all && whole) {
             for (inside, lane) in inside.iter_mut().zip(lanes) {
-                *inside =
-                    source.guards.iter().enumerate().all(|(g, guard)| {
-                        (0..guard.size).contains(&(guard.first + outer.at[g] + tap.at[g] + lane.at[g]))
-                    });
-                all &= *inside;
+                let is_inside = |g: usize| (0..source.guards[g].size).contains(&(begin(g) + lane.at[g]));
+                *inside = all || (0..source.guards.len()).all(is_inside);
             }
+            dense_runs(lanes, of, &inside, &mut runs);
+            whole = all;
         }
         let place = |lane: usize, step: usize| from.wrapping_offset(of(&lanes[lane]) + step as isize * source.stride);
         // SAFETY: the caller's promise: what is inside is there, and the panel has room for all steps.
         unsafe {
-            if all && dense {
+            if runs[..] == [(0, width)] && width == 32 {
+                // The sizes of common vectors, known to the compiler.
                 for step in 0..steps.len() {
-                    let (row, first) = (to.add(step * width), place(0, step));
-                    if lanes.len() == 16 {
-                        // The size of a common vector, known to the compiler.
-                        row.cast::<[T; 16]>().write(first.cast::<[T; 16]>().read_unaligned());
-                    } else {
-                        std::ptr::copy_nonoverlapping(first, row, lanes.len());
+                    to.add(step * width).cast::<[T; 32]>().write(place(0, step).cast::<[T; 32]>().read_unaligned());
+                }
+            } else if runs[..] == [(0, width)] && width == 16 {
+                for step in 0..steps.len() {
+                    to.add(step * width).cast::<[T; 16]>().write(place(0, step).cast::<[T; 16]>().read_unaligned());
+                }
+            } else if 4 * runs.len() <= lanes.len().max(4) {
+                for step in 0..steps.len() {
+                    let row = to.add(step * width);
+                    (0..width).for_each(|lane| row.add(lane).write(T::default()));
+                    for &(first, n) in &runs {
+                        let from = place(first, step);
+                        (0..n).for_each(|lane| *row.add(first + lane) = *from.add(lane));
                     }
                 }
             } else {
@@ -91,14 +110,23 @@ pub(super) unsafe fn pack<T: Number>(
                             *to.add(step * width + lane) = value;
                         }
                     }
-                }
-            }
-            for step in 0..steps.len() {
-                for lane in lanes.len()..width {
-                    *to.add(step * width + lane) = T::default();
+                    for lane in lanes.len()..width {
+                        (some..end).for_each(|step| *to.add(step * width + lane) = T::default());
+                    }
                 }
             }
             to = to.add(steps.len() * width);
+        }
+    }
+}
+
+/// Divides the lanes inside into runs of neighbors.
+fn dense_runs(lanes: &[Place], of: impl Fn(&Place) -> isize, inside: &[bool], runs: &mut Vec<(usize, usize)>) {
+    runs.clear();
+    for lane in (0..lanes.len()).filter(|&lane| inside[lane]) {
+        match runs.last_mut() {
+            Some((first, n)) if *first + *n == lane && of(&lanes[lane]) == of(&lanes[lane - 1]) + 1 => *n += 1,
+            _ => runs.push((lane, 1)),
         }
     }
 }

@@ -9,6 +9,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::micro::{Code, Kernel, Number, ROWS, Run, Tile};
 use super::pack::{Panel, Source, pack};
 use super::tasks::{Shared, each};
@@ -27,6 +29,9 @@ const PANELS: usize = 4;
 
 /// The most zeros that stand for padding, in elements.
 const ZEROS: usize = 1 << 16;
+
+/// The most lanes of a panel.
+const WIDTH: usize = 32;
 
 /// Multiplications that are worth a task of their own.
 const TASK: usize = 1 << 18;
@@ -128,6 +133,45 @@ fn place(loops: &[Loop], mut index: usize) -> Place {
     place
 }
 
+/// The positions from `index` on.
+struct Walk<'l> {
+    loops: &'l [Loop],
+    at: SmallVec<[usize; 6]>,
+    place: Place,
+}
+
+impl<'l> Walk<'l> {
+    fn new(loops: &'l [Loop], index: usize) -> Self {
+        let mut rest = index;
+        let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, loops.len());
+        for (at, l) in at.iter_mut().zip(loops).rev() {
+            (*at, rest) = (rest % l.size, rest / l.size);
+        }
+        Self { loops, at, place: place(loops, index) }
+    }
+
+    /// This position; the next one is next.
+    fn next(&mut self) -> Place {
+        let here = self.place;
+        for (at, l) in self.at.iter_mut().zip(self.loops).rev() {
+            *at += 1;
+            // A loop that ends begins anew, and the loop around it goes on.
+            let back = if *at == l.size { l.size as isize } else { 0 };
+            self.place.left += l.left * (1 - back);
+            self.place.right += l.right * (1 - back);
+            self.place.out += l.out * (1 - back);
+            if let Some((guard, by)) = l.guard {
+                self.place.at[guard] += by * (1 - back as i64);
+            }
+            if back == 0 {
+                break;
+            }
+            *at = 0;
+        }
+        here
+    }
+}
+
 pub(super) fn count(loops: &[Loop]) -> usize {
     loops.iter().map(|l| l.size).product()
 }
@@ -142,7 +186,8 @@ impl Plan {
         let last = match form {
             Form::Even => sum.len().checked_sub(1),
             Form::Right => {
-                (0..sum.len()).filter(|&i| sum[i].guard.is_none()).min_by_key(|&i| sum[i].right.unsigned_abs())
+                let near = |l: &Loop| l.guard.is_none() && l.size.saturating_mul(l.right.unsigned_abs()) <= ZEROS;
+                (0..sum.len()).filter(|&i| near(&sum[i])).min_by_key(|&i| sum[i].right.unsigned_abs())
             }
             Form::Left | Form::Lanes => (0..sum.len()).rev().find(|&i| free(&sum[i])),
         };
@@ -151,6 +196,7 @@ impl Plan {
             sum.sort_by_key(|l| std::cmp::Reverse(l.right.unsigned_abs()));
         }
         let one = |l: &Loop| Loop { size: 1, out: 0, guard: None, ..*l };
+        // A loop of one step moves like the one around it, so that runs of both can be joined.
         let none = Loop { size: 1, left: 1, right: 1, out: 0, guard: None };
         let run = last.unwrap_or_else(|| sum.last().map_or(none, one));
         let (mut outer, rows, columns) = (product.batch.clone(), product.rows.clone(), product.columns.clone());
@@ -159,9 +205,10 @@ impl Plan {
             Form::Left => {}
             Form::Even => {
                 // The loop along the tile comes last.
-                let along = even_rows(&product).unwrap_or(0);
-                let along = tiles.remove(along);
-                tiles.push(along);
+                if let Some(along) = even_rows(&product) {
+                    tiles.retain(|l| *l != along);
+                    tiles.push(along);
+                }
             }
             Form::Right => std::mem::swap(&mut tiles, &mut lanes),
             Form::Lanes => {
@@ -234,8 +281,9 @@ impl Form {
         }
         match () {
             () if !guarded => Self::Left,
-            () if even_rows(product).is_some() && !(near.is_some() && zeros) => Self::Even,
-            () if zeros => Self::Left,
+            () if near.is_some() && zeros => Self::Left,
+            () if even_rows(product).is_some_and(|l| l.size >= 6 || l.left == 1 || columns < 16) => Self::Even,
+            () if near.is_none() && columns < 16 => Self::Left,
             () => Self::Right,
         }
     }
@@ -247,10 +295,9 @@ fn few_zeros(l: &Loop) -> bool {
 }
 
 /// The row loop along which padding doesn't change, for tiles: the one whose elements are nearest.
-fn even_rows(product: &Product) -> Option<usize> {
-    let rows = &product.rows;
-    let long = (0..rows.len()).filter(|&i| rows[i].guard.is_none() && rows[i].size >= 3);
-    long.min_by_key(|&i| rows[i].left.unsigned_abs())
+fn even_rows(product: &Product) -> Option<Loop> {
+    let long = product.rows.iter().filter(|l| l.guard.is_none() && l.size >= 3);
+    long.min_by_key(|l| l.left.unsigned_abs()).copied()
 }
 
 /// The batch loop along which vectors are read where each element is multiplied with one other only.
@@ -306,6 +353,7 @@ impl<'p, T: Number> Job<'p, T> {
         let taps: Vec<Place> = taps.map(|t| place(&plan.taps, t)).collect();
         let (lanes, depth) = (count(&plan.lanes), taps.len() * steps.len());
         let (mut panels, mut first, mut packed) = (Vec::new(), 0, 0);
+        let mut walk = Walk::new(&plan.lanes, 0);
         while first < lanes {
             let rest = lanes - first;
             let (vectors, width) = match rest {
@@ -315,7 +363,7 @@ impl<'p, T: Number> Job<'p, T> {
                 _ => (1, code.lanes),
             };
             let used = rest.min(width);
-            let places: Vec<Place> = (first..first + used).map(|i| place(&plan.lanes, i)).collect();
+            let places: Vec<Place> = (0..used).map(|_| walk.next()).collect();
             panels.push(Panel { first: packed, width, vectors, lanes: places });
             (first, packed) = (first + used, packed + width * depth);
         }
@@ -450,11 +498,12 @@ impl<'p, T: Number> Job<'p, T> {
         let zero = zeros.as_ptr().wrapping_add(back);
         let (mut runs, mut table) = (Vec::new(), Vec::new());
         let ready: Vec<Ready<T>> = tiles.map(|t| self.ready(outer, t, zero, &mut runs, &mut table)).collect();
-        let mut spare = [T::default(); 64];
-        let mut square = [[T::default(); 64]; ROWS];
+        let mut square = [T::default(); ROWS * WIDTH];
+        let apart: [isize; ROWS] = std::array::from_fn(|r| (r * WIDTH) as isize);
         for panel in panels {
-            let direct = panel.lanes.len() == panel.width && panel.is_dense(|p| p.out);
+            let dense = panel.lanes.len() == panel.width && panel.is_dense(|p| p.out);
             let first = self.plan.product.start[2] + outer.out + panel.lanes[0].out;
+            let out = self.tensors.out.wrapping_offset(first);
             for tile in &ready {
                 let small = usize::from(!tile.large);
                 let kernel: Kernel<T> = match (panel.vectors, wide) {
@@ -462,31 +511,28 @@ impl<'p, T: Number> Job<'p, T> {
                     (n, true) => self.code.wide[small][n - 1],
                     (n, false) => self.code.splat[small][n - 1],
                 };
+                let direct = dense && tile.rows == self.code.rows[if panel.vectors == 0 { 0 } else { small }];
                 let given = Tile {
-                    bases: tile.bases,
+                    bases: &tile.bases,
                     runs: &runs[tile.runs.clone()],
                     table: &table,
                     stride,
                     shift: if wide { panel.lanes[0].left } else { 0 },
+                    outs: if direct { &tile.outs } else { &apart },
+                    adds: direct && self.adds,
                 };
                 // SAFETY: what is read is inside the tensors, the packed lanes or the zeros; what is written is inside
                 // the result or in memory of this function.
                 unsafe {
                     let lanes = packed.add(panel.first);
                     if direct {
-                        let to = |r: usize| match r < tile.rows {
-                            true => self.tensors.out.wrapping_offset(first + tile.outs[r]),
-                            false => spare.as_mut_ptr(),
-                        };
-                        let to = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(to);
-                        kernel(&given, lanes, &to, self.adds);
+                        kernel(&given, lanes, out);
                         continue;
                     }
-                    let to = square.each_mut().map(|row| row.as_mut_ptr());
-                    kernel(&given, lanes, &to, false);
-                    for (row, &at) in square.iter().zip(&tile.outs[..tile.rows]) {
+                    kernel(&given, lanes, square.as_mut_ptr());
+                    for (row, &at) in square.chunks_exact(WIDTH).zip(&tile.outs[..tile.rows]) {
                         for (&value, lane) in row.iter().zip(&panel.lanes) {
-                            let to = self.tensors.out.offset(first + at + lane.out - panel.lanes[0].out);
+                            let to = out.offset(at + lane.out - panel.lanes[0].out);
                             *to = if self.adds { (*to).plus(value) } else { value };
                         }
                     }
@@ -507,9 +553,10 @@ impl<'p, T: Number> Job<'p, T> {
         let (plan, product) = (self.plan, &self.plan.product);
         let (first, rows, large) = self.tile(index);
         let mut places = [Place::default(); ROWS];
+        let mut walk = Walk::new(&plan.tiles, first);
         for r in 0..ROWS {
             // Rows that don't exist repeat the last one.
-            places[r] = if r < rows { place(&plan.tiles, first + r).plus(outer) } else { places[rows - 1] };
+            places[r] = if r < rows { walk.next().plus(outer) } else { places[rows - 1] };
         }
         let begin = runs.len();
         let outs = places.map(|p| p.out - outer.out);
