@@ -1,6 +1,5 @@
 //! Elements that windows and scans combine, and how: the operations that commute, vectorized by the compiler.
 
-use dialect::scalar::ScalarOp;
 use half::{bf16, f16};
 
 /// A type in which elements are combined.
@@ -13,9 +12,6 @@ pub(super) trait Cell: Copy + Default + Send + Sync + PartialEq + 'static {
     fn multiply(self, other: Self) -> Self;
     fn larger(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
-    fn and(self, other: Self) -> Self;
-    fn or(self, other: Self) -> Self;
-    fn xor(self, other: Self) -> Self;
     fn to_sum(self) -> Self::Sum;
     fn of_sum(sum: Self::Sum) -> Self;
     fn add_sums(a: Self::Sum, b: Self::Sum) -> Self::Sum;
@@ -34,12 +30,6 @@ macro_rules! integers {
             fn larger(self, other: Self) -> Self { self.max(other) }
             #[inline(always)]
             fn smaller(self, other: Self) -> Self { self.min(other) }
-            #[inline(always)]
-            fn and(self, other: Self) -> Self { self & other }
-            #[inline(always)]
-            fn or(self, other: Self) -> Self { self | other }
-            #[inline(always)]
-            fn xor(self, other: Self) -> Self { self ^ other }
             #[inline(always)]
             fn to_sum(self) -> $t { self }
             #[inline(always)]
@@ -74,12 +64,6 @@ macro_rules! floats {
                 let found = if self == other { <$t>::from_bits(self.to_bits() | other.to_bits()) } else { found };
                 if self.is_nan() { self } else { found }
             }
-            #[inline(always)]
-            fn and(self, other: Self) -> Self { <$t>::from_bits(self.to_bits() & other.to_bits()) }
-            #[inline(always)]
-            fn or(self, other: Self) -> Self { <$t>::from_bits(self.to_bits() | other.to_bits()) }
-            #[inline(always)]
-            fn xor(self, other: Self) -> Self { <$t>::from_bits(self.to_bits() ^ other.to_bits()) }
             #[inline(always)]
             fn to_sum(self) -> f64 { self.into() }
             #[inline(always)]
@@ -137,19 +121,19 @@ macro_rules! narrow {
 narrow! { bf16 f16 }
 
 /// An operation as a type, so that loops are compiled for each.
-pub(super) trait Combine: Copy + Send + Sync {
-    const OP: ScalarOp;
-    fn apply<C: Cell>(a: C, b: C) -> C;
+pub(super) trait Combine<C>: Copy + Send + Sync {
+    fn apply(a: C, b: C) -> C;
 }
 
 macro_rules! operations {
     ($($name:ident: $method:ident;)*) => {$(
         #[derive(Clone, Copy)]
         pub(super) struct $name;
-        impl Combine for $name {
-            const OP: ScalarOp = ScalarOp::$name;
+        impl<C: Cell> Combine<C> for $name {
             #[inline(always)]
-            fn apply<C: Cell>(a: C, b: C) -> C { a.$method(b) }
+            fn apply(a: C, b: C) -> C {
+                a.$method(b)
+            }
         }
     )*};
 }
@@ -159,7 +143,4 @@ operations! {
     Mul: multiply;
     Max: larger;
     Min: smaller;
-    And: and;
-    Or: or;
-    Xor: xor;
 }

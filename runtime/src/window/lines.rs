@@ -2,6 +2,26 @@
 
 use super::cells::{Cell, Combine};
 
+/// Functions that are compiled for processors with wider vectors, too.
+macro_rules! vector {
+    ($($(#[$doc:meta])* fn $name:ident<$($g:ident: $b:path),*>($($a:ident: $t:ty),*) $(-> $r:ty)? $code:block)*) => {$(
+        $(#[$doc])*
+        fn $name<$($g: $b),*>($($a: $t),*) $(-> $r)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn avx2<$($g: $b),*>($($a: $t),*) $(-> $r)? $code
+                if is_x86_feature_detected!("avx2") {
+                    #[allow(unsafe_code, reason = "the processor has the instructions")]
+                    // SAFETY: as the reason says.
+                    return unsafe { avx2::<$($g),*>($($a),*) };
+                }
+            }
+            $code
+        }
+    )*};
+}
+
 /// A window that slides along a dimension: window `i` reads `i * stride + k * dilation - low` for `k` below `size`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slide {
@@ -24,9 +44,34 @@ impl Slide {
 /// Elements that are combined while they are in the nearest cache.
 const NEAR: usize = 1 << 11;
 
+/// Combines rows of elements, the second into the first.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<C> {
+    /// Rows of the same length.
+    pub dense: fn(&mut [C], &[C]),
+    /// Each element with the first of so many.
+    pub strided: fn(&mut [C], &[C], usize),
+}
+
+impl<C: Cell> Rows<C> {
+    pub(super) fn of<O: Combine<C>>() -> Self {
+        Self { dense: dense::<C, O>, strided: strided::<C, O> }
+    }
+}
+
+vector! {
+    fn dense<C: Cell, O: Combine<C>>(to: &mut [C], from: &[C]) {
+        to.iter_mut().zip(from).for_each(|(to, &x)| *to = O::apply(*to, x))
+    }
+
+    fn strided<C: Cell, O: Combine<C>>(to: &mut [C], from: &[C], stride: usize) {
+        to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, &x)| *to = O::apply(*to, x))
+    }
+}
+
 /// Combines the elements under windows `windows`: `from` has the elements `elements` of each line.
-#[inline(always)]
-pub(super) fn slide<C: Cell, O: Combine>(
+pub(super) fn slide<C: Cell>(
+    combine: Rows<C>,
     slide: &Slide,
     from: &[C],
     elements: std::ops::Range<usize>,
@@ -58,23 +103,17 @@ pub(super) fn slide<C: Cell, O: Combine>(
                 let place = |i: usize| (i as i64 * slide.stride + at) as usize * inner;
                 if slide.stride == 1 || end == first + 1 {
                     let read = &line[place(first)..place(first) + (end - first) * inner];
-                    combine::<C, O>(&mut to[first * inner..end * inner], read);
+                    (combine.dense)(&mut to[first * inner..end * inner], read);
                 } else if inner == 1 {
-                    let read = line[place(first)..].iter().step_by(slide.stride as usize);
-                    to[first..end].iter_mut().zip(read).for_each(|(to, &x)| *to = O::apply(*to, x));
+                    (combine.strided)(&mut to[first..end], &line[place(first)..], slide.stride as usize);
                 } else {
                     for i in first..end {
-                        combine::<C, O>(&mut to[i * inner..(i + 1) * inner], &line[place(i)..place(i) + inner]);
+                        (combine.dense)(&mut to[i * inner..(i + 1) * inner], &line[place(i)..place(i) + inner]);
                     }
                 }
             }
         }
     }
-}
-
-#[inline(always)]
-fn combine<C: Cell, O: Combine>(to: &mut [C], from: &[C]) {
-    to.iter_mut().zip(from).for_each(|(to, &x)| *to = O::apply(*to, x));
 }
 
 /// Elements of a line that are scanned by one task.
@@ -87,7 +126,7 @@ const CHAINS: usize = 4;
 const PART: usize = BLOCK / CHAINS;
 
 /// A running value: of sums in a wider type, rounded where it is stored.
-pub(super) trait Running<C: Cell>: Copy + Send + Sync {
+trait Running<C: Cell>: Copy + Send + Sync {
     type Value: Copy + Send + Sync;
     fn start(init: C) -> Self::Value;
     fn next(value: Self::Value, x: C) -> Self::Value;
@@ -97,7 +136,7 @@ pub(super) trait Running<C: Cell>: Copy + Send + Sync {
 
 /// Sums, in [`Cell::Sum`].
 #[derive(Clone, Copy)]
-pub(super) struct Sums;
+struct Sums;
 
 impl<C: Cell> Running<C> for Sums {
     type Value = C::Sum;
@@ -121,9 +160,9 @@ impl<C: Cell> Running<C> for Sums {
 
 /// Any other combination, in the elements' type.
 #[derive(Clone, Copy)]
-pub(super) struct Others<O>(O);
+struct Others<O>(O);
 
-impl<C: Cell, O: Combine> Running<C> for Others<O> {
+impl<C: Cell, O: Combine<C>> Running<C> for Others<O> {
     type Value = C;
     #[inline(always)]
     fn start(init: C) -> C {
@@ -143,9 +182,60 @@ impl<C: Cell, O: Combine> Running<C> for Others<O> {
     }
 }
 
+/// How elements are scanned, with values of type `V` so far.
+pub(super) struct Scan<C, V> {
+    pub start: fn(C) -> V,
+    pub join: fn(V, V) -> V,
+    /// Scans a line (or from its end): `to[i]` is everything up to `from[i]`, with what comes before.
+    pub line: fn(&[C], &mut [C], V, bool),
+    /// One row of lines that are scanned side by side.
+    pub row: fn(&[C], &mut [C], &mut [V]),
+    /// Where parts can be joined: the total of a block, beginning with the initial value, and the scan of a block, which
+    /// gives what comes before the next.
+    pub blocks: Option<(fn(&[C], C) -> V, fn(&[C], &mut [C], V, C, bool) -> V)>,
+}
+
+impl<C: Cell> Scan<C, C> {
+    pub(super) fn of<O: Combine<C>>() -> Self {
+        type R<O> = Others<O>;
+        Self {
+            start: <R<O> as Running<C>>::start,
+            join: <R<O> as Running<C>>::join,
+            line: line::<C, R<O>>,
+            row: row::<C, R<O>>,
+            blocks: None,
+        }
+    }
+}
+
+impl<C: Cell> Scan<C, C::Sum> {
+    /// Sums that are the same in any order, or are kept in a wider type.
+    pub(super) fn sums() -> Self {
+        Self {
+            start: <Sums as Running<C>>::start,
+            join: <Sums as Running<C>>::join,
+            line: line::<C, Sums>,
+            row: row::<C, Sums>,
+            blocks: Some((block_total::<C, Sums>, block::<C, Sums>)),
+        }
+    }
+}
+
+fn line<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, backward: bool) {
+    let mut value = before;
+    let mut step = |to: &mut C, x: C| {
+        value = R::next(value, x);
+        *to = R::store(value);
+    };
+    match backward {
+        false => to.iter_mut().zip(from).for_each(|(to, &x)| step(to, x)),
+        true => to.iter_mut().zip(from).rev().for_each(|(to, &x)| step(to, x)),
+    }
+}
+
 /// Everything in `from` combined, beginning with `init`: in lanes, then the lanes in order.
 #[inline(always)]
-pub(super) fn total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
+fn total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
     let mut lanes = [R::start(init); 16];
     let chunks = from.chunks_exact(16);
     let rest = chunks.remainder();
@@ -158,69 +248,43 @@ pub(super) fn total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
     rest.iter().fold(all, |all, &x| R::next(all, x))
 }
 
-/// Scans one part of a line: `to[i]` is everything up to `from[i]`, or from it on if `backward`, with what comes before
-/// (or after) the part.
-#[inline(always)]
-pub(super) fn scan<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, backward: bool) -> R::Value {
-    let mut value = before;
-    let mut step = |to: &mut C, x: C| {
-        value = R::next(value, x);
-        *to = R::store(value);
-    };
-    match backward {
-        false => to.iter_mut().zip(from).for_each(|(to, &x)| step(to, x)),
-        true => to.iter_mut().zip(from).rev().for_each(|(to, &x)| step(to, x)),
-    }
-    value
-}
-
-/// The total of a block, joined from those of its parts.
-#[inline(always)]
-pub(super) fn block_total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
-    if from.len() != BLOCK {
-        return total::<C, R>(from, init);
-    }
-    let [a, b, c, d] = [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
-    R::join(R::join(R::join(a, b), c), d)
-}
-
-/// The same as [`scan`] for a block, in several chains at once: the totals of its parts come first. Gives what comes
-/// before the next block.
-#[inline(always)]
-pub(super) fn scan_block<C: Cell, R: Running<C>>(
-    from: &[C],
-    to: &mut [C],
-    before: R::Value,
-    init: C,
-    backward: bool,
-) -> R::Value {
-    if from.len() != BLOCK {
-        scan::<C, R>(from, to, before, backward);
-        return R::join(before, total::<C, R>(from, init));
-    }
-    let totals: [R::Value; CHAINS] =
-        [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
-    let mut values = [before; CHAINS];
-    for chain in 1..CHAINS {
-        let last = if backward { CHAINS - chain } else { chain - 1 };
-        values[chain] = R::join(values[chain - 1], totals[last]);
-    }
-    for i in 0..PART {
-        for (chain, value) in values.iter_mut().enumerate() {
-            let at = if backward { (CHAINS - chain) * PART - 1 - i } else { chain * PART + i };
-            *value = R::next(*value, from[at]);
-            to[at] = R::store(*value);
+vector! {
+    fn row<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], values: &mut [R::Value]) {
+        for ((&x, to), value) in from.iter().zip(to).zip(values) {
+            *value = R::next(*value, x);
+            *to = R::store(*value);
         }
     }
-    let [a, b, c, d] = totals;
-    R::join(before, R::join(R::join(R::join(a, b), c), d))
-}
 
-/// One row of lines that are scanned side by side.
-#[inline(always)]
-pub(super) fn scan_row<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], values: &mut [R::Value]) {
-    for ((&x, to), value) in from.iter().zip(to).zip(values) {
-        *value = R::next(*value, x);
-        *to = R::store(*value);
+    fn block_total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value {
+        if from.len() != BLOCK {
+            return total::<C, R>(from, init);
+        }
+        let [a, b, c, d] = [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
+        R::join(R::join(R::join(a, b), c), d)
+    }
+
+    // In several chains at once: the totals of the parts come first.
+    fn block<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], before: R::Value, init: C, backward: bool) -> R::Value {
+        if from.len() != BLOCK {
+            line::<C, R>(from, to, before, backward);
+            return R::join(before, total::<C, R>(from, init));
+        }
+        let totals: [R::Value; CHAINS] =
+            [0, 1, 2, 3].map(|part| total::<C, R>(&from[part * PART..(part + 1) * PART], init));
+        let mut values = [before; CHAINS];
+        for chain in 1..CHAINS {
+            let last = if backward { CHAINS - chain } else { chain - 1 };
+            values[chain] = R::join(values[chain - 1], totals[last]);
+        }
+        for i in 0..PART {
+            for (chain, value) in values.iter_mut().enumerate() {
+                let at = if backward { (CHAINS - chain) * PART - 1 - i } else { chain * PART + i };
+                *value = R::next(*value, from[at]);
+                to[at] = R::store(*value);
+            }
+        }
+        let [a, b, c, d] = totals;
+        R::join(before, R::join(R::join(R::join(a, b), c), d))
     }
 }

@@ -11,8 +11,8 @@ use dialect::ops::support::constraint::splat_operand;
 use dialect::scalar::{Scalar, ScalarOp};
 use half::{bf16, f16};
 
-use super::cells::{Add, And, Cell, Combine, Max, Min, Mul, Or, Stored, Xor};
-use super::lines::{BLOCK, Others, Running, Slide, Sums, block_total, scan, scan_block, scan_row, slide};
+use super::cells::{Add, Cell, Max, Min, Mul, Stored};
+use super::lines::{BLOCK, Rows, Scan, Slide, slide};
 use super::tasks::{Shared, each};
 use crate::native::{Native, View, ViewMut};
 
@@ -52,8 +52,15 @@ impl Windows {
         let operand = op.operand_tensor(input.operand)?;
         let element = operand.element;
         let init = splat_operand(op, *init)?;
-        let idempotent = matches!(combine, ScalarOp::Max | ScalarOp::Min | ScalarOp::And | ScalarOp::Or);
-        if !supported(element) || !(idempotent || combine.identity(element) == Some(init)) {
+        let neutral = combine.identity(element) == Some(init);
+        // Truth values are added and multiplied as the larger and the smaller of them.
+        let combine = match (combine, element) {
+            (ScalarOp::Add | ScalarOp::Or | ScalarOp::Max, ElementType::I1) => ScalarOp::Max,
+            (ScalarOp::Mul | ScalarOp::And | ScalarOp::Min, ElementType::I1) => ScalarOp::Min,
+            (ScalarOp::Add | ScalarOp::Mul | ScalarOp::Max | ScalarOp::Min, _) => combine,
+            _ => return None,
+        };
+        if !supported(element) || !(neutral || matches!(combine, ScalarOp::Max | ScalarOp::Min)) {
             return None;
         }
         let ranges = nest.ranges();
@@ -118,23 +125,7 @@ impl Windows {
         threads: usize,
         init: S::Cell,
     ) {
-        let truth = self.element == ElementType::I1;
         let (input, out) = (input.elements::<S>(), out.elements::<S>());
-        match self.op {
-            // Of truth values the sum is whether one is true, and the product whether all are.
-            ScalarOp::Add | ScalarOp::Max if truth => self.compute::<S, Or>(input, out, threads, init),
-            ScalarOp::Mul | ScalarOp::Min if truth => self.compute::<S, And>(input, out, threads, init),
-            ScalarOp::Add => self.compute::<S, Add>(input, out, threads, init),
-            ScalarOp::Mul => self.compute::<S, Mul>(input, out, threads, init),
-            ScalarOp::Max => self.compute::<S, Max>(input, out, threads, init),
-            ScalarOp::Min => self.compute::<S, Min>(input, out, threads, init),
-            ScalarOp::And => self.compute::<S, And>(input, out, threads, init),
-            ScalarOp::Or => self.compute::<S, Or>(input, out, threads, init),
-            _ => self.compute::<S, Xor>(input, out, threads, init),
-        }
-    }
-
-    fn compute<S: Stored, O: Combine>(&self, input: &[S], out: &mut [S], threads: usize, init: S::Cell) {
         let Some(&(dim, step)) = self.steps.first() else { return };
         let product = |sizes: &[usize]| sizes.iter().product::<usize>();
         let (lead, inner) = (product(&self.input[..dim]), product(&self.input[dim + 1..]));
@@ -148,18 +139,28 @@ impl Windows {
                 let row = inner.max(after).max(1) * first.stride as usize;
                 let rows = (HELD / row).clamp(4, self.result[dim].max(4));
                 let parts = self.result[dim].div_ceil(rows);
+                let combine = match self.op {
+                    ScalarOp::Add => Rows::of::<Add>(),
+                    ScalarOp::Mul => Rows::of::<Mul>(),
+                    ScalarOp::Max => Rows::of::<Max>(),
+                    _ => Rows::of::<Min>(),
+                };
                 each(threads, lead * parts, |i| {
                     let (line, begin) = (i / parts, i % parts * rows);
-                    job.slide::<O>(&first, dim, line, begin..(begin + rows).min(self.result[dim]));
+                    job.slide(combine, &first, dim, line, begin..(begin + rows).min(self.result[dim]));
                 });
             }
-            Step::Scan { backward } if O::OP == ScalarOp::Add && S::Cell::EXACT => {
-                job.scan::<Sums>(self.input[dim], backward, threads, true);
+            Step::Scan { backward } if self.op == ScalarOp::Add && S::Cell::EXACT => {
+                job.scan(&Scan::sums(), self.input[dim], backward, threads);
             }
             Step::Scan { backward } => {
-                // A product of floats can't be put together of parts: what overflows depends on the order.
-                let exact = !self.element.is_float() || O::OP != ScalarOp::Mul && O::OP != ScalarOp::Add;
-                job.scan::<Others<O>>(self.input[dim], backward, threads, exact);
+                let scan = match self.op {
+                    ScalarOp::Add => Scan::of::<Add>(),
+                    ScalarOp::Mul => Scan::of::<Mul>(),
+                    ScalarOp::Max => Scan::of::<Max>(),
+                    _ => Scan::of::<Min>(),
+                };
+                job.scan(&scan, self.input[dim], backward, threads);
             }
         }
     }
@@ -207,7 +208,7 @@ struct Job<'a, S: Stored> {
 
 impl<S: Stored> Job<'_, S> {
     /// The windows `rows` of the first dimension, all others inside.
-    fn slide<O: Combine>(&self, first: &Slide, dim: usize, line: usize, rows: Range<usize>) {
+    fn slide(&self, combine: Rows<S::Cell>, first: &Slide, dim: usize, line: usize, rows: Range<usize>) {
         let w = self.windows;
         let size = w.input[dim];
         let elements = first.reach(rows.clone(), size);
@@ -224,7 +225,7 @@ impl<S: Stored> Job<'_, S> {
             let (n, inner) = (sizes[d], sizes[d + 1..].iter().product::<usize>());
             sizes[d] = w.result[d + dim];
             let mut next = vec![self.init; sizes.iter().product()];
-            vector_slide::<S::Cell, O>(&s, cells, 0..n, &mut next, 0..sizes[d], inner, self.init);
+            slide(combine, &s, cells, 0..n, &mut next, 0..sizes[d], inner, self.init);
             held = next;
             cells = &held;
         }
@@ -232,11 +233,12 @@ impl<S: Stored> Job<'_, S> {
         let start = (line * w.result[dim] + rows.start) * inner;
         // SAFETY: tasks write different rows of the result.
         let out = unsafe { std::slice::from_raw_parts_mut(self.out.get().add(start), rows.len() * inner) };
-        S::fill(out, |to| vector_slide::<S::Cell, O>(first, cells, elements, to, rows, inner, self.init));
+        S::fill(out, |to| slide(combine, first, cells, elements, to, rows, inner, self.init));
     }
 
     /// Scans all lines of `size` rows.
-    fn scan<R: Running<S::Cell>>(&self, size: usize, backward: bool, threads: usize, joins: bool) {
+    fn scan<V: Copy + Send + Sync>(&self, scan: &Scan<S::Cell, V>, size: usize, backward: bool, threads: usize) {
+        let start = (scan.start)(self.init);
         let all = size * self.inner;
         // SAFETY: tasks write different parts of the result.
         let part = |at: usize, n: usize| unsafe { std::slice::from_raw_parts_mut(self.out.get().add(at), n) };
@@ -245,110 +247,61 @@ impl<S: Stored> Job<'_, S> {
             return each(threads, self.lead * parts, |i| {
                 let (line, first) = (i / parts, i % parts * COLUMNS);
                 let columns = COLUMNS.min(self.inner - first);
-                let mut values = vec![R::start(self.init); columns];
+                let mut values = vec![start; columns];
                 for row in 0..size {
                     let row = if backward { size - 1 - row } else { row };
                     let at = line * all + row * self.inner + first;
                     let mut memory = Vec::new();
                     let cells = S::cells(&self.input[at..at + columns], &mut memory);
-                    S::fill(part(at, columns), |to| vector_row::<S::Cell, R>(cells, to, &mut values));
+                    S::fill(part(at, columns), |to| (scan.row)(cells, to, &mut values));
                 }
             });
         }
-        if !joins || size < 2 * BLOCK {
+        let Some((block_total, scan_block)) = scan.blocks.filter(|_| size >= 2 * BLOCK) else {
             return each(threads, self.lead, |line| {
                 let from = &self.input[line * size..(line + 1) * size];
                 let mut memory = Vec::new();
                 let cells = S::cells(from, &mut memory);
-                S::fill(part(line * size, size), |to| {
-                    scan::<S::Cell, R>(cells, to, R::start(self.init), backward);
-                });
+                S::fill(part(line * size, size), |to| (scan.line)(cells, to, start, backward));
             });
-        }
+        };
         // Totals of blocks first; then each block is scanned from what comes before it.
         let blocks = size.div_ceil(BLOCK);
         let range = |line: usize, b: usize| {
             let b = if backward { blocks - 1 - b } else { b };
             line * size + b * BLOCK..line * size + ((b + 1) * BLOCK).min(size)
         };
-        let block = |range: Range<usize>, before: R::Value| {
+        let block = |range: Range<usize>, before: V| {
             let mut memory = Vec::new();
             let cells = S::cells(&self.input[range.clone()], &mut memory);
             let mut after = before;
             S::fill(part(range.start, range.len()), |to| {
-                after = vector_scan::<S::Cell, R>(cells, to, before, self.init, backward);
+                after = scan_block(cells, to, before, self.init, backward);
             });
             after
         };
         if threads <= 1 {
             for line in 0..self.lead {
-                (0..blocks).fold(R::start(self.init), |before, b| block(range(line, b), before));
+                (0..blocks).fold(start, |before, b| block(range(line, b), before));
             }
             return;
         }
-        let mut before: Vec<R::Value> = vec![R::start(self.init); self.lead * blocks];
+        let mut before: Vec<V> = vec![start; self.lead * blocks];
         let totals = Shared::new(before.as_mut_ptr());
         each(threads, self.lead * blocks, |i| {
             let mut memory = Vec::new();
             let cells = S::cells(&self.input[range(i / blocks, i % blocks)], &mut memory);
             // SAFETY: each task writes its own total.
-            unsafe { totals.get().add(i).write(vector_total::<S::Cell, R>(cells, self.init)) };
+            unsafe { totals.get().add(i).write(block_total(cells, self.init)) };
         });
         for line in before.chunks_mut(blocks) {
-            let mut all = R::start(self.init);
+            let mut all = start;
             for value in line {
-                all = R::join(std::mem::replace(value, all), all);
+                all = (scan.join)(all, std::mem::replace(value, all));
             }
         }
         each(threads, self.lead * blocks, |i| {
             block(range(i / blocks, i % blocks), before[i]);
         });
-    }
-}
-
-/// Functions of [`lines`](super::lines), compiled for this processor.
-macro_rules! vector {
-    ($(fn $name:ident<$($g:ident: $b:path),*>($($a:ident: $t:ty),*) $(-> $r:ty)? { $call:expr })*) => {$(
-        #[inline]
-        fn $name<$($g: $b),*>($($a: $t),*) $(-> $r)? {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2")]
-                fn avx2<$($g: $b),*>($($a: $t),*) $(-> $r)? {
-                    $call
-                }
-                if is_x86_feature_detected!("avx2") {
-                    // SAFETY: the processor has the instructions.
-                    return unsafe { avx2::<$($g),*>($($a),*) };
-                }
-            }
-            $call
-        }
-    )*};
-}
-
-vector! {
-    fn vector_slide<C: Cell, O: Combine>(
-        s: &Slide,
-        from: &[C],
-        elements: Range<usize>,
-        to: &mut [C],
-        windows: Range<usize>,
-        inner: usize,
-        init: C
-    ) { slide::<C, O>(s, from, elements, to, windows, inner, init) }
-
-    fn vector_total<C: Cell, R: Running<C>>(from: &[C], init: C) -> R::Value { block_total::<C, R>(from, init) }
-
-    fn vector_scan<C: Cell, R: Running<C>>(
-        from: &[C],
-        to: &mut [C],
-        before: R::Value,
-        init: C,
-        backward: bool
-    ) -> R::Value { scan_block::<C, R>(from, to, before, init, backward) }
-
-    fn vector_row<C: Cell, R: Running<C>>(from: &[C], to: &mut [C], values: &mut [R::Value]) {
-        scan_row::<C, R>(from, to, values)
     }
 }
