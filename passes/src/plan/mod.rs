@@ -36,7 +36,7 @@ use program::propagated::{self, Propagated};
 use program::{assemblies, partial, shifts, steps, takes};
 use reshard::cache::ReshardCache;
 use search::draft::Draft;
-use search::{egraph, greedy, portfolio};
+use search::{between, egraph, greedy, portfolio};
 
 /// How much of the program the plan considers at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -229,13 +229,19 @@ impl Planner<'_> {
                 self.propagated.carry([]);
             }
         }
-        let Found { graph, choice, greedy, greedy_peak, mut cost, mut peak } = found;
+        let Found { graph, mut choice, mut placer, greedy, greedy_peak, mut cost, mut peak } = found;
         cache.send_parts(true);
         let in_parts = graph.peak(cache, &choice);
         if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
             cache.send_parts(false);
         } else {
-            (cost, peak) = (graph.cost(cache, self.rates(), &choice), in_parts);
+            if self.options.search == Search::Full {
+                let limit = self.limit(in_parts);
+                let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, self.rates(), choice);
+                between::settle(&mut draft, limit);
+                choice = draft.choice;
+            }
+            (cost, peak) = (graph.cost(cache, self.rates(), &choice), graph.peak(cache, &choice));
         }
         self.report.greedy_seconds += greedy.total();
         self.report.greedy_bytes += greedy.bytes;
@@ -252,6 +258,11 @@ impl Planner<'_> {
 
     fn rates(&self) -> Rates {
         Rates { memory: self.machine.memory_bandwidth() }
+    }
+
+    /// What a device may hold at once; by default the machine's memory, or what a plan needs that holds `peak`.
+    fn limit(&self, peak: f64) -> f64 {
+        self.options.memory.map_or(peak.max(self.machine.memory_bytes() as f64), |bytes| bytes as f64)
     }
 
     /// The best plan found for one block, starting from the shardings in `propagated`.
@@ -290,10 +301,7 @@ impl Planner<'_> {
         let greedy_peak = graph.peak(cache, &choice);
         let (mut cost, mut peak) = (greedy, greedy_peak);
         if self.options.search == Search::Full {
-            let limit = match self.options.memory {
-                Some(bytes) => bytes as f64,
-                None => greedy_peak.max(self.machine.memory_bytes() as f64),
-            };
+            let limit = self.limit(greedy_peak);
             let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, rates, choice);
             portfolio::best(&mut draft, limit, self.rewrites);
             choice = draft.choice;
@@ -301,7 +309,7 @@ impl Planner<'_> {
             peak = graph.peak(cache, &choice);
             debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
-        Some(Found { graph, choice, greedy, greedy_peak, cost, peak })
+        Some(Found { graph, choice, placer, greedy, greedy_peak, cost, peak })
     }
 
     /// Plans the body of a partly manual region over the axes that are not manual.
@@ -323,6 +331,7 @@ impl Planner<'_> {
 struct Found {
     graph: Graph,
     choice: Choice,
+    placer: Placer,
     greedy: Cost,
     greedy_peak: f64,
     cost: Cost,

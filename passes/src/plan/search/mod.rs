@@ -1,5 +1,6 @@
 //! The searches over whole programs: a greedy plan, moves of whole dimension classes, rewrites around one value.
 
+pub(crate) mod between;
 pub(crate) mod draft;
 pub(crate) mod egraph;
 pub(crate) mod expand;

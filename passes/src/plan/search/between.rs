@@ -1,0 +1,48 @@
+//! Ops between two moves of data, once shards may be sent in parts: before, moving an operand and then the result may have
+//! been cheaper than to compute the op where either of them is, since what would then be moved needs parts. A reshape
+//! that merges two dimensions, the minor one sharded, is such an op: one move in parts replaces an all_to_all before and one
+//! after it.
+
+use super::draft::Draft;
+use crate::plan::program::graph::OpId;
+
+/// Something must be gained by at least this share: start-ups of permutes can't be combined as well as others.
+const WORTH: f64 = 0.01;
+
+/// Computes ops whose operands and results are both moved where one of them is, if that makes the plan cheaper and its peak
+/// memory stays within `limit` bytes.
+pub(crate) fn settle(draft: &mut Draft<'_, '_>, limit: f64) {
+    let (graph, models) = (draft.graph, draft.models);
+    let ops: Vec<OpId> = graph.ops.iter_enumerated().filter(|o| o.1.model.is_some()).map(|o| o.0).collect();
+    for op in ops {
+        let node = &graph.ops[op];
+        let Some(model) = node.model.map(|m| models.get(m)) else { continue };
+        let places = draft.choice.places[op].clone();
+        let mut wanted = Vec::new();
+        for (i, (v, &at)) in node.operands.iter().zip(&places.operands).enumerate() {
+            let made = v.map(|v| graph.made(&draft.choice.places, v)).filter(|&made| made != at);
+            wanted.extend(made.map(|made| (i, made)));
+        }
+        let operands = wanted.len();
+        for (i, (v, &at)) in node.results.iter().zip(&places.results).enumerate() {
+            let needs = v.map(|v| graph.needs(&draft.choice.places, v)).unwrap_or_default();
+            wanted.extend(needs.into_iter().filter(|&need| need != at).map(|need| (node.operands.len() + i, need)));
+        }
+        if operands == 0 || operands == wanted.len() {
+            continue;
+        }
+        let values = graph.values_of([op]);
+        let (first, mut best) = (draft.choice.strategies[op], draft.cost(&[op], &values));
+        let mut kept = first;
+        for (tensor, at) in wanted {
+            let distribution = draft.cache.distribution(at).clone();
+            let id = draft.placer.strategy_id(&model.keeping([(tensor, &distribution)]));
+            draft.try_out(op, id);
+            let seconds = draft.cost(&[op], &values);
+            if seconds < best * (1.0 - WORTH) && draft.peak() <= limit {
+                (kept, best) = (id, seconds);
+            }
+            draft.try_out(op, kept);
+        }
+    }
+}
