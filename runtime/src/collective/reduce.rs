@@ -4,6 +4,8 @@
 //! they are rounded once, whatever the number of devices. Blocks of partial results stay in the L1 cache, so every
 //! operand is read once.
 
+#![allow(unsafe_code, reason = "functions for wider vectors are called where the processor has them")]
+
 use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
 use half::f16;
@@ -34,12 +36,14 @@ macro_rules! plain_elements {
             type Sum = $ty;
             const BYTES: usize = size_of::<$ty>();
 
+            #[inline(always)]
             fn load(from: &[u8], to: &mut [$ty]) {
                 for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
                     *to = <$ty>::from_le_bytes(*from);
                 }
             }
 
+            #[inline(always)]
             fn store(from: &[$ty], to: &mut [u8]) {
                 for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
                     *to = from.to_le_bytes();
@@ -58,12 +62,14 @@ impl Element for Bf16 {
     type Sum = f32;
     const BYTES: usize = 2;
 
+    #[inline(always)]
     fn load(from: &[u8], to: &mut [f32]) {
         for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
             *to = f32::from_bits(u32::from(u16::from_le_bytes(*from)) << 16);
         }
     }
 
+    #[inline(always)]
     fn store(from: &[f32], to: &mut [u8]) {
         for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
             // Rounds to nearest even, without the branch that would prevent vectorization.
@@ -82,12 +88,14 @@ impl Element for Single {
     type Sum = f64;
     const BYTES: usize = 4;
 
+    #[inline(always)]
     fn load(from: &[u8], to: &mut [f64]) {
         for (to, from) in to.iter_mut().zip(from.as_chunks().0) {
             *to = f64::from(f32::from_le_bytes(*from));
         }
     }
 
+    #[inline(always)]
     fn store(from: &[f64], to: &mut [u8]) {
         for (to, from) in to.as_chunks_mut().0.iter_mut().zip(from) {
             *to = (*from as f32).to_le_bytes();
@@ -102,6 +110,7 @@ impl Element for Half {
     type Sum = f32;
     const BYTES: usize = 2;
 
+    #[inline(always)]
     fn load(from: &[u8], to: &mut [f32]) {
         let mut bits = [f16::ZERO; BLOCK];
         let bits = &mut bits[..to.len()];
@@ -111,6 +120,7 @@ impl Element for Half {
         bits.convert_to_f32_slice(to);
     }
 
+    #[inline(always)]
     fn store(from: &[f32], to: &mut [u8]) {
         let mut bits = [f16::ZERO; BLOCK];
         let bits = &mut bits[..from.len()];
@@ -121,7 +131,44 @@ impl Element for Half {
     }
 }
 
+/// Combines with the widest vectors of the processor; results are the same with any.
 fn blocks<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx512() {
+            // SAFETY: the processor has these instructions, as was just asked.
+            return unsafe { blocks_avx512::<E>(operands, out, combine) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            return unsafe { blocks_avx2::<E>(operands, out, combine) };
+        }
+    }
+    blocks_plain::<E>(operands, out, combine);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn blocks_avx512<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+    blocks_plain::<E>(operands, out, combine);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn blocks_avx2<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+    blocks_plain::<E>(operands, out, combine);
+}
+
+#[inline(always)]
+fn blocks_plain<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
     let Some((first, rest)) = operands.split_first() else { return };
     let (mut sums, mut values) = ([E::Sum::default(); BLOCK], [E::Sum::default(); BLOCK]);
     for (index, out) in out.chunks_mut(BLOCK * E::BYTES).enumerate() {

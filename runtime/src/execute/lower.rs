@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::arith::Math;
 use super::emit::emit;
+use super::exchange::reduced;
 use super::fuse::{build, nest_of};
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
@@ -157,14 +158,18 @@ impl Lowering<'_> {
     fn block(&mut self, block: Block, steps: &mut Steps) -> Result<Vec<Value>, Diagnostic> {
         let (program, fusion) = (self.program, &self.buffers.fusion);
         let Some((&last, body)) = program.block_ops(block).split_last() else { return Ok(Vec::new()) };
-        for &op in body {
+        let mut done = None;
+        for (i, &op) in body.iter().enumerate() {
             let view = program.view(op);
             // Constants are in the arena from the start.
-            if fusion.is_folded(op) || view.def().constant(view).is_some() {
+            if done == Some(op) || fusion.is_folded(op) || view.def().constant(view).is_some() {
                 continue;
             }
             let mut own = Vec::new();
-            if let Some(control) = view.def().control(view) {
+            if let Some((reader, step)) = self.reduced_exchange(op, &body[i + 1..])? {
+                done = Some(reader);
+                own.push(step);
+            } else if let Some(control) = view.def().control(view) {
                 self.control(op, control, &mut own)?;
             } else if let Some(facts) = fusion.facts(op).filter(|f| f.compiled) {
                 let windowed = facts.product || !facts.windowed.is_empty();
@@ -184,6 +189,30 @@ impl Lowering<'_> {
             steps.extend(own.into_iter().map(|step| (op, step)));
         }
         Ok(program.op(last).operands.to_vec())
+    }
+
+    /// An all_to_all together with the op that adds up its pieces, if that reads nothing else; also gives that op.
+    fn reduced_exchange(&mut self, op: Op, behind: &[Op]) -> Result<Option<(Op, Step)>, Diagnostic> {
+        let program = self.program;
+        let uses = self.uses.get_or_insert_with(|| Uses::of(program, self.main));
+        let readers = |value: Value| uses.get(value).len();
+        let found = reduced(program, &self.buffers.fusion, op, behind, readers);
+        let Some((reader, operand, collective)) = found else { return Ok(None) };
+        let Some(t) = program.tensor_type(operand) else { return Ok(None) };
+        let (from, to) = (self.slot(operand)?, self.slot(program.result(reader, 0))?);
+        let range = |slot: Slot| {
+            let slot = &self.out.slots[slot];
+            slot.offset..slot.offset + slot.bytes
+        };
+        // Others still read the operand while the result is written.
+        let (read, written) = (range(from), range(to));
+        if read.start < written.end && written.start < read.end {
+            return Ok(None);
+        }
+        let number = self.out.collectives.len();
+        self.out.collectives.push(Plan::new(&collective, t.element, &t.shape, self.devices));
+        self.out.collective_ops.push(op);
+        Ok(Some((reader, Step::Collective { collective: number, from, to })))
     }
 
     /// Lowers an op to a compiled kernel.

@@ -5,6 +5,7 @@
 
 mod arith;
 mod emit;
+mod exchange;
 mod fuse;
 mod fused;
 mod lower;
