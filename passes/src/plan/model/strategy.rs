@@ -245,7 +245,8 @@ impl OpModel {
     pub fn legalize(&self, strategy: &mut Strategy) {
         for s in &self.shifted {
             let axes = &mut strategy.factors[s.factor as usize];
-            while !axes.is_empty() && s.reach.window(size_of(axes)).is_none() {
+            // Where there are no rows, nobody has any to send.
+            while !axes.is_empty() && (s.reach.size < 1 || s.reach.window(size_of(axes)).is_none()) {
                 axes.pop();
             }
         }

@@ -127,7 +127,7 @@ impl Rewriting<'_> {
             count: p.count,
             reversed: p.reversed,
         };
-        let own = joined(assembly.pieces.iter().map(rows));
+        let own = self.joined(assembly.pieces.iter().map(rows));
         if own.is_empty() {
             return None;
         }
@@ -155,7 +155,7 @@ impl Rewriting<'_> {
             made.alone &= inner.alone && readers == 1;
             made.is_shift = false;
         }
-        (made.rows, written) = (joined(made.rows), joined(written));
+        (made.rows, written) = (self.joined(made.rows), self.joined(written));
         if made.rows.len() > MAX_PIECES {
             return None;
         }
@@ -212,6 +212,23 @@ impl Rewriting<'_> {
 
     fn is_fill(&self, value: Value) -> bool {
         self.program.tensor_type(value).is_some_and(|t| t.rank() == 0)
+    }
+
+    /// Without empty pieces, and with pieces that continue each other as one.
+    fn joined(&self, rows: impl IntoIterator<Item = Rows>) -> Vec<Rows> {
+        let mut found: Vec<Rows> = Vec::new();
+        for r in rows.into_iter().filter(|r| r.count > 0) {
+            let Some(last) = found.last_mut().filter(|l| l.source == r.source && l.reversed == r.reversed) else {
+                found.push(r);
+                continue;
+            };
+            match r.reversed {
+                false if last.start + last.count == r.start || self.is_fill(r.source) => last.count += r.count,
+                true if r.start + r.count == last.start => (last.start, last.count) = (r.start, last.count + r.count),
+                _ => found.push(r),
+            }
+        }
+        found
     }
 
     fn size(&self, value: Value, dim: usize) -> i64 {
@@ -396,23 +413,6 @@ fn send(sent: &mut Vec<(Value, Run)>, source: Value, run: Run) {
         }
     }
     sent.push((source, run));
-}
-
-/// Without empty pieces, and with pieces that continue each other as one.
-fn joined(rows: impl IntoIterator<Item = Rows>) -> Vec<Rows> {
-    let mut found: Vec<Rows> = Vec::new();
-    for r in rows.into_iter().filter(|r| r.count > 0) {
-        let Some(last) = found.last_mut().filter(|l| l.source == r.source && l.reversed == r.reversed) else {
-            found.push(r);
-            continue;
-        };
-        match r.reversed {
-            false if last.start + last.count == r.start => last.count += r.count,
-            true if r.start + r.count == last.start => (last.start, last.count) = (r.start, last.count + r.count),
-            _ => found.push(r),
-        }
-    }
-    found
 }
 
 /// Removes the moves that nothing reads any more.
