@@ -25,6 +25,17 @@ pub enum External {
     /// An element selected in each window, at whose place a value is combined into the result. Operands are the tensor
     /// under the windows, a value for each window, and what all elements of the result begin as.
     SelectAndScatter(Box<SelectAndScatter>),
+    /// Fourier transforms along as many of the last dimensions as there are lengths, which are those of the values that
+    /// aren't the half that real ones have.
+    Fft(FftKind, SmallVec<[i64; 3]>),
+    /// Hermitian positive-definite matrices factored into a triangular one, lower or not, times its adjoint. Only that
+    /// triangle is read.
+    Cholesky {
+        /// Whether the result is lower triangular.
+        lower: bool,
+    },
+    /// Systems of equations: operand 0 is the triangular matrices, operand 1 the right-hand sides.
+    TriangularSolve(TriangularForm),
     /// Anything else: the runtime uses the op's reference evaluation.
     Reference,
 }
@@ -87,4 +98,32 @@ pub enum RngAlgorithm {
 pub fn threefry_split(shape: &[i64]) -> Option<usize> {
     let even = shape.iter().position(|d| d % 2 == 0);
     even.or_else(|| (0..shape.len()).rev().max_by_key(|&d| shape[d]))
+}
+
+/// The four kinds of Fourier transform.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FftKind {
+    /// `x[k] e^(-2 pi i j k / n)` summed.
+    Forward,
+    /// The inverse of `Forward`, divided by the number of values.
+    Inverse,
+    /// Real values to the first half of the complex result.
+    Real,
+    /// The inverse of `Real`.
+    InverseReal,
+}
+
+/// What a system with a triangular matrix looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TriangularForm {
+    /// `op(a) x = b` rather than `x op(a) = b`.
+    pub left: bool,
+    /// Which triangle of `a` is read.
+    pub lower: bool,
+    /// Whether the diagonal is taken as 1.
+    pub unit: bool,
+    /// `op` transposes.
+    pub transposed: bool,
+    /// `op` conjugates.
+    pub conjugated: bool,
 }

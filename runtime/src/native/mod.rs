@@ -3,6 +3,9 @@
 //! Results are bit for bit those of the op's reference evaluation where that is exact, and depend neither on the number
 //! of threads nor on the run.
 
+mod cholesky;
+mod fft;
+mod field;
 mod number;
 mod rng_bits;
 mod scalars;
@@ -11,6 +14,7 @@ mod select;
 mod sort;
 #[cfg(test)]
 mod tests;
+mod triangular_solve;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::ir::{OpRef, TensorType};
@@ -63,6 +67,9 @@ pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize
         External::Scatter(it) => scatter::of(it, &operands, &results),
         External::SelectAndScatter(it) => select::of(it, &operands, &results),
         External::Sort(it) => sort::of(it, &operands, first(it.dim)),
+        External::Fft(kind, lengths) => fft::of(*kind, lengths, operands[0], results[0]),
+        External::Cholesky { lower } => cholesky::of(*lower, operands[0]),
+        External::TriangularSolve(form) => triangular_solve::of(*form, operands[1]),
         External::Collective | External::PartitionId | External::ReplicaId | External::Reference => None,
     }
 }

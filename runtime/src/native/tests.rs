@@ -8,6 +8,7 @@ use dialect::scalar::Scalar;
 
 use super::{Native, View, ViewMut};
 
+mod linalg;
 mod rng_bits;
 mod scatter;
 mod select;

@@ -8,9 +8,9 @@
 //! A decomposition isn't done this way: its panels add up to the matrix, so that nothing would be saved.
 
 use super::TriangularSolve;
-use super::triangular_solve::Form;
 use crate::ir::build::Builder;
 use crate::ir::{Attr, AttrData, ElementType, Op, Value};
+use crate::kernel::TriangularForm;
 use crate::op::{CollectiveKind, Like, Steps, Surroundings};
 use crate::ops::build;
 use crate::ops::support::constraint::is_static;
@@ -84,7 +84,7 @@ pub(super) fn in_steps(op: Op, around: &dyn Surroundings, b: &mut Builder<'_>) -
 
 /// A system `m x = r`, where `m` is the matrix or its transpose.
 struct Blocks {
-    form: Form,
+    form: TriangularForm,
     /// Number of leading dimensions.
     batch: usize,
     matrix: Value,

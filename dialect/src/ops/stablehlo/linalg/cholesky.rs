@@ -54,7 +54,7 @@ impl OpDef for Cholesky {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        if is_static(op) { Kernel::External(External::Cholesky { lower: op.flag("lower") }) } else { Kernel::None }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {

@@ -3,7 +3,7 @@
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementType, Op, OpRef, Shape, TensorType};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{External, FftKind, Kernel};
 use crate::literal::{Indices, Literal};
 use crate::op::{Inferred, Like, OpDef, Problem, Steps, Surroundings};
 use crate::ops::build;
@@ -15,29 +15,18 @@ use crate::text::{Piece, Syntax, TypeForm};
 /// `fft`: <https://openxla.org/stablehlo/spec#fft>
 pub struct Fft;
 
-/// The four kinds of transform.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Forward,
-    Inverse,
-    /// Real values to the first half of the complex result.
-    Real,
-    /// The inverse of `Real`.
-    InverseReal,
-}
-
 type Complex = (f64, f64);
 
 impl Fft {
     /// The kind and the lengths.
-    fn check(op: OpRef<'_>) -> Checked<(Kind, Vec<i64>)> {
+    fn check(op: OpRef<'_>) -> Checked<(FftKind, Vec<i64>)> {
         operand_count(op, 1)?;
         let operand = tensor(op, 0)?;
         let kind = match op.enum_value("fft_type") {
-            Some("FFT") => Kind::Forward,
-            Some("IFFT") => Kind::Inverse,
-            Some("RFFT") => Kind::Real,
-            Some("IRFFT") => Kind::InverseReal,
+            Some("FFT") => FftKind::Forward,
+            Some("IFFT") => FftKind::Inverse,
+            Some("RFFT") => FftKind::Real,
+            Some("IRFFT") => FftKind::InverseReal,
             _ => return Err(Problem::new("expected fft_type to be FFT, IFFT, RFFT or IRFFT (I2)")),
         };
         let lengths = ints(op, "fft_length")?;
@@ -48,7 +37,7 @@ impl Fft {
         require(n <= rank, || {
             Problem::operand(0, format!("expected rank {n} or more, found {} (C1)", show(op, operand)))
         })?;
-        let real = kind == Kind::Real;
+        let real = kind == FftKind::Real;
         let fits = match real {
             true => matches!(operand.element, ElementType::F32 | ElementType::F64),
             false => operand.element.is_complex(),
@@ -58,7 +47,7 @@ impl Fft {
             Problem::operand(0, format!("expected {want} elements, found {} (C2)", show(op, operand)))
         })?;
         for (i, (&length, &size)) in lengths.iter().zip(&operand.shape[rank - n..]).enumerate() {
-            let last = kind == Kind::InverseReal && i + 1 == n;
+            let last = kind == FftKind::InverseReal && i + 1 == n;
             let want = if last { half(length) } else { length };
             require(size < 0 || size == want, || {
                 let label = if last { "C5" } else { "C4" };
@@ -76,17 +65,17 @@ impl Fft {
     /// In which order to transform the dimensions `dims`. Those that aren't divided come first, so that what follows
     /// finds them done; in an inverse they come last, so that it undoes a transform from its end. Real values are on
     /// one side of the last dimension.
-    fn order(kind: Kind, dims: std::ops::Range<usize>, operand: &[i64], result: &[i64]) -> Vec<usize> {
+    fn order(kind: FftKind, dims: std::ops::Range<usize>, operand: &[i64], result: &[i64]) -> Vec<usize> {
         let last = dims.end - 1;
         let mut order: Vec<usize> = dims.rev().collect();
         match kind {
-            Kind::Forward | Kind::Inverse => {}
-            Kind::Real | Kind::InverseReal => order.retain(|&d| d != last),
+            FftKind::Forward | FftKind::Inverse => {}
+            FftKind::Real | FftKind::InverseReal => order.retain(|&d| d != last),
         }
-        let inverse = matches!(kind, Kind::Inverse | Kind::InverseReal);
+        let inverse = matches!(kind, FftKind::Inverse | FftKind::InverseReal);
         let pieces = if inverse { result } else { operand };
         order.sort_by_key(|&d| pieces[d] > 1);
-        if matches!(kind, Kind::Real | Kind::InverseReal) {
+        if matches!(kind, FftKind::Real | FftKind::InverseReal) {
             order.insert(0, last);
         }
         if inverse {
@@ -130,12 +119,12 @@ impl OpDef for Fft {
         let mut ty = tensor(op, 0)?.clone();
         let (last, length) = (ty.rank() - 1, lengths[lengths.len() - 1]);
         match kind {
-            Kind::Forward | Kind::Inverse => {}
-            Kind::Real => {
+            FftKind::Forward | FftKind::Inverse => {}
+            FftKind::Real => {
                 ty.shape[last] = half(ty.shape[last]);
                 ty.element = if ty.element == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
             }
-            Kind::InverseReal => {
+            FftKind::InverseReal => {
                 ty.shape[last] = length;
                 ty.element = crate::complex::part(ty.element);
             }
@@ -144,7 +133,10 @@ impl OpDef for Fft {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        match Self::check(op) {
+            Ok((kind, lengths)) if is_static(op) => Kernel::External(External::Fft(kind, lengths.into())),
+            _ => Kernel::None,
+        }
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
@@ -174,26 +166,26 @@ impl OpDef for Fft {
                 real => (real.as_f64(), 0.0),
             })
             .collect();
-        let inverse = matches!(kind, Kind::Inverse | Kind::InverseReal);
+        let inverse = matches!(kind, FftKind::Inverse | FftKind::InverseReal);
         let dims = shape.len() - lengths.len()..shape.len();
         let order: Vec<usize> = if inverse { dims.collect() } else { dims.rev().collect() };
         for d in order {
             let from = shape.clone();
             let size = match kind {
-                Kind::Real if d == last => half(shape[d]),
-                Kind::InverseReal if d == last => lengths[lengths.len() - 1],
+                FftKind::Real if d == last => half(shape[d]),
+                FftKind::InverseReal if d == last => lengths[lengths.len() - 1],
                 _ => shape[d],
             };
             shape[d] = size;
             values = along(&values, &from, &shape, d, |line| match kind {
-                Kind::InverseReal if d == last => transform(&mirrored(line, size.max(0) as usize), true),
+                FftKind::InverseReal if d == last => transform(&mirrored(line, size.max(0) as usize), true),
                 _ => transform(line, inverse),
             });
         }
         let element = match kind {
-            Kind::Real if operand.element == ElementType::F64 => ElementType::C128,
-            Kind::Real => ElementType::C64,
-            Kind::InverseReal => crate::complex::part(operand.element),
+            FftKind::Real if operand.element == ElementType::F64 => ElementType::C128,
+            FftKind::Real => ElementType::C64,
+            FftKind::InverseReal => crate::complex::part(operand.element),
             _ => operand.element,
         };
         let scalar = |(re, im): Complex| if element.is_complex() { Scalar::Complex(re, im) } else { Scalar::Float(re) };
@@ -226,10 +218,10 @@ impl OpDef for Fft {
                 like[e].extend(axes);
             }
             let (one, length) = match kind {
-                Kind::Real if d == last => ("RFFT", shape[d]),
-                Kind::InverseReal if d == last => ("IRFFT", lengths[lengths.len() - 1]),
-                Kind::Inverse | Kind::InverseReal => ("IFFT", shape[d]),
-                Kind::Forward | Kind::Real => ("FFT", shape[d]),
+                FftKind::Real if d == last => ("RFFT", shape[d]),
+                FftKind::InverseReal if d == last => ("IRFFT", lengths[lengths.len() - 1]),
+                FftKind::Inverse | FftKind::InverseReal => ("IFFT", shape[d]),
+                FftKind::Forward | FftKind::Real => ("FFT", shape[d]),
             };
             let attrs =
                 [("fft_length", b.program.attr_i64s(&[length])), ("fft_type", b.program.attr_enum("fft_type", one))];

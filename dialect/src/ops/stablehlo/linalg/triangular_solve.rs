@@ -4,7 +4,7 @@ use super::{apply, conjugate, read, subtract_product, wide};
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{ElementClass, Op, OpRef};
-use crate::kernel::{External, Kernel};
+use crate::kernel::{External, Kernel, TriangularForm};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem, Steps, Surroundings};
 use crate::ops::stablehlo::elementwise::{Classes, element};
@@ -17,23 +17,8 @@ use crate::sharding::{FactorKind, ShardingRule};
 /// `triangular_solve`: <https://openxla.org/stablehlo/spec#triangular_solve>
 pub struct TriangularSolve;
 
-/// What `triangular_solve` does with its matrix.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Form {
-    /// `op(a) x = b` rather than `x op(a) = b`.
-    pub(super) left: bool,
-    /// Which triangle of `a` is read.
-    pub(super) lower: bool,
-    /// Whether the diagonal is taken as 1.
-    pub(super) unit: bool,
-    /// `op` transposes.
-    pub(super) transposed: bool,
-    /// `op` conjugates.
-    pub(super) conjugated: bool,
-}
-
 impl TriangularSolve {
-    pub(super) fn check(op: OpRef<'_>) -> Checked<Form> {
+    pub(super) fn check(op: OpRef<'_>) -> Checked<TriangularForm> {
         operand_count(op, 2)?;
         let (a, b) = (tensor(op, 0)?, tensor(op, 1)?);
         element(op, 0, Classes::FLOATING, "I1")?;
@@ -57,7 +42,7 @@ impl TriangularSolve {
                 "expected transpose_a to be NO_TRANSPOSE, TRANSPOSE or ADJOINT, found {transpose} (I6)"
             ))
         })?;
-        Ok(Form {
+        Ok(TriangularForm {
             left,
             lower: op.flag("lower"),
             unit: op.flag("unit_diagonal"),
@@ -79,7 +64,10 @@ impl OpDef for TriangularSolve {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        match Self::check(op) {
+            Ok(form) if is_static(op) => Kernel::External(External::TriangularSolve(form)),
+            _ => Kernel::None,
+        }
     }
 
     /// Each column that is solved for (row, with the matrix on the right) is solved for alone.
