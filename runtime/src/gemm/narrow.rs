@@ -201,7 +201,7 @@ struct Floats<P> {
 }
 
 macro_rules! floats {
-    ($($wide:ty)*) => {$(
+    ($($wide:ty, $round:ident;)*) => {$(
         impl Tile<$wide> for Floats<$wide> {
             fn new() -> Self {
                 Self { sums: Vec::new(), begun: false }
@@ -223,8 +223,8 @@ macro_rules! floats {
                 // SAFETY: the caller's promise.
                 unsafe {
                     match element {
-                        ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, |v| bf16::from_f64(v as f64)),
-                        ElementType::F16 => spread(sums, to.cast::<f16>(), stride, |v| f16::from_f64(v as f64)),
+                        ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, bf16::$round),
+                        ElementType::F16 => spread(sums, to.cast::<f16>(), stride, f16::$round),
                         ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| v as f32),
                         _ => spread(sums, to.cast::<f64>(), stride, |v| v as f64),
                     }
@@ -234,7 +234,7 @@ macro_rules! floats {
     )*};
 }
 
-floats!(f32 f64);
+floats!(f32, from_f32; f64, from_f64;);
 
 /// Writes converted elements so far apart.
 ///
@@ -271,8 +271,9 @@ struct Integers<P> {
     sums: Vec<i64>,
 }
 
+/// The integers that a block's sums are converted to are wide enough for them; the widest would be converted one by one.
 macro_rules! integers {
-    ($($wide:ty)*) => {$(
+    ($($wide:ty, $whole:ty;)*) => {$(
         impl Tile<$wide> for Integers<$wide> {
             fn new() -> Self {
                 Self { block: Vec::new(), sums: Vec::new() }
@@ -286,7 +287,7 @@ macro_rules! integers {
             fn add(&mut self, sizes: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
                 self.block.resize(self.sums.len(), 0.0);
                 multiply(sizes, &mut self.block, false, lhs, rhs);
-                self.sums.iter_mut().zip(&self.block).for_each(|(sum, &v)| *sum = sum.wrapping_add(v as i64));
+                self.sums.iter_mut().zip(&self.block).for_each(|(sum, &v)| *sum = sum.wrapping_add(v as $whole as i64));
             }
 
             unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
@@ -297,7 +298,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(f32 f64);
+integers!(f32, i32; f64, i64;);
 
 /// Writes the low bits of integers; of a boolean, whether it isn't zero.
 ///
