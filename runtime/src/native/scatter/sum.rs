@@ -17,6 +17,8 @@ pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], o
     if !few && by_place(places, indices, updates, out, threads) {
         return;
     }
+    // Every thread looks at all windows, which costs more than adding single elements.
+    let threads = if places.row < 16 { 1 } else { threads };
     parts(threads, out, |first, part| {
         for (i, part) in part.chunks_mut(4 * SMALL).enumerate() {
             dense(places, indices, updates, first + i * 4 * SMALL, part);
@@ -30,22 +32,29 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
     let mut sums: Vec<f64> = part.iter().map(|v| v.wide()).collect();
     let arch = pulp::Arch::new();
     let mut any = false;
-    places.runs(indices, |input, update, len| {
-        if len == 1 {
-            if let Some(sum) = sums.get_mut(input.wrapping_sub(first)) {
-                *sum += updates[update].wide();
+    if places.row == 1 && places.rows.len() == 1 && places.separate {
+        places.blocks(indices, &mut |block| {
+            let Block::Inside(windows) = block else { return };
+            any |= !windows.is_empty();
+            for &(input, update) in windows {
+                if let Some(sum) = sums.get_mut(input.wrapping_sub(first)) {
+                    *sum += updates[update].wide();
+                }
+            }
+        });
+    } else {
+        places.runs(indices, |input, update, len| {
+            if let Some((to, from)) = common(&range, input, update, len) {
+                let from = &updates[from..from + to.len()];
+                let sums = &mut sums[to];
+                arch.dispatch(
+                    #[inline(always)]
+                    || add(sums, from),
+                );
                 any = true;
             }
-        } else if let Some((to, from)) = common(&range, input, update, len) {
-            let from = &updates[from..from + to.len()];
-            let sums = &mut sums[to];
-            arch.dispatch(
-                #[inline(always)]
-                || add(sums, from),
-            );
-            any = true;
-        }
-    });
+        });
+    }
     if any {
         part.iter_mut().zip(&sums).for_each(|(to, &sum)| *to = T::narrow(sum));
     }
