@@ -59,7 +59,7 @@ impl Convolution {
         let right = T::read(right.bytes, self.types[1], &mut wide_right, threads);
         for plan in &self.plans {
             // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
-            unsafe { plan.run(left, right, to, threads) };
+            unsafe { plan.run(left.as_ptr(), right, to, threads) };
         }
         if !kept {
             let width = self.types[2].bytes();
@@ -108,7 +108,7 @@ fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
 }
 
 /// A type of sums.
-trait Element: Number {
+trait Element: Number + bytemuck::AnyBitPattern {
     const TYPE: ElementType;
     /// A value whose first bytes are these, of type `from`.
     fn of(from: ElementType, bytes: &[u8]) -> Self;
@@ -116,9 +116,9 @@ trait Element: Number {
     fn write(self, to: ElementType, bytes: &mut [u8]);
 
     /// The tensor in this type: itself, or a copy in `memory`.
-    fn read(bytes: &[u8], from: ElementType, memory: &mut Vec<Self>, threads: usize) -> *const Self {
+    fn read<'a>(bytes: &'a [u8], from: ElementType, memory: &'a mut Vec<Self>, threads: usize) -> &'a [Self] {
         if from == Self::TYPE {
-            return bytes.as_ptr().cast();
+            return bytemuck::cast_slice(bytes);
         }
         let width = from.bytes();
         memory.resize(bytes.len() / width, Self::default());
@@ -127,7 +127,7 @@ trait Element: Number {
                 *value = Self::of(from, bytes);
             }
         });
-        memory.as_ptr()
+        memory
     }
 }
 

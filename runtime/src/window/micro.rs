@@ -66,6 +66,8 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     fn code() -> Code<Self>;
     /// The sum; of integers modulo their size.
     fn plus(self, other: Self) -> Self;
+    /// Whether zero times it is zero.
+    fn is_finite(self) -> bool;
 }
 
 /// Several numbers, added and multiplied at once.
@@ -313,7 +315,7 @@ mod x86 {
 }
 
 macro_rules! numbers {
-    ($($t:ty, $large:ty, $middle:ty, $small:ty, $plus:expr;)*) => {$(
+    ($($t:ty, $large:ty, $middle:ty, $small:ty, $plus:expr, $finite:expr;)*) => {$(
         impl Number for $t {
             fn code() -> Code<Self> {
                 #[cfg(target_arch = "x86_64")]
@@ -331,22 +333,27 @@ macro_rules! numbers {
             fn plus(self, other: Self) -> Self {
                 $plus(self, other)
             }
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $finite(self)
+            }
         }
     )*};
 }
 
 #[cfg(target_arch = "x86_64")]
 numbers! {
-    f32, __m512, __m256, Array<f32, 4>, |a, b| a + b;
-    f64, __m512d, __m256d, Array<f64, 2>, |a, b| a + b;
-    i32, x86::I32, Array<i32, 8>, Array<i32, 4>, i32::wrapping_add;
-    i64, x86::I64, Array<i64, 4>, Array<i64, 2>, i64::wrapping_add;
+    f32, __m512, __m256, Array<f32, 4>, |a, b| a + b, f32::is_finite;
+    f64, __m512d, __m256d, Array<f64, 2>, |a, b| a + b, f64::is_finite;
+    i32, x86::I32, Array<i32, 8>, Array<i32, 4>, i32::wrapping_add, |_| true;
+    i64, x86::I64, Array<i64, 4>, Array<i64, 2>, i64::wrapping_add, |_| true;
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 numbers! {
-    f32, (), (), Array<f32, 4>, |a, b| a + b;
-    f64, (), (), Array<f64, 2>, |a, b| a + b;
-    i32, (), (), Array<i32, 4>, i32::wrapping_add;
-    i64, (), (), Array<i64, 2>, i64::wrapping_add;
+    f32, (), (), Array<f32, 4>, |a, b| a + b, f32::is_finite;
+    f64, (), (), Array<f64, 2>, |a, b| a + b, f64::is_finite;
+    i32, (), (), Array<i32, 4>, i32::wrapping_add, |_| true;
+    i64, (), (), Array<i64, 2>, i64::wrapping_add, |_| true;
 }

@@ -98,6 +98,8 @@ pub(super) struct Plan {
     /// The loops of the sum, outermost first, but the last.
     taps: Vec<Loop>,
     run: Loop,
+    /// How it is computed where zeros can't stand for padding, as what they are multiplied with isn't finite.
+    careful: Option<Box<Plan>>,
 }
 
 /// A position of some loops.
@@ -178,9 +180,18 @@ pub(super) fn count(loops: &[Loop]) -> usize {
 
 impl Plan {
     pub(super) fn new(product: Product) -> Self {
+        let form = Form::of(&product);
+        let mut plan = Self::of(product, form);
+        if !plan.product.guards.is_empty() && plan.form != Form::Even {
+            let form = if form == Form::Right { Form::Left } else { form };
+            plan.careful = Some(Box::new(Self::of(plan.product.clone(), form)));
+        }
+        plan
+    }
+
+    fn of(product: Product, form: Form) -> Self {
         let mut sum: Vec<Loop> = product.sum.iter().copied().filter(|l| l.size != 1).collect();
         sum.sort_by_key(|l| std::cmp::Reverse(l.left.unsigned_abs()));
-        let form = Form::of(&product);
         // Tiles that may read padding take elements that aren't guarded in one go.
         let free = |l: &Loop| l.guard.is_none() && (product.guards.is_empty() || few_zeros(l));
         let last = match form {
@@ -217,7 +228,7 @@ impl Plan {
                 lanes.extend(along);
             }
         }
-        Self { product, form, tiles, lanes, outer, taps: sum, run }
+        Self { product, form, tiles, lanes, outer, taps: sum, run, careful: None }
     }
 
     /// Computes the result.
@@ -226,7 +237,13 @@ impl Plan {
     ///
     /// The tensors have all elements that the loops reach, apart from the padding; nobody writes `left` and `right` or
     /// touches the result meanwhile.
-    pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: *const T, out: *mut T, threads: usize) {
+    pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, threads: usize) {
+        let careful = self.careful.as_deref().filter(|_| !right.iter().all(|x| x.is_finite()));
+        // SAFETY: passed on.
+        unsafe { careful.unwrap_or(self).compute(left, right.as_ptr(), out, threads, careful.is_some()) }
+    }
+
+    unsafe fn compute<T: Number>(&self, left: *const T, right: *const T, out: *mut T, threads: usize, careful: bool) {
         let product = &self.product;
         let results = [&product.batch, &product.rows, &product.columns].iter().map(|l| count(l)).product::<usize>();
         if results == 0 {
@@ -243,7 +260,7 @@ impl Plan {
         let code = T::code();
         let mut adds = product.adds;
         for block in self.blocks() {
-            let job = Job::new(self, &code, block, adds, Tensors { left, right, out });
+            let job = Job::new(self, &code, block, (adds, careful), Tensors { left, right, out });
             // SAFETY: passed on.
             unsafe { job.run(threads) };
             adds = true;
@@ -324,6 +341,8 @@ struct Job<'p, T: Number> {
     /// Steps of the last loop.
     steps: Range<usize>,
     adds: bool,
+    /// Whether no zeros are read in place of padding.
+    careful: bool,
     tensors: Tensors<T>,
     panels: Vec<Panel>,
     /// Elements of all panels.
@@ -347,7 +366,7 @@ impl<'p, T: Number> Job<'p, T> {
         plan: &'p Plan,
         code: &'p Code<T>,
         (taps, steps): (Range<usize>, Range<usize>),
-        adds: bool,
+        (adds, careful): (bool, bool),
         tensors: Tensors<T>,
     ) -> Self {
         let taps: Vec<Place> = taps.map(|t| place(&plan.taps, t)).collect();
@@ -367,7 +386,7 @@ impl<'p, T: Number> Job<'p, T> {
             panels.push(Panel { first: packed, width, vectors, lanes: places });
             (first, packed) = (first + used, packed + width * depth);
         }
-        Self { plan, code, taps, steps, adds, tensors, panels, packed }
+        Self { plan, code, taps, steps, adds, careful, tensors, panels, packed }
     }
 
     fn depth(&self) -> usize {
@@ -487,7 +506,7 @@ impl<'p, T: Number> Job<'p, T> {
         let stride = if plan.form == Form::Right { plan.run.right } else { plan.run.left };
         let product_guards = &plan.product.guards;
         let zeros: Vec<T> = match plan.form {
-            Form::Left | Form::Lanes if !product_guards.is_empty() => {
+            Form::Left | Form::Lanes if !product_guards.is_empty() && !self.careful => {
                 let lanes = if wide { count(&plan.lanes) } else { 1 };
                 vec![T::default(); self.steps.len() * stride.unsigned_abs() + lanes]
             }
@@ -497,7 +516,19 @@ impl<'p, T: Number> Job<'p, T> {
         let back = if stride < 0 { self.steps.len() * stride.unsigned_abs() } else { 0 };
         let zero = zeros.as_ptr().wrapping_add(back);
         let (mut runs, mut table) = (Vec::new(), Vec::new());
-        let ready: Vec<Ready<T>> = tiles.map(|t| self.ready(outer, t, zero, &mut runs, &mut table)).collect();
+        let mut ready: Vec<Ready<T>> = Vec::with_capacity(tiles.len());
+        for tile in tiles {
+            let (first, rows, large) = self.tile(tile);
+            let whole = self.ready(outer, (first, rows, large), zero, &mut runs, &mut table);
+            if self.careful && runs[whole.runs.clone()].iter().any(|r| r.mixed) {
+                // A row by itself leaves its padding out.
+                for row in first..first + rows {
+                    ready.push(self.ready(outer, (row, 1, false), zero, &mut runs, &mut table));
+                }
+            } else {
+                ready.push(whole);
+            }
+        }
         let mut square = [T::default(); ROWS * WIDTH];
         let apart: [isize; ROWS] = std::array::from_fn(|r| (r * WIDTH) as isize);
         for panel in panels {
@@ -545,13 +576,12 @@ impl<'p, T: Number> Job<'p, T> {
     fn ready(
         &self,
         outer: &Place,
-        index: usize,
+        (first, rows, large): (usize, usize, bool),
         zero: *const T,
         runs: &mut Vec<Run>,
         table: &mut Vec<[*const T; ROWS]>,
     ) -> Ready<T> {
         let (plan, product) = (self.plan, &self.plan.product);
-        let (first, rows, large) = self.tile(index);
         let mut places = [Place::default(); ROWS];
         let mut walk = Walk::new(&plan.tiles, first);
         for r in 0..ROWS {
