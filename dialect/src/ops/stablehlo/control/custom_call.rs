@@ -1,8 +1,8 @@
 //! `stablehlo.custom_call`: calls by name of operations outside the specification.
 //!
 //! Known targets are annotations (their operand unchanged) and the `check.*` targets of StableHLO's test suite, which
-//! compare two tensors and stop the run if they differ. `ApproxTopK` gives
-//! the exact result. Others are kept but can't be evaluated.
+//! compare two tensors and stop the run if they differ. `ApproxTopK` gives the exact result, and the decompositions of
+//! LAPACK and of TPU that JAX calls are computed. Others are kept but can't be evaluated.
 
 use super::ragged_all_to_all as ragged;
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, each_lane, on_one_lane};
@@ -11,6 +11,7 @@ use crate::kernel::{External, Kernel};
 use crate::literal::Literal;
 use crate::op::{Collective, Control, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
+use crate::ops::stablehlo::linalg::decomposition;
 use crate::sharding::{FactorKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
@@ -101,14 +102,18 @@ impl OpDef for CustomCall {
         match () {
             () if is_identity(op) => Kernel::Control,
             () if target(op) == ragged::TARGET => Kernel::External(External::Collective),
+            () if decomposition::of(op).is_some() => Kernel::External(External::Reference),
             () => Kernel::None,
         }
     }
 
-    /// The user's own rule, else the one Shardy has for the target.
+    /// What is known of a decomposition, else the user's own rule, else the one Shardy has for the target.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        if let Some(AttrData::ShardingRule(rule)) = op.attr(crate::ops::sdy::SHARDING_RULE) {
-            return Some((**rule).clone());
+        if let Some(rule) = decomposition::rule(op) {
+            return Some(rule);
+        }
+        if let Some(rule) = own_rule(op) {
+            return Some(rule);
         }
         let operands: Option<Vec<TensorType>> = op.operand_types().map(|t| t.tensor().cloned()).collect();
         let results: Option<Vec<TensorType>> = op.result_types().map(|t| t.tensor().cloned()).collect();
@@ -118,10 +123,10 @@ impl OpDef for CustomCall {
 
     /// Shardy propagates along dimensions that these targets need replicated.
     fn propagation_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let mut rule = self.sharding_rule(op)?;
-        if rule.custom {
+        if let Some(rule) = own_rule(op) {
             return Some(rule);
         }
+        let mut rule = self.sharding_rule(op)?;
         let last = rule.operands.first()?.last().and_then(|dim| dim.first().copied());
         match target(op) {
             "Eigh" => {
@@ -160,6 +165,9 @@ impl OpDef for CustomCall {
             ragged::TARGET => return on_one_lane(op, operands, cx),
             "ApproxTopK" => return super::approx_top_k::evaluate(op, operands, cx),
             target => {
+                if let Some(it) = decomposition::of(op) {
+                    return decomposition::evaluate(it, op, operands);
+                }
                 let mut message = format!("custom call target '@{target}' is not known here, so it can't be evaluated");
                 if target.starts_with("lapack_") || target.starts_with("cusolver") || target.starts_with("hipsolver") {
                     message.push_str(
@@ -204,6 +212,10 @@ impl OpDef for CustomCall {
         &[
             "(%a: tensor<2x3xf32>) %r = stablehlo.custom_call @Sharding(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
             "(%a: tensor<4xi32>) stablehlo.custom_call @check.expect_eq(%a, %a) {has_side_effect = true} : (tensor<4xi32>, tensor<4xi32>) -> ()",
+            "(%a: tensor<2x4x3xf32>) %r, %t = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x4x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x3xf32>)",
+            "(%a: tensor<2x3x3xf64>) %r, %p, %i = stablehlo.custom_call @lapack_dgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3xi32>, tensor<2xi32>)",
+            "(%a: tensor<2x3x4xf32>) %c, %s, %u, %v, %i = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {mhlo.backend_config = {mode = 83 : ui8}} : (tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x4xf32>, tensor<2xi32>)",
+            "(%a: tensor<3x3xcomplex<f32>>) %v, %w = stablehlo.custom_call @Eigh(%a) {backend_config = \"1,1,100,1e-6\"} : (tensor<3x3xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3xf32>)",
         ]
     }
 
@@ -213,6 +225,14 @@ impl OpDef for CustomCall {
 
     fn side_effect(&self, op: OpRef<'_>) -> bool {
         op.result_count() == 0 || op.flag("has_side_effect")
+    }
+}
+
+/// The rule that the user wrote.
+fn own_rule(op: OpRef<'_>) -> Option<ShardingRule> {
+    match op.attr(crate::ops::sdy::SHARDING_RULE) {
+        Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ mod text;
 
 pub use composite::Composite;
 pub use custom_call::CustomCall;
+pub(crate) use custom_call::target;
 
 use smallvec::smallvec;
 

@@ -4,6 +4,8 @@
 
 mod blocks;
 mod cholesky;
+pub(crate) mod decomposition;
+mod dense;
 mod fft;
 mod triangular_solve;
 

@@ -1,0 +1,210 @@
+//! The decompositions that JAX calls by name: LAPACK's on CPU, XLA's own on TPU. They work on the last two dimensions; the
+//! others are batches.
+//!
+//! Results that mathematics leaves open are LAPACK's: the signs and scales of reflectors, the rows that are swapped, the
+//! order of eigenvalues (rising) and singular values (falling). The phase of an eigenvector, and of a singular vector on
+//! the longer side, is such that its largest element is positive. Sources: the LAPACK Users' Guide; jaxlib, `lapack_kernels`; XLA,
+//! `qr_expander`, `eigh_expander`.
+
+use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
+use crate::eval::{EvalError, EvalResult};
+use crate::ir::{AttrData, ElementType, OpRef, TensorType};
+use crate::kernel::TriangularForm;
+use crate::literal::Literal;
+use crate::ops::stablehlo::control::target;
+use crate::scalar::Scalar;
+use crate::sharding::{FactorKind, ShardingRule};
+
+/// A decomposition by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decomposition {
+    /// `P A = L U`: both factors in one matrix, the row that each was swapped with, and 0 or the first pivot that is 0.
+    /// On TPU the last result is the permutation, and rows count from 0.
+    Lu { permutation: bool },
+    /// `A = Q R`: R above Householder vectors, and their factors.
+    Qr,
+    /// The first columns of the product of the reflectors that [`Decomposition::Qr`] gives.
+    HouseholderProduct,
+    /// The factor of a positive-definite matrix in place of one of its triangles, and 0 or the first leading minor that
+    /// isn't.
+    Cholesky { lower: bool },
+    /// A system of equations with a triangular matrix.
+    TriangularSolve(TriangularForm),
+    /// Eigenvectors as columns, eigenvalues, and 0; the last result only of LAPACK's.
+    Eigh { lower: bool },
+    /// The matrix, its singular values, left and right singular vectors, and 0. Without vectors theirs are zeros.
+    Svd { vectors: bool },
+}
+
+/// The decomposition that a custom call names; `None` for others and for types that don't fit it.
+pub(crate) fn of(op: OpRef<'_>) -> Option<Decomposition> {
+    let name = target(op);
+    let letter = |key: &str| config(op, key).and_then(|v| u8::try_from(v).ok());
+    let lower = || Some(letter("uplo")? == b'L');
+    let found = match name.strip_prefix("lapack_").and_then(|n| n.strip_suffix("_ffi")) {
+        Some(name) if name.is_char_boundary(1) => match &name[1..] {
+            "getrf" => Decomposition::Lu { permutation: false },
+            "geqrf" => Decomposition::Qr,
+            "orgqr" | "ungqr" => Decomposition::HouseholderProduct,
+            "potrf" => Decomposition::Cholesky { lower: lower()? },
+            "trsm" => Decomposition::TriangularSolve(TriangularForm {
+                left: letter("side")? == b'L',
+                lower: lower()?,
+                unit: letter("diag")? == b'U',
+                transposed: letter("trans_x")? != b'N',
+                conjugated: letter("trans_x")? == b'C',
+            }),
+            "syevd" | "heevd" => Decomposition::Eigh { lower: lower()? },
+            "gesdd" => Decomposition::Svd { vectors: letter("mode")? != b'N' },
+            _ => return None,
+        },
+        _ => match name {
+            "LuDecomposition" => Decomposition::Lu { permutation: true },
+            "Qr" => Decomposition::Qr,
+            "ProductOfElementaryHouseholderReflectors" => Decomposition::HouseholderProduct,
+            "Eigh" => {
+                let text = op.attr("backend_config").and_then(AttrData::as_str).unwrap_or_default();
+                Decomposition::Eigh { lower: !text.starts_with('0') }
+            }
+            _ => return None,
+        },
+    };
+    fits(found, op).then_some(found)
+}
+
+fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
+    ["mhlo.backend_config", "backend_config"].iter().find_map(|name| {
+        let AttrData::Dict(fields) = op.attr(name)? else { return None };
+        let (_, value) = fields.iter().find(|f| op.program.name_text(f.0) == key)?;
+        op.program.attr_data(*value).as_int()
+    })
+}
+
+/// Whether the types are those that the decomposition takes and gives.
+fn fits(it: Decomposition, op: OpRef<'_>) -> bool {
+    let operands: Option<Vec<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
+    let results: Option<Vec<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
+    let (Some(operands), Some(results)) = (operands, results) else { return false };
+    let Some(a) = operands.first().filter(|a| a.rank() >= 2) else { return false };
+    let (batch, last) = a.shape.split_at(a.rank() - 2);
+    let (m, n) = (last[0], last[1]);
+    let k = m.min(n);
+    use ElementType::{C64, C128, F32, F64, I32};
+    if !matches!(a.element, F32 | F64 | C64 | C128) || !operands.iter().chain(&results).all(|t| t.is_static()) {
+        return false;
+    }
+    let is = |t: &TensorType, element: ElementType, dims: &[i64]| {
+        t.element == element && t.shape.iter().eq(batch.iter().chain(dims))
+    };
+    let of_a = |t: &TensorType, dims: &[i64]| is(t, a.element, dims);
+    let real = crate::complex::part(a.element);
+    let square = m == n;
+    match (it, &operands[..], &results[..]) {
+        (Decomposition::Lu { permutation }, [_], [f, p, i]) => {
+            of_a(f, &[m, n]) && is(p, I32, &[k]) && is(i, I32, if permutation { &last[..1] } else { &[] })
+        }
+        (Decomposition::Qr, [_], [f, taus]) => of_a(f, &[m, n]) && of_a(taus, &[k]),
+        (Decomposition::HouseholderProduct, [_, taus], [q]) => {
+            let count = taus.shape.last().copied().unwrap_or(0);
+            of_a(taus, &[count]) && count <= n && n <= m && of_a(q, &[m, n])
+        }
+        (Decomposition::Cholesky { .. }, [_], [l, i]) => square && of_a(l, &[m, n]) && is(i, I32, &[]),
+        (Decomposition::TriangularSolve(form), [_, b], [x]) => {
+            let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
+            square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b
+        }
+        (Decomposition::Eigh { .. }, [_], [v, w]) => square && of_a(v, &[n, n]) && is(w, real, &[n]),
+        (Decomposition::Eigh { .. }, [_], [v, w, i]) => {
+            square && of_a(v, &[n, n]) && is(w, real, &[n]) && is(i, I32, &[])
+        }
+        (Decomposition::Svd { .. }, [_], [c, s, u, vt, i]) => {
+            let whole = of_a(u, &[m, m]) && of_a(vt, &[n, n]);
+            let thin = of_a(u, &[m, k]) && of_a(vt, &[k, n]);
+            of_a(c, &[m, n]) && is(s, real, &[k]) && (whole || thin) && is(i, I32, &[])
+        }
+        _ => false,
+    }
+}
+
+/// The sharding rule of one of LAPACK's: batches are done alone. JAX writes a rule of its own beside the call, which says
+/// nothing of the other dimensions.
+pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
+    of(op).filter(|_| target(op).starts_with("lapack_"))?;
+    let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
+    let results: Vec<&TensorType> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>()?;
+    let batches = operands.first()?.rank().checked_sub(2)?;
+    let mut rule = ShardingRule::of_op(op);
+    for (d, &size) in operands[0].shape[..batches].iter().enumerate() {
+        rule.add_all(size, FactorKind::PassThrough, d);
+    }
+    for (types, is_operand) in [(&operands, true), (&results, false)] {
+        for (i, ty) in types.iter().enumerate() {
+            for d in batches..ty.rank() {
+                let at = [(i, d)];
+                let (from, to): (&[_], &[_]) = if is_operand { (&at, &[]) } else { (&[], &at) };
+                rule.add(ty.shape[d], FactorKind::NeedReplication, from, to);
+            }
+        }
+    }
+    Some(rule)
+}
+
+/// Its results, by simple algorithms in f64.
+pub(crate) fn evaluate(it: Decomposition, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
+    let unknown = || EvalError::new("a decomposition whose results are no tensors");
+    let types: Vec<&TensorType> =
+        (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>().ok_or_else(unknown)?;
+    let a = &operands[0];
+    let batches: usize = a.shape[..a.shape.len() - 2].iter().map(|&d| d.max(0) as usize).product();
+    let mut results: Vec<Vec<Scalar>> = types.iter().map(|_| Vec::new()).collect();
+    for batch in 0..batches {
+        let matrix = |i: usize| Matrix::read(&operands[i], batch);
+        let a = matrix(0);
+        let int = |v: usize| Scalar::Int(v as i128);
+        let values: Vec<Vec<Scalar>> = match it {
+            Decomposition::Lu { permutation } => {
+                let (factors, swaps, singular) = lu(a);
+                let first = usize::from(!permutation);
+                let last = match permutation {
+                    false => vec![int(singular)],
+                    true => {
+                        let mut rows: Vec<usize> = (0..factors.rows).collect();
+                        swaps.iter().enumerate().for_each(|(i, &j)| rows.swap(i, j));
+                        rows.into_iter().map(int).collect()
+                    }
+                };
+                vec![factors.scalars(types[0]), swaps.into_iter().map(|row| int(row + first)).collect(), last]
+            }
+            Decomposition::Qr => {
+                let (factors, taus) = qr(a);
+                vec![factors.scalars(types[0]), taus.scalars(types[1])]
+            }
+            Decomposition::HouseholderProduct => {
+                vec![qr_product(&a, &Matrix::read_row(&operands[1], batch)).scalars(types[0])]
+            }
+            Decomposition::Cholesky { lower } => {
+                let (factor, failed) = lower_factor(a, lower);
+                vec![factor.scalars(types[0]), vec![int(failed)]]
+            }
+            Decomposition::TriangularSolve(form) => vec![triangular(&a, matrix(1), form).scalars(types[0])],
+            Decomposition::Eigh { lower } => {
+                let (vectors, values) = eigen(&a, lower);
+                let mut all = vec![vectors.scalars(types[0]), values.into_iter().map(Scalar::Float).collect()];
+                all.extend((types.len() == 3).then(|| vec![int(0)]));
+                all
+            }
+            Decomposition::Svd { vectors } => {
+                let size = |t: &TensorType, back: usize| t.shape[t.rank() - back].max(0) as usize;
+                let (mut u, s, mut vt) = singular(&a, size(types[2], 1), size(types[3], 2));
+                if !vectors {
+                    u.clear();
+                    vt.clear();
+                }
+                let s = s.into_iter().map(Scalar::Float).collect();
+                vec![a.scalars(types[0]), s, u.scalars(types[2]), vt.scalars(types[3]), vec![int(0)]]
+            }
+        };
+        results.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
+    }
+    Ok(types.iter().zip(results).map(|(t, values)| Literal::from_scalars(t.element, &t.shape, values)).collect())
+}
