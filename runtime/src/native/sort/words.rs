@@ -193,23 +193,8 @@ impl Order {
         for start in (0..slice.count).step_by(BLOCK) {
             let n = BLOCK.min(slice.count - start);
             let mut words = [u64::MAX; BLOCK];
-            let any = arch.dispatch(
-                #[inline(always)]
-                || {
-                    let mut any = false;
-                    if slice.step == 1 {
-                        for (i, &raw) in all[start..start + n].iter().enumerate() {
-                            words[i] = self.word(raw.into()) << 32 | (start + i) as u64;
-                        }
-                    } else {
-                        for i in 0..n {
-                            words[i] = self.word(all[(start + i) * slice.step].into()) << 32 | (start + i) as u64;
-                        }
-                    }
-                    words.iter().for_each(|&word| any |= word < limit);
-                    any
-                },
-            );
+            let block = Words { order: self, all, start, step: slice.step, limit, words: &mut words[..n] };
+            let any = arch.dispatch(block);
             if !any {
                 continue;
             }
@@ -223,6 +208,39 @@ impl Order {
         best.sort_unstable();
         best.truncate(k);
         best
+    }
+}
+
+/// The words of some elements with their numbers. What it does is part of the code that is compiled for the CPU at hand,
+/// which closures are only if they are short.
+struct Words<'a, R> {
+    order: Order,
+    all: &'a [R],
+    start: usize,
+    step: usize,
+    limit: u64,
+    words: &'a mut [u64],
+}
+
+impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for Words<'_, R> {
+    type Output = bool;
+
+    /// Whether any is below the limit.
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let Self { order, all, start, step, limit, words } = self;
+        let mut any = false;
+        if step == 1 {
+            for (i, (word, &raw)) in words.iter_mut().zip(&all[start..]).enumerate() {
+                *word = order.word(raw.into()) << 32 | (start + i) as u64;
+            }
+        } else {
+            for (i, word) in words.iter_mut().enumerate() {
+                *word = order.word(all[(start + i) * step].into()) << 32 | (start + i) as u64;
+            }
+        }
+        words.iter().for_each(|&word| any |= word < limit);
+        any
     }
 }
 
