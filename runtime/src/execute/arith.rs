@@ -20,7 +20,7 @@ pub enum Math {
 }
 
 /// Marks an op of the math dialect that stays a call of the C library.
-pub(crate) const STRICT: &str = "shardc.strict";
+pub(crate) const STRICT: &str = "strict";
 
 /// Appends `%n = text` and gives `%n`.
 type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
