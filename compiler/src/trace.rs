@@ -10,6 +10,7 @@ use crate::compiler::{CompileOptions, Compiler};
 use crate::cost::Priced;
 use crate::diagnostic::Outcome;
 use crate::module::Module;
+#[cfg(feature = "jit")]
 use crate::place::place_or_argument;
 
 /// One run of a program, step by step.

@@ -4,7 +4,7 @@
 //! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
 //! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
 //! it. f32 is summed in f32, as XLA does for every `precision_config`. bf16 and f16 are summed in f32 and rounded once;
-//! integers wrap ([`narrow`]).
+//! integers wrap (`narrow`).
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 

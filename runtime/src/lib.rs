@@ -15,6 +15,7 @@ pub mod npz;
 pub mod rates;
 pub mod reference;
 pub mod subnormals;
+#[cfg(feature = "jit")]
 mod threads;
 #[cfg(feature = "jit")]
 mod window;

@@ -401,10 +401,11 @@ impl Device<'_> {
             Step::Kernel { kernel, slots } => {
                 let pointers: smallvec::SmallVec<[*mut u8; 16]> =
                     slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
-                // SAFETY: slots are inside the arena, at its alignment, and have the sizes of the kernel's memrefs;
-                // those alive at one step don't overlap; only this thread accesses this arena now.
                 let code = &e.kernels[*kernel];
                 let pointers = Addresses(&pointers);
+                // SAFETY: slots are inside the arena, at its alignment, and have the sizes of the kernel's memrefs;
+                // those alive at one step don't overlap; only this device accesses this arena now, and its threads
+                // write different positions.
                 let call = |range: &[i64]| unsafe { code.call(pointers.get(), range) };
                 match e.lowered.parts[*kernel] {
                     Some(positions) => self.in_parts(positions, |from, to| call(&[from, to])),

@@ -313,7 +313,7 @@ unsafe fn integers<S: Copy>(from: &[S], to: *mut u8, stride: isize, element: Ele
             1 => spread(from, to, stride, |v| low(v) as u8),
             2 => spread(from, to.cast::<u16>(), stride, |v| low(v) as u16),
             4 => spread(from, to.cast::<u32>(), stride, |v| low(v) as u32),
-            _ => spread(from, to.cast::<u64>(), stride, |v| low(v)),
+            _ => spread(from, to.cast::<u64>(), stride, low),
         }
     }
 }

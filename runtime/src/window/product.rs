@@ -251,9 +251,16 @@ impl Plan {
         }
         if count(&product.sum) == 0 {
             if !product.adds {
-                let all = [&product.batch[..], &product.rows, &product.columns].concat();
-                // SAFETY: the loops' positions are in the result.
-                (0..results).for_each(|i| unsafe { *out.offset(product.start[2] + place(&all, i).out) = T::default() });
+                // Along the loop whose elements are nearest to each other, positions need no division.
+                let mut outer = [&product.batch[..], &product.rows, &product.columns].concat();
+                let near = (0..outer.len()).filter(|&i| outer[i].size > 1).min_by_key(|&i| outer[i].out.unsigned_abs());
+                let near = near.map(|i| outer.remove(i));
+                let (size, step) = near.map_or((1, 0), |l| (l.size as isize, l.out));
+                for i in 0..count(&outer) {
+                    let start = product.start[2] + place(&outer, i).out;
+                    // SAFETY: the loops' positions are in the result.
+                    (0..size).for_each(|k| unsafe { *out.offset(start + k * step) = T::default() });
+                }
             }
             return;
         }
