@@ -4,7 +4,8 @@
 
 PROGRAM is a name of kernels.py, or a .mlir file of any number of devices; without any, all of kernels.py. Both get the same
 inputs, and the results are compared. Medians of all calls; seconds to compile are those of the first round, without the
-cache of kernels. Needs jax==0.10.2.
+cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share of what it
+holds in XLA. Needs jax==0.10.2.
 """
 import argparse
 import json
@@ -21,7 +22,8 @@ import kernels
 XLA = r"""
 import json, re, sys, time
 import jax, numpy as np
-from jax._src.lib import xla_client as xc
+from jax._src.lib import lapack, xla_client as xc
+lapack._lapack.initialize()
 from jax._src.sharding_impls import GSPMDSharding
 text, calls, outputs = open(sys.argv[1]).read(), int(sys.argv[3]), sys.argv[4]
 found = re.search(r"mhlo.num_partitions = (\d+)", text)
@@ -50,7 +52,9 @@ for _ in range(calls + 2):
     seconds.append(time.perf_counter() - start)
 if outputs and n == 1:
     np.savez(outputs, **{f"out{i}": np.asarray(r[0]) for i, r in enumerate(results)})
-print("TOLD", json.dumps({"compile_s": compile_s, "calls": seconds[2:]}))
+about = compiled.get_compiled_memory_stats()
+memory = about.argument_size_in_bytes + about.output_size_in_bytes + about.temp_size_in_bytes - about.alias_size_in_bytes
+print("TOLD", json.dumps({"compile_s": compile_s, "calls": seconds[2:], "bytes": memory}))
 """
 
 
@@ -122,7 +126,7 @@ def main():
     lacking = [n for n in wanted if not n.endswith(".mlir") and not os.path.exists(os.path.join(folder, n + ".npz"))]
     if lacking:
         subprocess.run([sys.executable, kernels.__file__, folder, *lacking], check=True)
-    print(f"{'program':<24} {'shardc':>12} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9}  difference")
+    print(f"{'program':<24} {'shardc':>12} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9} {'memory':>6}  difference")
     rows = []
     for name in wanted:
         if name.endswith(".mlir"):
@@ -135,12 +139,12 @@ def main():
         row = measure(options, name, program, inputs)
         rows.append({"program": name, **row})
         if "error" in row:
-            print(f"{name:<24} {row['error'].strip().splitlines()[0][:100]}", flush=True)
+            print(f"{name:<24} {(row['error'].strip() or 'it crashed').splitlines()[0][:100]}", flush=True)
             continue
         ratio = row["shardc_s"] / row["xla_s"]
         told = "" if row["difference"] is None else f"{row['difference']:.1e}"
         print(f"{name:<24} {row['shardc_s'] * 1e3:>9.3f} ms {row['xla_s'] * 1e3:>9.3f} ms {ratio:>7.2f}  "
-              f"{row['compile_s']:>7.3f} s {row['xla_compile_s']:>7.3f} s {row['warm_s']:>7.3f} s  {told}", flush=True)
+              f"{row['compile_s']:>7.3f} s {row['xla_compile_s']:>7.3f} s {row['warm_s']:>7.3f} s {row['bytes'] / row['xla_bytes']:>6.2f}  {told}", flush=True)
     ratios = [r["shardc_s"] / r["xla_s"] for r in rows if "error" not in r]
     if ratios:
         print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, {sum(r <= 1 for r in ratios)} of {len(rows)} at most 1.0")
@@ -161,6 +165,7 @@ def measure(options, name, program, inputs):
             other.extend(peer["calls"])
             if round == 0:
                 row |= {"compile_s": told["compile_s"], "xla_compile_s": peer["compile_s"]}
+                row |= {"bytes": told["arena_bytes"], "xla_bytes": peer["bytes"]}
             row["warm_s"] = told["compile_s"]
     except RuntimeError as error:
         return {"error": str(error)}
