@@ -270,7 +270,8 @@ fn round_float(v: f64, element: ElementType) -> f64 {
 
 /// `v` as f32, rounded so that a second rounding to a narrower format gives what one rounding of `v` would: toward
 /// zero, with the last bit set when something was lost. (`f16::from_f64` rounds twice, or drops bits.)
-fn to_odd(v: f64) -> f32 {
+#[inline(always)]
+pub fn to_odd(v: f64) -> f32 {
     let near = v as f32;
     if f64::from(near) == v || v.is_nan() {
         return near;

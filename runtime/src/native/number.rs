@@ -1,7 +1,7 @@
 //! The element types that native code computes with, and what [`ScalarOp`] does with two of them.
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use dialect::scalar::ScalarOp;
+use dialect::scalar::{ScalarOp, to_odd};
 use half::{bf16, f16};
 
 /// An element. Operations are those of the reference: integers wrap, a NaN wins every maximum, -0 is less than +0.
@@ -101,18 +101,6 @@ floats! {
     f32: f64::from, |v| v as f32;
     bf16: |v: bf16| f64::from(f32::from_bits(u32::from(v.to_bits()) << 16)), |v| bf16::from_f32(to_odd(v));
     f16: |v: f16| v.to_f64(), |v| f16::from_f32(to_odd(v));
-}
-
-/// `v` as f32, rounded so that a second rounding to a narrower format gives what one rounding of `v` would: toward
-/// zero, with the last bit set when something was lost.
-#[inline(always)]
-fn to_odd(v: f64) -> f32 {
-    let near = v as f32;
-    if f64::from(near) == v || v.is_nan() {
-        return near;
-    }
-    let toward_zero = if f64::from(near).abs() > v.abs() { near.to_bits() - 1 } else { near.to_bits() };
-    f32::from_bits(toward_zero | 1)
 }
 
 /// Runs `$body` with `$t` as the Rust type of elements of type `$element`; `$else` where there is none.
