@@ -9,14 +9,17 @@ use dialect::ir::{ElementClass, ElementType, OpRef, TensorType};
 use dialect::kernel::{Affine, Contraction, Input, Nest, Window};
 use half::{bf16, f16};
 
+use super::join::Spread;
 use super::micro::Number;
-use super::problem::products;
-use super::product::Plan;
+use super::problem::{self, Problem};
+use super::product::{Plan, are_finite};
 use crate::native::{Native, View, ViewMut, share};
 
 /// A product over windows, with how it is computed.
 pub(crate) struct Convolution {
     plans: Vec<Plan>,
+    /// One product instead of all these, of a copy of the right tensor.
+    joined: Option<(Plan, Spread)>,
     /// Which operands are the left and the right tensor.
     operands: [usize; 2],
     /// Element types of the left tensor, the right one and the result.
@@ -33,11 +36,13 @@ impl Convolution {
         let inputs: [&TensorType; 2] =
             [op.operand_tensor(nest.inputs[0].operand)?, op.operand_tensor(nest.inputs[1].operand)?];
         let result = op.result_tensor(0)?;
-        let (products, left) = products(nest, inputs.map(|t| &t.shape[..]))?;
+        let Problem { left, products, joined } = problem::of(nest, inputs.map(|t| &t.shape[..]))?;
         let types = [inputs[left].element, inputs[1 - left].element, result.element];
         let sums = sum_type(types)?;
         let operands = [nest.inputs[left].operand, nest.inputs[1 - left].operand];
-        Some(Self { plans: products.into_iter().map(Plan::new).collect(), operands, types, sums })
+        let plans = products.into_iter().map(Plan::new).collect();
+        let joined = joined.map(|j| (Plan::new(j.product), j.copy));
+        Some(Self { plans, joined, operands, types, sums })
     }
 
     /// The operands that are the left and the right tensor.
@@ -57,7 +62,17 @@ impl Convolution {
         let (mut wide_left, mut wide_right) = (Vec::new(), Vec::new());
         let left = T::read(left.bytes, self.types[0], &mut wide_left, threads);
         let right = T::read(right.bytes, self.types[1], &mut wide_right, threads);
-        for plan in &self.plans {
+        let results = out.bytes.len() / self.types[2].bytes();
+        let done = self.joined.as_ref().is_some_and(|(plan, copy)| {
+            // SAFETY: as below, of the copy that the plan was made for. The result holds numbers now.
+            let results = unsafe {
+                plan.run(left.as_ptr(), &copy.of(right), to, threads);
+                std::slice::from_raw_parts(to, results)
+            };
+            // What isn't finite makes more of the result so than it should where it is multiplied with zeros.
+            are_finite(results)
+        });
+        for plan in self.plans.iter().filter(|_| !done) {
             // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
             unsafe { plan.run(left.as_ptr(), right, to, threads) };
         }

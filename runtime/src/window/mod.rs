@@ -3,6 +3,7 @@
 
 mod cells;
 mod convolution;
+mod join;
 mod lines;
 mod micro;
 mod pack;

@@ -5,21 +5,31 @@ use dialect::ir::gcd;
 use dialect::kernel::{Affine, Contraction, Guard as NestGuard, Index, Input, Nest, Outside, Role};
 use smallvec::SmallVec;
 
+use super::join::Joined;
 use super::product::{GUARDS, Guard, Loop, Product};
 
 /// A dimension of the left tensor: the element at `positions / divisor` is read where that is a whole number, and in
 /// `low..high`.
-struct Dim {
-    positions: Affine,
-    divisor: i64,
-    low: i64,
-    high: i64,
-    stride: i64,
+pub(super) struct Dim {
+    pub positions: Affine,
+    pub divisor: i64,
+    pub low: i64,
+    pub high: i64,
+    pub stride: i64,
 }
 
-/// The products that the nest computes, one for each part of the result and of the sum, in order; which of its inputs
-/// is the left one. `shapes` are those of its inputs. `None` if it is no product over windows.
-pub(super) fn products(nest: &Nest, shapes: [&[i64]; 2]) -> Option<(Vec<Product>, usize)> {
+/// What a nest computes.
+pub(super) struct Problem {
+    /// Which of its inputs is the left tensor.
+    pub left: usize,
+    /// The products, one for each part of the result and of the sum, in order.
+    pub products: Vec<Product>,
+    /// One product instead of all, where that is faster and nothing that isn't finite meets the zeros of its copy.
+    pub joined: Option<Joined>,
+}
+
+/// What the nest computes, as products. `shapes` are those of its inputs. `None` if it is no product over windows.
+pub(super) fn of(nest: &Nest, shapes: [&[i64]; 2]) -> Option<Problem> {
     let nest = &split(nest);
     let contraction = Contraction::of(nest)?;
     let ranges = nest.ranges();
@@ -46,7 +56,9 @@ pub(super) fn products(nest: &Nest, shapes: [&[i64]; 2]) -> Option<(Vec<Product>
         (role, _) => role,
     });
     let whole = Whole { nest, roles: roles.collect(), dims, right };
-    Some((whole.phases()?, left))
+    let products = whole.phases()?;
+    let joined = whole.joined().filter(|j| j.product.guards.len() <= GUARDS);
+    Some(Problem { left, products, joined })
 }
 
 /// The nest with a loop in two where an input is read at a quotient of it: the loop over all features of a grouped
@@ -148,11 +160,15 @@ fn is_remainder(guard: &NestGuard, index: &Index) -> bool {
     }
 }
 
-struct Whole<'n> {
-    nest: &'n Nest,
-    roles: Vec<Role>,
-    dims: Vec<Dim>,
-    right: Affine,
+/// A nest as a product whose left tensor is read through windows.
+pub(super) struct Whole<'n> {
+    pub nest: &'n Nest,
+    /// The role of each loop.
+    pub roles: Vec<Role>,
+    /// The left tensor, its last dimension first.
+    pub dims: Vec<Dim>,
+    /// Which element of the right tensor is read.
+    pub right: Affine,
 }
 
 impl Whole<'_> {
@@ -272,6 +288,6 @@ impl Whole<'_> {
 }
 
 /// The position of the loops' first iterations.
-fn first(positions: &Affine, shift: &[i64]) -> i64 {
+pub(super) fn first(positions: &Affine, shift: &[i64]) -> i64 {
     positions.constant + positions.loops.iter().zip(shift).map(|(c, s)| c * s).sum::<i64>()
 }

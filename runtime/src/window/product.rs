@@ -174,6 +174,12 @@ impl<'l> Walk<'l> {
     }
 }
 
+/// Whether all are finite.
+pub(super) fn are_finite<T: Number>(numbers: &[T]) -> bool {
+    // A block at a time without branches, so that the loop vectorizes.
+    numbers.chunks(1024).all(|block| block.iter().fold(true, |all, x| all & x.is_finite()))
+}
+
 pub(super) fn count(loops: &[Loop]) -> usize {
     loops.iter().map(|l| l.size).product()
 }
@@ -238,7 +244,7 @@ impl Plan {
     /// The tensors have all elements that the loops reach, apart from the padding; nobody writes `left` and `right` or
     /// touches the result meanwhile.
     pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, threads: usize) {
-        let careful = self.careful.as_deref().filter(|_| !right.iter().all(|x| x.is_finite()));
+        let careful = self.careful.as_deref().filter(|_| !are_finite(right));
         // SAFETY: passed on.
         unsafe { careful.unwrap_or(self).compute(left, right.as_ptr(), out, threads, careful.is_some()) }
     }
@@ -255,12 +261,23 @@ impl Plan {
                 let mut outer = [&product.batch[..], &product.rows, &product.columns].concat();
                 let near = (0..outer.len()).filter(|&i| outer[i].size > 1).min_by_key(|&i| outer[i].out.unsigned_abs());
                 let near = near.map(|i| outer.remove(i));
-                let (size, step) = near.map_or((1, 0), |l| (l.size as isize, l.out));
-                for i in 0..count(&outer) {
-                    let start = product.start[2] + place(&outer, i).out;
-                    // SAFETY: the loops' positions are in the result.
-                    (0..size).for_each(|k| unsafe { *out.offset(start + k * step) = T::default() });
-                }
+                let (size, step) = near.map_or((1, 1), |l| (l.size, l.out));
+                let (lines, out) = (count(&outer), Shared::new(out));
+                let some = (TASK / 16).div_ceil(size);
+                each(threads, lines.div_ceil(some), |task| {
+                    let mut walk = Walk::new(&outer, task * some);
+                    for _ in task * some..lines.min((task + 1) * some) {
+                        let to = out.get().wrapping_offset(product.start[2] + walk.next().out);
+                        // SAFETY: the loops' positions are in the result.
+                        unsafe {
+                            if step == 1 {
+                                std::slice::from_raw_parts_mut(to, size).fill(T::default());
+                            } else {
+                                (0..size as isize).for_each(|k| *to.offset(k * step) = T::default());
+                            }
+                        }
+                    }
+                });
             }
             return;
         }

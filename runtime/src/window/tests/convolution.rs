@@ -125,3 +125,26 @@ fn random_larger_convolutions_are_exact() {
     let native = check_random(2, 60, true);
     assert!(native > 30, "{native}");
 }
+
+/// Where one phase has few columns, one product computes all of them, and those of each phase remain for what isn't
+/// finite.
+#[test]
+fn phases_of_few_columns_are_one_product() {
+    let text = "(%a: tensor<2x5x4x3xf32>, %k: tensor<7x5x3x2xf32>) %r = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[4, 3], [2, 1]], lhs_dilate = [2, 3], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x5x4x3xf32>, tensor<7x5x3x2xf32>) -> tensor<2x10x9x2xf32>";
+    let case = Case::of(text).expect("it has native code");
+    let Kernel::Nest(nest) = case.view().def().kernel(case.view()) else { panic!("a loop nest") };
+    let problem = crate::window::problem::of(&nest, [&[2, 5, 4, 3], &[7, 5, 3, 2]]).expect("a product");
+    assert_eq!(problem.products.len(), 6);
+    let joined = problem.joined.expect("one product");
+    assert_eq!(joined.product.columns.iter().map(|l| l.size).product::<usize>(), 12);
+    let mut rng = fastrand::Rng::with_seed(3);
+    let whole = |rng: &mut fastrand::Rng, shape: &[i64]| whole_numbers(rng, shape, F32, 3);
+    let mut operands = [whole(&mut rng, &[2, 5, 4, 3]), whole(&mut rng, &[7, 5, 3, 2])];
+    case.check(text, &operands);
+    for operand in 0..2 {
+        let mut values: Vec<Scalar> = (0..operands[operand].len()).map(|i| operands[operand].get(i)).collect();
+        values[7] = Scalar::Float(f64::INFINITY);
+        operands[operand] = Literal::from_scalars(F32, &operands[operand].ty().shape.clone(), values);
+        case.check(text, &operands);
+    }
+}
