@@ -5,15 +5,6 @@ use crate::scalar::{Scalar, ScalarOp};
 
 type Complex = (f64, f64);
 
-/// The type of the parts of a complex type; any other type is its own part.
-pub(crate) fn part(ty: ElementType) -> ElementType {
-    match ty {
-        ElementType::C64 => ElementType::F32,
-        ElementType::C128 => ElementType::F64,
-        _ => ty,
-    }
-}
-
 pub(crate) fn unary(op: ScalarOp, z: Complex) -> Option<Complex> {
     use ScalarOp::*;
     let (x, y) = z;
@@ -78,7 +69,7 @@ fn pick(a: Complex, b: Complex, first: bool) -> Complex {
 
 /// Each product is rounded to the parts' type, as hardware would.
 fn mul(a: Complex, b: Complex, ty: ElementType) -> Complex {
-    let round = |v: f64| Scalar::Float(v).round(part(ty)).as_f64();
+    let round = |v: f64| Scalar::Float(v).round(ty.part()).as_f64();
     (round(a.0 * b.0) - round(a.1 * b.1), round(a.0 * b.1) + round(a.1 * b.0))
 }
 
@@ -146,7 +137,7 @@ fn expm1((x, y): Complex) -> Complex {
 fn ln((x, y): Complex) -> Complex {
     let (big, small) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
     // Near the unit circle the modulus' logarithm cancels; 1 + (big² - 1 + small²) doesn't.
-    let modulus = if (0.5..2.0).contains(&big) {
+    let modulus = if (0.5..2.0).contains(&big) && !x.is_nan() && !y.is_nan() {
         0.5 * ((big - 1.0) * (big + 1.0) + small * small).ln_1p()
     } else {
         x.hypot(y).ln()
@@ -219,6 +210,7 @@ mod tests {
         check(Exp, b, (0.09902332031011532, 0.0922497746528114));
         check(Log, a, (0.2973535538733464, -1.1902899496825317));
         check(Log, b, (0.7589353594543049, 2.782821983319221));
+        assert!(unary(Log, (f64::NAN, 1.0)).unwrap().0.is_nan() && unary(Log, (1.0, f64::NAN)).unwrap().0.is_nan());
         check(Sqrt, a, (0.9608046632337985, -0.6504964265019547));
         check(Sqrt, b, (0.2607689938713792, 1.4380544037569272));
         check(Sin, a, (0.9053586344209573, -1.4058162504314684));

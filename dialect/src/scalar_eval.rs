@@ -250,7 +250,7 @@ fn convert(a: Scalar, ty: ElementType) -> Scalar {
         (Scalar::Float(v) | Scalar::Complex(v, _), ElementClass::Bool) => Scalar::Int((v != 0.0).into()),
         (Scalar::Int(v), ElementClass::Float) => Scalar::Float(float_of(v, ty)).round(ty),
         (Scalar::Int(v), ElementClass::Complex) => {
-            let part = complex::part(ty);
+            let part = ty.part();
             Scalar::Complex(float_of(v, part), 0.0).round(ty)
         }
         (Scalar::Float(v), ElementClass::Complex) => Scalar::Complex(v, 0.0).round(ty),

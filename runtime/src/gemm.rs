@@ -3,7 +3,8 @@
 //!
 //! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
 //! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
-//! it. f32 is summed in f32, as XLA does for every `precision_config`. bf16 and f16 are summed in f32 and rounded once;
+//! it. f32 is summed in f32, as XLA does for every `precision_config`, and so are the parts of
+//! complex numbers. bf16 and f16 are summed in f32 and rounded once;
 //! integers wrap (`narrow`).
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
@@ -55,10 +56,11 @@ impl Gemm {
         let (lhs, rhs, out) = (lhs?, rhs?, op.result_tensor(0)?);
         let types = [lhs.element, rhs.element, out.element];
         let result = is_supported(out.element) && out.element.bits() >= 8 || out.element == ElementType::I1;
-        if !result
-            || !types.iter().all(|&t| is_supported(t))
-            || types.iter().any(|t| t.is_float() != out.element.is_float())
-        {
+        let real = result
+            && types.iter().all(|&t| is_supported(t))
+            && types.iter().all(|t| t.is_float() == out.element.is_float());
+        let complex = out.element.is_complex() && types == [out.element; 3];
+        if !real && !complex {
             return None;
         }
         let [left, right] = contraction.strides(&nest, [&lhs.shape, &rhs.shape])?;
@@ -107,6 +109,8 @@ impl Gemm {
                 [ElementType::F64, ElementType::F64, ElementType::F64] => {
                     self.floats::<f64>(lhs.cast(), rhs.cast(), out.cast(), threads)
                 }
+                [ElementType::C64, ..] => self.floats::<gemm::c32>(lhs.cast(), rhs.cast(), out.cast(), threads),
+                [ElementType::C128, ..] => self.floats::<gemm::c64>(lhs.cast(), rhs.cast(), out.cast(), threads),
                 _ => narrow::product(self, lhs, rhs, out, threads),
             }
         }
@@ -217,6 +221,14 @@ impl Float for f32 {
 
 impl Float for f64 {
     const ONE: Self = 1.0;
+}
+
+impl Float for gemm::c32 {
+    const ONE: Self = Self::new(1.0, 0.0);
+}
+
+impl Float for gemm::c64 {
+    const ONE: Self = Self::new(1.0, 0.0);
 }
 
 fn strides(shape: &[i64]) -> SmallVec<[isize; 6]> {

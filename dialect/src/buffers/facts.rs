@@ -206,7 +206,7 @@ fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
 /// Whether machine code loads, stores and computes elements of this type.
 pub fn has_code(element: ElementType) -> bool {
     use ElementType::*;
-    matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | BF16 | F16 | F32 | F64)
+    matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | BF16 | F16 | F32 | F64 | C64 | C128)
 }
 
 /// Whether there is machine code for a scalar operation from one element type to another.
@@ -216,9 +216,10 @@ pub fn operation_has_code(op: ScalarOp, from: ElementType, to: ElementType) -> b
         return false;
     }
     match op {
-        CompareTotal(_) | Real | Imag | Complex | ReducePrecision { .. } => false,
+        CompareTotal(_) | ReducePrecision { .. } => false,
+        Bitcast if from.is_complex() || to.is_complex() => false,
         Bitcast => from.bits() == to.bits() && from.bits() >= 8 && !matches!(from, ElementType::I1),
-        Pow => from.is_float(),
+        Pow => from.is_float() || from.is_complex(),
         _ => true,
     }
 }

@@ -109,6 +109,15 @@ impl ElementType {
     pub const fn is_complex(self) -> bool {
         matches!(self.class(), ElementClass::Complex)
     }
+
+    /// The type of the parts of a complex type; any other type is its own part.
+    pub const fn part(self) -> Self {
+        match self {
+            Self::C64 => Self::F32,
+            Self::C128 => Self::F64,
+            _ => self,
+        }
+    }
 }
 
 /// A ranked tensor type.

@@ -30,7 +30,7 @@ pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     use ScalarOp::*;
     match op {
         // These return one of their operands, perhaps with another sign, so they are exact.
-        Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast => false,
+        Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast | Real | Imag => false,
         Convert => {
             ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float())
         }
@@ -87,6 +87,9 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
     match op {
         Select => return emit(&format!("arith.select {a}, {b}, {} : {}", args[2], register(to))),
         Convert => return convert(a, from, to, emit),
+        // Of real numbers.
+        Real => return a.to_owned(),
+        Imag => return constant(Scalar::Float(0.0), to, emit),
         MulAdd => return emit(&format!("math.fma {a}, {b}, {} : {reg}", args[2])),
         Compare(c) => {
             let text = match from.class() {

@@ -13,7 +13,8 @@ use dialect::scalar::{Scalar, ScalarOp};
 use smallvec::SmallVec;
 
 use super::arith::{self, Math};
-use super::fused::{Fused, Node, NodeData};
+use super::complex;
+use super::fused::{Fused, Node, NodeData, Place};
 use super::update::{self, Bound};
 
 /// The MLIR type that a buffer of this element type holds; `None` if there is no native code for it.
@@ -51,12 +52,16 @@ fn is_narrow(element: ElementType) -> bool {
 /// A kernel that is worth sharing between `threads` threads takes the first and the last position of its outermost loop,
 /// exclusive, as well; the number of these positions is returned.
 pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, math: Math, out: &mut String) -> Option<i64> {
-    let whole = collapse(kernel);
+    let whole = match complex::split(kernel) {
+        Some(real) => collapse(&real),
+        None => collapse(kernel),
+    };
     let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
     let work: i64 = kernel.loops.iter().product();
     let large = kernel.parallel > 0 && work >= SHARED && bounds.is_empty();
     let parts = (threads > 1 && large).then(|| kernel.loops[0]);
     let mut e = Emitter {
+        places: kernel.places(),
         kernel,
         math,
         out: String::new(),
@@ -74,8 +79,9 @@ pub(super) fn emit(kernel: &Fused, name: &str, threads: usize, math: Math, out: 
         let n: i64 = shape.iter().product();
         params.push(format!("%b{i}: memref<{n}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
     }
-    for (i, element) in kernel.result_types.iter().enumerate().filter(|_| kernel.in_place.is_none()) {
-        params.push(format!("%o{i}: memref<{count}x{}> {{llvm.noalias}}", storage(*element).unwrap_or("i8")));
+    for place in e.places.iter().filter(|p| p.part == 0 && kernel.in_place.is_none()) {
+        let (i, n, ty) = (place.result, count * place.width, storage(place.element).unwrap_or("i8"));
+        params.push(format!("%o{i}: memref<{n}x{ty}> {{llvm.noalias}}"));
     }
     if parts.is_some() {
         params.extend(["%from: index".to_owned(), "%to: index".to_owned()]);
@@ -93,6 +99,8 @@ const SHARED: i64 = 1 << 15;
 
 struct Emitter<'a> {
     kernel: &'a Fused,
+    /// Where the results are stored.
+    places: SmallVec<[Place; 4]>,
     /// Whether the range of the outermost loop is a parameter.
     in_parts: bool,
     /// Loops that don't run all their positions.
@@ -167,10 +175,9 @@ impl Emitter<'_> {
         }
         if k.accumulators.is_empty() {
             (0..k.parallel).for_each(|l| self.open_loop(l));
-            for (i, &node) in k.results.iter().enumerate() {
-                let v = self.node(node);
-                self.store(i, &v);
-            }
+            // All before the first is stored, perhaps over what others read.
+            let values: Vec<String> = k.results.iter().map(|&node| self.node(node)).collect();
+            values.iter().enumerate().for_each(|(i, v)| self.store(i, v));
             (0..k.parallel).for_each(|_| self.close());
             return;
         }
@@ -181,7 +188,7 @@ impl Emitter<'_> {
         let inits: Vec<String> = k.accumulators.iter().map(|a| self.node(a.init)).collect();
         let finals = self.reduce(reductions, &inits);
         for (i, v) in finals.iter().enumerate() {
-            let v = self.rounded(v, k.result_types[i]);
+            let v = self.rounded(v, self.places[i].element);
             self.store(i, &v);
         }
         (0..k.parallel).for_each(|_| self.close());
@@ -282,7 +289,8 @@ impl Emitter<'_> {
         let k = self.kernel;
         let last = k.parallel - 1;
         let addresses = self.addresses();
-        let along = |l: usize| addresses.iter().any(|a| a.is_affine() && a.loops[l] == 1);
+        let width = self.places.iter().map(|p| p.width).max().unwrap_or(1);
+        let along = |l: usize| addresses.iter().any(|a| a.is_affine() && (1..=width).contains(&a.loops[l]));
         let narrow = k.result_types.iter().any(|&t| is_narrow(t));
         k.loops[last] >= 8 && !narrow && along(last) && !(k.parallel..k.loops.len()).any(along)
     }
@@ -314,15 +322,14 @@ impl Emitter<'_> {
         self.close();
         (k.parallel..k.loops.len()).for_each(|l| self.open_loop(l));
         self.open_loop(last);
-        let at = self.result_offset();
-        self.outer = (0..k.accumulators.len())
-            .map(|i| {
-                let ty = storage(k.result_types[i]).unwrap_or("i8");
-                let count: i64 = k.loops[..k.parallel].iter().product();
-                let v = self.value(&format!("memref.load %o{i}[{at}] : memref<{count}x{ty}>"));
-                self.loaded(v, k.result_types[i])
-            })
-            .collect();
+        let places = self.places.clone();
+        let load = |place: &Place| {
+            let at = self.result_offset(place);
+            let (i, ty) = (place.result, self.result_type(place));
+            let v = self.value(&format!("memref.load %o{i}[{at}] : {ty}"));
+            self.loaded(v, place.element)
+        };
+        self.outer = places.iter().map(load).collect();
         let next: Vec<String> = k.accumulators.iter().enumerate().map(|(i, a)| self.accumulated(i, a.next)).collect();
         next.iter().enumerate().for_each(|(i, v)| self.store(i, v));
         self.values = saved;
@@ -334,11 +341,11 @@ impl Emitter<'_> {
         format!("%{}", self.next - 1)
     }
 
-    /// The row-major position of the current iteration in the results.
-    fn result_offset(&mut self) -> String {
+    /// The row-major position of the current iteration in a result.
+    fn result_offset(&mut self, place: &Place) -> String {
         let k = self.kernel;
-        let mut address = Affine::constant(0, k.loops.len());
-        let mut stride = 1;
+        let mut address = Affine::constant(place.part, k.loops.len());
+        let mut stride = place.width;
         for l in (0..k.parallel).rev() {
             address.loops[l] = stride;
             stride *= k.loops[l];
@@ -346,19 +353,24 @@ impl Emitter<'_> {
         self.address(&address)
     }
 
-    fn store(&mut self, result: usize, value: &str) {
-        let k = self.kernel;
-        let element = k.result_types[result];
-        let ty = storage(element).unwrap_or("i8");
-        let count: i64 = k.loops[..k.parallel].iter().product();
-        let v = match element {
+    /// The type of a result's memory.
+    fn result_type(&self, place: &Place) -> String {
+        let count: i64 = self.kernel.loops[..self.kernel.parallel].iter().product();
+        format!("memref<{}x{}>", count * place.width, storage(place.element).unwrap_or("i8"))
+    }
+
+    /// Stores a value of [`Fused::results`].
+    fn store(&mut self, i: usize, value: &str) {
+        let place = self.places[i];
+        let v = match place.element {
             ElementType::I1 => self.value(&format!("arith.extui {value} : i1 to i8")),
-            e if is_narrow(e) => self.value(&format!("arith.truncf {value} : f32 to {ty}")),
+            e if is_narrow(e) => self.value(&format!("arith.truncf {value} : f32 to {}", storage(e).unwrap_or("bf16"))),
             _ => value.to_owned(),
         };
-        let at = self.result_offset();
-        let to = k.in_place.map_or_else(|| format!("%o{result}"), |buffer| format!("%b{buffer}"));
-        self.line(&format!("memref.store {v}, {to}[{at}] : memref<{count}x{ty}>"));
+        let at = self.result_offset(&place);
+        let to = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
+        let ty = self.result_type(&place);
+        self.line(&format!("memref.store {v}, {to}[{at}] : {ty}"));
     }
 
     fn loaded(&mut self, v: String, element: ElementType) -> String {

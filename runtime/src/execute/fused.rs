@@ -61,6 +61,19 @@ pub(super) struct Accumulator {
     pub next: Node,
 }
 
+/// Where a value is stored: part `part` of `width` of each element of a result.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Place {
+    /// Which result.
+    pub result: usize,
+    /// The type that is stored.
+    pub element: ElementType,
+    /// How many parts an element has.
+    pub width: i64,
+    /// Which part.
+    pub part: i64,
+}
+
 /// A fused loop nest.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Fused {
@@ -74,7 +87,7 @@ pub(super) struct Fused {
     pub nodes: TiVec<Node, (NodeData, ElementType)>,
     /// If empty, `results` are stored in every iteration.
     pub accumulators: Vec<Accumulator>,
-    /// One per result: a node or, if there are accumulators, the index of an accumulator.
+    /// One per result: its value, or that of its accumulator after an iteration.
     pub results: Vec<Node>,
     /// Element types of the results.
     pub result_types: Vec<ElementType>,
@@ -86,6 +99,19 @@ pub(super) struct Fused {
 }
 
 impl Fused {
+    /// The loops, buffers and types of the results, without what is computed.
+    pub(super) fn frame(&self) -> Self {
+        Self {
+            loops: self.loops.clone(),
+            parallel: self.parallel,
+            buffers: self.buffers.clone(),
+            result_types: self.result_types.clone(),
+            in_place: self.in_place,
+            scan: self.scan,
+            ..Self::default()
+        }
+    }
+
     /// The node for `data`, an existing one if there is one.
     pub(super) fn node(&mut self, data: NodeData, ty: ElementType) -> Node {
         let key = format!("{ty:?}{data:?}");
@@ -104,6 +130,16 @@ impl Fused {
         }
         self.buffers.push((value, element, SmallVec::from_slice(shape)));
         self.buffers.len() - 1
+    }
+
+    /// Where each of [`Fused::results`] is stored. Both parts of a complex number follow each other.
+    pub(super) fn places(&self) -> SmallVec<[Place; 4]> {
+        let mut places = SmallVec::new();
+        for (result, &ty) in self.result_types.iter().enumerate() {
+            let width = if ty.is_complex() { 2 } else { 1 };
+            places.extend((0..width).map(|part| Place { result, element: ty.part(), width, part }));
+        }
+        places
     }
 
     /// The ranges of all loop variables.

@@ -102,7 +102,7 @@ impl Formula {
     /// Runs `f` with the real type of a complex working type's parts as the working type.
     pub(crate) fn in_parts<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let ty = self.ty;
-        self.ty = crate::complex::part(ty);
+        self.ty = ty.part();
         let result = f(self);
         self.ty = ty;
         result
@@ -124,7 +124,7 @@ impl Formula {
 
     /// An operation that gives a real value where the working type is complex.
     pub(crate) fn part(&mut self, op: ScalarOp, x: Arg) -> Arg {
-        self.typed(op, &[x], crate::complex::part(self.ty))
+        self.typed(op, &[x], self.ty.part())
     }
 
     /// A constant.

@@ -226,7 +226,7 @@ impl Pointwise {
                 Problem::operand(i, format!("expected {want} as the first operand's, found {found} (C1)"))
             })?;
         }
-        let part = crate::complex::part(ty.element);
+        let part = ty.element.part();
         let label = if let Typing::Complex | Typing::Part(_) = self.typing { "C2" } else { "C1" };
         ty.element = match self.typing {
             Typing::Bool(_) => ElementType::I1,

@@ -97,7 +97,7 @@ fn fits(it: Decomposition, op: OpRef<'_>) -> bool {
         t.element == element && t.shape.iter().eq(batch.iter().chain(dims))
     };
     let of_a = |t: &TensorType, dims: &[i64]| is(t, a.element, dims);
-    let real = crate::complex::part(a.element);
+    let real = a.element.part();
     let square = m == n;
     match (it, &operands[..], &results[..]) {
         (Decomposition::Lu { permutation }, [_], [f, p, i]) => {

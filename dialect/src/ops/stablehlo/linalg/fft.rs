@@ -126,7 +126,7 @@ impl OpDef for Fft {
             }
             FftKind::InverseReal => {
                 ty.shape[last] = length;
-                ty.element = crate::complex::part(ty.element);
+                ty.element = ty.element.part();
             }
         }
         one(TensorType::new(&ty.shape, ty.element))
@@ -185,7 +185,7 @@ impl OpDef for Fft {
         let element = match kind {
             FftKind::Real if operand.element == ElementType::F64 => ElementType::C128,
             FftKind::Real => ElementType::C64,
-            FftKind::InverseReal => crate::complex::part(operand.element),
+            FftKind::InverseReal => operand.element.part(),
             _ => operand.element,
         };
         let scalar = |(re, im): Complex| if element.is_complex() { Scalar::Complex(re, im) } else { Scalar::Float(re) };
