@@ -1,12 +1,14 @@
 //! MLIR reads our output as the same module that we read, in every form and with its locations: jaxlib prints both
-//! alike.
+//! alike. What we compile it reads too.
 
 use std::fs;
 use std::path::Path;
 
 use dialect::diagnostic::Diagnostics;
+use dialect::ir::{Loc, LocData, Program};
 use dialect::text::PrintOptions;
 use serde_json::{Value, json};
+use shardc::{CompileOptions, Compiler, Module, Source};
 use shardc_tests::oracle;
 
 /// Texts in forms that JAX rarely or never prints.
@@ -33,6 +35,53 @@ module @forms attributes {mhlo.num_partitions = 2 : i32} {
 
 #[test]
 fn mlir_reads_what_we_print() {
+    judge(|name, text| vec![case(name, text)]);
+}
+
+#[test]
+fn mlir_reads_what_we_compile_with_its_locations() {
+    let compiler = Compiler::standard();
+    judge(|name, text| {
+        let mut diagnostics = Diagnostics::default();
+        let mut program = dialect::parse(text, &mut diagnostics);
+        locate(&mut program);
+        let module = Module::new(program, Source::new(name, text));
+        let compile = |pipeline: &str| {
+            let done = compiler.compile(module.clone(), pipeline, &CompileOptions::default());
+            let done = done.into_result().unwrap_or_else(|why| panic!("{name}: {why}"));
+            let print = |generic| {
+                let options = PrintOptions { locations: true, generic, ..PrintOptions::default() };
+                compiler.print(&done, options)
+            };
+            json!({
+                "name": format!("{name} through {pipeline}"),
+                "original": print(true),
+                // Compared without their locations: those of bodies that the short form abbreviates are lost there.
+                "prints": {"short": print(false)},
+            })
+        };
+        if name == "forms" { vec![] } else { ["sharded", "compile", "compile-manual"].map(compile).to_vec() }
+    });
+}
+
+/// Gives every op a location as JAX makes them, with what the function it is in shares with others.
+fn locate(program: &mut Program) {
+    let (inner, outer) = (program.name("inner.py"), program.name("outer.py"));
+    for (i, op) in program.ops_under(program.body()).into_iter().enumerate() {
+        let file = |file, line| LocData::File { file, start: (line, 1), end: None };
+        let (at, called) = (file(inner, i as u32 + 1), file(outer, i as u32 / 4 + 1));
+        let (at, called) = (program.intern_loc(at), program.intern_loc(called));
+        let function = program.name("f");
+        let at = program.intern_loc(LocData::Name(function, at));
+        let stack = program.intern_loc(LocData::CallSite(at, called));
+        let path = program.name(&format!("jit(f)/{i}"));
+        let named: Loc = program.intern_loc(LocData::Name(path, stack));
+        program.op_mut(op).loc = named;
+    }
+}
+
+/// Has jaxlib read what `cases` makes of every program of the corpus, given its name and text.
+fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
     let Some(python) = oracle::python(target) else { return };
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
@@ -44,12 +93,14 @@ fn mlir_reads_what_we_print() {
     }
     texts.sort();
     assert!(texts.len() > 50, "found only {} programs", texts.len());
-    let cases = texts.iter().map(|(name, text)| case(name, text));
-    let (verdicts, said) = oracle::judge(&python, "reread.py", cases);
+    let cases: Vec<Value> = texts.iter().flat_map(|(name, text)| cases(name, text)).collect();
+    assert!(cases.len() >= texts.len(), "only {} cases", cases.len());
+    let count = cases.len();
+    let (verdicts, said) = oracle::judge(&python, "reread.py", cases.into_iter());
     let wrong: Vec<String> =
         verdicts.iter().filter_map(|v| Some(format!("{}: {}", v["name"].as_str()?, v["error"].as_str()?))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(verdicts.len(), texts.len(), "the judge stopped early:\n{said}");
+    assert_eq!(verdicts.len(), count, "the judge stopped early:\n{said}");
 }
 
 /// A program's text and our output for it.

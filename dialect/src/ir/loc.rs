@@ -29,7 +29,7 @@ pub enum LocData {
 
 impl LocData {
     /// The locations inside.
-    fn children(&self) -> Vec<Loc> {
+    pub(crate) fn children(&self) -> Vec<Loc> {
         match self {
             LocData::Unknown | LocData::File { .. } => Vec::new(),
             &LocData::Name(_, child) => vec![child],

@@ -387,19 +387,37 @@ impl Printer<'_> {
             return n;
         }
         self.loc_list.push(loc);
-        self.locs.insert(loc, self.loc_list.len());
-        self.loc_list.len()
+        let n = self.locs.len() + 1;
+        self.locs.insert(loc, n);
+        n
     }
 
-    /// The definitions of all aliases used, each perhaps using more.
+    /// The definitions of all aliases used, each behind those it uses: MLIR knows an alias only from its definition on.
     fn location_aliases(&mut self) {
-        let mut next = 0;
-        while next < self.loc_list.len() {
-            let loc = self.loc_list[next];
-            next += 1;
-            let _ = write!(self.out, "#loc{next} = loc(");
-            self.location_data(loc, &mut |p, l| p.location_alias(l));
-            self.text(")\n");
+        let program = self.program;
+        let mut defined: FxHashSet<Loc> = FxHashSet::default();
+        // Locations with those inside that are still to be defined; they may nest as deep as the program is long.
+        let mut open: Vec<(Loc, Vec<Loc>)> = Vec::new();
+        for used in std::mem::take(&mut self.loc_list) {
+            let mut next = Some(used);
+            loop {
+                if let Some(loc) = next.take().filter(|&loc| loc != Loc::UNKNOWN && defined.insert(loc)) {
+                    let mut inside = program.loc_data(loc).children();
+                    inside.reverse();
+                    open.push((loc, inside));
+                }
+                let Some((loc, inside)) = open.last_mut() else { break };
+                let loc = *loc;
+                if let Some(child) = inside.pop() {
+                    next = Some(program.canonical_loc(child));
+                    continue;
+                }
+                open.pop();
+                let n = self.loc_number(loc);
+                let _ = write!(self.out, "#loc{n} = loc(");
+                self.location_data(loc, &mut |p, l| p.location_alias(l));
+                self.text(")\n");
+            }
         }
     }
 
