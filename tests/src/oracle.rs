@@ -18,6 +18,17 @@ pub fn python(target: &Path) -> Option<PathBuf> {
     None
 }
 
+/// The Python of the environment that `make python` creates, where the package `shardc` is installed beside JAX.
+pub fn package(target: &Path) -> Option<PathBuf> {
+    let python = target.join("python/bin/python");
+    if target.join("python/installed").exists() {
+        return Some(python);
+    }
+    assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "no Python package: run `make python`");
+    eprintln!("skipped: run `make python` for the Python package");
+    None
+}
+
 /// Sends `script` the cases, one per line, and returns its verdicts and the end of its error output.
 pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) -> (Vec<Value>, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles").join(script);

@@ -12,7 +12,7 @@ mod knobs;
 mod perfetto;
 mod picture;
 mod progress;
-mod render;
+pub(crate) mod render;
 pub(crate) mod session;
 mod svg;
 

@@ -20,11 +20,7 @@ const LINE: usize = 160;
 const BEFORE: usize = 48;
 
 /// Renders `diagnostics` about `source`, with terminal colors if `color`.
-pub(crate) fn render<'a>(
-    source: &Source,
-    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
-    color: bool,
-) -> String {
+pub fn render<'a>(source: &Source, diagnostics: impl IntoIterator<Item = &'a Diagnostic>, color: bool) -> String {
     let mut bytes = Vec::new();
     for diagnostic in diagnostics {
         if color {

@@ -1,0 +1,35 @@
+"""The sharding compiler shardc, for JAX.
+
+    step = shardc.jit(train_step, donate_argnums=0)    # jax.jit, with communication planned for the whole program
+    print(shardc.explain(step.lower(params, batch)))   # each collective: why it is there, and what would remove it
+
+`jit` and `compile` hand programs to XLA with every decision about shards and collectives already taken. `partition`,
+`explain`, `cost`, `check` and `show` are about a program: what `jax.jit(f).lower(...)` returned, a `jax.export.Exported`,
+or StableHLO as text. JAX is imported only by what needs it.
+"""
+
+from shardc._export import compile
+from shardc._jit import jit
+from shardc._native import Diagnostic, __version__
+from shardc._options import Memory, Plan
+from shardc._program import Program, partition
+from shardc._report import Report, check, cost, explain, show
+from shardc._errors import ShardcError, ShardcWarning
+
+__all__ = [
+    "Diagnostic",
+    "Memory",
+    "Plan",
+    "Program",
+    "Report",
+    "ShardcError",
+    "ShardcWarning",
+    "__version__",
+    "check",
+    "compile",
+    "cost",
+    "explain",
+    "jit",
+    "partition",
+    "show",
+]

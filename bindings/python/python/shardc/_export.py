@@ -1,0 +1,63 @@
+"""`shardc.compile`: exported programs with every decision about shards taken, by public names of JAX alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+
+from shardc._errors import ShardcError
+from shardc._options import Memory, Options, Plan
+from shardc._program import compiled, text_and_name
+
+if TYPE_CHECKING:
+    import jax.export
+
+
+def compile(
+    exported: jax.export.Exported,
+    *,
+    target: str | None = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+) -> jax.export.Exported:
+    """An exported program, planned and partitioned: same arguments, results and shardings.
+
+    It can be called, serialized and loaded again like the one it was made of, by machines without shardc; whoever
+    compiles it has no decisions about shards left to make. Its backward programs, if it has any, are planned too.
+
+    Args:
+      exported: what `jax.export.export(jax.jit(f))(...)` returned, for as many devices as it is to run on.
+      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
+      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+
+    Raises:
+      ShardcError: the program can't be partitioned; it has the diagnostics and lines of Python.
+
+    Example:
+      >>> exported = jax.export.export(jax.jit(f))(params, batch)    # params: f32[1024, 4096], on 8 devices
+      >>> pathlib.Path("model.bin").write_bytes(shardc.compile(exported).serialize())
+    """
+    options = Options.of(target, memory, plan)
+    if exported.nr_devices == 1:
+        return exported
+    text, name = text_and_name(exported)
+    planned = compiled(text, name, "manual", options, locations=True)
+    backward = exported._get_vjp  # noqa: SLF001: a field of the dataclass, documented as the others are
+    change: dict[str, object] = {}
+    if backward is not None:
+        change["_get_vjp"] = lambda _: compile(backward(exported), target=target, memory=memory, plan=plan)
+    return dataclasses.replace(exported, mlir_module_serialized=_serialized(planned, like=exported), **change)
+
+
+def _serialized(text: str, like: jax.export.Exported) -> bytes:
+    """The text as a portable artifact of the same version of StableHLO as another program."""
+    from jax.extend.mlir import serialize_portable_artifact
+
+    # MLIR bytecode begins with who produced it.
+    version = re.search(rb"StableHLO_v(\d+\.\d+\.\d+)", like.mlir_module_serialized[:100])
+    if version is None:
+        raise ShardcError(f"<exported {like.fun_name}> doesn't say which version of StableHLO it is in")
+    # Shardy's dialect is kept beside that of StableHLO's portable form.
+    return serialize_portable_artifact(text, version.group(1).decode(), True)

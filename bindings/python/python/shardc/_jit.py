@@ -1,0 +1,181 @@
+"""`shardc.jit`: `jax.jit` whose programs are planned and partitioned here before XLA compiles them.
+
+A function that is to be planned has that in its name (`train_step.shardc`), which JAX carries along: through
+`jax.grad` and `jax.vmap`, to the computations that they make of it, to the name of the module that is compiled in the end.
+There the module is replaced by its partitioned form, and XLA is left with one device's program. Everything else
+is JAX's own: dispatch, donation, static arguments, caches. So a call costs what one of `jax.jit` costs.
+
+All that is used of JAX's insides is `compile_or_get_cached`, through which everything goes that JAX compiles.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import threading
+from typing import Any, Callable
+
+from shardc._errors import ShardcError
+from shardc._options import Memory, Options, Plan
+from shardc._program import compiled
+
+TESTED = ((0, 7, 2), (0, 10, 2))
+"""The oldest and the newest JAX that the tests ran with."""
+
+_known: dict[str, Options] = {}
+_lock = threading.Lock()
+_installed = False
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    target: str | None = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    **jit_kwargs: Any,
+) -> Any:
+    """`jax.jit`, with communication planned for the whole program instead of op by op.
+
+    Takes and returns what `jax.jit` does: a function with `.lower`, `.trace` and `.eval_shape`, whose results have the
+    same values, shapes and dtypes, and the shardings that Shardy's propagation gives them. The program is planned when it
+    is compiled: once for each combination of shapes, dtypes, shardings and static arguments.
+
+    Where the function is called inside of something else, what is planned is what gets compiled:
+
+    - inside another `shardc.jit`: the outer program, as a whole, under the options of the outer one;
+    - inside a plain `jax.jit`: nothing, XLA partitions the outer program; make the outer one `shardc.jit`;
+    - under `jax.grad`, `jax.vjp`, `jax.vmap` or `jax.jvp` outside of any jit: the forward and the backward program, each by
+      itself; `shardc.jit(jax.value_and_grad(f))` plans them as one.
+
+    Args:
+      fun: the function to compile. Without it, a decorator is returned: `@shardc.jit(target="v5e:4x4")`.
+      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
+      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+      **jit_kwargs: what `jax.jit` takes: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
+
+    Raises:
+      ShardcError: when it is called and the program can't be partitioned; it has the lines of Python.
+      ValueError: there is no such target, or `memory` or `plan` can't be read.
+
+    Example:
+      >>> step = shardc.jit(train_step, donate_argnums=0)   # params: f32[1024, 4096] sharded over "data"
+      >>> params, loss = step(params, batch)                # batch: f32[256, 1024], loss: f32[]
+    """
+    options = Options.of(target, memory, plan)
+    if fun is None:
+        return functools.partial(jit, target=target, memory=memory, plan=plan, **jit_kwargs)
+    import jax
+
+    _install()
+    return jax.jit(_named(fun, options), **jit_kwargs)
+
+
+def _named(fun: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """The function under a name that says how it is compiled."""
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    inner = fun
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    tag = options.tag()
+    _known[tag] = options
+    named.__name__ = f"{getattr(inner, '__name__', type(inner).__name__)}.{tag}"
+    return named
+
+
+def _install() -> None:
+    """Has JAX ask us before it compiles a module."""
+    global _installed
+    with _lock:
+        if _installed:
+            return
+        import jax
+        from jax._src import compiler
+        from jax.extend import source_info_util
+
+        original = getattr(compiler, "compile_or_get_cached", None)
+        if original is None or "computation" not in inspect.signature(original).parameters:
+            raise _unknown()
+        at = list(inspect.signature(original).parameters).index("computation")
+
+        @functools.wraps(original)
+        def compile_or_get_cached(*args: Any, **kwargs: Any) -> Any:
+            if "computation" in kwargs:
+                kwargs["computation"] = _replaced(kwargs["computation"])
+            else:
+                args = (*args[:at], _replaced(args[at]), *args[at + 1 :])
+            return original(*args, **kwargs)
+
+        compiler.compile_or_get_cached = compile_or_get_cached
+        # Lines of this file aren't where a user's ops come from.
+        source_info_util.register_exclusion(__file__)
+        _installed = True
+        if not TESTED[0] <= jax.__version_info__ <= TESTED[1]:
+            _prove()
+
+
+def _unknown() -> ShardcError:
+    import jax
+
+    old, new = (".".join(map(str, version)) for version in TESTED)
+    return ShardcError(
+        f"shardc.jit doesn't know how JAX {jax.__version__} compiles: it was tested with {old} to {new}."
+        " shardc.compile(jax.export.export(jax.jit(f))(...)) works with any version"
+    )
+
+
+def _prove() -> None:
+    """Makes sure that an unknown JAX does ask us: else programs would silently go to XLA as they are."""
+    import jax
+
+    asked = []
+
+    def seen(*args: Any) -> Any:
+        asked.append(args)
+        raise _Asked
+
+    tag = "shardc-probe"
+    _known[tag] = Options(None, None, "full")
+    global _plan
+    before, _plan = _plan, seen
+    try:
+        probe = lambda x: x  # noqa: E731: it gets a name below
+        probe.__name__ = f"probe.{tag}"
+        jax.jit(probe).lower(0.0).compile()
+    except _Asked:
+        pass
+    finally:
+        _plan = before
+        del _known[tag]
+    if not asked:
+        raise _unknown()
+
+
+class _Asked(Exception):
+    """Ends a compilation that was only a question."""
+
+
+def _replaced(module: Any) -> Any:
+    """The module that XLA is to compile: the same, unless its name asks for ours."""
+    name = str(module.operation.attributes["sym_name"]).strip('"')
+    asked = re.search(r"\.(shardc[\w-]*)", name)
+    # What derives programs may add to their names: `vmap(f.shardc)` becomes `vmap_f.shardc_`.
+    options = asked and _known.get(asked.group(1).rstrip("_"))
+    return _plan(module, name, options) if options else module
+
+
+def _plan(module: Any, name: str, options: Options) -> Any:
+    """The module after planning and partitioning, for the same arguments and results."""
+    attributes = module.operation.attributes
+    devices = str(attributes["mhlo.num_partitions"]).split(":")[0] if "mhlo.num_partitions" in attributes else "1"
+    if int(devices) == 1:
+        return module
+    text = module.operation.get_asm(enable_debug_info=True)
+    planned = compiled(text, name, "manual", options, locations=True)
+    return type(module).parse(planned, context=module.context)

@@ -1,0 +1,46 @@
+"""The compiler itself, compiled from Rust."""
+
+from typing import final
+
+__version__: str
+
+@final
+class Diagnostic:
+    """One message about a program."""
+
+    @property
+    def severity(self) -> str:
+        """`"error"`, `"warning"` or `"remark"`."""
+    @property
+    def code(self) -> str:
+        """The stable name of the kind of fault; empty for remarks."""
+    @property
+    def message(self) -> str:
+        """What was expected and found."""
+    @property
+    def notes(self) -> list[str]:
+        """How to mend it."""
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Line and column in the MLIR text, from 1."""
+    @property
+    def source(self) -> tuple[str, int, int] | None:
+        """File, line and column of the user's program, from 1, where JAX recorded them."""
+    @property
+    def text(self) -> str:
+        """All of it, with the line of MLIR."""
+
+def compile(
+    text: str,
+    *,
+    name: str,
+    pipeline: str,
+    target: str | None = None,
+    memory: int | None = None,
+    plan: str = "full",
+    locations: bool = False,
+    causes: bool = False,
+) -> tuple[str | None, list[Diagnostic]]: ...
+def run(arguments: list[str], input: str) -> tuple[int, str, str]: ...
+def parse_bytes(text: str) -> int | None: ...
+def target_fault(name: str) -> str | None: ...

@@ -1,0 +1,56 @@
+"""What decides about a compilation, checked where the user says it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Literal, NamedTuple, Union
+
+from shardc import _native
+
+Plan = Literal["full", "greedy"]
+"""How communication is chosen: the cheapest for the whole program, or for each op alone, as Shardy does."""
+
+Memory = Union[int, str, None]
+"""Bytes on each device: a number, or a text like "8GiB"; None for no limit."""
+
+
+class Options(NamedTuple):
+    """Options of a compilation."""
+
+    target: str | None
+    memory: int | None
+    plan: str
+
+    @classmethod
+    def of(cls, target: str | None, memory: Memory, plan: str) -> Options:
+        """The options, or a ValueError that says what is wrong with them."""
+        if target is not None and (fault := _native.target_fault(target)):
+            raise ValueError(f"target: {fault}")
+        if plan not in ("full", "greedy"):
+            raise ValueError(f"plan: 'full' or 'greedy' was expected, not {plan!r}")
+        if isinstance(memory, str):
+            size = _native.parse_bytes(memory)
+            if size is None:
+                raise ValueError(f"memory: a size like '8GiB' was expected, not {memory!r}")
+            memory = size
+        if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or not 0 < memory < 1 << 63):
+            raise ValueError(f"memory: a positive number of bytes was expected, not {memory!r}")
+        return cls(target, memory, plan)
+
+    def flags(self) -> list[str]:
+        """The same as flags of the command line."""
+        flags = ["--plan", self.plan]
+        if self.target is not None:
+            flags += ["--target", self.target]
+        if self.memory is not None:
+            flags += ["--memory", str(self.memory)]
+        return flags
+
+    def tag(self) -> str:
+        """A short name, the same in every process, of characters that JAX keeps in the names of modules."""
+        if self == Options(None, None, "full"):
+            return "shardc"
+        words = [str(word) for word in self if word not in (None, "full")]
+        digest = hashlib.sha256(repr(tuple(self)).encode()).hexdigest()[:8]
+        return re.sub(r"[^\w-]", "_", f"shardc-{'-'.join(words)}-{digest}")

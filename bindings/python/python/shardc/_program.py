@@ -1,0 +1,85 @@
+"""Programs as text, and what the compiler makes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Union
+
+from shardc import _native
+from shardc._errors import settle
+from shardc._options import Memory, Options, Plan
+
+if TYPE_CHECKING:
+    import jax.export
+    import jax.stages
+
+Program = Union[str, "jax.stages.Lowered", "jax.stages.Traced", "jax.export.Exported"]
+"""A program: StableHLO as text, or what `jax.jit(f).trace(...)`, `jax.jit(f).lower(...)` or `jax.export` returned."""
+
+PIPELINES = {"sdy": "planned", "stablehlo": "compile", "manual": "compile-manual"}
+
+
+def text_and_name(program: Program) -> tuple[str, str]:
+    """The StableHLO text of a program, with the lines of Python its ops came from, and a name for messages."""
+    if isinstance(program, str):
+        return program, "<text>"
+    if hasattr(program, "mlir_module_serialized"):
+        return str(program.mlir_module()), f"<exported {program.fun_name}>"
+    if hasattr(program, "lower") and hasattr(program, "jaxpr"):
+        program = program.lower()
+    if hasattr(program, "as_text") and hasattr(program, "compile"):
+        return program.as_text(debug_info=True), "<lowered>"
+    kinds = "StableHLO as text, jax.jit(f).lower(...) or jax.export.export(...)(...)"
+    raise TypeError(f"a program was expected ({kinds}), not {type(program).__name__}")
+
+
+def compiled(text: str, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
+    """The text of a program after planning and partitioning."""
+    target, memory, plan = options
+    result, diagnostics = _native.compile(
+        text,
+        name=name,
+        pipeline=PIPELINES[emit],
+        target=target,
+        memory=memory,
+        plan=plan,
+        locations=locations,
+        causes=causes,
+    )
+    settle(diagnostics, name)
+    assert result is not None, "a program without errors has a result"
+    return result
+
+
+def partition(
+    program: Program,
+    *,
+    emit: Literal["stablehlo", "sdy", "manual"] = "stablehlo",
+    target: str | None = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    locations: bool = False,
+    causes: bool = False,
+) -> str:
+    """The program as it is after partitioning, as text.
+
+    Of `x @ w` with `x: f32[64, 32]` sharded in 4 along its first dimension, `emit="stablehlo"` has the product
+    `(tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>` that each device computes.
+
+    Args:
+      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      emit: `"stablehlo"` is what each device runs, over local shapes; `"sdy"` the global program with Shardy's
+        collectives; `"manual"` the former in one `sdy.manual_computation` under the global signature, which JAX and XLA
+        run.
+      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
+      plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
+      locations: print the lines of Python that ops came from.
+      causes: print why each collective is there.
+
+    Raises:
+      ShardcError: the program can't be read or partitioned; it has the diagnostics and lines of Python.
+    """
+    if emit not in PIPELINES:
+        raise ValueError(f"emit: one of {', '.join(map(repr, PIPELINES))} was expected, not {emit!r}")
+    text, name = text_and_name(program)
+    return compiled(text, name, emit, Options.of(target, memory, plan), locations=locations, causes=causes)

@@ -1,0 +1,146 @@
+"""What the compiler can say about a program, for people, scripts and notebooks."""
+
+from __future__ import annotations
+
+import html
+import json as json_module
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from shardc import _native
+from shardc._errors import ShardcError, settle
+from shardc._options import Memory, Options, Plan
+from shardc._program import Program, text_and_name
+
+
+class Report:
+    """What was found out about a program. It prints as text and shows itself in a notebook.
+
+    Attributes:
+      text: for people.
+      json: for scripts, as `shardc ... --json` prints it; its `schema` counts incompatible changes.
+      ok: whether a comparison found no difference; True for reports that compare nothing.
+    """
+
+    text: str
+    json: dict[str, Any]
+    ok: bool
+
+    def __init__(self, text: str, json: dict[str, Any], ok: bool = True, picture: str | None = None):
+        self.text, self.json, self.ok, self._picture = text, json, ok, picture
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self._picture or f"<pre>{html.escape(self.text)}</pre>"
+
+
+def explain(
+    program: Program,
+    *,
+    target: str | None = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    value: str | None = None,
+    tries: int | None = None,
+) -> Report:
+    """Each collective of the planned program: why it is there, its bytes and modelled time, and what would remove it.
+
+    Args:
+      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      target, memory, plan: as of `shardc.jit`.
+      value: a value of the program's text, like `"%12"`: says instead how it lies, and which annotations brought it there.
+      tries: how many changed annotations are tried at most.
+    """
+    more = [] if value is None else ["--value", value]
+    more += [] if tries is None else ["--tries", str(tries)]
+    return _report("explain", program, [*Options.of(target, memory, plan).flags(), *more])
+
+
+def cost(program: Program, *, target: str | None = None, memory: Memory = None, plan: Plan = "full") -> Report:
+    """The modelled seconds, traffic and memory of one step of the planned program on each device.
+
+    Args:
+      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      target, memory, plan: as of `shardc.jit`.
+    """
+    return _report("cost", program, Options.of(target, memory, plan).flags())
+
+
+def check(
+    program: Program,
+    *,
+    target: str | None = None,
+    memory: Memory = None,
+    plan: Plan = "full",
+    seed: int = 0,
+    edge_cases: bool = False,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Report:
+    """The partitioned program against the unpartitioned one, on made-up inputs, by shardc's own evaluator.
+
+    Where `ok` is False, the text names the first op whose value differs. Integers must agree exactly, floats as far as
+    rounding can move them, which is measured, or by `rtol` and `atol`. Meant for small shapes: the evaluator is slow.
+
+    Args:
+      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      target, memory, plan: as of `shardc.jit`.
+      seed: what the inputs are made up from.
+      edge_cases: NaN, infinities, ties and indices out of range are among the inputs.
+      rtol, atol: how far floats may be apart.
+    """
+    flags = ["--seed", str(seed), *(["--edge-cases"] if edge_cases else [])]
+    for flag, bound in (("--rtol", rtol), ("--atol", atol)):
+        flags += [] if bound is None else [flag, repr(float(bound))]
+    return _report("check", program, [*Options.of(target, memory, plan).flags(), *flags])
+
+
+def show(
+    program: Program,
+    *,
+    values: Sequence[str] = (),
+    all: bool = False,  # noqa: A002: the flag's name
+    after: Literal["none", "propagate"] = "propagate",
+) -> Report:
+    """Which device holds which part of each argument and result, as pictures.
+
+    Args:
+      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      values: values of the program's text, like `"%4"`, instead of arguments and results.
+      all: draw every value.
+      after: `"none"` draws the program as annotated, `"propagate"` what Shardy's propagation makes of it.
+    """
+    if after not in ("none", "propagate"):
+        raise ValueError(f"after: 'none' or 'propagate' was expected, not {after!r}")
+    flags = ["--after", after, *(["--all"] if all else [])]
+    for value in values:
+        flags += ["--value", value]
+    text, name = text_and_name(program)
+    report = _run("show", text, name, flags)
+    _, picture, _ = _native.run(["show", "-", "--svg", *flags], text)
+    report._picture = picture
+    return report
+
+
+def _report(command: str, program: Program, flags: list[str]) -> Report:
+    text, name = text_and_name(program)
+    return _run(command, text, name, flags)
+
+
+def _run(command: str, text: str, name: str, flags: list[str]) -> Report:
+    code, out, err = _native.run([command, "-", "--json", *flags], text)
+    if code == 2:
+        raise ValueError(err.strip().removeprefix("shardc: "))
+    said, _, last = out.rstrip("\n").rpartition("\n")
+    json = json_module.loads(last) if last.startswith("{") else {}
+    if code != 0 and (code != 1 or any(d["severity"] == "error" for d in json.get("diagnostics", []))):
+        # Compiling finds the same errors, with the lines of Python.
+        _, found = _native.compile(text, name=name, pipeline="compile")
+        settle([d for d in found if d.severity == "error"], name)
+        raise ShardcError(err.strip() or f"shardc {command} failed")
+    return Report(said, json, ok=code == 0)
