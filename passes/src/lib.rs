@@ -34,6 +34,7 @@ passes! {
     pub mod plan: PASS;
     mod replicate: PASS;
     pub mod partition: PASS;
+    mod collective_matmul: PASS;
     pub mod schedule: PASS;
     pub mod spmd: PASS;
     pub mod manual: PASS;
@@ -56,7 +57,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "planned,partition,schedule,check-spmd",
+        passes: "planned,partition,collective-matmul,schedule,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

@@ -15,7 +15,7 @@ use shardc_tests::sharded::number;
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 10] = [
+const PIPELINE: [&str; 11] = [
     "import",
     "propagate",
     "unify-meshes",
@@ -23,6 +23,7 @@ const PIPELINE: [&str; 10] = [
     "plan",
     "replicate",
     "partition",
+    "collective-matmul{when=always}",
     "schedule",
     "check-spmd",
     "manual",

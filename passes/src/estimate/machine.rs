@@ -5,7 +5,7 @@
 
 use dialect::collective::{GroupMesh, Groups};
 
-use super::collective::{CollectiveKind, CollectiveLoad, Route, route_seconds, shift_seconds, torus_seconds};
+use super::collective::{CollectiveKind, CollectiveLoad, Links, Route, route_seconds, shift_seconds, torus_seconds};
 use super::group::Group;
 use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
@@ -180,6 +180,11 @@ impl Machine {
     /// How the pairs (source, target) of a permute load the links; `None` on `flat`, where they do not matter.
     pub fn route(&self, pairs: &[(u64, u64)]) -> Option<Route> {
         self.placement().map(|placement| placement.route(pairs))
+    }
+
+    /// The same, and the links that messages go over.
+    pub fn load(&self, pairs: &[(u64, u64)]) -> Option<(Route, Links)> {
+        self.placement().map(|placement| placement.load(pairs))
     }
 
     /// Seconds of a permute of `bytes` per device by `route`, which `flat` does not need; on a slice, none sends nothing.

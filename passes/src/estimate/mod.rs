@@ -20,7 +20,7 @@ mod traffic;
 mod trips;
 
 pub use chip::Chip;
-pub use collective::{CollectiveKind, CollectiveLoad, Route};
+pub use collective::{CollectiveKind, CollectiveLoad, Links, Route};
 pub use group::{Group, Line};
 pub use machine::Machine;
 pub use placement::{Placement, PlacementError};

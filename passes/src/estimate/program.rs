@@ -1,8 +1,9 @@
 //! What one run of a per-device program costs on a machine: seconds of arithmetic and communication on a timeline,
 //! FLOPs, memory traffic and peak memory.
 //!
-//! A device has two streams: compute and communication. On a machine that overlaps them each op starts when its
-//! operands are ready and its stream is free; otherwise everything runs in sequence. Loops run as often as their
+//! A device has a stream for arithmetic and one for communication. On a machine that overlaps them each op starts when
+//! its operands are ready and its stream is free; permutes over different links, such as both ways around a ring, run
+//! beside each other. Otherwise everything runs in sequence. Loops run as often as their
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
 use dialect::buffers::{Buffers, Fusion};
@@ -12,8 +13,9 @@ use dialect::kernel::{Contraction, Kernel, Nest, Role};
 use dialect::op::{Collective, CollectiveKind, Control};
 use dialect::ops::func;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::collective::Route;
+use super::collective::{Links, Route};
 use super::machine::Machine;
 use super::precision::Precision;
 use super::roofline::{Matmul, Work};
@@ -95,6 +97,7 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
         estimate: Estimate::default(),
         weight: 1,
         permutes: FxHashMap::default(),
+        routes: Routes::default(),
     };
     let mut clock = Clock::default();
     run.block(block, &mut clock);
@@ -108,13 +111,41 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
 #[derive(Default)]
 struct Clock {
     computing: f64,
-    communicating: f64,
+    /// When the last permute of each route ends, and first the last other collective; those not there yet, when the clock
+    /// started.
+    communicating: SmallVec<[f64; 8]>,
+    started: f64,
     ready: FxHashMap<Value, f64>,
 }
 
+/// The number, among routes of permutes, of collectives that use all links.
+const ALL_LINKS: usize = 0;
+
 impl Clock {
+    fn starting(at: f64) -> Self {
+        Self { computing: at, started: at, ..Self::default() }
+    }
+
     fn now(&self) -> f64 {
-        self.computing.max(self.communicating)
+        self.communication().max(self.computing)
+    }
+
+    /// When all links are free.
+    fn communication(&self) -> f64 {
+        self.communicating.iter().fold(self.started, |a: f64, &b| a.max(b))
+    }
+
+    /// When the links of a route are free.
+    fn free(&self, routes: &Routes, route: usize) -> f64 {
+        let meets = |&(other, _): &(usize, &f64)| routes.meet(route, other);
+        self.communicating.iter().enumerate().filter(meets).fold(self.started, |free, (_, &end)| free.max(end))
+    }
+
+    fn use_until(&mut self, route: usize, end: f64) {
+        if self.communicating.len() <= route {
+            self.communicating.resize(route + 1, self.started);
+        }
+        self.communicating[route] = end;
     }
 }
 
@@ -127,6 +158,7 @@ struct Run<'a> {
     weight: u64,
     /// How the messages of permutes with the same pairs travel, which takes a walk over all devices.
     permutes: FxHashMap<(Attr, IdMode), Messages>,
+    routes: Routes,
 }
 
 /// The messages of a permute.
@@ -134,8 +166,34 @@ struct Run<'a> {
 enum Messages {
     /// No device sends to another one.
     None,
-    /// All on their way at once; where they go doesn't matter without a topology.
-    Sent(Option<Route>),
+    /// All on their way at once; where they go doesn't matter without a topology. With the number of the route.
+    Sent(Option<Route>, usize),
+}
+
+/// The routes of permutes.
+#[derive(Default)]
+struct Routes {
+    links: Vec<Links>,
+    /// For each route, which ones before it have a link of it.
+    meet: Vec<Vec<bool>>,
+}
+
+impl Routes {
+    /// The number of a route over these links.
+    fn number(&mut self, links: Links) -> usize {
+        let known = self.links.iter().position(|l| *l == links);
+        known.unwrap_or_else(|| {
+            self.meet.push(self.links.iter().map(|l| l.meet(&links)).collect());
+            self.links.push(links);
+            self.links.len() - 1
+        }) + 1
+    }
+
+    /// Whether two routes have a link.
+    fn meet(&self, a: usize, b: usize) -> bool {
+        let (low, high) = (a.min(b), a.max(b));
+        low == ALL_LINKS || low == high || self.meet[high - 1][low - 1]
+    }
 }
 
 impl Run<'_> {
@@ -157,23 +215,26 @@ impl Run<'_> {
         if seconds > 0.0 {
             self.estimate.compute_seconds += seconds * self.weight as f64;
         }
-        self.place(op, seconds, work, false, clock);
+        self.place(op, seconds, work, None, clock);
     }
 
-    /// Puts an op on the timeline.
-    fn place(&mut self, op: Op, seconds: f64, work: Work, communicates: bool, clock: &mut Clock) {
+    /// Puts an op on the timeline; `route` is how it communicates.
+    fn place(&mut self, op: Op, seconds: f64, work: Work, route: Option<usize>, clock: &mut Clock) {
         let operands = &self.program.op(op).operands;
         let there = operands.iter().filter_map(|v| clock.ready.get(v)).fold(0.0, |a: f64, &b| a.max(b));
-        let hand = match (self.machine.overlaps_communication(), communicates) {
+        let hand = match (self.machine.overlaps_communication(), route) {
             (false, _) => clock.now(),
-            (true, false) => clock.computing,
-            (true, true) => clock.communicating,
+            (true, None) => clock.computing,
+            (true, Some(route)) => clock.free(&self.routes, route),
         };
         let start = there.max(hand);
         let end = start + seconds;
         if seconds > 0.0 {
-            *(if communicates { &mut clock.communicating } else { &mut clock.computing }) = end;
-            self.estimate.timeline.push(Event { op, communicates, start, seconds, work });
+            match route {
+                None => clock.computing = end,
+                Some(route) => clock.use_until(route, end),
+            }
+            self.estimate.timeline.push(Event { op, communicates: route.is_some(), start, seconds, work });
         }
         for value in self.program.results(op) {
             clock.ready.insert(value, end);
@@ -185,9 +246,9 @@ impl Run<'_> {
             |values: &mut dyn Iterator<Item = Value>| values.map(|v| bytes_of(self.program, v)).sum::<f64>() as u64;
         let operand_bytes = sum(&mut view.operands().iter().copied());
         let result_bytes = sum(&mut view.results());
-        let seconds = match collective.kind {
+        let (seconds, route) = match collective.kind {
             CollectiveKind::CollectivePermute => self.permute_seconds(view, &collective.groups, operand_bytes),
-            _ => self.collective_seconds(&collective, operand_bytes, result_bytes),
+            _ => (self.collective_seconds(&collective, operand_bytes, result_bytes), ALL_LINKS),
         };
         let group = match collective.kind {
             CollectiveKind::CollectivePermute => 2,
@@ -204,7 +265,7 @@ impl Run<'_> {
             count: self.weight,
         });
         let work = Work { flops: 0.0, bytes: (operand_bytes + result_bytes) as f64 };
-        self.place(view.op, seconds, work, true, clock);
+        self.place(view.op, seconds, work, Some(route), clock);
     }
 
     /// Which device of the mesh a device of the program is: every replica runs on a slice of its own, and communication
@@ -215,19 +276,22 @@ impl Run<'_> {
         move |d| if replicas { d.rem_euclid(partitions) } else { d }
     }
 
-    fn permute_seconds(&mut self, view: OpRef<'_>, groups: &Groups, bytes: u64) -> f64 {
+    fn permute_seconds(&mut self, view: OpRef<'_>, groups: &Groups, bytes: u64) -> (f64, usize) {
         let attr = view.def().groups(view).and_then(|rule| view.attr_id(rule.attribute));
         let key = attr.map(|attr| (attr, groups.mode()));
         let known = key.and_then(|key| self.permutes.get(&key).copied());
-        let messages = known.unwrap_or_else(|| self.messages(groups));
+        let messages = match known {
+            Some(known) => known,
+            None => self.messages(groups),
+        };
         key.map(|key| self.permutes.insert(key, messages));
         match messages {
-            Messages::None => 0.0,
-            Messages::Sent(route) => self.machine.permute_seconds(bytes, route.as_ref()),
+            Messages::None => (0.0, ALL_LINKS),
+            Messages::Sent(route, number) => (self.machine.permute_seconds(bytes, route.as_ref()), number),
         }
     }
 
-    fn messages(&self, groups: &Groups) -> Messages {
+    fn messages(&mut self, groups: &Groups) -> Messages {
         let device = self.device();
         let position = |d: i64| self.machine.position(device(d));
         let pairs = groups.pairs().map(|(s, t)| (position(s), position(t)));
@@ -235,12 +299,15 @@ impl Run<'_> {
         let Some(first) = pairs.next() else { return Messages::None };
         // Without topology all pairs are equally far apart.
         if self.machine.placement().is_none() {
-            return Messages::Sent(None);
+            return Messages::Sent(None, ALL_LINKS);
         }
         let mut pairs: Vec<(u64, u64)> = [first].into_iter().chain(pairs).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        Messages::Sent(self.machine.route(&pairs))
+        match self.machine.load(&pairs) {
+            Some((route, links)) => Messages::Sent(Some(route), self.routes.number(links)),
+            None => Messages::Sent(None, ALL_LINKS),
+        }
     }
 
     fn collective_seconds(&self, collective: &Collective, operand: u64, result: u64) -> f64 {
@@ -253,7 +320,7 @@ impl Run<'_> {
 
     fn control(&mut self, view: OpRef<'_>, control: Control, clock: &mut Clock) {
         match control {
-            Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, false, clock),
+            Control::Identity => self.place(view.op, 0.0, Work { flops: 0.0, bytes: 0.0 }, None, clock),
             Control::While => {
                 let trips = trip_count(view).unwrap_or(UNKNOWN_TRIP_COUNT);
                 let seconds = self.region(view, &[0, 1], trips, clock.now());
@@ -286,7 +353,7 @@ impl Run<'_> {
     fn region(&mut self, view: OpRef<'_>, regions: &[usize], times: u64, start: f64) -> f64 {
         let outer = self.weight;
         self.weight = outer.saturating_mul(times);
-        let mut clock = Clock { computing: start, communicating: start, ready: FxHashMap::default() };
+        let mut clock = Clock::starting(start);
         for &i in regions {
             if let Some(block) = view.block(i) {
                 self.block(block, &mut clock);
@@ -299,7 +366,8 @@ impl Run<'_> {
     /// An op that waits for everything before it, and that everything after it waits for.
     fn barrier(&self, op: Op, seconds: f64, clock: &mut Clock) {
         let end = clock.now() + seconds;
-        (clock.computing, clock.communicating) = (end, end);
+        clock.computing = end;
+        clock.use_until(ALL_LINKS, end);
         for value in self.program.results(op) {
             clock.ready.insert(value, end);
         }

@@ -13,7 +13,7 @@ mod halo;
 mod joint;
 pub(crate) mod mesh;
 mod parts;
-mod position;
+pub(crate) mod position;
 mod reshard;
 mod shared;
 mod signature;

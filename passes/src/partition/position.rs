@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 /// What one block has computed already.
 #[derive(Default, Clone)]
-pub(super) struct Positions {
+pub(crate) struct Positions {
     partition: Option<Value>,
     coordinates: FxHashMap<Axes, Value>,
     offsets: FxHashMap<(Axes, i64), Value>,
@@ -27,7 +27,7 @@ pub(super) struct Positions {
 
 impl Positions {
     /// The device's index along `axes`, major first: rank-0 `i64`.
-    pub(super) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart]) -> Value {
+    pub(crate) fn coordinate(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart]) -> Value {
         let key = Axes::from_slice(axes);
         if let Some(&v) = self.coordinates.get(&key) {
             return v;
@@ -85,7 +85,7 @@ impl Positions {
     }
 
     /// The device's number, by its place along `axes`: rank-0 `i64`.
-    pub(super) fn entry(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], numbers: &PerDevice) -> Value {
+    pub(crate) fn entry(&mut self, b: &mut Builder<'_>, mesh: &Mesh, axes: &[AxisPart], numbers: &PerDevice) -> Value {
         let list = match numbers {
             PerDevice::Same(v) => return build::index(b, *v),
             PerDevice::Each(list) => list,

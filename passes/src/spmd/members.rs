@@ -51,6 +51,17 @@ impl Groups {
         Some((key, members))
     }
 
+    /// Whether the members of each group of a collective may all hold something else than the others.
+    pub(super) fn all_differ(&mut self, op: OpRef<'_>, devices: (i64, i64), held: Spread, spreads: &Spreads) -> bool {
+        let Some((_, members)) = self.members(op, devices) else { return false };
+        let classes = spreads.classes(held);
+        members.groups.iter().all(|group| {
+            let mut seen: Vec<u32> = group.iter().map(|&d| classes[d as usize]).collect();
+            seen.sort_unstable();
+            seen.windows(2).all(|w| w[0] != w[1])
+        })
+    }
+
     /// How the result of a collective differs between devices, if its operand differs as `operand` says.
     pub(super) fn result(
         &mut self,

@@ -70,6 +70,26 @@ fn check(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics
     check.block(block, Spread::UNIFORM);
 }
 
+/// For each collective, whether none of these values is certainly the same on two members of one of its groups.
+pub(crate) fn all_differ(program: &mut Program, collectives: &[Op], values: &[Vec<Value>]) -> Vec<bool> {
+    let main = func::function(program, "main").and_then(|main| Some((main, func::block(program, main)?)));
+    let Some((main, block)) = main else { return vec![false; collectives.len()] };
+    let devices = devices(program, block);
+    if !(2..=MAX_DEVICES).contains(&devices.0.saturating_mul(devices.1)) {
+        return vec![false; collectives.len()];
+    }
+    let mut spreads = Spreads::new((devices.0 * devices.1) as usize);
+    let arguments = arguments(program, (main, block), devices, &mut spreads);
+    let mut flow = Flow::new(program, devices, spreads);
+    flow.run(block, &arguments);
+    let of: Vec<Vec<Spread>> = values.iter().map(|v| v.iter().map(|&v| flow.spread(v)).collect()).collect();
+    let Flow { groups, spreads, .. } = &mut flow;
+    let mut differ = |(&op, held): (&Op, &Vec<Spread>)| {
+        held.iter().all(|&held| groups.all_differ(program.view(op), devices, held, spreads))
+    };
+    collectives.iter().zip(&of).map(|x| differ(x)).collect()
+}
+
 /// Whether a collective is in a loop or branch.
 fn has_conditional_collective(program: &Program, block: Block) -> bool {
     program.block_ops(block).iter().any(|&op| {

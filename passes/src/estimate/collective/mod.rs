@@ -198,6 +198,29 @@ pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
     seconds(group.lines()) + group.chiplets().map_or(0.0, |pair| seconds(std::slice::from_ref(pair)))
 }
 
+/// The directed links that the messages of a permute go over.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Links(Vec<u64>);
+
+impl Links {
+    /// Those of which this is true, in order.
+    pub fn of(used: impl Iterator<Item = bool>) -> Self {
+        let mut words = Vec::new();
+        for (i, used) in used.enumerate() {
+            if i % 64 == 0 {
+                words.push(0);
+            }
+            words[i / 64] |= u64::from(used) << (i % 64);
+        }
+        Self(words)
+    }
+
+    /// Whether both have a link, so that one waits for the other.
+    pub fn meet(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+}
+
 /// How the pairs of a permute load the links of a slice; see `Placement::route`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {

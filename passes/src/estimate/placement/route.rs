@@ -4,13 +4,18 @@
 //! both are equal), as the chips' default routing does. A lone message could use more ports than that; see
 //! `point_to_point_seconds`.
 
-use super::super::collective::Route;
+use super::super::collective::{Links, Route};
 use super::{CHIPLETS, DIMS, Placement};
 
 impl Placement {
     /// Counts the messages over every link when all `pairs` (source, target) of devices send at once. Pairs with a
     /// device outside the mesh are ignored.
     pub fn route(&self, pairs: &[(u64, u64)]) -> Route {
+        self.load(pairs).0
+    }
+
+    /// The same, and which links that are.
+    pub fn load(&self, pairs: &[(u64, u64)]) -> (Route, Links) {
         let strides: [usize; DIMS] =
             std::array::from_fn(|dim| self.dims[dim + 1..].iter().map(|dim| dim.size as usize).product());
         let places = self.dims.iter().map(|dim| dim.size as usize).product::<usize>();
@@ -40,7 +45,7 @@ impl Placement {
                 messages.iter().enumerate().filter(|(index, _)| (index / 2 % DIMS == CHIPLETS) == of_chiplets);
             counters.map(|(_, &count)| count).max().unwrap_or(0)
         };
-        Route {
+        let route = Route {
             link_messages: busiest(false),
             chiplet_messages: busiest(true),
             hops: longest,
@@ -48,6 +53,7 @@ impl Placement {
             link_bandwidth: self.dims[0].link_bandwidth * self.dims[CHIPLETS].size as f64,
             chiplet_bandwidth: self.dims[CHIPLETS].link_bandwidth,
             hop_latency: self.hop_latency,
-        }
+        };
+        (route, Links::of(messages.iter().map(|&count| count > 0)))
     }
 }

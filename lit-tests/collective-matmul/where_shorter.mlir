@@ -1,0 +1,11 @@
+// RUN: shardc cost --target v5e:4x2 %s
+// RUN: shardc cost --target v5e:4x2 --plan greedy %s
+// A layer of Megatron with its sequence sharded between the products: nothing is left to wait for where links work
+// beside arithmetic.
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<8192x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<4096x16384xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %c: tensor<16384x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8192x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %1 = stablehlo.tanh %0 : tensor<8192x16384xbf16>
+  %2 = stablehlo.dot_general %1, %c, contracting_dims = [1] x [0] : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %2 : tensor<8192x4096xbf16>
+}

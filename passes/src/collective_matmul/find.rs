@@ -1,0 +1,216 @@
+//! Finds the gathers whose readers are products, and the products whose sums are scattered.
+
+use std::rc::Rc;
+
+use dialect::ir::{Block, ElementType, Op, OpRef, Program, TensorType, Ty, Value, ValueSource};
+use dialect::kernel::{Body, Contraction, Index, Input, Kernel};
+use dialect::op::{Collective, CollectiveKind};
+use dialect::scalar::ScalarOp;
+use dialect::sharding::{Axes, Mesh, axis};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The most devices of a ring: each has a product of its own in the program.
+pub(super) const MOST_DEVICES: i64 = 32;
+
+/// Which collective of a product is taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Side {
+    /// The all_gather of an operand.
+    Gather,
+    /// The reduce_scatter of the result.
+    Scatter,
+    /// The all_reduce of the result: what a ring has scattered is gathered in the end.
+    Reduce,
+}
+
+/// A product of two tensors, and the dimensions that one of its loops runs over.
+#[derive(Clone, Debug)]
+pub(super) struct Product {
+    /// The op.
+    pub(super) op: Op,
+    /// The dimension of each operand.
+    pub(super) operands: [Option<usize>; 2],
+    /// The dimension of the result; `None` where the loop is summed over.
+    pub(super) result: Option<usize>,
+}
+
+/// A collective that a ring of permutes between partial products can take the place of.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) side: Side,
+    pub(super) collective: Op,
+    /// One, unless it is a gather.
+    pub(super) products: SmallVec<[Product; 1]>,
+    /// The axes along which the ring goes.
+    pub(super) axes: Axes,
+    /// The devices of a ring.
+    pub(super) devices: i64,
+    /// The places of a group in the order of the ring, where it isn't their own.
+    pub(super) order: Option<Rc<[i64]>>,
+    /// Equal for candidates that look alike, so that one answer does for all of them.
+    pub(super) class: usize,
+}
+
+impl Candidate {
+    /// The place in a group of the ring's device `i`.
+    pub(super) fn place(&self, i: i64) -> i64 {
+        self.order.as_ref().map_or(i, |order| order[i as usize])
+    }
+}
+
+/// What candidates of one class have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Class(Side, Axes, Ty, Vec<(Ty, Ty, Ty, [Option<usize>; 2], Option<usize>)>);
+
+/// All candidates, in the order of the program.
+pub(super) fn candidates(program: &Program, mesh: &Mesh) -> Vec<Candidate> {
+    let uses = Uses::of(program);
+    let mut classes: FxHashMap<Class, usize> = FxHashMap::default();
+    let mut found = Vec::new();
+    for block in program.blocks_under(program.body()) {
+        for &op in program.block_ops(block) {
+            let Some(mut candidate) = candidate(program, mesh, &uses, block, op) else { continue };
+            let ty = |v: Value| program.value_type(v);
+            let of = |p: &Product| {
+                let operands = &program.op(p.op).operands;
+                (ty(operands[0]), ty(operands[1]), ty(program.result(p.op, 0)), p.operands, p.result)
+            };
+            let products = candidate.products.iter().map(of).collect();
+            let given = ty(program.result(op, 0));
+            let next = classes.len();
+            let class = Class(candidate.side, candidate.axes.clone(), given, products);
+            candidate.class = *classes.entry(class).or_insert(next);
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+fn candidate(program: &Program, mesh: &Mesh, uses: &Uses, block: Block, op: Op) -> Option<Candidate> {
+    let view = program.view(op);
+    let collective = view.def().collective(view)?;
+    let side = match collective.kind {
+        CollectiveKind::AllGather => Side::Gather,
+        CollectiveKind::ReduceScatter => Side::Scatter,
+        CollectiveKind::AllReduce => Side::Reduce,
+        _ => return None,
+    };
+    let &[operand] = view.operands() else { return None };
+    let axes = ring(&collective, mesh)?;
+    let devices = axis::size_of(&axes);
+    let result = program.result(op, 0);
+    let products: SmallVec<[Product; 1]> = match side {
+        Side::Gather => {
+            let readers = uses.within(result, block)?;
+            let mut products = SmallVec::new();
+            for &reader in readers {
+                products.push(Product::reading(program.view(reader), result, collective.dim)?);
+            }
+            products
+        }
+        Side::Scatter | Side::Reduce => {
+            let ValueSource::Result(product, _) = program.value_source(operand) else { return None };
+            let element = program.tensor_type(operand)?.element;
+            let is_sum = collective.computation == Some(Body::of(ScalarOp::Add, &[element; 2], element));
+            if !is_sum || uses.within(operand, block)? != [op] || uses.blocks.get(&product) != Some(&block) {
+                return None;
+            }
+            let dim = match side {
+                Side::Reduce => divided(program.tensor_type(operand)?, devices)?,
+                _ => collective.dim,
+            };
+            SmallVec::from_iter([Product::making(program.view(product), dim)?])
+        }
+    };
+    let fits = (2..=MOST_DEVICES).contains(&devices) && !products.is_empty();
+    fits.then_some(Candidate { side, collective: op, products, axes, devices, order: None, class: 0 })
+}
+
+/// The largest dimension that this many devices divide.
+fn divided(ty: &TensorType, devices: i64) -> Option<usize> {
+    let divided = (0..ty.rank()).filter(|&d| ty.shape[d] > 0 && ty.shape[d] % devices == 0);
+    divided.max_by_key(|&d| (ty.shape[d], std::cmp::Reverse(d)))
+}
+
+/// The axes that a collective's groups lie along, if the compiler wrote them in words of `mesh`.
+fn ring(collective: &Collective, mesh: &Mesh) -> Option<Axes> {
+    let along = collective.groups.axes()?;
+    let same = along.mesh().sizes().eq(mesh.axes.iter().map(|a| a.1))
+        && along.mesh().is_reordered() == mesh.device_ids.is_some();
+    same.then(|| Axes::from_slice(along.axes()))
+}
+
+impl Product {
+    /// The product of `gathered`, once, with another tensor, and what its loop over dimension `dim` of it runs over.
+    fn reading(op: OpRef<'_>, gathered: Value, dim: usize) -> Option<Self> {
+        let which = match op.operands() {
+            &[a, b] if (a == gathered) != (b == gathered) => usize::from(b == gathered),
+            _ => return None,
+        };
+        Self::of(op, |inputs, _| match inputs[which].index.get(dim)? {
+            Index::Loop(l) => Some(*l),
+            _ => None,
+        })
+    }
+
+    /// A product, and what its loop over dimension `dim` of the result runs over.
+    fn making(op: OpRef<'_>, dim: usize) -> Option<Self> {
+        Self::of(op, |_, parallel| (dim < parallel).then_some(dim))
+    }
+
+    fn of(op: OpRef<'_>, which: impl FnOnce([&Input; 2], usize) -> Option<usize>) -> Option<Self> {
+        let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
+        Contraction::of(&nest)?;
+        let [a, b] = &nest.inputs[..] else { return None };
+        let inputs = if a.operand == 0 { [a, b] } else { [b, a] };
+        if inputs.iter().enumerate().any(|(i, input)| input.operand != i || !input.guards.is_empty()) {
+            return None;
+        }
+        let l = which(inputs, nest.parallel)?;
+        let mut operands = [None; 2];
+        for (i, input) in inputs.iter().enumerate() {
+            let mut dims = input.index.iter().enumerate().filter(|x| x.1.depends_on(l));
+            operands[i] = match (dims.next(), dims.next()) {
+                (None, _) => None,
+                (Some((d, Index::Loop(_))), None) => Some(d),
+                _ => return None,
+            };
+        }
+        let result = (l < nest.parallel).then_some(l);
+        (operands != [None; 2]).then_some(Self { op: op.op, operands, result })
+    }
+}
+
+/// Who reads each value.
+struct Uses {
+    readers: FxHashMap<Value, Vec<Op>>,
+    /// The block of each op.
+    blocks: FxHashMap<Op, Block>,
+}
+
+impl Uses {
+    fn of(program: &Program) -> Self {
+        let mut uses = Self { readers: FxHashMap::default(), blocks: FxHashMap::default() };
+        for block in program.blocks_under(program.body()) {
+            for &op in program.block_ops(block) {
+                uses.blocks.insert(op, block);
+                for &value in &program.op(op).operands {
+                    uses.readers.entry(value).or_default().push(op);
+                }
+            }
+        }
+        uses
+    }
+
+    /// Who reads a value, if all are in this block; whoever reads it twice is there twice.
+    fn within(&self, value: Value, block: Block) -> Option<&[Op]> {
+        let readers = self.readers.get(&value)?;
+        readers.iter().all(|r| self.blocks.get(r) == Some(&block)).then_some(readers)
+    }
+}
+
+/// The element type in which partial products are added: sums of narrow floats would be rounded once for each device.
+pub(super) fn sum_type(element: ElementType) -> ElementType {
+    if element.is_float() && element.bits() < 32 { ElementType::F32 } else { element }
+}

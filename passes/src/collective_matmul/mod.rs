@@ -1,0 +1,199 @@
+//! collective-matmul: multiplies while data is on its way, instead of gathering an operand before a product or
+//! scattering its sum after it ("windowed einsum": Wang et al., "Overlap Communication with Dependent Computation via
+//! Decomposition in Large Deep Learning Models", ASPLOS 2023).
+//!
+//! Assumes what `partition` leaves. Leaves the same results, up to the order in which partial products are added. A
+//! gather or scatter is taken apart where the modelled timeline of the whole program gets shorter, on machines whose
+//! links work beside their arithmetic. Collectives that look alike get one answer.
+
+mod find;
+mod order;
+mod ring;
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Span};
+use dialect::ir::{Op, Program};
+use dialect::sharding::Mesh;
+use dialect::signature::Signature;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::estimate::{Estimate, Machine, estimate};
+use crate::options::{OptionDef, OptionType};
+use crate::pass::Pass;
+use crate::spmd;
+use find::{Candidate, Side, candidates};
+use ring::{Directions, unroll};
+
+/// The pass.
+pub(crate) static PASS: Pass = Pass {
+    name: "collective-matmul",
+    doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring.",
+    options: &[
+        OptionDef {
+            name: "target",
+            ty: OptionType::Text,
+            default: "flat",
+            doc: "The slice of TPUs whose timeline says where it pays.",
+        },
+        OptionDef {
+            name: "when",
+            ty: OptionType::Choice(&["shorter", "always", "never"]),
+            default: "shorter",
+            doc: "Where the timeline gets shorter, wherever it is possible, or nowhere.",
+        },
+        OptionDef {
+            name: "directions",
+            ty: OptionType::Choice(&["best", "one", "both"]),
+            default: "best",
+            doc: "Which ways around the ring data is sent.",
+        },
+    ],
+    run: |program, options, diagnostics| match options.context().targets.parse(options.text("target")) {
+        Ok(target) => {
+            let Some(mesh) = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1) else { return };
+            let machine = match Machine::of_mesh(target, &mesh) {
+                Ok(machine) => machine,
+                Err(error) => {
+                    let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
+                    return diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
+                }
+            };
+            let directions: &[Directions] = match options.text("directions") {
+                "one" => &[Directions::One],
+                "both" => &[Directions::Both],
+                _ => &[Directions::Both, Directions::One],
+            };
+            match options.text("when") {
+                "never" => {}
+                "always" => always(program, &mesh, &machine, directions[0]),
+                _ if machine.overlaps_communication() => where_shorter(program, &mesh, &machine, directions),
+                _ => {}
+            }
+        }
+        Err(error) => {
+            diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), format!("target: {error}")));
+        }
+    },
+};
+
+/// The most classes of collectives that are tried: those that take longest.
+const MOST_CLASSES: usize = 12;
+/// A timeline must get shorter by at least this share.
+const WORTH: f64 = 1e-3;
+
+/// What is chosen: numbers of candidates, and directions.
+type Chosen = Vec<(usize, Directions)>;
+
+fn always(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: Directions) {
+    let found = on_rings(program, mesh, machine);
+    let allowed = allowed(program, &found);
+    let mut chosen = Chosen::new();
+    for class in 0..=found.iter().map(|c| c.class).max().unwrap_or(0) {
+        add(&found, &allowed, class, directions, &mut chosen);
+    }
+    apply(program, mesh, &found, &chosen);
+}
+
+fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: &[Directions]) {
+    let found = on_rings(program, mesh, machine);
+    if found.is_empty() {
+        return;
+    }
+    let mut best = estimate(program, machine);
+    let memory = best.peak_bytes.max(machine.memory_bytes() as f64);
+    let allowed = allowed(program, &found);
+    let mut chosen = Chosen::new();
+    for class in dearest(&found, &best) {
+        for &directions in directions {
+            let mut trial = chosen.clone();
+            let tried = trial.iter().any(|c| found[c.0].class == class);
+            trial.retain(|c| found[c.0].class != class);
+            // Between two devices there is one way.
+            if tried && found.iter().any(|c| c.class == class && c.devices == 2) {
+                break;
+            }
+            if !add(&found, &allowed, class, directions, &mut trial) {
+                break;
+            }
+            let mut unrolled = program.clone();
+            apply(&mut unrolled, mesh, &found, &trial);
+            let after = estimate(&unrolled, machine);
+            if after.step_seconds < best.step_seconds * (1.0 - WORTH) && after.peak_bytes <= memory {
+                (best, chosen) = (after, trial);
+            }
+        }
+    }
+    apply(program, mesh, &found, &chosen);
+}
+
+/// All candidates, with the cheapest order of their rings.
+fn on_rings(program: &Program, mesh: &Mesh, machine: &Machine) -> Vec<Candidate> {
+    let mut found = candidates(program, mesh);
+    let mut orders = FxHashMap::default();
+    for candidate in &mut found {
+        let view = program.view(candidate.collective);
+        let order = orders.entry(candidate.axes.clone()).or_insert_with(|| {
+            let collective = view.def().collective(view)?;
+            order::ring_order(machine, &collective.groups)
+        });
+        candidate.order = order.clone();
+    }
+    found
+}
+
+/// The classes whose collectives take most of the time that nothing is computed in, dearest first.
+fn dearest(found: &[Candidate], before: &Estimate) -> Vec<usize> {
+    let count = found.iter().map(|c| c.class + 1).max().unwrap_or(0);
+    let mut seconds = vec![0.0; count];
+    let class: FxHashMap<Op, usize> = found.iter().map(|c| (c.collective, c.class)).collect();
+    for collective in &before.collectives {
+        if let Some(&class) = class.get(&collective.op) {
+            seconds[class] += collective.seconds * collective.count as f64;
+        }
+    }
+    let worth = before.exposed_seconds().min(before.step_seconds) * WORTH;
+    let mut classes: Vec<usize> = (0..count).filter(|&c| seconds[c] > worth).collect();
+    classes.sort_by(|&a, &b| seconds[b].total_cmp(&seconds[a]).then(a.cmp(&b)));
+    classes.truncate(MOST_CLASSES);
+    classes
+}
+
+/// Chooses the candidates of a class that share no op with those that are chosen; returns whether there were any.
+fn add(found: &[Candidate], allowed: &[bool], class: usize, directions: Directions, chosen: &mut Chosen) -> bool {
+    let ops = |c: &Candidate| c.products.iter().map(|p| p.op).chain([c.collective]).collect::<Vec<Op>>();
+    let mut taken: FxHashSet<Op> = chosen.iter().flat_map(|c| ops(&found[c.0])).collect();
+    let before = chosen.len();
+    for (i, candidate) in found.iter().enumerate().filter(|c| c.1.class == class && allowed[c.0]) {
+        let own = ops(candidate);
+        if !own.iter().any(|op| taken.contains(op)) {
+            taken.extend(own);
+            chosen.push((i, directions));
+        }
+    }
+    chosen.len() > before
+}
+
+/// Which candidates keep equal what devices hold equal: each device adds the partial products of a contracted dimension
+/// in an order of its own, so devices of a ring must not compute one result together.
+fn allowed(program: &mut Program, found: &[Candidate]) -> Vec<bool> {
+    let adds = |c: &Candidate| c.side == Side::Gather && c.products.iter().any(|p| p.result.is_none());
+    if !found.iter().any(adds) {
+        return vec![true; found.len()];
+    }
+    let values: Vec<_> = found
+        .iter()
+        .map(|c| match adds(c) {
+            true => c.products.iter().filter(|p| p.result.is_none()).map(|p| program.result(p.op, 0)).collect(),
+            false => Vec::new(),
+        })
+        .collect();
+    let groups: Vec<_> = found.iter().map(|c| c.collective).collect();
+    spmd::all_differ(program, &groups, &values)
+}
+
+fn apply(program: &mut Program, mesh: &Mesh, found: &[Candidate], chosen: &Chosen) {
+    let chosen: Vec<_> = chosen.iter().map(|&(i, directions)| (&found[i], directions)).collect();
+    if !chosen.is_empty() {
+        unroll(program, mesh, &chosen);
+    }
+}
