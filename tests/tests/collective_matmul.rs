@@ -14,8 +14,7 @@ fn product(name: &str, [left, right]: [&(String, Vec<(char, i64)>); 2]) -> (Stri
     let shared = |c: char| Some((at(&left.1, c)?, at(&right.1, c)?));
     let (batch, contracted) = (shared('b'), shared('k').unwrap_or_default());
     let free = |dims: &[(char, i64)]| dims.iter().filter(|d| d.0 != 'b' && d.0 != 'k').map(|d| d.1).collect::<Vec<_>>();
-    let shape: Vec<i64> =
-        batch.map(|b| left.1[b.0].1).into_iter().chain(free(&left.1)).chain(free(&right.1)).collect();
+    let shape: Vec<i64> = batch.map(|b| left.1[b.0].1).into_iter().chain(free(&left.1)).chain(free(&right.1)).collect();
     let sizes = |dims: &[(char, i64)]| dims.iter().map(|d| d.1).collect::<Vec<_>>();
     let batching = batch.map_or(String::new(), |b| format!("batching_dims = [{}] x [{}], ", b.0, b.1));
     let line = format!(
@@ -75,11 +74,8 @@ fn program(seed: u64) -> String {
         results.push((name, shape));
     }
     let types: Vec<String> = results.iter().map(|r| ty(&r.1, "i32")).collect();
-    let outs: Vec<String> = results
-        .iter()
-        .zip(&types)
-        .map(|(r, t)| format!("{t} {}", sharding(&mut random, axes, r.1.len())))
-        .collect();
+    let outs: Vec<String> =
+        results.iter().zip(&types).map(|(r, t)| format!("{t} {}", sharding(&mut random, axes, r.1.len()))).collect();
     let names: Vec<&str> = results.iter().map(|r| r.0.as_str()).collect();
     format!(
         "module {{\n  sdy.mesh @mesh = <[{mesh}]>\n  func.func @main({}) -> ({}) {{\n{text}  return {} : {}\n  }}\n}}\n",

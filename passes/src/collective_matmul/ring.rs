@@ -90,7 +90,8 @@ impl Unroll<'_> {
             let collective = program.op(candidate.collective);
             let (loc, span, operand) = (program.op(op).loc, program.op(op).span, collective.operands[0]);
             let cause = program.attr(candidate.collective, CAUSE);
-            let mut ring = Ring { b: Builder::new(program, &mut ops, loc), unroll: self, positions: &mut positions, candidate };
+            let mut ring =
+                Ring { b: Builder::new(program, &mut ops, loc), unroll: self, positions: &mut positions, candidate };
             match (candidate.side, op == candidate.collective) {
                 // Sent at the first product: what that waits for besides goes ahead.
                 (Side::Gather, true) => {}
@@ -154,7 +155,8 @@ impl Ring<'_, '_, '_> {
         let result = self.b.program.result(product.op, 0);
         let ty = self.b.tensor(result).clone();
         let wide = self.sum_type(product);
-        let mut made: Option<Value> = product.result.map(|_| build::splat(&mut self.b, ty.element, &ty.shape, Scalar::zero(ty.element)));
+        let mut made: Option<Value> =
+            product.result.map(|_| build::splat(&mut self.b, ty.element, &ty.shape, Scalar::zero(ty.element)));
         for &chunk in chunks {
             let number = self.number(chunk.distance);
             let part = self.part(product, Some(chunk.value), number, wide);
