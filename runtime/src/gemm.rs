@@ -14,6 +14,7 @@ use dialect::kernel::{Contraction, Kernel, Role};
 use gemm::Parallelism;
 use smallvec::SmallVec;
 
+mod bytes;
 mod narrow;
 
 use narrow::is_supported;

@@ -356,6 +356,28 @@ fn products_of_every_type_and_layout() {
 }
 
 #[test]
+fn sums_of_the_largest_bytes_are_exact() {
+    for (t, pick, most, to) in [
+        ("i8", "minimum", -128, "i32"),
+        ("ui8", "maximum", 255, "ui32"),
+        ("i8", "minimum", -128, "i64"),
+        ("ui8", "maximum", 255, "ui8"),
+    ] {
+        check(&format!(
+            "func.func @main(%a: tensor<14x3001x{t}>, %b: tensor<3001x35x{t}>) -> (tensor<14x35x{to}>, tensor<14x35x{to}>) {{
+              %c = stablehlo.constant dense<{most}> : tensor<14x3001x{t}>
+              %d = stablehlo.constant dense<{most}> : tensor<3001x35x{t}>
+              %x = stablehlo.{pick} %a, %c : tensor<14x3001x{t}>
+              %y = stablehlo.{pick} %b, %d : tensor<3001x35x{t}>
+              %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<14x3001x{t}>, tensor<3001x35x{t}>) -> tensor<14x35x{to}>
+              %1 = stablehlo.dot_general %x, %b, contracting_dims = [1] x [0] : (tensor<14x3001x{t}>, tensor<3001x35x{t}>) -> tensor<14x35x{to}>
+              return %0, %1 : tensor<14x35x{to}>, tensor<14x35x{to}>
+            }}"
+        ));
+    }
+}
+
+#[test]
 fn updates_in_a_loop_write_only_the_part_that_changes() {
     // Rows that are put at positions, some of them clamped, read again in the next step; one dimension is whole.
     check(

@@ -4,15 +4,16 @@
 //! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
 //! few blocks a thread, and elements are converted once in several hundred multiplications.
 //!
-//! Narrow floats have panels of f32. So do integers of 8 bits, and those of 16 have panels of f64: products and their
-//! sums over one block are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors
-//! of integers.
+//! Narrow floats have panels of f32. Integers of 8 bits are multiplied four at a time (`bytes`) where the processor can;
+//! elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
+//! are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors of integers.
 
 use dialect::ir::{ElementClass, ElementType};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use super::bytes::Bytes;
 use super::{Gemm, Run};
 
 /// Rows, columns and contracted elements of a block.
@@ -31,27 +32,42 @@ pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *
     let bits = l.bits().max(r.bits());
     if o.is_float() {
         if gemm.types.contains(&ElementType::F64) {
-            job.tiles::<f64, Floats<f64>>(DEPTH, threads);
+            job.tiles::<Floats<f64>>(threads);
         } else {
-            job.tiles::<f32, Floats<f32>>(DEPTH, threads);
+            job.tiles::<Floats<f32>>(threads);
         }
+    } else if bits <= 8 && Bytes::are_native() {
+        job.tiles::<Bytes>(threads);
     } else if bits <= 8 {
-        // Sums of 256 products of bytes are below 2 to the 24th, where f32 has all integers.
-        job.tiles::<f32, Integers<f32>>(DEPTH / 2, threads);
+        job.tiles::<Integers<f32>>(threads);
     } else if bits <= 16 {
-        job.tiles::<f64, Integers<f64>>(DEPTH, threads);
+        job.tiles::<Integers<f64>>(threads);
     } else if o.bits() <= 32 {
-        job.tiles::<u32, Wrapping<u32>>(DEPTH, threads);
+        job.tiles::<Wrapping<u32>>(threads);
     } else {
-        job.tiles::<u64, Wrapping<u64>>(DEPTH, threads);
+        job.tiles::<Wrapping<u64>>(threads);
     }
 }
 
-/// An operand.
+/// An operand's elements.
 #[derive(Clone, Copy)]
-struct Source {
-    start: *const u8,
-    element: ElementType,
+pub(super) struct Source {
+    pub start: *const u8,
+    pub element: ElementType,
+}
+
+/// A block of an operand: where it begins and the strides of its two dimensions, in elements.
+pub(super) struct Operand {
+    pub source: Source,
+    pub start: isize,
+    pub strides: [isize; 2],
+}
+
+/// Blocks that are multiplied: rows, columns and contracted elements.
+pub(super) struct Block {
+    pub sizes: [usize; 3],
+    pub lhs: Operand,
+    pub rhs: Operand,
 }
 
 #[derive(Clone, Copy)]
@@ -84,7 +100,8 @@ impl<P: Wide> Panel<P> {
     /// # Safety
     ///
     /// The block is inside the operand.
-    unsafe fn fill(&mut self, from: Source, start: isize, sizes: [usize; 2], strides: [isize; 2]) {
+    unsafe fn fill(&mut self, from: &Operand, sizes: [usize; 2]) {
+        let strides = from.strides;
         self.elements.resize(sizes[0] * sizes[1], P::default());
         let inner = if strides[0].abs() < strides[1].abs() { 0 } else { 1 };
         let (outer, n) = (1 - inner, sizes[inner]);
@@ -94,9 +111,33 @@ impl<P: Wide> Panel<P> {
             return;
         }
         for (i, line) in self.elements.chunks_exact_mut(n).enumerate() {
-            let at = start + i as isize * strides[outer];
+            let at = from.start + i as isize * strides[outer];
             // SAFETY: line `i` of the block.
-            unsafe { P::widen(from, at, strides[inner], line) };
+            unsafe { P::widen(from.source, at, strides[inner], line) };
+        }
+    }
+}
+
+/// Panels of both operands.
+struct Panels<P> {
+    lhs: Panel<P>,
+    rhs: Panel<P>,
+}
+
+impl<P: Wide> Panels<P> {
+    fn new() -> Self {
+        Self { lhs: Panel::new(), rhs: Panel::new() }
+    }
+
+    /// # Safety
+    ///
+    /// The blocks are inside the operands.
+    unsafe fn fill(&mut self, block: &Block) {
+        let [m, n, k] = block.sizes;
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.lhs.fill(&block.lhs, [m, k]);
+            self.rhs.fill(&block.rhs, [k, n]);
         }
     }
 }
@@ -179,47 +220,58 @@ impl Wide for f32 {
 }
 
 /// How the blocks of one tile are added up and stored.
-trait Tile<P> {
+pub(super) trait Tile {
+    /// The most contracted elements of a block.
+    const DEPTH: usize = DEPTH;
     /// A tile of zeros.
     fn new() -> Self;
-    /// Makes it zeros of this size.
-    fn clear(&mut self, count: usize);
-    /// Adds the product of two panels.
-    fn add(&mut self, sizes: [usize; 3], lhs: &Panel<P>, rhs: &Panel<P>);
+    /// Makes it zeros of this many rows and columns, of a result of this type.
+    fn clear(&mut self, sizes: [usize; 2], result: ElementType);
+    /// Adds the product of two blocks.
+    ///
+    /// # Safety
+    ///
+    /// The blocks are inside the operands.
+    unsafe fn add(&mut self, block: &Block);
     /// The elements of one row, rounded to the type of the result.
     ///
     /// # Safety
     ///
     /// `to` is followed by that many elements of the type, so far apart.
-    unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType);
+    unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType);
 }
 
 /// Sums of floats.
 struct Floats<P> {
+    panels: Panels<P>,
     sums: Vec<P>,
+    columns: usize,
     begun: bool,
 }
 
 macro_rules! floats {
     ($($wide:ty, $round:ident;)*) => {$(
-        impl Tile<$wide> for Floats<$wide> {
+        impl Tile for Floats<$wide> {
             fn new() -> Self {
-                Self { sums: Vec::new(), begun: false }
+                Self { panels: Panels::new(), sums: Vec::new(), columns: 0, begun: false }
             }
 
-            fn clear(&mut self, count: usize) {
+            fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
                 self.sums.clear();
-                self.sums.resize(count, 0.0);
+                self.sums.resize(rows * columns, 0.0);
+                self.columns = columns;
                 self.begun = false;
             }
 
-            fn add(&mut self, sizes: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
-                multiply(sizes, &mut self.sums, self.begun, lhs, rhs);
+            unsafe fn add(&mut self, block: &Block) {
+                // SAFETY: the caller's promise.
+                unsafe { self.panels.fill(block) };
+                multiply(block.sizes, &mut self.sums, self.begun, &self.panels);
                 self.begun = true;
             }
 
-            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
-                let sums = &self.sums[row * columns..(row + 1) * columns];
+            unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
+                let sums = &self.sums[row * self.columns..(row + 1) * self.columns];
                 // SAFETY: the caller's promise.
                 unsafe {
                     match element {
@@ -248,7 +300,8 @@ unsafe fn spread<S: Copy, T>(from: &[S], to: *mut T, stride: isize, value: impl 
     }
 }
 
-fn multiply<P: Wide + super::Float>([m, n, k]: [usize; 3], out: &mut [P], adds: bool, lhs: &Panel<P>, rhs: &Panel<P>) {
+fn multiply<P: Wide + super::Float>([m, n, k]: [usize; 3], out: &mut [P], adds: bool, panels: &Panels<P>) {
+    let Panels { lhs, rhs } = panels;
     // SAFETY: the panels have m x k and k x n elements, the result m x n.
     unsafe {
         super::library(
@@ -267,30 +320,38 @@ fn multiply<P: Wide + super::Float>([m, n, k]: [usize; 3], out: &mut [P], adds: 
 
 /// Sums of integers that are products of floats, exact for as many terms as a block has.
 struct Integers<P> {
+    panels: Panels<P>,
     block: Vec<P>,
     sums: Vec<i64>,
+    columns: usize,
 }
 
 /// The integers that a block's sums are converted to are wide enough for them; the widest would be converted one by one.
 macro_rules! integers {
-    ($($wide:ty, $whole:ty;)*) => {$(
-        impl Tile<$wide> for Integers<$wide> {
+    ($($wide:ty, $whole:ty, $depth:expr;)*) => {$(
+        impl Tile for Integers<$wide> {
+            const DEPTH: usize = $depth;
+
             fn new() -> Self {
-                Self { block: Vec::new(), sums: Vec::new() }
+                Self { panels: Panels::new(), block: Vec::new(), sums: Vec::new(), columns: 0 }
             }
 
-            fn clear(&mut self, count: usize) {
+            fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
                 self.sums.clear();
-                self.sums.resize(count, 0);
+                self.sums.resize(rows * columns, 0);
+                self.columns = columns;
             }
 
-            fn add(&mut self, sizes: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
+            unsafe fn add(&mut self, block: &Block) {
+                // SAFETY: the caller's promise.
+                unsafe { self.panels.fill(block) };
                 self.block.resize(self.sums.len(), 0.0);
-                multiply(sizes, &mut self.block, false, lhs, rhs);
+                multiply(block.sizes, &mut self.block, false, &self.panels);
                 self.sums.iter_mut().zip(&self.block).for_each(|(sum, &v)| *sum = sum.wrapping_add(v as $whole as i64));
             }
 
-            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
+            unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
+                let columns = self.columns;
                 // SAFETY: the caller's promise.
                 unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, |v| v as u64) };
             }
@@ -298,14 +359,21 @@ macro_rules! integers {
     )*};
 }
 
-integers!(f32, i32; f64, i64;);
+// Sums of 256 products of bytes are below 2 to the 24th, where f32 has all integers.
+integers!(f32, i32, DEPTH / 2; f64, i64, DEPTH;);
 
 /// Writes the low bits of integers; of a boolean, whether it isn't zero.
 ///
 /// # Safety
 ///
 /// As of [`spread`].
-unsafe fn integers<S: Copy>(from: &[S], to: *mut u8, stride: isize, element: ElementType, low: impl Fn(S) -> u64) {
+pub(super) unsafe fn integers<S: Copy>(
+    from: &[S],
+    to: *mut u8,
+    stride: isize,
+    element: ElementType,
+    low: impl Fn(S) -> u64,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         match element.bytes() {
@@ -320,22 +388,28 @@ unsafe fn integers<S: Copy>(from: &[S], to: *mut u8, stride: isize, element: Ele
 
 /// Sums of integers modulo their width.
 struct Wrapping<P> {
+    panels: Panels<P>,
     sums: Vec<P>,
+    columns: usize,
 }
 
 macro_rules! wrapping {
     ($($wide:ty)*) => {$(
-        impl Tile<$wide> for Wrapping<$wide> {
+        impl Tile for Wrapping<$wide> {
             fn new() -> Self {
-                Self { sums: Vec::new() }
+                Self { panels: Panels::new(), sums: Vec::new(), columns: 0 }
             }
 
-            fn clear(&mut self, count: usize) {
+            fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
                 self.sums.clear();
-                self.sums.resize(count, 0);
+                self.sums.resize(rows * columns, 0);
+                self.columns = columns;
             }
 
-            fn add(&mut self, [m, n, k]: [usize; 3], lhs: &Panel<$wide>, rhs: &Panel<$wide>) {
+            unsafe fn add(&mut self, block: &Block) {
+                // SAFETY: the caller's promise.
+                unsafe { self.panels.fill(block) };
+                let ([m, n, k], Panels { lhs, rhs }) = (block.sizes, &self.panels);
                 let mut lines = vec![0; if rhs.strides[1] == 1 { 0 } else { k * n }];
                 // The columns of the right operand side by side, so that vectors run along them.
                 let rows: &[$wide] = if lines.is_empty() {
@@ -370,7 +444,8 @@ macro_rules! wrapping {
                 }
             }
 
-            unsafe fn store(&self, row: usize, columns: usize, to: *mut u8, stride: isize, element: ElementType) {
+            unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
+                let columns = self.columns;
                 // SAFETY: the caller's promise.
                 unsafe { integers(&self.sums[row * columns..(row + 1) * columns], to, stride, element, u64::from) };
             }
@@ -381,27 +456,26 @@ macro_rules! wrapping {
 wrapping!(u32 u64);
 
 impl Job<'_> {
-    /// Computes all tiles, with panels of at most this depth.
-    fn tiles<P: Wide, T: Tile<P>>(self, depth: usize, threads: usize) {
+    /// Computes all tiles.
+    fn tiles<T: Tile>(self, threads: usize) {
         let around = self.gemm.outer.iter().filter(|o| !o.1).map(|o| o.0).collect::<Vec<Run>>();
         let batches = around.iter().map(|r| r.size).product::<usize>();
         let (down, across) = (self.gemm.rows.size.div_ceil(ROWS), self.gemm.columns.size.div_ceil(COLUMNS));
         let count = batches * down * across;
-        let tile = |work: &mut Work<P, T>, at: usize| {
+        let tile = |tile: &mut T, at: usize| {
             let (batch, place) = (at / (down * across), at % (down * across));
             // SAFETY: tiles are inside the result, and each is computed once.
-            unsafe { self.tile(work, depth, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
+            unsafe { self.tile(tile, position(&around, batch), place % down * ROWS, place / down * COLUMNS) };
         };
-        let new = || Work { lhs: Panel::new(), rhs: Panel::new(), tile: T::new() };
         if threads > 1 && count > 1 {
-            // Each thread takes a range of tiles with panels of its own.
+            // Each thread takes a range of tiles with memory of its own.
             let parts = count.min(4 * threads);
             (0..parts).into_par_iter().for_each(|part| {
-                let mut work = new();
+                let mut work = T::new();
                 (part * count / parts..(part + 1) * count / parts).for_each(|at| tile(&mut work, at));
             });
         } else {
-            let mut work = new();
+            let mut work = T::new();
             (0..count).for_each(|at| tile(&mut work, at));
         }
     }
@@ -411,48 +485,35 @@ impl Job<'_> {
     /// # Safety
     ///
     /// Nobody else writes it.
-    unsafe fn tile<P: Wide, T: Tile<P>>(
-        &self,
-        work: &mut Work<P, T>,
-        depth: usize,
-        [l, r, o]: [isize; 3],
-        row: usize,
-        column: usize,
-    ) {
+    unsafe fn tile<T: Tile>(&self, tile: &mut T, [l, r, o]: [isize; 3], row: usize, column: usize) {
         let gemm = self.gemm;
         let (rows, columns, contracted) = (gemm.rows, gemm.columns, gemm.contracted);
         let m = ROWS.min(rows.size - row);
         let n = COLUMNS.min(columns.size - column);
         let sums = gemm.outer.iter().filter(|o| o.1).map(|o| o.0).collect::<Vec<Run>>();
-        work.tile.clear(m * n);
+        tile.clear([m, n], gemm.types[2]);
         for sum in 0..sums.iter().map(|r| r.size).product::<usize>() {
             let [dl, dr, _] = position(&sums, sum);
-            for x in (0..contracted.size).step_by(depth) {
-                let k = depth.min(contracted.size - x);
+            for x in (0..contracted.size).step_by(T::DEPTH) {
+                let k = T::DEPTH.min(contracted.size - x);
                 let left = gemm.start[0] + l + dl + row as isize * rows.lhs + x as isize * contracted.lhs;
                 let right = gemm.start[1] + r + dr + column as isize * columns.rhs + x as isize * contracted.rhs;
+                let block = Block {
+                    sizes: [m, n, k],
+                    lhs: Operand { source: self.lhs, start: left, strides: [rows.lhs, contracted.lhs] },
+                    rhs: Operand { source: self.rhs, start: right, strides: [contracted.rhs, columns.rhs] },
+                };
                 // SAFETY: positions of loops are inside the operands by construction from their shapes.
-                unsafe {
-                    work.lhs.fill(self.lhs, left, [m, k], [rows.lhs, contracted.lhs]);
-                    work.rhs.fill(self.rhs, right, [k, n], [contracted.rhs, columns.rhs]);
-                }
-                work.tile.add([m, n, k], &work.lhs, &work.rhs);
+                unsafe { tile.add(&block) };
             }
         }
         let width = gemm.types[2].bytes() as isize;
         for i in 0..m {
             let at = o + (row + i) as isize * rows.out + column as isize * columns.out;
             // SAFETY: a row of the tile, inside the result.
-            unsafe { work.tile.store(i, n, self.out.offset(at * width), columns.out, gemm.types[2]) };
+            unsafe { tile.store(i, self.out.offset(at * width), columns.out, gemm.types[2]) };
         }
     }
-}
-
-/// The memory that tiles are computed in.
-struct Work<P, T> {
-    lhs: Panel<P>,
-    rhs: Panel<P>,
-    tile: T,
 }
 
 /// The offsets in the two operands and the result of position `at` of nested loops.

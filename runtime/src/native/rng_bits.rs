@@ -40,6 +40,7 @@ impl Native for RngBits {
         next.copy_from_slice(from);
         let key = from[0];
         let width = self.element.bytes();
+        let arch = pulp::Arch::new();
         match self.algorithm {
             RngAlgorithm::Philox => {
                 // In a state of two words the key is also the counter's upper half, which no carry reaches.
@@ -53,8 +54,8 @@ impl Native for RngBits {
                 }
                 share(threads, per_counter * width * LANES, bits.bytes, |first, part| {
                     for (i, out) in part.chunks_mut(per_counter * width * LANES).enumerate() {
-                        let words = philox(counter.wrapping_add(((first + i) * LANES) as u128), key);
-                        self.put(words.as_flattened(), out);
+                        let counter = counter.wrapping_add(((first + i) * LANES) as u128);
+                        self.put(arch.dispatch(Philox { counter, key }).as_flattened(), out);
                     }
                 });
             }
@@ -63,7 +64,8 @@ impl Native for RngBits {
                 let n = if width == 8 {
                     share(threads, width * LANES, bits.bytes, |first, part| {
                         for (i, out) in part.chunks_mut(width * LANES).enumerate() {
-                            let words = threefry(counter.wrapping_add(((first + i) * LANES) as u64), key);
+                            let counter = counter.wrapping_add(((first + i) * LANES) as u64);
+                            let words = arch.dispatch(Threefry { counter, key });
                             self.put(interleaved(&words).as_flattened(), out);
                         }
                     });
@@ -113,9 +115,11 @@ impl RngBits {
     /// be alone.
     fn pairs(&self, mut counter: u64, key: u64, out: &mut [u8]) {
         let width = self.element.bytes();
+        let arch = pulp::Arch::new();
+        let threefry = |counter| arch.dispatch(Threefry { counter, key });
         if self.row == 1 {
             for out in out.chunks_mut(2 * LANES * width) {
-                self.put(interleaved(&threefry(counter, key)).as_flattened(), out);
+                self.put(interleaved(&threefry(counter)).as_flattened(), out);
                 counter = counter.wrapping_add(LANES as u64);
             }
             return;
@@ -124,7 +128,7 @@ impl RngBits {
             let (upper, lower) = pair.split_at_mut(self.row * width);
             let mut lower = lower.chunks_mut(LANES * width);
             for upper in upper.chunks_mut(LANES * width) {
-                let words = threefry(counter, key);
+                let words = threefry(counter);
                 counter = counter.wrapping_add((upper.len() / width) as u64);
                 self.put(&words[0], upper);
                 if let Some(lower) = lower.next() {
@@ -143,7 +147,39 @@ fn interleaved(words: &[[u32; LANES]; 2]) -> [[u32; 2]; LANES] {
     std::array::from_fn(|i| [words[0][i], words[1][i]])
 }
 
+// What these structs compute is part of the code that is compiled for the CPU at hand.
+
 /// The first and the second words of consecutive counters.
+struct Threefry {
+    counter: u64,
+    key: u64,
+}
+
+impl pulp::WithSimd for Threefry {
+    type Output = [[u32; LANES]; 2];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        threefry(self.counter, self.key)
+    }
+}
+
+/// The four words of each of some consecutive counters.
+struct Philox {
+    counter: u128,
+    key: u64,
+}
+
+impl pulp::WithSimd for Philox {
+    type Output = [[u32; 4]; LANES];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        philox(self.counter, self.key)
+    }
+}
+
+#[inline(always)]
 fn threefry(counter: u64, key: u64) -> [[u32; LANES]; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let [k0, k1] = halves(key);
@@ -170,7 +206,7 @@ fn threefry(counter: u64, key: u64) -> [[u32; LANES]; 2] {
     [x, y]
 }
 
-/// The four words of each of some consecutive counters.
+#[inline(always)]
 fn philox(counter: u128, key: u64) -> [[u32; 4]; LANES] {
     let [mut k0, mut k1] = halves(key);
     let mut x = [[0u32; LANES]; 4];

@@ -171,13 +171,11 @@ impl Selecting {
                 best[..n].copy_from_slice(&from[row * inner + lane..][..n]);
                 for &row in rows {
                     let values = &from[row * inner + lane..][..n];
+                    let look = Select { best: &mut best[..n], place: &mut place[..n], values, row, keep };
                     if n < 8 {
-                        select(&mut best[..n], &mut place[..n], values, row, keep);
+                        look.all();
                     } else {
-                        arch.dispatch(
-                            #[inline(always)]
-                            || select(&mut best[..n], &mut place[..n], values, row, keep),
-                        );
+                        arch.dispatch(look);
                     }
                 }
                 let values = &values[number * inner + lane..][..n];
@@ -218,11 +216,30 @@ impl Selecting {
 }
 
 /// Lanes whose best value isn't kept beside the value of `row` take that.
-#[inline(always)]
-fn select<T: Number>(best: &mut [T], place: &mut [u32], values: &[T], row: usize, keep: impl Fn(T, T) -> bool) {
-    for ((best, place), &value) in best.iter_mut().zip(place).zip(values) {
-        let kept = keep(*best, value);
-        *best = if kept { *best } else { value };
-        *place = if kept { *place } else { row as u32 };
+struct Select<'a, T, K> {
+    best: &'a mut [T],
+    place: &'a mut [u32],
+    values: &'a [T],
+    row: usize,
+    keep: &'a K,
+}
+
+impl<T: Number, K: Fn(T, T) -> bool> Select<'_, T, K> {
+    #[inline(always)]
+    fn all(self) {
+        for ((best, place), &value) in self.best.iter_mut().zip(self.place).zip(self.values) {
+            let kept = (self.keep)(*best, value);
+            *best = if kept { *best } else { value };
+            *place = if kept { *place } else { self.row as u32 };
+        }
+    }
+}
+
+impl<T: Number, K: Fn(T, T) -> bool> pulp::WithSimd for Select<'_, T, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.all();
     }
 }

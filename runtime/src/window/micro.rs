@@ -10,11 +10,11 @@
 use std::arch::x86_64::*;
 
 /// The most rows in a tile.
-pub(super) const ROWS: usize = 12;
+pub(crate) const ROWS: usize = 12;
 
 /// Consecutive steps of the sum in which the pointers of all rows move alike.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// The first step: which row of the panel.
     pub step: u32,
     /// How many steps.
@@ -26,7 +26,7 @@ pub(super) struct Run {
 }
 
 /// Where the rows of a tile are read.
-pub(super) struct Tile<'a, T> {
+pub(crate) struct Tile<'a, T> {
     /// Each row's base.
     pub bases: &'a [*const T; ROWS],
     /// The steps of the sum.
@@ -44,10 +44,10 @@ pub(super) struct Tile<'a, T> {
 }
 
 /// Adds up a tile: `(tile, packed lanes, the result's first element)`.
-pub(super) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, *mut T);
+pub(crate) type Kernel<T> = unsafe fn(&Tile<'_, T>, *const T, *mut T);
 
 /// The kernels for one element type on this processor.
-pub(super) struct Code<T: 'static> {
+pub(crate) struct Code<T: 'static> {
     /// Elements in a vector.
     pub lanes: usize,
     /// Rows of a tile: of the large kernels and of the small ones.
@@ -180,6 +180,17 @@ unsafe fn avx512<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
     unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vnni")]
+unsafe fn vnni<V: Vector, const R: usize, const N: usize, const WIDE: bool>(
+    t: &Tile<'_, V::T>,
+    panel: *const V::T,
+    out: *mut V::T,
+) {
+    // SAFETY: passed on.
+    unsafe { tile::<V, R, N, WIDE>(t, panel, out) }
+}
+
 macro_rules! code {
     ($target:ident, $vector:ty, $one:ty, $large:literal, $small:literal) => {
         Code {
@@ -260,6 +271,9 @@ mod x86 {
     pub(super) struct I32(__m512i);
     #[derive(Clone, Copy)]
     pub(super) struct I64(__m512i);
+    /// Sums of 32 bits, or four bytes in the place of each: unsigned ones of rows, signed ones of lanes.
+    #[derive(Clone, Copy)]
+    pub(super) struct Quads(__m512i);
 
     macro_rules! vectors {
         ($($v:ty, $t:ty, $lanes:literal: $zero:expr, $load:expr, $splat:expr, $store:expr, $add:expr, $product:expr;)*) => {$(
@@ -311,7 +325,23 @@ mod x86 {
         I64, i64, 8: I64(_mm512_setzero_si512()), |p: *const i64| I64(_mm512_loadu_si512(p.cast())), |v| I64(_mm512_set1_epi64(v)),
             |p: *mut i64, v: I64| _mm512_storeu_si512(p.cast(), v.0), |a: I64, b: I64| I64(_mm512_add_epi64(a.0, b.0)),
             |a: I64, b: I64, c: I64| I64(_mm512_add_epi64(c.0, _mm512_mullo_epi64(a.0, b.0)));
+        Quads, i32, 16: Quads(_mm512_setzero_si512()), |p: *const i32| Quads(_mm512_loadu_si512(p.cast())), |v| Quads(_mm512_set1_epi32(v)),
+            |p: *mut i32, v: Quads| _mm512_storeu_si512(p.cast(), v.0), |a: Quads, b: Quads| Quads(_mm512_add_epi32(a.0, b.0)),
+            |a: Quads, b: Quads, c: Quads| Quads(_mm512_dpbusd_epi32(c.0, a.0, b.0));
     }
+}
+
+/// Kernels that multiply four unsigned bytes of each row, as one number, with four signed ones of each lane, and add them
+/// up in numbers of 32 bits; `None` where the processor can't.
+pub(crate) fn bytes() -> Option<Code<i32>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vnni")
+    {
+        return Some(code!(vnni, x86::Quads, Array<i32, 1>, 12, 4));
+    }
+    None
 }
 
 macro_rules! numbers {

@@ -5,7 +5,7 @@ mod cells;
 mod convolution;
 mod join;
 mod lines;
-mod micro;
+pub(crate) mod micro;
 mod pack;
 mod problem;
 mod product;

@@ -316,6 +316,10 @@ impl Form {
         let near = free.min_by_key(|l| l.left.unsigned_abs());
         let zeros = near.is_none_or(few_zeros);
         let columns = count(&product.columns);
+        // Where neighbors in the result are rows, vectors along them are stored at once.
+        if guarded && columns >= ROWS && product.rows.iter().any(|l| l.out == 1 && l.size >= 8) {
+            return Self::Right;
+        }
         // Few columns leave most of a vector empty.
         if columns < 4 && count(&product.rows) > 4 * columns {
             return Self::Right;

@@ -130,11 +130,23 @@ fn one<T: Number>(
             }
         } else if let Some((to, from)) = common(&range, input, update, len) {
             let from = &updates[from..from + to.len()];
-            let to = &mut part[to];
-            arch.dispatch(
-                #[inline(always)]
-                || to.iter_mut().zip(from).for_each(|(to, &from)| *to = combine(*to, from)),
-            );
+            arch.dispatch(Each { to: &mut part[to], from, combine: &combine });
         }
     });
+}
+
+/// Combines neighboring elements.
+struct Each<'a, T, F> {
+    to: &'a mut [T],
+    from: &'a [T],
+    combine: &'a F,
+}
+
+impl<T: Number, F: Fn(T, T) -> T> pulp::WithSimd for Each<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.to.iter_mut().zip(self.from).for_each(|(to, &from)| *to = (self.combine)(*to, from));
+    }
 }

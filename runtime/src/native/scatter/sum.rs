@@ -2,8 +2,8 @@
 
 use super::apply::{common, parts};
 use super::places::{Block, Places};
-use crate::native::View;
 use crate::native::number::Float;
+use crate::native::{View, prefetch};
 
 /// The most elements whose sums in f64 fit into a cache.
 const SMALL: usize = 1 << 17;
@@ -46,11 +46,7 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
         places.runs(indices, |input, update, len| {
             if let Some((to, from)) = common(&range, input, update, len) {
                 let from = &updates[from..from + to.len()];
-                let sums = &mut sums[to];
-                arch.dispatch(
-                    #[inline(always)]
-                    || add(sums, from),
-                );
+                arch.dispatch(Add { sums: &mut sums[to], updates: from });
                 any = true;
             }
         });
@@ -60,10 +56,20 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
     }
 }
 
-#[inline(always)]
-fn add<T: Float>(sums: &mut [f64], updates: &[T]) {
-    for (sum, update) in sums.iter_mut().zip(updates) {
-        *sum += update.wide();
+/// Adds neighboring elements.
+struct Add<'a, T> {
+    sums: &'a mut [f64],
+    updates: &'a [T],
+}
+
+impl<T: Float> pulp::WithSimd for Add<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (sum, update) in self.sums.iter_mut().zip(self.updates) {
+            *sum += update.wide();
+        }
     }
 }
 
@@ -86,30 +92,8 @@ fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &m
         return false;
     }
     sort(&mut pairs);
-    let row = |out: &mut [T], base: usize, pairs: &[Pair]| {
-        let mut sums = [0f64; BLOCK];
-        let arch = pulp::Arch::new();
-        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let input = group[0].0 as usize - base;
-            for &(row, place) in &places.rows {
-                for done in (0..places.row).step_by(BLOCK) {
-                    let n = BLOCK.min(places.row - done);
-                    let to = &mut out[input + row + done..][..n];
-                    let sums = &mut sums[..n];
-                    arch.dispatch(
-                        #[inline(always)]
-                        || {
-                            sums.iter_mut().zip(to.iter()).for_each(|(sum, v)| *sum = v.wide());
-                            for &(_, update) in group {
-                                add(sums, &updates[update as usize + place + done..][..n]);
-                            }
-                            to.iter_mut().zip(sums.iter()).for_each(|(v, &sum)| *v = T::narrow(sum));
-                        },
-                    );
-                }
-            }
-        }
-    };
+    let arch = pulp::Arch::new();
+    let row = |out: &mut [T], base: usize, pairs: &[Pair]| arch.dispatch(Rows { places, updates, out, base, pairs });
     // Windows of one row are apart in the order of their places, so threads can share them.
     if threads > 1 && places.rows.len() == 1 && pairs.len() > threads {
         let mut rest = out;
@@ -133,6 +117,53 @@ fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &m
         row(out, 0, &pairs);
     }
     true
+}
+
+/// The sums of one place after the other. `out` begins at place `base`, and pairs are sorted.
+struct Rows<'a, T> {
+    places: &'a Places,
+    updates: &'a [T],
+    out: &'a mut [T],
+    base: usize,
+    pairs: &'a [Pair],
+}
+
+impl<T: Float> pulp::WithSimd for Rows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        /// How many updates ahead memory is asked for, and for how many bytes of each: updates of one place are anywhere.
+        const AHEAD: usize = 8;
+        const BYTES: usize = 512;
+        let Self { places, updates, out, base, pairs } = self;
+        let row = places.row;
+        let near = (row * size_of::<T>()).min(BYTES);
+        let mut sums = [0f64; BLOCK];
+        let mut done = 0;
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let input = group[0].0 as usize - base;
+            for &(to, from) in &places.rows {
+                for begin in (0..row).step_by(BLOCK) {
+                    let n = BLOCK.min(row - begin);
+                    let to = &mut out[input + to + begin..][..n];
+                    let sums = &mut sums[..n];
+                    sums.iter_mut().zip(to.iter()).for_each(|(sum, v)| *sum = v.wide());
+                    for (i, &(_, update)) in group.iter().enumerate() {
+                        if begin == 0
+                            && let Some(next) = pairs.get(done + i + AHEAD)
+                        {
+                            prefetch(&updates[next.1 as usize + from..], near);
+                        }
+                        let updates = &updates[update as usize + from + begin..][..n];
+                        Add { sums: &mut *sums, updates }.with_simd(simd);
+                    }
+                    to.iter_mut().zip(sums.iter()).for_each(|(v, &sum)| *v = T::narrow(sum));
+                }
+            }
+            done += group.len();
+        }
+    }
 }
 
 /// Sorts by place, equal ones in order: by digits, from the lowest.

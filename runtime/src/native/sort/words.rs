@@ -106,6 +106,30 @@ impl Order {
         word ^ if self.descending { self.mask() } else { 0 }
     }
 
+    /// [`word`](Self::word) for at most 32 bits, of which a vector holds twice as many.
+    #[inline(always)]
+    fn narrow(self) -> impl Fn(u32) -> u32 + Copy {
+        let (sign, mask) = (1u32 << (self.bits - 1), self.mask() as u32);
+        let (infinity, quiet) = match self.class {
+            Class::Float(infinity, quiet) if self.nans => (infinity as u32, quiet as u32),
+            _ => (u32::MAX, 0),
+        };
+        let zero = if self.zeros { 0 } else { sign };
+        // What turns over the bits of elements without and with a sign.
+        let turn = if self.descending { mask } else { 0 };
+        let [plain, signed] = match self.class {
+            Class::Unsigned => [turn, turn],
+            Class::Signed => [turn ^ sign, turn ^ sign],
+            Class::Float(..) => [turn ^ sign, turn ^ mask],
+        };
+        move |raw| {
+            let magnitude = raw & (sign - 1);
+            let raw = if magnitude == 0 { raw & zero } else { raw };
+            let raw = if magnitude > infinity { quiet } else { raw };
+            raw ^ if raw & sign == 0 { plain } else { signed }
+        }
+    }
+
     /// The bits that a word was made of.
     #[inline(always)]
     pub(super) fn raw(self, word: u64) -> u64 {
@@ -137,30 +161,7 @@ impl Order {
         make: impl Fn(usize, u64) -> T,
     ) -> bool {
         let all: &[R] = &slice.view.elements()[slice.start..];
-        let floor = match self.class {
-            Class::Float(infinity, _) if self.partial => infinity,
-            _ => u64::MAX,
-        };
-        let magnitude = self.mask() >> 1;
-        let (step, count) = (slice.step, slice.count);
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                let mut nan = false;
-                // Without steps the loop vectorizes.
-                if step == 1 {
-                    out.extend(all[..count].iter().enumerate().map(|(i, &raw)| make(i, self.word(raw.into()))));
-                    if self.partial {
-                        all[..count].iter().for_each(|&raw| nan |= raw.into() & magnitude > floor);
-                    }
-                } else {
-                    let elements = || all.iter().step_by(step).take(count).map(|&raw| raw.into());
-                    out.extend(elements().enumerate().map(|(i, raw)| make(i, self.word(raw))));
-                    elements().for_each(|raw: u64| nan |= raw & magnitude > floor);
-                }
-                !nan
-            },
-        )
+        pulp::Arch::new().dispatch(Each { order: self, all, step: slice.step, count: slice.count, out, make })
     }
 
     /// The `k` smallest of all words with their numbers, `word << 32 | number`, in order; nothing if there is an element
@@ -175,72 +176,107 @@ impl Order {
 
     fn first_of<R: AnyBitPattern + Into<u64>>(self, slice: Slice<'_>, k: usize) -> Option<Vec<u64>> {
         let all: &[R] = &slice.view.elements()[slice.start..];
-        let nan = |&raw: &R| self.partial && self.is_nan(raw.into());
-        let ordered = !self.partial || !all.iter().step_by(slice.step).take(slice.count).any(nan);
-        ordered.then(|| self.best(all, slice, k))
+        pulp::Arch::new().dispatch(First { order: self, all, step: slice.step, count: slice.count, k })
     }
 
-    fn best<R: AnyBitPattern + Into<u64>>(self, all: &[R], slice: Slice<'_>, k: usize) -> Vec<u64> {
+    /// What a magnitude of a NaN without a place in the order is above; above all of them if NaNs have places.
+    fn floor(self) -> u64 {
+        match self.class {
+            Class::Float(infinity, _) if self.partial => infinity,
+            _ => u64::MAX,
+        }
+    }
+}
+
+// What these structs do is part of the code that is compiled for the CPU at hand, which closures are only if they are
+// short.
+
+/// Makes something of each element's number and word.
+struct Each<'a, R, T, F> {
+    order: Order,
+    all: &'a [R],
+    step: usize,
+    count: usize,
+    out: &'a mut Vec<T>,
+    make: F,
+}
+
+impl<R: AnyBitPattern + Into<u64>, T, F: Fn(usize, u64) -> T> pulp::WithSimd for Each<'_, R, T, F> {
+    type Output = bool;
+
+    /// Whether all elements have a place in the order.
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let Self { order, all, step, count, out, make } = self;
+        let (floor, magnitude) = (order.floor(), order.mask() >> 1);
+        let mut nan = false;
+        // Without steps the loop vectorizes.
+        if step == 1 {
+            out.extend(all[..count].iter().enumerate().map(|(i, &raw)| make(i, order.word(raw.into()))));
+            if order.partial {
+                all[..count].iter().for_each(|&raw| nan |= raw.into() & magnitude > floor);
+            }
+        } else {
+            let elements = || all.iter().step_by(step).take(count).map(|&raw| raw.into());
+            out.extend(elements().enumerate().map(|(i, raw)| make(i, order.word(raw))));
+            elements().for_each(|raw: u64| nan |= raw & magnitude > floor);
+        }
+        !nan
+    }
+}
+
+/// Finds the `k` smallest words of at most 32 bits.
+struct First<'a, R> {
+    order: Order,
+    all: &'a [R],
+    step: usize,
+    count: usize,
+    k: usize,
+}
+
+impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for First<'_, R> {
+    type Output = Option<Vec<u64>>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<Vec<u64>> {
         /// Elements looked at together.
         const BLOCK: usize = 64;
+        let Self { order, all, step, count, k } = self;
+        let floor = u32::try_from(order.floor()).unwrap_or(u32::MAX);
+        let magnitude = (order.mask() >> 1) as u32;
+        let word = order.narrow();
         let mut best: Vec<u64> = Vec::with_capacity(4 * k + BLOCK);
-        if k == 0 {
-            return best;
-        }
-        // Nothing is this large: numbers are below it.
-        let mut limit = u64::MAX;
-        let arch = pulp::Arch::new();
-        for start in (0..slice.count).step_by(BLOCK) {
-            let n = BLOCK.min(slice.count - start);
-            let mut words = [u64::MAX; BLOCK];
-            let block = Words { order: self, all, start, step: slice.step, limit, words: &mut words[..n] };
-            let any = arch.dispatch(block);
-            if !any {
+        // Only words up to this one can be among the first: numbers grow, so of equal words the earlier ones are.
+        let (mut limit, mut open, mut nan) = (u32::MAX, k > 0, false);
+        for start in (0..count).step_by(BLOCK) {
+            let n = BLOCK.min(count - start);
+            let mut raws = [0; BLOCK];
+            if step == 1 {
+                raws.iter_mut().zip(&all[start..start + n]).for_each(|(to, &raw)| *to = raw.into() as u32);
+            } else {
+                for (i, to) in raws[..n].iter_mut().enumerate() {
+                    *to = all[(start + i) * step].into() as u32;
+                }
+            }
+            raws.iter().for_each(|raw| nan |= raw & magnitude > floor);
+            let words = raws.map(word);
+            let mut any = false;
+            words.iter().for_each(|&word| any |= word <= limit);
+            if !(any & open) {
                 continue;
             }
-            best.extend(words[..n].iter().filter(|&&word| word < limit));
+            let found = words[..n].iter().enumerate().filter(|w| *w.1 <= limit);
+            best.extend(found.map(|(i, &word)| u64::from(word) << 32 | (start + i) as u64));
             if best.len() >= 4 * k {
                 best.select_nth_unstable(k - 1);
                 best.truncate(k);
-                limit = best[k - 1];
+                let last = (best[k - 1] >> 32) as u32;
+                (limit, open) = (last.wrapping_sub(1), last > 0);
             }
         }
         best.sort_unstable();
         best.truncate(k);
-        best
-    }
-}
-
-/// The words of some elements with their numbers. What it does is part of the code that is compiled for the CPU at hand,
-/// which closures are only if they are short.
-struct Words<'a, R> {
-    order: Order,
-    all: &'a [R],
-    start: usize,
-    step: usize,
-    limit: u64,
-    words: &'a mut [u64],
-}
-
-impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for Words<'_, R> {
-    type Output = bool;
-
-    /// Whether any is below the limit.
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
-        let Self { order, all, start, step, limit, words } = self;
-        let mut any = false;
-        if step == 1 {
-            for (i, (word, &raw)) in words.iter_mut().zip(&all[start..]).enumerate() {
-                *word = order.word(raw.into()) << 32 | (start + i) as u64;
-            }
-        } else {
-            for (i, word) in words.iter_mut().enumerate() {
-                *word = order.word(all[(start + i) * step].into()) << 32 | (start + i) as u64;
-            }
-        }
-        words.iter().for_each(|&word| any |= word < limit);
-        any
+        (!nan).then_some(best)
     }
 }
 
