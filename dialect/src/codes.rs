@@ -145,6 +145,7 @@ codes! {
 
     // Planning and partitioning.
     NO_MAIN = "no-main", "The module has no function @main.";
+    LEFT_OUT = "left-out", "A sharded public function beside @main isn't in the per-device program.";
     UNKNOWN_TARGET = "unknown-target", "No target has this name.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
     MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";

@@ -8,6 +8,7 @@
 
 mod agree;
 mod assemble;
+mod beside;
 mod border;
 mod halo;
 mod joint;
@@ -106,7 +107,9 @@ pub fn partition(program: &mut Program, diagnostics: &mut Diagnostics) {
     if pass.diagnostics.has_errors() {
         return;
     }
-    signature::finish(program, main, new, &arguments, &returned, mesh_name.as_deref(), mesh);
+    let mut kept = beside::kept(program, main, diagnostics);
+    kept.push(main);
+    signature::finish(program, main, new, &kept, &arguments, &returned, mesh_name.as_deref(), mesh);
 }
 
 /// One past the largest channel the ops under `block` use.

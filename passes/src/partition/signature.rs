@@ -1,17 +1,18 @@
 //! Records, on the per-device `@main`, the global signature.
 
-use dialect::ir::{AttrData, Block, Op, Program, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func;
-use dialect::sharding::Mesh;
+use dialect::sharding::{Mesh, TensorSharding};
 use dialect::signature::{GLOBAL_TYPE, MESHES, SHARDING, is_stated};
 
 use crate::symbols::led_to;
 
-/// Replaces the body of `main` and records its global signature.
+/// Replaces the body of `main` and records its global signature; of other functions those in `kept` stay, and what they name.
 pub(super) fn finish(
     program: &mut Program,
     main: Op,
     block: Block,
+    kept: &[Op],
     arguments: &[Value],
     returned: &[Value],
     mesh_name: Option<&str>,
@@ -21,32 +22,8 @@ pub(super) fn finish(
     let result_types: Vec<Ty> = returned.iter().map(|&v| program.value_type(v)).collect();
     // A program that was partitioned before knows its global signature; its own types are local.
     let stated = is_stated(program, main);
-    for (i, &ty) in argument_types.iter().enumerate() {
-        let sharding = func::arg_sharding(program, main, i).filter(|_| !stated).cloned();
-        if !stated {
-            let attr = program.intern_attr(AttrData::Type(ty));
-            func::set_arg_attr(program, main, i, GLOBAL_TYPE, attr);
-        }
-        if let Some(s) = sharding {
-            let text = program.sharding_text(&s.closed());
-            let attr = program.attr_str(&text);
-            func::set_arg_attr(program, main, i, SHARDING, attr);
-        }
-        func::remove_arg_attr(program, main, i, func::SHARDING);
-    }
-    for (i, &ty) in result_types.iter().enumerate() {
-        let sharding = func::result_sharding(program, main, i).filter(|_| !stated).cloned();
-        if !stated {
-            let attr = program.intern_attr(AttrData::Type(ty));
-            func::set_result_attr(program, main, i, GLOBAL_TYPE, attr);
-        }
-        if let Some(s) = sharding {
-            let text = program.sharding_text(&s.closed());
-            let attr = program.attr_str(&text);
-            func::set_result_attr(program, main, i, SHARDING, attr);
-        }
-        func::remove_result_attr(program, main, i, func::SHARDING);
-    }
+    record(program, main, &argument_types, stated, func::arg_sharding, func::set_arg_attrs);
+    record(program, main, &result_types, stated, func::result_sharding, func::set_result_attrs);
     let region = program.op(main).regions[0];
     program.set_region_blocks(region, &[block]);
     let inputs: Vec<Ty> = program.block_args(block).iter().map(|&v| program.value_type(v)).collect();
@@ -55,7 +32,7 @@ pub(super) fn finish(
         .map_or_else(Vec::new, |op| program.op(op).operands.clone().iter().map(|&v| program.value_type(v)).collect());
     func::set_signature(program, main, &inputs, &results);
     let body = program.body();
-    let kept = led_to(program, &[main]);
+    let kept = led_to(program, kept);
     let ops = program.block_ops(body).iter().copied().filter(|op| kept.contains(op)).collect();
     program.set_block_ops(body, ops);
     let (replicas, partitions) = (func::num_replicas(program), func::num_partitions(program).max(mesh.devices()));
@@ -72,4 +49,26 @@ pub(super) fn finish(
         let module = program.module;
         program.set_attr(module, MESHES, meshes);
     }
+}
+
+/// Records the global types and the shardings of all arguments or all results, and takes the shardings themselves out.
+fn record(
+    program: &mut Program,
+    main: Op,
+    types: &[Ty],
+    stated: bool,
+    sharding: fn(&Program, Op, usize) -> Option<&TensorSharding>,
+    set: fn(&mut Program, Op, &str, &[(usize, Option<Attr>)]),
+) {
+    if !stated {
+        let attrs: Vec<_> =
+            types.iter().map(|&ty| Some(program.intern_attr(AttrData::Type(ty)))).enumerate().collect();
+        let texts = (0..types.len()).map(|i| sharding(program, main, i).map(|s| program.sharding_text(&s.closed())));
+        let texts: Vec<_> = texts.collect();
+        let texts = texts.into_iter().enumerate().filter_map(|(i, text)| Some((i, Some(program.attr_str(&text?)))));
+        let texts: Vec<_> = texts.collect();
+        set(program, main, GLOBAL_TYPE, &attrs);
+        set(program, main, SHARDING, &texts);
+    }
+    set(program, main, func::SHARDING, &(0..types.len()).map(|i| (i, None)).collect::<Vec<_>>());
 }
