@@ -38,15 +38,15 @@ impl<'a> Verifier<'a> {
         self.one_mesh(op, &lists);
         let Some(mesh) = manual.mesh else { return };
         for ((list, what, place), types) in lists.into_iter().zip([operands, results]) {
+            let places = place.shardings(self.program);
             for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
-                let place = place.nth_sharding(self.program, i);
                 self.manual_dims(
                     &manual,
                     mesh,
                     sharding,
                     ty,
                     &format!("{what} {i}", what = &what[..what.len() - 1]),
-                    place,
+                    places.nth(i),
                 );
             }
         }

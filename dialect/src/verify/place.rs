@@ -11,6 +11,23 @@ pub(super) struct Place {
     pub(super) fallback: Span,
 }
 
+/// Where the shardings of a list are.
+pub(super) struct Shardings {
+    list: Place,
+    /// Where each begins in the list.
+    starts: Vec<usize>,
+}
+
+impl Shardings {
+    /// The `i`-th; the whole list if it isn't in the text.
+    pub(super) fn nth(&self, i: usize) -> Place {
+        let Some(&start) = self.starts.get(i) else { return self.list };
+        let base = self.list.span.start as usize;
+        let end = self.starts.get(i + 1).map_or(self.list.span.end as usize, |next| base + next);
+        Place { span: Span::new(base + start, end), fallback: self.list.fallback }
+    }
+}
+
 impl Place {
     /// The whole op's text, up to its first region.
     pub(super) fn of_op(op: OpRef<'_>) -> Self {
@@ -30,20 +47,16 @@ impl Place {
         if found == self.span || found.is_empty() { self } else { self.from(found.end) }
     }
 
-    /// The `i`-th sharding of a list: from its mesh to the next one's.
-    pub(super) fn nth_sharding(self, program: &Program, i: usize) -> Self {
-        let Some(text) = program.source.as_ref().and_then(|s| s.get(self.span.start as usize..self.span.end as usize))
-        else {
-            return self;
-        };
-        let mut starts = text.match_indices('<').filter(|(at, _)| {
+    /// The shardings of a list, each from its mesh to the next one's.
+    pub(super) fn shardings(self, program: &Program) -> Shardings {
+        let source = program.source.as_ref();
+        let text = source.and_then(|s| s.get(self.span.start as usize..self.span.end as usize)).unwrap_or_default();
+        let begins = |&at: &usize| {
             let rest = &text[at + 1..];
             rest.starts_with('@') || rest.starts_with("mesh<")
-        });
-        let Some((start, _)) = starts.nth(i) else { return self };
-        let end = starts.next().map_or(text.len(), |next| next.0);
-        let base = self.span.start as usize;
-        Self { span: Span::new(base + start, base + end), fallback: self.fallback }
+        };
+        let starts = text.match_indices('<').map(|found| found.0).filter(begins).collect();
+        Shardings { list: self, starts }
     }
 
     /// Only the text from byte `at` on.

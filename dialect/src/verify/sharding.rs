@@ -91,11 +91,11 @@ impl<'a> Verifier<'a> {
             place = start(i + 1).map_or(place, |at| place.until(at));
             self.function_sharding(op, attr, ty, place, "argument", i);
         }
-        let results = args.last().map_or(whole, |&a| whole.from(program.value_span(a).end)).after(program, "->");
+        let results = args.last().map_or(whole, |&a| whole.from(program.value_span(a).end)).after(program, "->").shardings(program);
         let mut shown = 0;
         for (i, &ty) in signature.results.iter().enumerate() {
             let Some(attr) = func::result_attr(program, op.op, i, func::SHARDING) else { continue };
-            self.function_sharding(op, attr, ty, results.nth_sharding(program, shown), "result", i);
+            self.function_sharding(op, attr, ty, results.nth(shown), "result", i);
             shown += 1;
         }
     }
@@ -125,8 +125,9 @@ impl<'a> Verifier<'a> {
             let d = Diagnostic::error(codes::SHARDING_COUNT, place.fallback, message);
             return self.push(d.note("give one sharding a value; [] for a scalar or token"));
         }
+        let places = place.shardings(self.program);
         for (i, (sharding, ty)) in list.iter().zip(types).enumerate() {
-            self.sharding(sharding, ty, place.nth_sharding(self.program, i));
+            self.sharding(sharding, ty, places.nth(i));
         }
     }
 

@@ -9,7 +9,7 @@ mod barriers;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{AttrData, Name, Op, Program, Shape, Ty, Value};
+use dialect::ir::{Attr, AttrData, Name, Op, Program, Shape, Ty, Value};
 use dialect::op::OpDef;
 use dialect::ops::{build, func, sdy};
 use dialect::scalar::Scalar;
@@ -99,18 +99,17 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let inputs: Vec<Ty> = program.block_args(outer).iter().map(|&v| program.value_type(v)).collect();
     let outputs: Vec<Ty> = results.iter().map(|&v| program.value_type(v)).collect();
     func::set_signature(program, main, &inputs, &outputs);
-    for (i, side) in ins.iter().enumerate() {
-        if let Some(s) = side.sharding.as_ref().filter(|_| padded(side, &mesh) == side.global.shape) {
-            let attr = program.intern_attr(AttrData::Sharding(refined(s, &mesh, &fine, name)));
-            func::set_arg_attr(program, main, i, func::SHARDING, attr);
-        }
-    }
-    for (i, side) in outs.iter().enumerate() {
-        if let Some(s) = side.sharding.as_ref().filter(|_| padded(side, &mesh) == side.global.shape) {
-            let attr = program.intern_attr(AttrData::Sharding(refined(s, &mesh, &fine, name)));
-            func::set_result_attr(program, main, i, func::SHARDING, attr);
-        }
-    }
+    let mut stated = |sides: &[Side]| -> Vec<(usize, Option<Attr>)> {
+        let whole = |side: &&Side| padded(side, &mesh) == side.global.shape;
+        let attr = |(i, side): (usize, &Side)| {
+            let sharding = Some(side).filter(whole)?.sharding.as_ref()?;
+            Some((i, Some(program.intern_attr(AttrData::Sharding(refined(sharding, &mesh, &fine, name))))))
+        };
+        sides.iter().enumerate().filter_map(attr).collect()
+    };
+    let (arguments, results) = (stated(&ins), stated(&outs));
+    func::set_arg_attrs(program, main, func::SHARDING, &arguments);
+    func::set_result_attrs(program, main, func::SHARDING, &results);
     unsign(program, main);
     let mesh = build::sdy::mesh(program, &mesh_name, fine);
     program.op_mut(mesh).loc = loc;
@@ -149,8 +148,8 @@ fn unsign(program: &mut Program, main: Op) {
     let types = func::signature(program, main);
     let (inputs, outputs) = (types.inputs.len(), types.results.len());
     for name in [signature::GLOBAL_TYPE, signature::SHARDING] {
-        (0..inputs).for_each(|i| func::remove_arg_attr(program, main, i, name));
-        (0..outputs).for_each(|i| func::remove_result_attr(program, main, i, name));
+        func::set_arg_attrs(program, main, name, &(0..inputs).map(|i| (i, None)).collect::<Vec<_>>());
+        func::set_result_attrs(program, main, name, &(0..outputs).map(|i| (i, None)).collect::<Vec<_>>());
     }
     let module = program.module;
     program.remove_attr(module, signature::MESHES);
@@ -208,7 +207,7 @@ fn manual_attrs(
     mesh: &Mesh,
     fine: &Mesh,
     name: Name,
-) -> Vec<(&'static str, dialect::ir::Attr)> {
+) -> Vec<(&'static str, Attr)> {
     let list = |program: &mut Program, sides: &[Side]| {
         let whole = |s: &Side| TensorSharding::replicated(MeshRef::Symbol(name), s.global.rank());
         let all = sides.iter().map(|s| s.sharding.as_ref().map_or_else(|| whole(s), |x| refined(x, mesh, fine, name)));

@@ -13,7 +13,7 @@ mod search;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Block, Op, Program, Ty, Value};
+use dialect::ir::{Attr, Block, Op, Program, Ty, Value};
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
@@ -363,14 +363,13 @@ fn state_signature(
         types.iter().map(|&t| program.type_data(t).tensor().is_some()).collect()
     };
     let (inputs, results) = (tensors(program, inputs), tensors(program, results));
-    for (i, at) in args.iter().enumerate().filter(|a| inputs.get(a.0) == Some(&true)) {
-        let attr = emit::sharding_attr(program, mesh_axes, at);
-        func::set_arg_attr(program, main, i, func::SHARDING, attr);
-    }
-    for (i, at) in wanted.iter().enumerate().filter(|a| results.get(a.0) == Some(&true)) {
-        let attr = emit::sharding_attr(program, mesh_axes, at);
-        func::set_result_attr(program, main, i, func::SHARDING, attr);
-    }
+    let mut attrs = |all: &[Distribution], tensors: &[bool]| -> Vec<(usize, Option<Attr>)> {
+        let placed = all.iter().enumerate().filter(|a| tensors.get(a.0) == Some(&true));
+        placed.map(|(i, at)| (i, Some(emit::sharding_attr(program, mesh_axes, at)))).collect()
+    };
+    let (args, wanted) = (attrs(args, &inputs), attrs(wanted, &results));
+    func::set_arg_attrs(program, main, func::SHARDING, &args);
+    func::set_result_attrs(program, main, func::SHARDING, &wanted);
 }
 
 /// Removes the meshes that no sharding refers to any more.

@@ -208,7 +208,7 @@ impl Printer<'_> {
             self.text(if i > 0 { "::@" } else { "@" });
             let mut bytes = part.bytes();
             let plain = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-                && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.' | b'-'));
+                && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.'));
             if plain { self.text(part) } else { self.string(part) }
         }
     }

@@ -5,7 +5,7 @@
 //! axes of an annotated argument or result stay as written. Collectives that combine an argument's partial results then
 //! follow its sharding; other collectives read the argument as Shardy shards it.
 
-use dialect::ir::{AttrData, Block, Op, Program, Value};
+use dialect::ir::{AttrData, Block, Program, Value};
 use dialect::ops::{build, func, sdy};
 use dialect::sharding::{Reshard, TensorSharding};
 use rustc_hash::FxHashMap;
@@ -32,21 +32,25 @@ impl Annotated {
         let Some(main) = func::function(program, "main") else { return };
         let Some(block) = func::block(program, main) else { return };
         let mut moved = FxHashMap::default();
+        let mut restored = Vec::new();
         for (i, wrote) in self.arguments.iter().enumerate() {
             let now = func::arg_sharding(program, main, i).cloned();
             if let (Some(now), Some(new)) = (&now, with_axes(wrote, now.as_ref())) {
                 moved.extend(program.block_args(block).get(i).map(|&arg| (arg, (now.clone(), new.clone()))));
-                set(program, main, i, new, func::set_arg_attr);
+                restored.push((i, Some(program.intern_attr(AttrData::Sharding(new)))));
             }
         }
+        func::set_arg_attrs(program, main, func::SHARDING, &restored);
         if !moved.is_empty() {
             follow(program, block, &mut moved);
         }
+        restored.clear();
         for (i, wrote) in self.results.iter().enumerate() {
             if let Some(new) = with_axes(wrote, func::result_sharding(program, main, i)) {
-                set(program, main, i, new, func::set_result_attr);
+                restored.push((i, Some(program.intern_attr(AttrData::Sharding(new)))));
             }
         }
+        func::set_result_attrs(program, main, func::SHARDING, &restored);
     }
 }
 
@@ -81,17 +85,6 @@ fn follow(program: &mut Program, block: Block, moved: &mut FxHashMap<Value, (Ten
         ops.push(op);
     }
     program.set_block_ops(block, ops);
-}
-
-fn set(
-    program: &mut Program,
-    main: Op,
-    i: usize,
-    sharding: TensorSharding,
-    write: fn(&mut Program, Op, usize, &str, dialect::ir::Attr),
-) {
-    let attr = program.intern_attr(AttrData::Sharding(sharding));
-    write(program, main, i, func::SHARDING, attr);
 }
 
 /// `now` with the axes that `wrote` begins with in every dimension; `None` where it has them all already.
