@@ -91,7 +91,11 @@ impl<'a> Verifier<'a> {
             place = start(i + 1).map_or(place, |at| place.until(at));
             self.function_sharding(op, attr, ty, place, "argument", i);
         }
-        let results = args.last().map_or(whole, |&a| whole.from(program.value_span(a).end)).after(program, "->").shardings(program);
+        let results = args
+            .last()
+            .map_or(whole, |&a| whole.from(program.value_span(a).end))
+            .after(program, "->")
+            .shardings(program);
         let mut shown = 0;
         for (i, &ty) in signature.results.iter().enumerate() {
             let Some(attr) = func::result_attr(program, op.op, i, func::SHARDING) else { continue };

@@ -11,8 +11,7 @@ use crate::symbols::is_private;
 
 /// The public functions that stay, without what the passes before wrote on them; warns of those that can't.
 pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostics) -> Vec<Op> {
-    let others: Vec<Op> =
-        func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
+    let others: Vec<Op> = func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
     if others.is_empty() {
         return others;
     }

@@ -61,8 +61,7 @@ fn record(
     set: fn(&mut Program, Op, &str, &[(usize, Option<Attr>)]),
 ) {
     if !stated {
-        let attrs: Vec<_> =
-            types.iter().map(|&ty| Some(program.intern_attr(AttrData::Type(ty)))).enumerate().collect();
+        let attrs: Vec<_> = types.iter().map(|&ty| Some(program.intern_attr(AttrData::Type(ty)))).enumerate().collect();
         let texts = (0..types.len()).map(|i| sharding(program, main, i).map(|s| program.sharding_text(&s.closed())));
         let texts: Vec<_> = texts.collect();
         let texts = texts.into_iter().enumerate().filter_map(|(i, text)| Some((i, Some(program.attr_str(&text?)))));

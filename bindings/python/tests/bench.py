@@ -1,0 +1,109 @@
+"""Figures of `shardc.jit` beside `jax.jit`: seconds of a first call, of a step, and of a call that does nothing else.
+
+    target/python/bin/python bindings/python/tests/bench.py
+
+Both run in turn in one process; of several rounds the median counts.
+"""
+
+import devices  # noqa: F401, I001: before JAX
+
+import time
+
+start = time.perf_counter()
+import shardc  # noqa: E402
+
+imported = time.perf_counter() - start
+
+import statistics  # noqa: E402
+import sys  # noqa: E402
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+from programs import LINE, PROGRAMS, adam, fsdp, put, transformer_loss, transformer_params  # noqa: E402
+
+JITS = {"jax": jax.jit, "shardc": shardc.jit}
+
+
+def transformer(depth, width, length, batch, vocabulary=512):
+    params = transformer_params(vocabulary, width, depth)
+    zeros = jax.tree.map(np.zeros_like, params)
+    state = (fsdp(params), fsdp(zeros), fsdp(zeros), put(np.float32(0), mesh=LINE))
+    tokens = np.random.default_rng(0).integers(0, vocabulary, (batch, length + 1)).astype(np.int32)
+    return state, put(tokens, "data", mesh=LINE)
+
+
+def seconds(work):
+    start = time.perf_counter()
+    jax.block_until_ready(work())
+    return time.perf_counter() - start
+
+
+def first_calls(depth, width, length, batch, rounds):
+    """Seconds of tracing and lowering, then of compiling alone."""
+    state, tokens = transformer(depth, width, length, batch)
+    times = {name: [] for name in JITS}
+    for _ in range(rounds):
+        for name, jit in JITS.items():
+            jax.clear_caches()
+            lowered = jit(adam(transformer_loss)).lower(state, tokens)
+            times[name].append(seconds(lambda: lowered.compile() and 0))
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
+def steps(depth, width, length, batch, rounds, calls):
+    state, tokens = transformer(depth, width, length, batch)
+    jitted = {name: jit(adam(transformer_loss)) for name, jit in JITS.items()}
+    losses = {name: float(f(state, tokens)[1]) for name, f in jitted.items()}
+    times = {name: [] for name in JITS}
+    for _ in range(rounds):
+        for name, f in jitted.items():
+            times[name].append(min(seconds(lambda: f(state, tokens)) for _ in range(calls)))
+    return {name: statistics.median(t) for name, t in times.items()}, losses
+
+
+def dispatch(rounds=7, calls=2000):
+    """Seconds of a call of almost nothing on one device: what is left is JAX's dispatch."""
+    x = jnp.zeros(())
+    jitted = {name: jit(lambda x: x) for name, jit in JITS.items()}
+    times = {name: [] for name in JITS}
+    for _ in range(rounds):
+        for name, f in jitted.items():
+            f(x)
+            start = time.perf_counter()
+            for _ in range(calls):
+                f(x)
+            times[name].append((time.perf_counter() - start) / calls)
+    return {name: min(t) for name, t in times.items()}
+
+
+def row(what, times, unit=1.0, suffix="s"):
+    ratio = times["shardc"] / times["jax"]
+    print(f"{what:44} jax {times['jax'] * unit:9.3f} {suffix}  shardc {times['shardc'] * unit:9.3f} {suffix}  ratio {ratio:.3f}", flush=True)
+
+
+def all_programs():
+    """First calls of every program of the tests."""
+    total = {name: 0.0 for name in JITS}
+    for program, make in PROGRAMS.items():
+        times = {}
+        for name, jit in JITS.items():
+            jax.clear_caches()
+            case = make()
+            times[name] = seconds(lambda: case.use(jit(case.fun, **case.jit))(*case.args))
+            total[name] += times[name]
+        row(f"first call of {program}", times, 1e3, "ms")
+    row("first calls together", total)
+
+
+if __name__ == "__main__":
+    print(f"Python {sys.version.split()[0]}, JAX {jax.__version__}, shardc {shardc.__version__}; import of shardc {imported * 1e3:.1f} ms")
+    row("a call of the identity", dispatch(), 1e6, "us")
+    for depth in (2, 8, 24):
+        row(f"compile, FSDP transformer of {depth} layers", first_calls(depth, 64, 32, 16, 3 if depth < 24 else 1))
+    times, losses = steps(4, 256, 128, 16, 5, 3)
+    row("a step, FSDP transformer of 4 layers", times)
+    print(f"losses: {losses}")
+    if "--all" in sys.argv:
+        all_programs()
