@@ -369,11 +369,13 @@ fn no_native() -> Diagnostics {
 #[cfg(feature = "jit")]
 fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
     let fault = |message: String| one(Diagnostic::error(codes::NATIVE_COMPILATION, Default::default(), message));
-    let text = runtime::execute::Executable::compile(program, None).map_err(one)?.kernel_text();
+    let executable = runtime::execute::Executable::compile(program, None).map_err(one)?;
     if !llvm {
-        return Ok(text);
+        return Ok(executable.kernel_text());
     }
-    runtime::jit::Engine::new().and_then(|engine| engine.llvm_ir(&text)).map_err(fault)
+    // Each kernel is compiled by itself.
+    let engine = runtime::jit::Engine::new().map_err(fault)?;
+    executable.kernel_texts().map(|text| engine.llvm_ir(&text)).collect::<Result<String, String>>().map_err(fault)
 }
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.

@@ -3,6 +3,8 @@
 //! What machine instructions leave undefined gets the same results as there: division by zero, shifts by more than the
 //! width, conversions out of range.
 
+use std::borrow::Cow;
+
 use dialect::Rounding;
 use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
@@ -22,8 +24,16 @@ pub enum Math {
 /// Marks an op of the math dialect that stays a call of the C library.
 pub(crate) const STRICT: &str = "strict";
 
-/// Appends `%n = text` and gives `%n`.
-type Emit<'a> = &'a mut dyn FnMut(&str) -> String;
+/// Where operations are written, on single elements or on vectors of them.
+pub(super) trait Write {
+    /// Appends `%n = text` and gives `%n`.
+    fn value(&mut self, text: &str) -> String;
+
+    /// The MLIR type of values whose elements have this type.
+    fn of(&self, element: &'static str) -> Cow<'static, str>;
+}
+
+type Emit<'a> = &'a mut dyn Write;
 
 /// Whether the result, which is computed in a wider type, must be rounded to `ty`.
 pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
@@ -48,11 +58,24 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
         Scalar::Int(v) => v.to_string(),
         Scalar::Complex(..) => "0".to_owned(),
     };
-    if ty == ElementType::I1 {
-        emit(&format!("arith.constant {text}"))
-    } else {
-        emit(&format!("arith.constant {text} : {reg}"))
+    literal(&text, reg, emit)
+}
+
+/// A constant written as in MLIR, in each element.
+fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> String {
+    let ty = emit.of(element);
+    match element {
+        _ if ty != element => emit.value(&format!("arith.constant dense<{text}> : {ty}")),
+        "i1" => emit.value(&format!("arith.constant {text}")),
+        _ => emit.value(&format!("arith.constant {text} : {ty}")),
     }
+}
+
+/// `then` where the condition holds, else `otherwise`; each holds elements of this MLIR type.
+fn select(condition: &str, then: &str, otherwise: &str, element: &'static str, emit: Emit<'_>) -> String {
+    let ty = emit.of(element);
+    let condition_ty = if ty == element { String::new() } else { format!("{}, ", emit.of("i1")) };
+    emit.value(&format!("arith.select {condition}, {then}, {otherwise} : {condition_ty}{ty}"))
 }
 
 /// [`operation`], where an elementary function of floats is the C library's in f64.
@@ -67,50 +90,62 @@ pub(super) fn strict_operation(
         return operation(op, from, to, args, emit);
     }
     let args: Vec<String> = args.iter().map(|a| convert(a, from, ElementType::F64, emit)).collect();
-    let mut marked = |text: &str| {
-        let at = if text.starts_with("math.") { text.rfind(" :") } else { None };
-        match at {
-            Some(at) => emit(&format!("{} {{{STRICT}}}{}", &text[..at], &text[at..])),
-            None => emit(text),
-        }
-    };
-    let v = operation(op, ElementType::F64, ElementType::F64, &args, &mut marked);
+    let v = operation(op, ElementType::F64, ElementType::F64, &args, &mut Marking(emit));
     convert(&v, ElementType::F64, to, emit)
+}
+
+/// Marks ops of the math dialect as [`STRICT`].
+struct Marking<'a>(Emit<'a>);
+
+impl Write for Marking<'_> {
+    fn value(&mut self, text: &str) -> String {
+        match if text.starts_with("math.") { text.rfind(" :") } else { None } {
+            Some(at) => self.0.value(&format!("{} {{{STRICT}}}{}", &text[..at], &text[at..])),
+            None => self.0.value(text),
+        }
+    }
+
+    fn of(&self, element: &'static str) -> Cow<'static, str> {
+        self.0.of(element)
+    }
 }
 
 /// `op` applied to `args`; operands have type `from` (except select's predicate), the result `to`.
 pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: &[String], emit: Emit<'_>) -> String {
     use ScalarOp::*;
-    let reg = register(from);
+    let reg = emit.of(register(from));
+    let reg = &*reg;
     let a = args.first().map_or("", |s| s);
     let b = args.get(1).map_or("", |s| s);
     match op {
-        Select => return emit(&format!("arith.select {a}, {b}, {} : {}", args[2], register(to))),
+        Select => return select(a, b, &args[2], register(to), emit),
         Convert => return convert(a, from, to, emit),
         // Of real numbers.
         Real => return a.to_owned(),
         Imag => return constant(Scalar::Float(0.0), to, emit),
-        MulAdd => return emit(&format!("math.fma {a}, {b}, {} : {reg}", args[2])),
+        MulAdd => return emit.value(&format!("math.fma {a}, {b}, {} : {reg}", args[2])),
         Compare(c) => {
             let text = match from.class() {
                 ElementClass::Float => format!("arith.cmpf {}, {a}, {b} : {reg}", float_predicate(c)),
                 ElementClass::Signed => format!("arith.cmpi {}, {a}, {b} : {reg}", int_predicate(c, true)),
                 _ => format!("arith.cmpi {}, {a}, {b} : {reg}", int_predicate(c, false)),
             };
-            return emit(&text);
+            return emit.value(&text);
         }
         Bitcast => {
             // Narrow floats are held in wider registers: convert to their stored form first.
-            let (low, high) = (storage(from).unwrap_or("i8"), storage(to).unwrap_or("i8"));
-            let stored = if low == reg { a.to_owned() } else { emit(&format!("arith.truncf {a} : {reg} to {low}")) };
-            let cast = if low == high { stored } else { emit(&format!("arith.bitcast {stored} : {low} to {high}")) };
-            let wide = register(to);
-            return if wide == high { cast } else { emit(&format!("arith.extf {cast} : {high} to {wide}")) };
+            let (low, high) = (emit.of(storage(from).unwrap_or("i8")), emit.of(storage(to).unwrap_or("i8")));
+            let stored =
+                if low == reg { a.to_owned() } else { emit.value(&format!("arith.truncf {a} : {reg} to {low}")) };
+            let cast =
+                if low == high { stored } else { emit.value(&format!("arith.bitcast {stored} : {low} to {high}")) };
+            let wide = emit.of(register(to));
+            return if wide == high { cast } else { emit.value(&format!("arith.extf {cast} : {high} to {wide}")) };
         }
         IsFinite => {
-            let abs = emit(&format!("math.absf {a} : {reg}"));
+            let abs = emit.value(&format!("math.absf {a} : {reg}"));
             let inf = constant(Scalar::Float(f64::INFINITY), from, emit);
-            return emit(&format!("arith.cmpf olt, {abs}, {inf} : {reg}"));
+            return emit.value(&format!("arith.cmpf olt, {abs}, {inf} : {reg}"));
         }
         _ => {}
     }
@@ -155,39 +190,40 @@ fn float(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<
         Logistic => {
             // An exponential that can't overflow, so that small results have all their digits.
             let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
-            let magnitude = emit(&format!("math.absf {a} : {reg}"));
-            let minus = emit(&format!("arith.negf {magnitude} : {reg}"));
-            let e = emit(&format!("math.exp {minus} : {reg}"));
-            let d = emit(&format!("arith.addf {one}, {e} : {reg}"));
-            let below = emit(&format!("arith.cmpf olt, {a}, {zero} : {reg}"));
-            let n = emit(&format!("arith.select {below}, {e}, {one} : {reg}"));
+            let magnitude = emit.value(&format!("math.absf {a} : {reg}"));
+            let minus = emit.value(&format!("arith.negf {magnitude} : {reg}"));
+            let e = emit.value(&format!("math.exp {minus} : {reg}"));
+            let d = emit.value(&format!("arith.addf {one}, {e} : {reg}"));
+            let below = emit.value(&format!("arith.cmpf olt, {a}, {zero} : {reg}"));
+            let n = select(&below, &e, &one, register(ty), emit);
             format!("arith.divf {n}, {d} : {reg}")
         }
         Sign => {
             // Zeros and NaNs are returned unchanged.
             let (zero, one) = (constant(Scalar::Float(0.0), ty, emit), constant(Scalar::Float(1.0), ty, emit));
-            let signed = emit(&format!("math.copysign {one}, {a} : {reg}"));
-            let nonzero = emit(&format!("arith.cmpf one, {a}, {zero} : {reg}"));
-            format!("arith.select {nonzero}, {signed}, {a} : {reg}")
+            let signed = emit.value(&format!("math.copysign {one}, {a} : {reg}"));
+            let nonzero = emit.value(&format!("arith.cmpf one, {a}, {zero} : {reg}"));
+            return select(&nonzero, &signed, a, register(ty), emit);
         }
         _ => unary("arith.negf"),
     };
-    emit(&text)
+    emit.value(&text)
 }
 
 fn boolean(op: ScalarOp, a: &str, b: &str, emit: Emit<'_>) -> String {
     use ScalarOp::*;
+    let i1 = emit.of("i1");
     let text = match op {
-        Add | Max | Or => format!("arith.ori {a}, {b} : i1"),
-        Mul | Min | And => format!("arith.andi {a}, {b} : i1"),
-        Xor => format!("arith.xori {a}, {b} : i1"),
+        Add | Max | Or => format!("arith.ori {a}, {b} : {i1}"),
+        Mul | Min | And => format!("arith.andi {a}, {b} : {i1}"),
+        Xor => format!("arith.xori {a}, {b} : {i1}"),
         Not => {
-            let t = emit("arith.constant true");
-            format!("arith.xori {a}, {t} : i1")
+            let t = literal("true", "i1", emit);
+            format!("arith.xori {a}, {t} : {i1}")
         }
-        _ => format!("arith.ori {a}, {a} : i1"),
+        _ => format!("arith.ori {a}, {a} : {i1}"),
     };
-    emit(&text)
+    emit.value(&text)
 }
 
 fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
@@ -208,26 +244,26 @@ fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emi
         Shl | ShrLogical | ShrArithmetic => {
             let bits = constant(Scalar::Int(ty.bits().into()), ty, emit);
             let last = constant(Scalar::Int((ty.bits() - 1).into()), ty, emit);
-            let fits = emit(&format!("arith.cmpi ult, {b}, {bits} : {reg}"));
-            let by = emit(&format!("arith.select {fits}, {b}, {last} : {reg}"));
+            let fits = emit.value(&format!("arith.cmpi ult, {b}, {bits} : {reg}"));
+            let by = select(&fits, b, &last, register(ty), emit);
             let name = match op {
                 Shl => "arith.shli",
                 ShrLogical => "arith.shrui",
                 _ => "arith.shrsi",
             };
-            let shifted = emit(&format!("{name} {a}, {by} : {reg}"));
+            let shifted = emit.value(&format!("{name} {a}, {by} : {reg}"));
             if op == ShrArithmetic {
                 return shifted;
             }
             let zero = constant(Scalar::Int(0), ty, emit);
-            format!("arith.select {fits}, {shifted}, {zero} : {reg}")
+            return select(&fits, &shifted, &zero, register(ty), emit);
         }
         Neg => {
             let zero = constant(Scalar::Int(0), ty, emit);
             format!("arith.subi {zero}, {a} : {reg}")
         }
         Not => {
-            let ones = emit(&format!("arith.constant -1 : {reg}"));
+            let ones = literal("-1", register(ty), emit);
             format!("arith.xori {a}, {ones} : {reg}")
         }
         Abs if signed => format!("math.absi {a} : {reg}"),
@@ -235,31 +271,31 @@ fn integer(op: ScalarOp, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emi
         Clz => format!("math.ctlz {a} : {reg}"),
         Sign => {
             let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
-            let positive = emit(&format!("arith.cmpi {}, {a}, {zero} : {reg}", by_sign("sgt", "ugt")));
-            let up = emit(&format!("arith.select {positive}, {one}, {zero} : {reg}"));
+            let positive = emit.value(&format!("arith.cmpi {}, {a}, {zero} : {reg}", by_sign("sgt", "ugt")));
+            let up = select(&positive, &one, &zero, register(ty), emit);
             if !signed {
                 return up;
             }
-            let minus = emit(&format!("arith.constant -1 : {reg}"));
-            let negative = emit(&format!("arith.cmpi slt, {a}, {zero} : {reg}"));
-            format!("arith.select {negative}, {minus}, {up} : {reg}")
+            let minus = literal("-1", register(ty), emit);
+            let negative = emit.value(&format!("arith.cmpi slt, {a}, {zero} : {reg}"));
+            return select(&negative, &minus, &up, register(ty), emit);
         }
         _ => format!("arith.ori {a}, {a} : {reg}"),
     };
-    emit(&text)
+    emit.value(&text)
 }
 
 /// Dividing by zero gives a quotient of all ones and the dividend as remainder; the smallest number by -1 wraps.
 fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: Emit<'_>) -> String {
     let signed = ty.class() == ElementClass::Signed;
     let (zero, one) = (constant(Scalar::Int(0), ty, emit), constant(Scalar::Int(1), ty, emit));
-    let by_zero = emit(&format!("arith.cmpi eq, {b}, {zero} : {reg}"));
-    let mut safe = emit(&format!("arith.select {by_zero}, {one}, {b} : {reg}"));
-    let ones = emit(&format!("arith.constant -1 : {reg}"));
+    let by_zero = emit.value(&format!("arith.cmpi eq, {b}, {zero} : {reg}"));
+    let mut safe = select(&by_zero, &one, b, register(ty), emit);
+    let ones = literal("-1", register(ty), emit);
     let mut by_minus = None;
     if signed {
-        let minus = emit(&format!("arith.cmpi eq, {b}, {ones} : {reg}"));
-        safe = emit(&format!("arith.select {minus}, {one}, {safe} : {reg}"));
+        let minus = emit.value(&format!("arith.cmpi eq, {b}, {ones} : {reg}"));
+        safe = select(&minus, &one, &safe, register(ty), emit);
         by_minus = Some(minus);
     }
     let name = match (remainder, signed) {
@@ -268,46 +304,46 @@ fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: E
         (true, true) => "arith.remsi",
         (true, false) => "arith.remui",
     };
-    let mut v = emit(&format!("{name} {a}, {safe} : {reg}"));
+    let mut v = emit.value(&format!("{name} {a}, {safe} : {reg}"));
     if let Some(minus) = by_minus
         && !remainder
     {
-        let negated = emit(&format!("arith.subi {zero}, {a} : {reg}"));
-        v = emit(&format!("arith.select {minus}, {negated}, {v} : {reg}"));
+        let negated = emit.value(&format!("arith.subi {zero}, {a} : {reg}"));
+        v = select(&minus, &negated, &v, register(ty), emit);
     }
     let otherwise = if remainder { a.to_owned() } else { ones };
-    emit(&format!("arith.select {by_zero}, {otherwise}, {v} : {reg}"))
+    select(&by_zero, &otherwise, &v, register(ty), emit)
 }
 
 fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> String {
-    let (f, t) = (register(from), register(to));
+    let (f, t) = (emit.of(register(from)), emit.of(register(to)));
     match (from.class(), to.class()) {
         _ if from == to => a.to_owned(),
-        (ElementClass::Float, ElementClass::Float) => match (f, t) {
-            ("f32", "f64") => emit(&format!("arith.extf {a} : f32 to f64")),
+        (ElementClass::Float, ElementClass::Float) => match (register(from), register(to)) {
+            ("f32", "f64") => emit.value(&format!("arith.extf {a} : {f} to {t}")),
             ("f64", "f32") => narrow(a, to, emit),
             _ => a.to_owned(),
         },
         (ElementClass::Float, ElementClass::Bool) => {
             let zero = constant(Scalar::Float(0.0), from, emit);
-            emit(&format!("arith.cmpf une, {a}, {zero} : {f}"))
+            emit.value(&format!("arith.cmpf une, {a}, {zero} : {f}"))
         }
-        (ElementClass::Float, _) => float_to_int(a, f, to, emit),
+        (ElementClass::Float, _) => float_to_int(a, from, to, emit),
         (_, ElementClass::Bool) => {
             let zero = constant(Scalar::Int(0), from, emit);
-            emit(&format!("arith.cmpi ne, {a}, {zero} : {f}"))
+            emit.value(&format!("arith.cmpi ne, {a}, {zero} : {f}"))
         }
-        (ElementClass::Signed, ElementClass::Float) => emit(&format!("arith.sitofp {a} : {f} to {t}")),
-        (_, ElementClass::Float) => emit(&format!("arith.uitofp {a} : {f} to {t}")),
+        (ElementClass::Signed, ElementClass::Float) => emit.value(&format!("arith.sitofp {a} : {f} to {t}")),
+        (_, ElementClass::Float) => emit.value(&format!("arith.uitofp {a} : {f} to {t}")),
         (class, _) => {
-            let (x, y) = (if f == "i1" { 1 } else { from.bits() }, to.bits());
+            let (x, y) = (if from == ElementType::I1 { 1 } else { from.bits() }, to.bits());
             match x.cmp(&y) {
                 std::cmp::Ordering::Equal => a.to_owned(),
-                std::cmp::Ordering::Greater => emit(&format!("arith.trunci {a} : {f} to {t}")),
+                std::cmp::Ordering::Greater => emit.value(&format!("arith.trunci {a} : {f} to {t}")),
                 std::cmp::Ordering::Less if class == ElementClass::Signed => {
-                    emit(&format!("arith.extsi {a} : {f} to {t}"))
+                    emit.value(&format!("arith.extsi {a} : {f} to {t}"))
                 }
-                std::cmp::Ordering::Less => emit(&format!("arith.extui {a} : {f} to {t}")),
+                std::cmp::Ordering::Less => emit.value(&format!("arith.extui {a} : {f} to {t}")),
             }
         }
     }
@@ -315,38 +351,38 @@ fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> Strin
 
 /// Converts f64 directly to the stored type, then widens it again: rounding twice would give other results.
 fn narrow(a: &str, to: ElementType, emit: Emit<'_>) -> String {
-    let low = storage(to).unwrap_or("f32");
-    let v = emit(&format!("arith.truncf {a} : f64 to {low}"));
-    if low == "f32" { v } else { emit(&format!("arith.extf {v} : {low} to f32")) }
+    let (f64, f32, low) = (emit.of("f64"), emit.of("f32"), emit.of(storage(to).unwrap_or("f32")));
+    let v = emit.value(&format!("arith.truncf {a} : {f64} to {low}"));
+    if low == f32 { v } else { emit.value(&format!("arith.extf {v} : {low} to {f32}")) }
 }
 
 /// Rounds toward zero; NaN becomes 0, and what is out of range becomes the nearest bound.
-fn float_to_int(a: &str, f: &str, to: ElementType, emit: Emit<'_>) -> String {
+fn float_to_int(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> String {
     let signed = to.class() == ElementClass::Signed;
     let bits = to.bits();
-    let t = register(to);
+    let (f, t, i1) = (emit.of(register(from)), emit.of(register(to)), emit.of("i1"));
     let (low, high) = if signed {
         (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1))
     } else {
         (0.0, 2f64.powi(bits as i32))
     };
-    let element = if f == "f64" { ElementType::F64 } else { ElementType::F32 };
+    let element = if from == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
     let (lo, hi) = (constant(Scalar::Float(low), element, emit), constant(Scalar::Float(high), element, emit));
-    let below = emit(&format!("arith.cmpf olt, {a}, {lo} : {f}"));
-    let above = emit(&format!("arith.cmpf oge, {a}, {hi} : {f}"));
-    let nan = emit(&format!("arith.cmpf uno, {a}, {a} : {f}"));
-    let outside = emit(&format!("arith.ori {below}, {above} : i1"));
-    let bad = emit(&format!("arith.ori {outside}, {nan} : i1"));
+    let below = emit.value(&format!("arith.cmpf olt, {a}, {lo} : {f}"));
+    let above = emit.value(&format!("arith.cmpf oge, {a}, {hi} : {f}"));
+    let nan = emit.value(&format!("arith.cmpf uno, {a}, {a} : {f}"));
+    let outside = emit.value(&format!("arith.ori {below}, {above} : {i1}"));
+    let bad = emit.value(&format!("arith.ori {outside}, {nan} : {i1}"));
     let zero = constant(Scalar::Float(0.0), element, emit);
-    let safe = emit(&format!("arith.select {bad}, {zero}, {a} : {f}"));
-    let v = emit(&format!("arith.{} {safe} : {f} to {t}", if signed { "fptosi" } else { "fptoui" }));
+    let safe = select(&bad, &zero, a, register(from), emit);
+    let v = emit.value(&format!("arith.{} {safe} : {f} to {t}", if signed { "fptosi" } else { "fptoui" }));
     let (least, most) =
         if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
     let least = constant(Scalar::Int(least), to, emit);
     // The largest unsigned number is all ones.
-    let most = if signed { constant(Scalar::Int(most), to, emit) } else { emit(&format!("arith.constant -1 : {t}")) };
-    let v = emit(&format!("arith.select {below}, {least}, {v} : {t}"));
-    emit(&format!("arith.select {above}, {most}, {v} : {t}"))
+    let most = if signed { constant(Scalar::Int(most), to, emit) } else { literal("-1", register(to), emit) };
+    let v = select(&below, &least, &v, register(to), emit);
+    select(&above, &most, &v, register(to), emit)
 }
 
 fn float_predicate(c: Comparison) -> &'static str {

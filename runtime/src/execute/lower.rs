@@ -14,8 +14,7 @@ use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::arith::Math;
-use super::emit::emit;
+use super::emit::{Target, emit};
 use super::exchange::reduced;
 use super::fuse::{build, nest_of};
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
@@ -68,17 +67,15 @@ pub(super) fn lower(
     buffers: &Buffers,
     block: Block,
     devices: usize,
-    threads: usize,
-    math: Math,
+    target: Target,
 ) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
-        math,
+        target,
         program,
         main: block,
         uses: None,
         buffers,
         devices,
-        threads,
         out: Lowered::default(),
         slots: FxHashMap::default(),
         texts: FxHashMap::default(),
@@ -111,10 +108,9 @@ struct Lowering<'a> {
     /// Who reads each value, once somebody asked.
     uses: Option<Uses>,
     buffers: &'a Buffers,
-    math: Math,
     devices: usize,
-    /// The most threads that one device uses inside an op.
-    threads: usize,
+    /// What kernels are written for.
+    target: Target,
     out: Lowered,
     /// Slots by buffer and by the type stored in it.
     slots: FxHashMap<(BufferId, ElementType, Shape), Slot>,
@@ -233,7 +229,7 @@ impl Lowering<'_> {
             slots.extend(self.slots_of(results)?);
         }
         let mut text = String::new();
-        let parts = emit(&kernel, KERNEL, self.threads, self.math, &mut text);
+        let parts = emit(&kernel, KERNEL, self.target, &mut text);
         let next = self.texts.len();
         let id = *self.texts.entry(text).or_insert_with_key(|text| {
             self.out.kernels.push(text.clone());

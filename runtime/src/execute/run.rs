@@ -21,13 +21,14 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
 use super::arith::Math;
+use super::emit::Target;
 use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
 use super::room::does_not_fit;
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Shared, Site, Transport};
-use crate::jit::{Cache, Engine, KernelFn};
+use crate::jit::{Cache, Engine, KernelFn, vector_bytes};
 use crate::native::{View, ViewMut};
 use crate::subnormals::{Mode, Subnormals};
 use crate::threads;
@@ -87,7 +88,8 @@ impl Executable {
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
         let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1);
-        let lowered = lower(&program, &buffers, block, devices, threads, math)?;
+        let target = Target { threads, math, vector_bytes: vector_bytes() };
+        let lowered = lower(&program, &buffers, block, devices, target)?;
         let arena_bytes = buffers.bytes;
         let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
@@ -104,10 +106,14 @@ impl Executable {
         })
     }
 
-    /// The MLIR text of the kernels.
+    /// The MLIR text of the kernels, all in one.
     pub fn kernel_text(&self) -> String {
-        let named = |(i, text): (usize, &String)| rename(text, &format!("k{i}"));
-        self.lowered.kernels.iter().enumerate().map(named).collect()
+        self.kernel_texts().collect()
+    }
+
+    /// The MLIR text of each kernel.
+    pub fn kernel_texts(&self) -> impl Iterator<Item = String> {
+        self.lowered.kernels.iter().enumerate().map(|(i, text)| rename(text, &format!("k{i}")))
     }
 
     /// Number of devices, of all replicas together.

@@ -22,6 +22,11 @@ const PASSES: &str = "always-inline,globaldce,function(mem2reg,instcombine<no-ve
     loop-simplify,lcssa,loop-mssa(loop-rotate,licm),loop(loop-unroll-full),loop-vectorize,\
     early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// LLVM's passes for kernels that are written with vectors: elementary functions are simplified once, before they are
+/// inlined, and no loop is looked at for vectors.
+const VECTOR_PASSES: &str = "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>),always-inline,globaldce,\
+    function(simplifycfg,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse,simplifycfg)";
+
 /// Compiles text for this machine.
 pub struct Engine {
     processor: Processor,
@@ -31,6 +36,16 @@ pub struct Engine {
 #[derive(Clone, Default)]
 pub struct Module {
     functions: Arc<BTreeMap<String, KernelFn>>,
+}
+
+/// Bytes of the vectors that kernels for this machine's processor should be written with.
+pub fn vector_bytes() -> usize {
+    let processor = Processor::host();
+    match () {
+        () if processor.has_feature("avx512f") => 64,
+        () if processor.has_feature("avx") => 32,
+        () => 16,
+    }
 }
 
 impl Engine {
@@ -178,7 +193,7 @@ impl Engine {
     ) -> Result<(Ir, Vec<Signature>), String> {
         let (module, signatures) = lower(context, passes, text, self.processor.has_feature("avx512f"))?;
         let mut ir = with_diagnostics(context, || Ir::translate(&module, machine))?;
-        ir.run_passes(PASSES, machine)?;
+        ir.run_passes(if text.contains("vector.store") { VECTOR_PASSES } else { PASSES }, machine)?;
         Ok((ir, signatures))
     }
 }

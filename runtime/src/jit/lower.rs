@@ -200,7 +200,8 @@ fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: b
         }
         let name = operation.attribute("sym_name").and_then(StringAttribute::try_from);
         if name.is_ok_and(|name| name.value().starts_with(math::PREFIX)) {
-            operation.set_attribute("always_inline", Attribute::unit(context));
+            let how = if operation.has_attribute(math::CALLED) { "no_inline" } else { "always_inline" };
+            operation.set_attribute(how, Attribute::unit(context));
         }
     }
 }

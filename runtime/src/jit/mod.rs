@@ -15,4 +15,4 @@ mod tests;
 
 pub use cache::{Cache, DEFAULT_LIMIT};
 pub use code::KernelFn;
-pub use engine::{Engine, Module};
+pub use engine::{Engine, Module, vector_bytes};

@@ -28,6 +28,16 @@ use crate::execute::STRICT;
 /// Every function written here carries this prefix.
 pub(super) const PREFIX: &str = "math.";
 
+/// Marks functions over vectors that are called rather than inlined.
+pub(super) const CALLED: &str = "called";
+
+/// From this many calls in a kernel on, a function over vectors is called: a call costs little beside what it computes, and
+/// each copy of a function takes as long to compile as the first.
+const MANY: usize = 3;
+
+/// The functions that a module needs, by symbol: their text, and how many calls there are.
+type Functions = BTreeMap<String, (String, usize)>;
+
 /// How an op is computed.
 #[derive(Clone, Copy)]
 enum Expansion {
@@ -54,12 +64,18 @@ const TABLE: &[(&str, bool, Expansion)] = &[
 
 /// Replaces the ops of the table throughout a module and adds the functions they need.
 pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), String> {
-    let mut functions = BTreeMap::new();
+    let mut functions = Functions::new();
     expand_block(context, module.body(), &mut functions)?;
     if functions.is_empty() {
         return Ok(());
     }
-    let text: String = functions.into_values().collect();
+    let called = |(text, calls): (String, usize)| match text.split_once(") -> vector<") {
+        Some((start, end)) if calls >= MANY => {
+            format!("{start}) -> vector<{}", end.replacen(" {\n", &format!(" attributes {{{CALLED}}} {{\n"), 1))
+        }
+        _ => text,
+    };
+    let text: String = functions.into_values().map(called).collect();
     let written = Module::parse(context, &text).ok_or("an expansion does not parse")?;
     let mut next = written.body().first_operation_mut();
     while let Some(mut operation) = next {
@@ -71,11 +87,7 @@ pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<()
     Ok(())
 }
 
-fn expand_block<'c>(
-    context: &'c Context,
-    block: BlockRef<'c, '_>,
-    functions: &mut BTreeMap<String, String>,
-) -> Result<(), String> {
+fn expand_block<'c>(context: &'c Context, block: BlockRef<'c, '_>, functions: &mut Functions) -> Result<(), String> {
     let mut next = block.first_operation();
     while let Some(operation) = next {
         next = operation.next_in_block();
@@ -95,7 +107,7 @@ fn expand_operation<'c>(
     context: &'c Context,
     block: BlockRef<'c, '_>,
     operation: OperationRef<'c, '_>,
-    functions: &mut BTreeMap<String, String>,
+    functions: &mut Functions,
 ) -> Result<(), melior::Error> {
     let name = operation.name();
     let Ok(name) = name.as_string_ref().as_str() else {
@@ -111,14 +123,17 @@ fn expand_operation<'c>(
         if !matches!(short, "expm1" | "log1p") {
             return Ok(());
         }
-        functions.entry(short.to_owned()).or_insert_with(|| format!("func.func private @{short}({from}) -> {ty}\n"));
+        functions
+            .entry(short.to_owned())
+            .or_insert_with(|| (format!("func.func private @{short}({from}) -> {ty}\n"), 0));
         short.to_owned()
     } else {
         let Some(expansion) = expansion(short, &from, &ty.to_string()) else {
             return Ok(());
         };
         let symbol = format!("{PREFIX}{short}.{from}.{ty}");
-        functions.entry(symbol.clone()).or_insert_with(|| function(&symbol, expansion, &from, &ty.to_string()));
+        let text = || (function(&symbol, expansion, &from, &ty.to_string()), 0);
+        functions.entry(symbol.clone()).or_insert_with(text).1 += 1;
         symbol
     };
     let operands: Vec<_> = operation.operands().collect();

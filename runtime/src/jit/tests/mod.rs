@@ -73,6 +73,34 @@ fn a_loop_computes_and_uses_the_widest_vectors() {
 }
 
 #[test]
+fn a_function_that_is_needed_often_is_called() {
+    let text = |calls: usize| {
+        let chain: String = (0..calls).map(|i| format!("  %v{} = math.exp %v{i} : vector<8xf32>\n", i + 1)).collect();
+        format!(
+            "func.func @chain(%in: memref<8xf32>, %out: memref<8xf32>) {{
+  %c0 = arith.constant 0 : index
+  %v0 = vector.load %in[%c0] : memref<8xf32>, vector<8xf32>
+{chain}  vector.store %v{calls}, %out[%c0] : memref<8xf32>, vector<8xf32>
+  return
+}}"
+        )
+    };
+    let run = |calls: usize, from: [f32; 8]| {
+        let (mut from, mut out) = (from, [0f32; 8]);
+        // SAFETY: buffers of 8 elements, as declared.
+        unsafe { compile(&text(calls), "chain").call(&[from.as_mut_ptr().cast(), out.as_mut_ptr().cast()], &[]) };
+        out
+    };
+    let x = [-200.0, -3.5, -0.25, 0.0, 0.125, 0.75, f32::NAN, 300.0];
+    let once = |x| run(1, x);
+    let (called, inlined) = (run(4, x), once(once(once(once(x)))));
+    assert_eq!(called.map(f32::to_bits), inlined.map(f32::to_bits));
+    let ir = |calls| Engine::new().unwrap().llvm_ir(&text(calls)).unwrap();
+    assert_eq!(ir(4).matches("call <8 x float> @\"math.exp").count(), 4);
+    assert!(!ir(2).contains("call <8 x float> @\"math.exp"));
+}
+
+#[test]
 fn scalars_and_structured_ops_are_taken() {
     let text = "
 func.func @shifted(%in: memref<4x6xi32>, %row: i64, %out: memref<6xi32>, %column: index) {

@@ -1,0 +1,90 @@
+//! Joining neighboring loops.
+
+use dialect::kernel::{Affine, Guard, Index};
+use smallvec::SmallVec;
+
+use super::super::fused::{Fused, NodeData};
+
+/// The kernel with neighboring loops joined where every access traverses them with one stride.
+pub(super) fn collapse(kernel: &Fused) -> Fused {
+    let mut k = kernel.clone();
+    // Every buffer becomes flat: an index is a single offset.
+    let ranges = k.ranges();
+    for (data, _) in &mut k.nodes {
+        if let NodeData::Load { buffer, index, .. } = data
+            && index.len() > 1
+        {
+            let flat = Affine::offset(index, &k.buffers[*buffer].2, &ranges).to_index();
+            *index = SmallVec::from_elem(flat, 1);
+        }
+    }
+    let mut l = 0;
+    // A scan needs its loop.
+    while k.scan.is_none() && l + 1 < k.loops.len() {
+        let together = (l + 1 < k.parallel) || l >= k.parallel;
+        if together && joins(&k, l) {
+            join(&mut k, l);
+        } else {
+            l += 1;
+        }
+    }
+    k
+}
+
+/// Whether every access traverses loops `l` and `l + 1` with one stride.
+fn joins(k: &Fused, l: usize) -> bool {
+    let inner = k.loops[l + 1];
+    let ranges = k.ranges();
+    let mut free = true;
+    let mut plain = |index: &Index| free &= !index.depends_on(l) && !index.depends_on(l + 1);
+    for (data, _) in &k.nodes {
+        match data {
+            NodeData::Load { index, guards, .. } => {
+                guards.iter().for_each(|g| plain(&g.index));
+                if let [flat] = &index[..] {
+                    let a = Affine::of(flat, &ranges);
+                    a.others.iter().for_each(|o| plain(&o.index));
+                    if a.loops[l] != a.loops[l + 1] * inner {
+                        return false;
+                    }
+                }
+            }
+            NodeData::Index(index) => plain(index),
+            NodeData::Guarded { guards, .. } => guards.iter().for_each(|g| plain(&g.index)),
+            _ => {}
+        }
+    }
+    free
+}
+
+fn join(k: &mut Fused, l: usize) {
+    let ranges = k.ranges();
+    // Every index depends only on the joined position, so the inner loop's variable stands for it and the outer's is 0.
+    let place = |x: usize| match x.cmp(&l) {
+        std::cmp::Ordering::Less => Index::Loop(x),
+        std::cmp::Ordering::Equal => Index::Const(0),
+        std::cmp::Ordering::Greater => Index::Loop(x - 1),
+    };
+    let renumber = |index: &mut Index| *index = index.substitute(&mut { place }, &mut |operand| operand);
+    let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| renumber(&mut g.index));
+    for (data, _) in &mut k.nodes {
+        match data {
+            NodeData::Load { index, guards, .. } => {
+                // Use the affine form, in which it was found to have one stride.
+                for flat in index.iter_mut() {
+                    *flat = Affine::of(flat, &ranges).to_index();
+                    renumber(flat);
+                }
+                each(guards);
+            }
+            NodeData::Index(index) => renumber(index),
+            NodeData::Guarded { guards, .. } => each(guards),
+            _ => {}
+        }
+    }
+    k.loops[l + 1] *= k.loops[l];
+    k.loops.remove(l);
+    if l < k.parallel {
+        k.parallel -= 1;
+    }
+}

@@ -1,0 +1,142 @@
+//! Which kernels go over vectors of neighboring elements, and how many a vector holds.
+
+use dialect::Rounding;
+use dialect::id::TiVec;
+use dialect::ir::{ElementClass, ElementType};
+use dialect::kernel::{Affine, Guard, Index};
+use dialect::scalar::ScalarOp;
+
+use super::super::arith::Math;
+use super::super::fused::{Fused, Node, NodeData};
+use super::super::update::Bound;
+use super::loops::columns_innermost;
+use super::{Target, register, storage};
+
+/// The fewest elements in a vector that are worth it.
+const FEWEST: i64 = 4;
+
+/// How the innermost loop of a kernel goes over vectors.
+#[derive(Clone, Debug)]
+pub(super) struct Lanes {
+    /// How many elements a vector holds.
+    pub count: i64,
+    /// Which nodes differ between the elements of a vector.
+    pub varies: TiVec<Node, bool>,
+}
+
+impl Lanes {
+    /// The vectors of a kernel whose innermost loop is parallel and moves by one element in everything that moves with it.
+    /// `None` where LLVM may find others: it gathers, and adds up in several sums.
+    pub(super) fn of(k: &Fused, bounds: &[Bound], target: Target) -> Option<Self> {
+        let last = k.parallel.checked_sub(1)?;
+        let is_map = k.accumulators.is_empty() && k.scan.is_none();
+        if !(is_map || columns_innermost(k))
+            || bounds.iter().any(|b| b.index == last)
+            || k.places().iter().any(|p| p.width > 1)
+        {
+            return None;
+        }
+        let used = used(k);
+        let mut varies: TiVec<Node, bool> = vec![false; k.nodes.len()].into();
+        let mut bytes = k.result_types.iter().map(|t| t.bytes().max(1)).max()?;
+        for (node, (data, ty)) in k.nodes.iter_enumerated() {
+            if !used[node] {
+                continue;
+            }
+            varies[node] = match data {
+                NodeData::Const(_) => false,
+                NodeData::Accumulator(_) => true,
+                NodeData::Index(index) => step(k, last, index)? != 0,
+                NodeData::Guarded { guards, then, otherwise } => {
+                    moves(k, last, guards)? || varies[*then] || varies[*otherwise]
+                }
+                NodeData::Load { buffer, index, guards, outside } => {
+                    let address = Affine::offset(index, &k.buffers[*buffer].2, &k.ranges());
+                    let outside = outside.is_some_and(|o| varies[o]);
+                    match (steps(&address, last)?, moves(k, last, guards)?) {
+                        (1, false) => true,
+                        (0, false) if !outside => false,
+                        _ => return None,
+                    }
+                }
+                NodeData::Op(op, args) => {
+                    let varies = args.iter().any(|&a| varies[a]);
+                    let from = args.first().map_or(*ty, |&a| k.ty(a));
+                    if varies && !has_vectors(*op, from, target.math) {
+                        return None;
+                    }
+                    varies
+                }
+            };
+            if varies[node] && !matches!(data, NodeData::Index(_)) {
+                bytes = bytes.max(width(*ty));
+            }
+        }
+        let mut count = (target.vector_bytes / bytes) as i64;
+        // The loop over a short row takes a shorter vector.
+        while count > k.loops[last] {
+            count /= 2;
+        }
+        (count >= FEWEST).then_some(Self { count, varies })
+    }
+
+    /// Whether the loop over vectors is the only parallel one and has nothing left at its end.
+    pub(super) fn divides_alone(&self, k: &Fused) -> bool {
+        k.parallel == 1 && k.loops[0] % self.count == 0
+    }
+}
+
+/// Bytes of an element in a register.
+fn width(ty: ElementType) -> usize {
+    match register(ty) {
+        "f32" => 4,
+        _ => ty.bytes().max(1),
+    }
+}
+
+/// The nodes that results are computed from.
+fn used(k: &Fused) -> TiVec<Node, bool> {
+    let mut used: TiVec<Node, bool> = vec![false; k.nodes.len()].into();
+    let ends = k.results.iter().copied().chain(k.accumulators.iter().flat_map(|a| [a.init, a.next]));
+    ends.for_each(|node| used[node] = true);
+    for (node, (data, _)) in k.nodes.iter_enumerated().rev() {
+        if !used[node] {
+            continue;
+        }
+        match data {
+            NodeData::Op(_, args) => args.iter().for_each(|&a| used[a] = true),
+            NodeData::Guarded { then, otherwise, .. } => [*then, *otherwise].into_iter().for_each(|n| used[n] = true),
+            NodeData::Load { outside: Some(outside), .. } => used[*outside] = true,
+            _ => {}
+        }
+    }
+    used
+}
+
+/// By how much an index moves with a loop; `None` if that differs from position to position.
+fn step(k: &Fused, l: usize, index: &Index) -> Option<i64> {
+    steps(&Affine::of(index, &k.ranges()), l)
+}
+
+fn steps(index: &Affine, l: usize) -> Option<i64> {
+    index.others.iter().all(|o| !o.index.depends_on(l)).then_some(index.loops[l])
+}
+
+/// Whether guards differ along a loop; `None` if they can't be followed.
+fn moves(k: &Fused, l: usize, guards: &[Guard]) -> Option<bool> {
+    guards.iter().try_fold(false, |moves, g| Some(moves | (step(k, l, &g.index)? != 0)))
+}
+
+/// Whether an operation on elements of this type is one on vectors as well: the others become a call or a division for each
+/// element.
+fn has_vectors(op: ScalarOp, from: ElementType, math: Math) -> bool {
+    use ScalarOp::*;
+    match from.class() {
+        ElementClass::Float if op.rounding() == Rounding::Approximate && math == Math::Strict => false,
+        ElementClass::Float if from == ElementType::F64 => {
+            !matches!(op, Rem | Pow | Atan2 | Cbrt | Sin | Cos | Tan | RoundAfz)
+        }
+        ElementClass::Float => !matches!(op, Rem | RoundAfz),
+        _ => !matches!(op, Div | Rem) && storage(from).is_some(),
+    }
+}

@@ -1,0 +1,261 @@
+//! The loops of a kernel, around the body that [`super::nodes`] writes.
+
+use dialect::ir::ElementType;
+use dialect::kernel::Affine;
+use dialect::scalar::ScalarOp;
+
+use super::super::arith::Write;
+use super::super::fused::{Fused, Node, NodeData, Place};
+use super::{Emitter, is_narrow, register};
+
+impl Emitter<'_> {
+    pub(super) fn function(&mut self) {
+        let k = self.kernel;
+        let reductions = k.parallel..k.loops.len();
+        if let Some((dim, backward)) = k.scan {
+            return self.scan(dim, backward);
+        }
+        if k.accumulators.is_empty() {
+            let outer = k.parallel.saturating_sub(1);
+            (0..outer).for_each(|l| self.open_loop(l));
+            self.innermost(k.in_place.is_none(), &mut |e, vector| {
+                // All before the first is stored, perhaps over what others read.
+                let values: Vec<String> = k.results.iter().map(|&node| e.node(node, vector)).collect();
+                values.iter().enumerate().for_each(|(i, v)| e.store(i, v, vector));
+            });
+            (0..outer).for_each(|_| self.close());
+            return;
+        }
+        if columns_innermost(k) {
+            return self.reduce_in_memory();
+        }
+        (0..k.parallel).for_each(|l| self.open_loop(l));
+        let inits: Vec<String> = k.accumulators.iter().map(|a| self.node(a.init, false)).collect();
+        let finals = self.reduce(reductions, &inits);
+        for (i, v) in finals.iter().enumerate() {
+            let v = self.rounded(v, self.places[i].element);
+            self.store(i, &v, false);
+        }
+        (0..k.parallel).for_each(|_| self.close());
+    }
+
+    /// Emits a loop that carries the accumulators inside the other parallel loops, and stores them in each iteration.
+    fn scan(&mut self, dim: usize, backward: bool) {
+        let k = self.kernel;
+        (0..k.parallel).filter(|&l| l != dim).for_each(|l| self.open_loop(l));
+        let saved = self.values.clone();
+        let inits: Vec<String> = k.accumulators.iter().map(|a| self.node(a.init, false)).collect();
+        let (lo, hi, step) = (self.index_const(0), self.index_const(k.loops[dim]), self.index_const(1));
+        let (name, results) = (self.fresh(), self.fresh());
+        let names: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
+        let types: Vec<&str> = k.accumulators.iter().map(|a| register(k.ty(a.init))).collect();
+        let carried: Vec<String> = names.iter().zip(&inits).map(|(n, i)| format!("{n} = {i}")).collect();
+        self.line(&format!(
+            "{results}:{} = scf.for {name} = {lo} to {hi} step {step} iter_args({}) -> ({}) {{",
+            inits.len(),
+            carried.join(", "),
+            types.join(", ")
+        ));
+        self.indent += 1;
+        self.loops[dim] = name.clone();
+        if backward {
+            let last = self.index_const(k.loops[dim] - 1);
+            self.loops[dim] = self.value(&format!("arith.subi {last}, {name} : index"));
+        }
+        self.outer = names;
+        self.values = saved.clone();
+        let next: Vec<String> = k.accumulators.iter().map(|a| self.node(a.next, false)).collect();
+        next.iter().enumerate().for_each(|(i, v)| self.store(i, v, false));
+        self.line(&format!("scf.yield {} : {}", next.join(", "), types.join(", ")));
+        self.close();
+        self.values = saved;
+        (1..k.parallel).for_each(|_| self.close());
+    }
+
+    /// Emits nested reduction loops that carry the accumulators, and returns their final values.
+    fn reduce(&mut self, mut loops: std::ops::Range<usize>, inits: &[String]) -> Vec<String> {
+        let k = self.kernel;
+        let Some(l) = loops.next() else {
+            self.outer = inits.to_vec();
+            let saved = self.values.clone();
+            let next = k.accumulators.iter().enumerate().map(|(i, a)| self.accumulated(i, a.next, false)).collect();
+            self.values = saved;
+            return next;
+        };
+        let (lo, hi, step) = (self.index_const(0), self.index_const(k.loops[l]), self.index_const(1));
+        let names: Vec<String> = inits.iter().map(|_| self.fresh()).collect();
+        let results = self.fresh();
+        let types: Vec<&str> = k.accumulators.iter().map(|a| register(k.ty(a.init))).collect();
+        let carried: Vec<String> = names.iter().zip(inits).map(|(n, i)| format!("{n} = {i}")).collect();
+        let name = self.loops[l].clone();
+        let n = inits.len();
+        self.line(&format!(
+            "{results}:{n} = scf.for {name} = {lo} to {hi} step {step} iter_args({}) -> ({}) {{",
+            carried.join(", "),
+            types.join(", ")
+        ));
+        self.indent += 1;
+        // Values computed inside the loop aren't visible outside.
+        let saved = self.values.clone();
+        let next = self.reduce(loops, &names);
+        self.values = saved;
+        self.line(&format!("scf.yield {} : {}", next.join(", "), types.join(", ")));
+        self.close();
+        (0..n).map(|i| format!("{results}#{i}")).collect()
+    }
+
+    /// The next value of accumulator `i`. A sum of narrow floats stays wide until the end, and a sum of floats may be
+    /// reassociated, so that it vectorizes.
+    fn accumulated(&mut self, i: usize, next: Node, vector: bool) -> String {
+        let k = self.kernel;
+        let ty = k.ty(next);
+        if let NodeData::Op(ScalarOp::Add, args) = k.data(next)
+            && ty.is_float()
+            && let Some(&other) = args.iter().find(|&&a| *k.data(a) != NodeData::Accumulator(i))
+            && args.iter().any(|&a| *k.data(a) == NodeData::Accumulator(i))
+        {
+            let (x, acc) = (self.node(other, vector), self.outer[i].clone());
+            let ty = self.of(register(ty));
+            return self.value(&format!("arith.addf {acc}, {x} fastmath<reassoc> : {ty}"));
+        }
+        self.node(next, vector)
+    }
+
+    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory.
+    fn reduce_in_memory(&mut self) {
+        let k = self.kernel;
+        let last = k.parallel - 1;
+        (0..last).for_each(|l| self.open_loop(l));
+        self.innermost(true, &mut |e, vector| {
+            for (i, a) in k.accumulators.iter().enumerate() {
+                let v = e.node(a.init, vector);
+                e.store(i, &v, vector);
+            }
+        });
+        (k.parallel..k.loops.len()).for_each(|l| self.open_loop(l));
+        let places = self.places.clone();
+        self.innermost(false, &mut |e, vector| {
+            e.width = e.vector_width(vector);
+            let load = |place: &Place| {
+                let at = e.result_offset(place);
+                e.load_at(&format!("%o{}", place.result), &at, e.result_count(place), place.element)
+            };
+            e.outer = places.iter().map(load).collect();
+            let each = k.accumulators.iter().enumerate();
+            let next: Vec<String> = each.map(|(i, a)| e.accumulated(i, a.next, vector)).collect();
+            e.width = 1;
+            next.iter().enumerate().for_each(|(i, v)| e.store(i, v, vector));
+        });
+        (0..k.loops.len() - 1).for_each(|_| self.close());
+    }
+
+    /// Emits the last parallel loop, which is the innermost one, with what is done in it: at single positions, or at those
+    /// of a vector, and then what is left. If there is no harm in doing it again (`repeats`), the last vector ends where
+    /// the loop does and overlaps the one before.
+    fn innermost(&mut self, repeats: bool, body: &mut dyn FnMut(&mut Self, bool)) {
+        let k = self.kernel;
+        let Some(last) = k.parallel.checked_sub(1) else { return body(self, false) };
+        let Some(lanes) = &self.lanes else {
+            let saved = self.values.clone();
+            self.open_loop(last);
+            body(self, false);
+            self.values = saved;
+            return self.close();
+        };
+        let (n, count) = (k.loops[last], lanes.count);
+        let (even, alone, in_parts) = (n % count == 0, lanes.divides_alone(k), last == 0 && self.in_parts);
+        let step = self.index_const(count);
+        if !in_parts && (even || repeats) {
+            let (lo, hi) = (self.index_const(0), self.index_const(n));
+            let most = (!even).then(|| self.index_const(n - count));
+            return self.strip(last, [&lo, &hi, &step], most, true, body);
+        }
+        if in_parts && alone {
+            let [lo, hi] = ["%from", "%to"].map(|at| self.value(&format!("arith.muli {at}, {step} : index")));
+            return self.strip(last, [&lo, &hi, &step], None, true, body);
+        }
+        let (lo, hi) = match in_parts {
+            true => ("%from".to_owned(), "%to".to_owned()),
+            false => (self.index_const(0), self.index_const(n)),
+        };
+        let size = self.value(&format!("arith.subi {hi}, {lo} : index"));
+        let left = self.value(&format!("arith.remui {size}, {step} : index"));
+        let middle = self.value(&format!("arith.subi {hi}, {left} : index"));
+        self.strip(last, [&lo, &middle, &step], None, true, body);
+        let one = self.index_const(1);
+        self.strip(last, [&middle, &hi, &one], None, false, body);
+    }
+
+    /// Emits the innermost loop over some positions, by vectors or by single ones. No vector begins after `most`.
+    fn strip(
+        &mut self,
+        l: usize,
+        [lo, hi, step]: [&str; 3],
+        most: Option<String>,
+        vector: bool,
+        body: &mut dyn FnMut(&mut Self, bool),
+    ) {
+        let saved = (self.values.clone(), self.vectors.clone(), self.loops[l].clone());
+        let name = self.fresh();
+        self.line(&format!("scf.for {name} = {lo} to {hi} step {step} {{"));
+        self.indent += 1;
+        self.loops[l] = match most {
+            Some(most) => self.value(&format!("arith.minsi {name}, {most} : index")),
+            None => name,
+        };
+        body(self, vector);
+        self.close();
+        (self.values, self.vectors, self.loops[l]) = saved;
+    }
+
+    fn open_loop(&mut self, l: usize) {
+        let n = self.kernel.loops[l];
+        let (lo, hi) = match l {
+            0 if self.in_parts => ("%from".to_owned(), "%to".to_owned()),
+            _ => (self.index_const(0), self.index_const(n)),
+        };
+        let (lo, hi) = match self.bounds.iter().find(|b| b.index == l) {
+            Some(bound) => {
+                let offset = self.index(&bound.offset);
+                let mut limit = |of: i64, extreme: &str, other: &str| {
+                    let of = self.index_const(of);
+                    let at = self.value(&format!("arith.subi {of}, {offset} : index"));
+                    self.value(&format!("arith.{extreme} {at}, {other} : index"))
+                };
+                (limit(bound.lo, "maxsi", &lo), limit(bound.hi, "minsi", &hi))
+            }
+            None => (lo, hi),
+        };
+        let step = self.index_const(1);
+        let name = self.loops[l].clone();
+        self.line(&format!("scf.for {name} = {lo} to {hi} step {step} {{"));
+        self.indent += 1;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.indent -= 1;
+        self.line("}");
+    }
+}
+
+/// Whether a reduction goes over its results innermost, with accumulators in their memory: the loads are contiguous along
+/// the last parallel loop and not along a reduction.
+pub(super) fn columns_innermost(k: &Fused) -> bool {
+    let Some(last) = k.parallel.checked_sub(1).filter(|_| !k.accumulators.is_empty()) else { return false };
+    let addresses = addresses(k);
+    let width = k.places().iter().map(|p| p.width).max().unwrap_or(1);
+    let along = |l: usize| addresses.iter().any(|a| a.is_affine() && (1..=width).contains(&a.loops[l]));
+    let narrow = k.result_types.iter().any(|&t| is_narrow(t));
+    k.loops[last] >= 8 && !narrow && along(last) && !(k.parallel..k.loops.len()).any(along)
+}
+
+fn addresses(k: &Fused) -> Vec<Affine> {
+    let ranges = k.ranges();
+    let address = |n: &(NodeData, ElementType)| match &n.0 {
+        NodeData::Load { buffer, index, .. } if !index.is_empty() => {
+            Some(Affine::offset(index, &k.buffers[*buffer].2, &ranges))
+        }
+        _ => None,
+    };
+    k.nodes.iter().filter_map(address).collect()
+}

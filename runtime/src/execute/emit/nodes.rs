@@ -1,0 +1,190 @@
+//! The body of a kernel: what is loaded, computed and stored at one position, or at those of a vector.
+
+use dialect::ir::ElementType;
+use dialect::kernel::{Affine, Guard, Index};
+use dialect::scalar::{Scalar, ScalarOp};
+use smallvec::SmallVec;
+
+use super::super::arith::{self, Math, Write};
+use super::super::fused::{Node, NodeData, Place};
+use super::{Emitter, is_narrow, register, storage};
+
+impl Emitter<'_> {
+    /// The value of a node: one element, or a vector of its elements.
+    pub(super) fn node(&mut self, node: Node, vector: bool) -> String {
+        let known = if vector { &self.vectors } else { &self.values };
+        if let Some(v) = &known[node] {
+            return v.clone();
+        }
+        let lanes = self.lanes.as_ref().filter(|_| vector);
+        let repeats =
+            lanes.is_some_and(|lanes| !lanes.varies[node]) && !matches!(self.kernel.data(node), NodeData::Const(_));
+        let one = repeats.then(|| self.node(node, false));
+        let width = self.vector_width(vector);
+        let outer = std::mem::replace(&mut self.width, width);
+        let v = match one {
+            Some(one) => {
+                let element = register(self.kernel.ty(node));
+                let ty = self.of(element);
+                self.value(&format!("vector.broadcast {one} : {element} to {ty}"))
+            }
+            None => self.compute(node, vector),
+        };
+        self.width = outer;
+        let known = if vector { &mut self.vectors } else { &mut self.values };
+        known[node] = Some(v.clone());
+        v
+    }
+
+    fn compute(&mut self, node: Node, vector: bool) -> String {
+        let k = self.kernel;
+        let ty = k.ty(node);
+        match k.data(node) {
+            NodeData::Const(c) => arith::constant(*c, ty, self),
+            NodeData::Index(index) => {
+                let i = if vector { self.positions(index) } else { self.position(index) };
+                arith::operation(ScalarOp::Convert, ElementType::I64, ty, &[i], self)
+            }
+            NodeData::Accumulator(i) => self.outer[*i].clone(),
+            NodeData::Op(op, args) => {
+                let values: SmallVec<[String; 3]> = args.iter().map(|&a| self.node(a, vector)).collect();
+                let from = args.first().map_or(ty, |&a| k.ty(a));
+                let from = if *op == ScalarOp::Select { ty } else { from };
+                let operation = if self.math == Math::Strict { arith::strict_operation } else { arith::operation };
+                let v = operation(*op, from, ty, &values, self);
+                if arith::rounds(*op, from, ty) { self.rounded(&v, ty) } else { v }
+            }
+            NodeData::Guarded { guards, then, otherwise } => {
+                let (t, o) = (self.node(*then, vector), self.node(*otherwise, vector));
+                let g = self.guards(guards, vector);
+                arith::operation(ScalarOp::Select, ty, ty, &[g, t, o], self)
+            }
+            NodeData::Load { buffer, index, guards, outside: None } if guards.is_empty() => self.load(*buffer, index),
+            NodeData::Load { buffer, index, guards, outside } => {
+                let other = match outside {
+                    Some(o) => self.node(*o, vector),
+                    None => arith::constant(Scalar::zero(ty), ty, self),
+                };
+                // The guards are the same for all elements of a vector.
+                let outer = std::mem::replace(&mut self.width, 1);
+                let g = self.guards(guards, false);
+                self.width = outer;
+                let (name, reg) = (self.fresh(), self.of(register(ty)));
+                self.line(&format!("{name} = scf.if {g} -> ({reg}) {{"));
+                self.indent += 1;
+                let v = self.load(*buffer, index);
+                self.line(&format!("scf.yield {v} : {reg}"));
+                self.indent -= 1;
+                self.line("} else {");
+                self.indent += 1;
+                self.line(&format!("scf.yield {other} : {reg}"));
+                self.close();
+                name
+            }
+        }
+    }
+
+    /// The elements of a buffer that begin at an index, as values to compute with.
+    fn load(&mut self, buffer: usize, index: &[Index]) -> String {
+        let k = self.kernel;
+        let (_, element, shape) = &k.buffers[buffer];
+        let n: i64 = shape.iter().product();
+        let at = self.address(&Affine::offset(index, shape, &k.ranges()));
+        self.load_at(&format!("%b{buffer}"), &at, n, *element)
+    }
+
+    /// The elements of flat memory of `count` that begin at `at`.
+    pub(super) fn load_at(&mut self, from: &str, at: &str, count: i64, element: ElementType) -> String {
+        let stored = storage(element).unwrap_or("i8");
+        let ty = self.of(stored);
+        let v = match self.width {
+            1 => self.value(&format!("memref.load {from}[{at}] : memref<{count}x{stored}>")),
+            _ => self.value(&format!("vector.load {from}[{at}] : memref<{count}x{stored}>, {ty}")),
+        };
+        match element {
+            ElementType::I1 => {
+                let zero = arith::constant(Scalar::Int(0), ElementType::I8, self);
+                self.value(&format!("arith.cmpi ne, {v}, {zero} : {ty}"))
+            }
+            e if is_narrow(e) => {
+                let wide = self.of("f32");
+                self.value(&format!("arith.extf {v} : {ty} to {wide}"))
+            }
+            _ => v,
+        }
+    }
+
+    /// The row-major position of the current iteration in a result.
+    pub(super) fn result_offset(&mut self, place: &Place) -> String {
+        let k = self.kernel;
+        let mut address = Affine::constant(place.part, k.loops.len());
+        let mut stride = place.width;
+        for l in (0..k.parallel).rev() {
+            address.loops[l] = stride;
+            stride *= k.loops[l];
+        }
+        self.address(&address)
+    }
+
+    /// How many elements a result's memory holds.
+    pub(super) fn result_count(&self, place: &Place) -> i64 {
+        self.kernel.loops[..self.kernel.parallel].iter().product::<i64>() * place.width
+    }
+
+    /// Stores a value of [`Fused::results`](super::super::fused::Fused::results) at the current iteration, or at those of a
+    /// vector.
+    pub(super) fn store(&mut self, i: usize, value: &str, vector: bool) {
+        let place = self.places[i];
+        let (element, stored) = (place.element, storage(place.element).unwrap_or("i8"));
+        let at = self.result_offset(&place);
+        let width = self.vector_width(vector);
+        let outer = std::mem::replace(&mut self.width, width);
+        let (from, to) = (self.of(register(element)), self.of(stored));
+        let v = match element {
+            ElementType::I1 => self.value(&format!("arith.extui {value} : {from} to {to}")),
+            e if is_narrow(e) => self.value(&format!("arith.truncf {value} : {from} to {to}")),
+            _ => value.to_owned(),
+        };
+        self.width = outer;
+        let into = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
+        let memory = format!("memref<{}x{stored}>", self.result_count(&place));
+        match vector {
+            false => self.line(&format!("memref.store {v}, {into}[{at}] : {memory}")),
+            true => self.line(&format!("vector.store {v}, {into}[{at}] : {memory}, {to}")),
+        }
+    }
+
+    /// A value rounded to its element type, if it is computed in a wider one.
+    pub(super) fn rounded(&mut self, v: &str, ty: ElementType) -> String {
+        if !is_narrow(ty) {
+            return v.to_owned();
+        }
+        let (wide, low) = (self.of("f32"), self.of(storage(ty).unwrap_or("bf16")));
+        let v = self.value(&format!("arith.truncf {v} : {wide} to {low}"));
+        self.value(&format!("arith.extf {v} : {low} to {wide}"))
+    }
+
+    /// Whether all guards hold.
+    fn guards(&mut self, guards: &[Guard], vector: bool) -> String {
+        let mut all: Option<String> = None;
+        for g in guards {
+            let v = if vector { self.positions(&g.index) } else { self.position(&g.index) };
+            let mut bound = |of: i64| arith::constant(Scalar::Int(of.into()), ElementType::I64, self);
+            let (lo, hi) = (bound(g.lo), bound(g.hi));
+            let (i64, i1) = (self.of("i64"), self.of("i1"));
+            let above = self.value(&format!("arith.cmpi sge, {v}, {lo} : {i64}"));
+            let below = self.value(&format!("arith.cmpi slt, {v}, {hi} : {i64}"));
+            let both = self.value(&format!("arith.andi {above}, {below} : {i1}"));
+            all = Some(match all {
+                None => both,
+                Some(a) => self.value(&format!("arith.andi {a}, {both} : {i1}")),
+            });
+        }
+        all.unwrap_or_else(|| arith::constant(Scalar::Int(1), ElementType::I1, self))
+    }
+
+    /// How many elements values have that are written for a vector, or for one position.
+    pub(super) fn vector_width(&self, vector: bool) -> i64 {
+        self.lanes.as_ref().filter(|_| vector).map_or(1, |lanes| lanes.count)
+    }
+}

@@ -1,0 +1,156 @@
+//! Kernels that go over vectors of neighboring elements give the reference evaluator's results bit for bit: random bodies of
+//! exact operations, every element type, rows shorter and longer than a vector, even and not, on one thread and on several.
+#![cfg(feature = "jit")]
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::{ElementType, TensorType};
+use dialect::literal::Literal;
+use dialect::ops::func;
+use dialect::scalar::Scalar;
+use runtime::execute::Executable;
+use runtime::reference::evaluate_global;
+
+/// Random numbers, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n.max(1) as u64) as usize
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+}
+
+const TYPES: [&str; 12] = ["f32", "f32", "f64", "bf16", "f16", "i8", "i16", "i32", "i64", "ui8", "ui32", "i1"];
+
+const ROWS: [usize; 14] = [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 130];
+
+/// A program of about `length` operations over tensors of one shape: elementwise ones, positions, rows and columns repeated,
+/// and a sum over columns now and then, whose readers may overwrite what it has read.
+fn program(r: &mut Random, length: usize) -> String {
+    let ty = r.of(&TYPES);
+    let (rows, columns) =
+        if r.below(12) == 0 { (1, 40_000 + r.below(40)) } else { (1 + r.below(4), ROWS[r.below(14)]) };
+    let shape = if rows == 1 && r.below(2) == 0 { format!("{columns}x") } else { format!("{rows}x{columns}x") };
+    let rank = shape.matches('x').count();
+    let t = format!("tensor<{shape}{ty}>");
+    let (row, column) =
+        (format!("tensor<{columns}x{ty}>"), format!("tensor<{}x{ty}>", if rank == 1 { columns } else { rows }));
+    let mut out = format!(
+        "func.func @main(%v0: {t}, %v1: {t}, %row: {row}, %column: {column}) -> {t} {{
+  %v2 = stablehlo.broadcast_in_dim %row, dims = [{}] : ({row}) -> {t}
+  %v3 = stablehlo.broadcast_in_dim %column, dims = [0] : ({column}) -> {t}
+  %zero = stablehlo.constant dense<{}> : tensor<{ty}>\n",
+        rank - 1,
+        if ty == "i1" {
+            "false"
+        } else if ty.contains('i') {
+            "0"
+        } else {
+            "0.0"
+        },
+    );
+    let (float, bool) = (ty.starts_with('f') || ty == "bf16", ty == "i1");
+    let mut values = 4;
+    for i in 0..length {
+        let [a, b, c] = [0; 3].map(|_| format!("%v{}", r.below(values)));
+        let v = format!("%v{values}");
+        let line = match r.below(9) {
+            0 if !bool => format!("{v} = stablehlo.negate {a} : {t}"),
+            1 if float => format!("{v} = stablehlo.{} {a} : {t}", r.of(&["sqrt", "floor", "abs", "sign", "round_nearest_even"])),
+            1 => format!("{v} = stablehlo.not {a} : {t}"),
+            2 | 3 if float => format!("{v} = stablehlo.{} {a}, {b} : {t}", r.of(&["divide", "multiply", "subtract"])),
+            2 | 3 if !bool => format!(
+                "{v} = stablehlo.{} {a}, {b} : {t}",
+                r.of(&["divide", "multiply", "subtract", "shift_left", "shift_right_logical", "xor"])
+            ),
+            4 => format!("{v} = stablehlo.{} {a}, {b} : {t}", r.of(&["maximum", "minimum"])),
+            5 => format!(
+                "%p{i} = stablehlo.compare {}, {a}, {b} : ({t}, {t}) -> tensor<{shape}i1>
+  {v} = stablehlo.select %p{i}, {b}, {c} : tensor<{shape}i1>, {t}",
+                r.of(&["LT", "GE", "EQ", "NE"])
+            ),
+            6 => format!(
+                "%i{i} = stablehlo.iota dim = {} : tensor<{shape}i32>
+  %l{i} = stablehlo.constant dense<{}> : tensor<{shape}i32>
+  %p{i} = stablehlo.compare LT, %i{i}, %l{i} : (tensor<{shape}i32>, tensor<{shape}i32>) -> tensor<{shape}i1>
+  {v} = stablehlo.select %p{i}, {b}, {c} : tensor<{shape}i1>, {t}",
+                r.below(rank),
+                r.below(20)
+            ),
+            7 if !bool => {
+                let other = r.of(&["f32", "i32", "i64", "f64", "i8"]);
+                format!(
+                    "%p{i} = stablehlo.convert {a} : ({t}) -> tensor<{shape}{other}>
+  {v} = stablehlo.convert %p{i} : (tensor<{shape}{other}>) -> {t}"
+                )
+            }
+            8 if rank == 2 => format!(
+                "%s{i} = stablehlo.reduce({a} init: %zero) applies stablehlo.maximum across dimensions = [0] : ({t}, tensor<{ty}>) -> {row}
+  {v} = stablehlo.broadcast_in_dim %s{i}, dims = [1] : ({row}) -> {t}"
+            ),
+            _ => format!("{v} = stablehlo.add {a}, {b} : {t}"),
+        };
+        out.push_str(&format!("  {line}\n"));
+        values += 1;
+    }
+    out.push_str(&format!("  return %v{} : {t}\n}}\n", values - 1));
+    out
+}
+
+/// Values with what is special among them.
+fn input(ty: &TensorType, r: &mut Random) -> Literal {
+    Literal::from_fn(ty, |_| match ty.element {
+        e if e.is_float() => Scalar::Float(match r.below(12) {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            3 => -0.0,
+            4 => 0.0,
+            n => (r.below(4001) as f64 - 2000.0) / [1.0, 7.0, 64.0, 1024.0][n % 4],
+        })
+        .round(e),
+        ElementType::I1 => Scalar::Int(r.below(2) as i128),
+        e => Scalar::Int(r.below(1 << 20) as i128 - (1 << 19)).round(e),
+    })
+}
+
+#[test]
+fn vectors_compute_what_single_elements_do() {
+    let mut r = Random(0x2545_F491_4F6C_DD1D);
+    let mut vectors = 0;
+    for _ in 0..200 {
+        let length = 1 + r.below(14);
+        let text = program(&mut r, length);
+        let mut diagnostics = Diagnostics::default();
+        let program = dialect::parse(&text, &mut diagnostics);
+        dialect::verify(&program, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+        let main = func::function(&program, "main").expect("a main");
+        let types = func::signature(&program, main).inputs;
+        let inputs: Vec<Literal> =
+            types.iter().map(|&t| input(program.type_data(t).tensor().expect("a tensor"), &mut r)).collect();
+        let expected = evaluate_global(&program, &inputs).expect("evaluates");
+        let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
+        vectors += usize::from(executable.kernel_text().contains("vector.store"));
+        let session = executable.session().expect("memory");
+        session.set_inputs(&inputs).expect("inputs fit");
+        session.run().unwrap_or_else(|d| panic!("{d:?}"));
+        for (got, want) in session.results().iter().zip(&expected) {
+            for i in 0..want.len() {
+                let (g, w) = (got.get(i), want.get(i));
+                let equal = match (g, w) {
+                    (Scalar::Float(a), Scalar::Float(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+                    _ => g == w,
+                };
+                assert!(equal, "element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
+            }
+        }
+    }
+    assert!(vectors > 80, "only {vectors} programs have vectors");
+}
