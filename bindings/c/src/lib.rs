@@ -1,0 +1,239 @@
+//! The C interface: `include/shardc.h` says what each function does, and is what callers read.
+//!
+//! Strings of C are read once, at the border; everything behind it is safe code. Panics don't cross the border.
+#![allow(unsafe_code, reason = "a C interface gets pointers; each block says what its caller promises")]
+
+use std::ffi::{CStr, CString, c_char};
+use std::panic::catch_unwind;
+use std::ptr;
+use std::sync::LazyLock;
+
+use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, on_deep_stack, render};
+
+const GENERIC: u32 = 1;
+const LOCATIONS: u32 = 2;
+const CAUSES: u32 = 4;
+const AXES: u32 = 8;
+
+/// What a run of passes gave.
+pub struct ShardcResult {
+    text: Option<CString>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A diagnostic with strings of its own.
+struct Diagnostic {
+    severity: i32,
+    code: CString,
+    message: CString,
+    text: CString,
+    place: (u32, u32),
+    source: Option<(CString, u32, u32)>,
+}
+
+/// `ShardcDiagnostic` of the header.
+#[repr(C)]
+pub struct ShardcDiagnostic {
+    severity: i32,
+    code: *const c_char,
+    message: *const c_char,
+    text: *const c_char,
+    line: u32,
+    column: u32,
+    source_file: *const c_char,
+    source_line: u32,
+    source_column: u32,
+}
+
+/// `ShardcPassInfo` of the header.
+#[repr(C)]
+pub struct ShardcPassInfo {
+    name: *const c_char,
+    description: *const c_char,
+}
+
+/// The text up to a zero byte, which no program has outside of mistakes.
+fn c_string(text: impl Into<Vec<u8>>) -> CString {
+    let mut bytes: Vec<u8> = text.into();
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    CString::new(bytes).unwrap_or_default()
+}
+
+/// Names and descriptions of all passes, then of all pipelines.
+static PASSES: LazyLock<Vec<(CString, CString)>> = LazyLock::new(|| {
+    let compiler = Compiler::standard();
+    let passes = compiler.passes().passes().iter().map(|p| (c_string(p.name), c_string(p.doc)));
+    let pipelines = compiler.passes().pipelines().iter().map(|p| (c_string(p.name), c_string(p.doc)));
+    passes.chain(pipelines).collect()
+});
+
+/// The version of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn shardc_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}
+
+/// How many passes and pipelines there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn shardc_pass_count() -> usize {
+    PASSES.len()
+}
+
+/// A pass or pipeline by number.
+#[unsafe(no_mangle)]
+pub extern "C" fn shardc_pass(number: usize) -> ShardcPassInfo {
+    let (name, description) = match PASSES.get(number) {
+        Some((name, description)) => (name.as_ptr(), description.as_ptr()),
+        None => (ptr::null(), ptr::null()),
+    };
+    ShardcPassInfo { name, description }
+}
+
+/// Runs passes over a program.
+///
+/// # Safety
+/// `text` has `length` bytes, or is null with a length of 0; `name` and `passes` end with a zero byte, or are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_run_passes(
+    text: *const c_char,
+    length: usize,
+    name: *const c_char,
+    passes: *const c_char,
+    flags: u32,
+) -> *mut ShardcResult {
+    let text = match text.is_null() {
+        true => &[],
+        // SAFETY: the caller promises `length` bytes that stay until this returns.
+        false => unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) },
+    };
+    let string = |from: *const c_char, otherwise: &str| match from.is_null() {
+        true => otherwise.to_owned(),
+        // SAFETY: the caller promises a zero byte.
+        false => unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned(),
+    };
+    let text = text.to_vec();
+    let (name, passes) = (string(name, "<input>"), string(passes, "compile"));
+    let result = catch_unwind(|| on_deep_stack(|| run(text, name, &passes, flags))).unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let why = format!("internal error: {}", why.unwrap_or("of an unknown kind"));
+        ShardcResult::failed("bug", &format!("{why}; this is a bug in shardc, not in your program"))
+    });
+    Box::into_raw(Box::new(result))
+}
+
+fn run(text: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult {
+    let text = match String::from_utf8(text) {
+        Ok(text) => text,
+        Err(fault) => {
+            let at = fault.utf8_error().valid_up_to();
+            return ShardcResult::failed("not-utf8", &format!("the program is not UTF-8 text from byte {at} on"));
+        }
+    };
+    let compiler = Compiler::standard();
+    let source = Source::new(name, text);
+    if let Err(faults) = compiler.passes().parse(passes) {
+        let source = Source::new("passes", passes);
+        return ShardcResult::new(&compiler, &source, None, &Diagnostics::new(&source, &faults));
+    }
+    let outcome = compiler
+        .parse_unverified(source.clone(), &mut Default::default())
+        .and_then(|module| compiler.run_passes(module, passes));
+    let print = PrintOptions {
+        generic: flags & GENERIC != 0,
+        locations: flags & LOCATIONS != 0,
+        causes: flags & CAUSES != 0,
+        group_axes: flags & AXES != 0,
+    };
+    let text = outcome.value.map(|module| compiler.print(&module, print));
+    ShardcResult::new(&compiler, &source, text, &outcome.diagnostics)
+}
+
+impl ShardcResult {
+    fn new(compiler: &Compiler, source: &Source, text: Option<String>, found: &Diagnostics) -> Self {
+        let frames = compiler.frames(source, found);
+        let diagnostic = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
+            severity: match d.severity {
+                Severity::Error => 0,
+                Severity::Warning => 1,
+                _ => 2,
+            },
+            code: c_string(d.code),
+            message: c_string([&[d.message.clone()][..], &d.notes].concat().join("; ")),
+            text: c_string(render(source, [d], false)),
+            place: d.place.as_ref().map_or((0, 0), |p| (p.line as u32, p.column as u32)),
+            source: frame.map(|f| (c_string(f.file), f.line, f.column)),
+        };
+        let diagnostics = found.iter().zip(frames).map(diagnostic).collect();
+        Self { text: text.map(c_string), diagnostics }
+    }
+
+    fn failed(code: &str, message: &str) -> Self {
+        let [code, message] = [code, message].map(c_string);
+        let text = message.clone();
+        let diagnostic = Diagnostic { severity: 0, code, message, text, place: (0, 0), source: None };
+        Self { text: None, diagnostics: vec![diagnostic] }
+    }
+}
+
+/// The program.
+///
+/// # Safety
+/// `result` comes from [`shardc_run_passes`] and isn't freed yet; `length` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_result_text(result: *const ShardcResult, length: *mut usize) -> *const c_char {
+    // SAFETY: the caller promises a live result.
+    let text = unsafe { result.as_ref() }.and_then(|result| result.text.as_ref());
+    if !length.is_null() {
+        // SAFETY: the caller promises that it may be written.
+        unsafe { length.write(text.map_or(0, |text| text.count_bytes())) };
+    }
+    text.map_or(ptr::null(), |text| text.as_ptr())
+}
+
+/// How many diagnostics there are.
+///
+/// # Safety
+/// `result` comes from [`shardc_run_passes`] and isn't freed yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_result_diagnostic_count(result: *const ShardcResult) -> usize {
+    // SAFETY: the caller promises a live result.
+    unsafe { result.as_ref() }.map_or(0, |result| result.diagnostics.len())
+}
+
+/// A diagnostic by number; past the end one without strings.
+///
+/// # Safety
+/// `result` comes from [`shardc_run_passes`] and isn't freed yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_result_diagnostic(result: *const ShardcResult, number: usize) -> ShardcDiagnostic {
+    // SAFETY: the caller promises a live result.
+    let found = unsafe { result.as_ref() }.and_then(|result| result.diagnostics.get(number));
+    let string = |s: Option<&CString>| s.map_or(ptr::null(), |s| s.as_ptr());
+    let source = found.and_then(|d| d.source.as_ref());
+    let place = found.map_or((0, 0), |d| d.place);
+    ShardcDiagnostic {
+        severity: found.map_or(0, |d| d.severity),
+        code: string(found.map(|d| &d.code)),
+        message: string(found.map(|d| &d.message)),
+        text: string(found.map(|d| &d.text)),
+        line: place.0,
+        column: place.1,
+        source_file: string(source.map(|s| &s.0)),
+        source_line: source.map_or(0, |s| s.1),
+        source_column: source.map_or(0, |s| s.2),
+    }
+}
+
+/// Frees a result.
+///
+/// # Safety
+/// `result` is null or comes from [`shardc_run_passes`], and isn't used after this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_free(result: *mut ShardcResult) {
+    if !result.is_null() {
+        // SAFETY: it was a box, and the caller gives it back.
+        drop(unsafe { Box::from_raw(result) });
+    }
+}

@@ -1,0 +1,125 @@
+//! Others call us: a program in C through the C library, and the stock mlir-opt through its plugin, on JAX's programs.
+//!
+//! Without what `make plugin` makes, and without `SHARDC_ORACLES=1`, they are skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use shardc::{Compiler, PrintOptions, Source};
+use shardc_tests::oracle;
+use shardc_tests::sharded::done;
+
+const MLIR_OPT: &str = "/usr/lib/llvm-22/bin/mlir-opt";
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder").to_owned()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package stands in the workspace").to_owned()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+#[test]
+fn a_program_in_c_compiles_programs() {
+    let Some(library) = oracle::made(&target(), "capi/lib/libshardc.a", "capi") else { return };
+    let (include, source) = (target().join("capi/include"), root().join("bindings/c/tests/embed.c"));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("embed");
+    // The header is one of C and of C++.
+    for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
+        let built = Command::new(compiler)
+            .args(["-Wall", "-Wextra", "-Werror", "-x", language])
+            .arg(&source)
+            .args(["-x", "none"])
+            .arg(&library)
+            .arg(format!("-I{}", include.display()))
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&program)
+            .output()
+            .expect("there is a C compiler");
+        assert!(built.status.success(), "{}", said(&built));
+        let ran = Command::new(&program).output().expect("it was built");
+        assert!(ran.status.success(), "{}", said(&ran));
+    }
+}
+
+/// mlir-opt with these arguments on a file.
+fn mlir_opt(plugin: &Path, arguments: &[&str], file: &Path) -> Output {
+    let load = format!("--load-pass-plugin={}", plugin.display());
+    let all = ["--allow-unregistered-dialect", "--mlir-print-op-generic", &load];
+    Command::new(MLIR_OPT).args(all).args(arguments).arg(file).output().expect("mlir-opt is installed by `make setup`")
+}
+
+/// The generic form of a program after these passes, with its locations.
+fn generic(compiler: &Compiler, name: &str, text: &str, passes: Option<&str>) -> String {
+    let module = done(compiler.parse(Source::new(name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    let module = match passes {
+        Some(passes) => done(compiler.run_passes(module, passes)).unwrap_or_else(|fault| panic!("{name}: {fault}")),
+        None => module,
+    };
+    compiler.print(&module, PrintOptions { generic: true, locations: true, ..PrintOptions::default() })
+}
+
+#[test]
+fn the_stock_mlir_opt_makes_of_jax_programs_what_we_do() {
+    let Some(plugin) = oracle::made(&target(), "plugin/libShardcPlugin.so", "plugin") else { return };
+    let compiler = Compiler::standard();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mlir-opt");
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let (mut seen, mut faults) = (0, Vec::new());
+    let mut names: Vec<PathBuf> = fs::read_dir(root().join("tests/corpus"))
+        .expect("the corpus can be read")
+        .map(|entry| entry.expect("the corpus can be read").path().join("program.mlir"))
+        .filter(|path| path.exists())
+        .collect();
+    names.sort();
+    for path in &names {
+        let text = fs::read_to_string(path).expect("a program is text");
+        let name = path.parent().and_then(Path::file_name).expect("it has a folder").to_string_lossy().into_owned();
+        let [given, wanted] = ["given", "wanted"].map(|what| folder.join(format!("{name}.{what}.mlir")));
+        fs::write(&given, generic(&compiler, &name, &text, None)).expect("the target folder can be written");
+        fs::write(&wanted, generic(&compiler, &name, &text, Some("compile"))).expect("the target folder can be written");
+        let pipeline = "--pass-pipeline=builtin.module(shardc{passes=compile})";
+        // MLIR finds no function from inside an op whose dialect it doesn't know, as it is for sdy.manual_computation.
+        let calls = fs::read_to_string(&given).is_ok_and(|text| text.contains("\"func.call\""));
+        let unverified = if calls { &["--mlir-very-unsafe-disable-verifier-on-parsing"][..] } else { &[] };
+        for debug in [&[][..], &["--mlir-print-debuginfo"][..]] {
+            let got = mlir_opt(&plugin, &[&[pipeline][..], debug, unverified].concat(), &given);
+            let want = mlir_opt(&plugin, debug, &wanted);
+            if !got.status.success() || !want.status.success() || got.stdout != want.stdout {
+                let fault = format!("{name} {debug:?}: {}{}", String::from_utf8_lossy(&got.stderr), said(&want));
+                faults.push(fault.chars().take(400).collect::<String>());
+            }
+        }
+        seen += 1;
+    }
+    assert!(faults.is_empty(), "{} of {seen} programs:\n{}", faults.len(), faults.join("\n"));
+    assert!(seen > 40, "only {seen} programs");
+}
+
+#[test]
+fn mlir_opt_shows_whose_fault_it_is() {
+    let Some(plugin) = oracle::made(&target(), "plugin/libShardcPlugin.so", "plugin") else { return };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fault.mlir");
+    let text = "module {\n  func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n    \
+                %0 = \"stablehlo.negate\"(%a) : (tensor<8xf32>) -> tensor<8xi32>\n    return %a : tensor<8xf32>\n  }\n}\n";
+    fs::write(&file, text).expect("the target folder can be written");
+    let got = mlir_opt(&plugin, &["--pass-pipeline=builtin.module(shardc)"], &file);
+    assert!(!got.status.success());
+    let message = format!("{}:3:10: error:", file.display());
+    assert!(said(&got).contains(&message), "no `{message}` in\n{}", said(&got));
+    for (pipeline, want) in [
+        ("builtin.module(shardc{passes=plam})", "there is no pass 'plam'"),
+        ("builtin.module(shardc-plan{options=deep=7})", "option 'deep'"),
+    ] {
+        let got = mlir_opt(&plugin, &[&format!("--pass-pipeline={pipeline}")], &file);
+        assert!(!got.status.success() && said(&got).contains(want), "{pipeline}: {}", said(&got));
+    }
+    let help = Command::new(MLIR_OPT).arg(format!("--load-pass-plugin={}", plugin.display())).arg("--help").output();
+    let help = said(&help.expect("mlir-opt starts"));
+    assert!(help.contains("--shardc-propagate"), "mlir-opt doesn't list our passes");
+}
