@@ -82,7 +82,8 @@ fn the_stock_mlir_opt_makes_of_jax_programs_what_we_do() {
         let name = path.parent().and_then(Path::file_name).expect("it has a folder").to_string_lossy().into_owned();
         let [given, wanted] = ["given", "wanted"].map(|what| folder.join(format!("{name}.{what}.mlir")));
         fs::write(&given, generic(&compiler, &name, &text, None)).expect("the target folder can be written");
-        fs::write(&wanted, generic(&compiler, &name, &text, Some("compile"))).expect("the target folder can be written");
+        fs::write(&wanted, generic(&compiler, &name, &text, Some("compile")))
+            .expect("the target folder can be written");
         let pipeline = "--pass-pipeline=builtin.module(shardc{passes=compile})";
         // MLIR finds no function from inside an op whose dialect it doesn't know, as it is for sdy.manual_computation.
         let calls = fs::read_to_string(&given).is_ok_and(|text| text.contains("\"func.call\""));

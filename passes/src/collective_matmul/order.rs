@@ -56,7 +56,7 @@ fn cycles(places: &[[u64; 4]]) -> Vec<Vec<i64>> {
         return Vec::new();
     }
     let long: SmallVec<[usize; 4]> = (0..4).filter(|&d| sides[d].len() > 1).collect();
-    let along = |&d: &usize| long.len() == 1 || sides[d].len() % 2 == 0;
+    let along = |&d: &usize| long.len() == 1 || sides[d].len().is_multiple_of(2);
     let cycle = |&d: &usize| {
         let others = path(&sides, long.iter().copied().filter(|&o| o != d).collect());
         let rows = sides[d].len();

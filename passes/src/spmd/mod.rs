@@ -84,10 +84,10 @@ pub(crate) fn all_differ(program: &mut Program, collectives: &[Op], values: &[Ve
     flow.run(block, &arguments);
     let of: Vec<Vec<Spread>> = values.iter().map(|v| v.iter().map(|&v| flow.spread(v)).collect()).collect();
     let Flow { groups, spreads, .. } = &mut flow;
-    let mut differ = |(&op, held): (&Op, &Vec<Spread>)| {
+    let differ = |(&op, held): (&Op, &Vec<Spread>)| {
         held.iter().all(|&held| groups.all_differ(program.view(op), devices, held, spreads))
     };
-    collectives.iter().zip(&of).map(|x| differ(x)).collect()
+    collectives.iter().zip(&of).map(differ).collect()
 }
 
 /// Whether a collective is in a loop or branch.
