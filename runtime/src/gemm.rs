@@ -21,11 +21,20 @@ use narrow::is_supported;
 
 /// A strided loop: its number of positions, and the stride in each tensor, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Run {
-    size: usize,
-    lhs: isize,
-    rhs: isize,
-    out: isize,
+pub(crate) struct Run {
+    pub size: usize,
+    pub lhs: isize,
+    pub rhs: isize,
+    pub out: isize,
+}
+
+/// The loops of a product, by role.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loops {
+    pub batch: Vec<Run>,
+    pub rows: Vec<Run>,
+    pub columns: Vec<Run>,
+    pub contracted: Vec<Run>,
 }
 
 /// A planned product.
@@ -46,6 +55,14 @@ pub struct Gemm {
     contracted: Run,
 }
 
+/// Whether there is code for products of elements of the first two types that are the third.
+pub(crate) fn is_product_of(types: [ElementType; 3]) -> bool {
+    let out = types[2];
+    let result = is_supported(out) && out.bits() >= 8 || out == ElementType::I1;
+    let real = result && types.iter().all(|&t| is_supported(t) && t.is_float() == out.is_float());
+    real || out.is_complex() && types == [out; 3]
+}
+
 const ONE: Run = Run { size: 1, lhs: 0, rhs: 0, out: 0 };
 
 impl Gemm {
@@ -56,12 +73,7 @@ impl Gemm {
         let [lhs, rhs] = [0, 1].map(|i| op.operand_tensor(nest.inputs[i].operand));
         let (lhs, rhs, out) = (lhs?, rhs?, op.result_tensor(0)?);
         let types = [lhs.element, rhs.element, out.element];
-        let result = is_supported(out.element) && out.element.bits() >= 8 || out.element == ElementType::I1;
-        let real = result
-            && types.iter().all(|&t| is_supported(t))
-            && types.iter().all(|t| t.is_float() == out.element.is_float());
-        let complex = out.element.is_complex() && types == [out.element; 3];
-        if !real && !complex {
+        if !is_product_of(types) {
             return None;
         }
         let [left, right] = contraction.strides(&nest, [&lhs.shape, &rhs.shape])?;
@@ -73,20 +85,33 @@ impl Gemm {
             out: result.get(l).copied().unwrap_or(0),
         };
         let runs = |role| contraction.loops(role).map(run).collect::<Vec<Run>>();
-        let mut contracted = runs(Role::Contracted);
+        let length = |shape: &[i64]| shape.iter().product::<i64>().max(0) as usize;
+        let loops = Loops {
+            batch: runs(Role::Batch),
+            rows: runs(Role::Left),
+            columns: runs(Role::Right),
+            contracted: runs(Role::Contracted),
+        };
+        Some(Self {
+            operands: [0, 1].map(|i| nest.inputs[i].operand),
+            start: [left.constant as isize, right.constant as isize],
+            ..Self::of_loops(types, [&lhs.shape, &rhs.shape, &out.shape].map(|shape| length(shape)), loops)
+        })
+    }
+
+    /// The product of operand 0 and operand 1 along these loops, for types with [`is_product_of`] and tensors with so many
+    /// elements.
+    pub(crate) fn of_loops(types: [ElementType; 3], lengths: [usize; 3], loops: Loops) -> Self {
+        let mut contracted = loops.contracted;
         // Summands may be in any order: take that of the left operand, so that neighboring loops can be joined.
         contracted.sort_by_key(|r| std::cmp::Reverse(r.lhs));
-        let mut outer: SmallVec<[(Run, bool); 4]> = join(runs(Role::Batch)).into_iter().map(|r| (r, false)).collect();
+        let mut outer: SmallVec<[(Run, bool); 4]> = join(loops.batch).into_iter().map(|r| (r, false)).collect();
         let (rows, columns, contracted) = (
-            longest(runs(Role::Left), &mut outer, false),
-            longest(runs(Role::Right), &mut outer, false),
+            longest(loops.rows, &mut outer, false),
+            longest(loops.columns, &mut outer, false),
             longest(contracted, &mut outer, true),
         );
-        let length = |shape: &[i64]| shape.iter().product::<i64>().max(0) as usize;
-        let lengths = [length(&lhs.shape), length(&rhs.shape), length(&out.shape)];
-        let operands = [0, 1].map(|i| nest.inputs[i].operand);
-        let start = [left.constant as isize, right.constant as isize];
-        Some(Self { operands, types, lengths, start, outer, rows, columns, contracted })
+        Self { operands: [0, 1], types, lengths, start: [0, 0], outer, rows, columns, contracted }
     }
 
     /// Indices of the op's operands that are the left and the right one.

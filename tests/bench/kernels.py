@@ -74,7 +74,11 @@ def kernels():
         "fft_1m": (lambda x: jnp.abs(jnp.fft.fft(x)), [floats(1 << 20)]),
         "fft_256_cubed": (lambda x: jnp.abs(jnp.fft.fftn(x)), [floats(256, 256, 256)]),
         "cholesky_2048": (jnp.linalg.cholesky, [definite(2048)]),
+        "cholesky_batch": (jnp.linalg.cholesky, [lambda random: np.stack([definite(64)(random)] * 256)]),
         "qr_1024": (lambda a: jnp.linalg.qr(a), [floats(1024, 1024)]),
+        "solve_1024": (jnp.linalg.solve, [floats(1024, 1024), floats(1024, 8)]),
+        "eigh_512": (lambda a: jnp.linalg.eigh(a), [definite(512)]),
+        "svd_512": (lambda a: jnp.linalg.svd(a, full_matrices=False), [floats(512, 512)]),
         "conv_3x3": (conv(), [floats(8, 512, 512, 32), floats(3, 3, 32, 32)]),
         "conv_depthwise": (conv(feature_group_count=128), [floats(8, 112, 112, 128), floats(3, 3, 1, 128)]),
         "conv_1d_dilated": (

@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use super::Body;
+use crate::ops::chlo::ragged_dot::RaggedDims;
 use crate::ops::stablehlo::indexing::ScatterDims;
 use crate::ops::stablehlo::window::WindowDim;
 
@@ -36,6 +37,10 @@ pub enum External {
     },
     /// Systems of equations: operand 0 is the triangular matrices, operand 1 the right-hand sides.
     TriangularSolve(TriangularForm),
+    /// Matrices decomposed as LAPACK does: the last two dimensions of operand 0, the others being batches.
+    Decomposition(Decomposition),
+    /// Products of matrices of which one dimension is divided into groups: operands are both sides and the groups' sizes.
+    RaggedDot(Box<RaggedDims>),
     /// Anything else: the runtime uses the op's reference evaluation.
     Reference,
 }
@@ -126,4 +131,34 @@ pub struct TriangularForm {
     pub transposed: bool,
     /// `op` conjugates.
     pub conjugated: bool,
+}
+
+/// What becomes of a matrix, in LAPACK's form: operands, then results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decomposition {
+    /// `P A = L U`: both factors in one matrix, the row that each was swapped with, and 0 or the first pivot that is 0.
+    Lu {
+        /// Whether the last result is the permutation instead, and rows count from 0.
+        permutation: bool,
+    },
+    /// `A = Q R`: R above Householder vectors, and their factors.
+    Qr,
+    /// The first columns of the product of the reflectors that [`Decomposition::Qr`] gives.
+    HouseholderProduct,
+    /// The factor of a positive-definite matrix in place of one of its triangles, and 0 or the first leading minor that
+    /// isn't.
+    Cholesky {
+        /// Which triangle.
+        lower: bool,
+    },
+    /// Eigenvectors as columns, eigenvalues, and 0; the last result may be missing.
+    Eigh {
+        /// Which triangle is read.
+        lower: bool,
+    },
+    /// The matrix, its singular values, left and right singular vectors, and 0.
+    Svd {
+        /// Whether there are vectors: theirs are zeros else.
+        vectors: bool,
+    },
 }

@@ -22,7 +22,9 @@ pub use affine::{Affine, Term};
 pub use body::{Arg, Body, Inst};
 pub use contraction::{Contraction, Role, Window, product_type};
 pub use eval::{body_of_region, map};
-pub use external::{External, FftKind, RngAlgorithm, Scatter, SelectAndScatter, Sort, TriangularForm, threefry_split};
+pub use external::{
+    Decomposition, External, FftKind, RngAlgorithm, Scatter, SelectAndScatter, Sort, TriangularForm, threefry_split,
+};
 pub use index::Index;
 pub use range::Positions;
 

@@ -1,16 +1,61 @@
 //! Elements that linear algebra is done in.
 
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
 use bytemuck::Pod;
 use faer::traits::ComplexField;
 use rustfft::num_complex::Complex;
 
 /// A real or complex number that the library computes with.
-pub(super) trait Field: ComplexField + Pod {
+pub(super) trait Field:
+    ComplexField
+    + Pod
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// In double precision.
     fn wide(self) -> Complex<f64>;
+    /// From double precision.
     fn narrow(value: Complex<f64>) -> Self;
+    /// Its conjugate.
+    fn conjugate(self) -> Self;
+    /// One.
+    fn one() -> Self {
+        Self::narrow(1.0.into())
+    }
+    /// Whether its parts are finite.
+    fn is_number(self) -> bool {
+        self.wide().is_finite()
+    }
+    /// A real number of its precision, in double precision.
+    fn real_wide(value: Self::Real) -> f64 {
+        Self::from_real_impl(&value).wide().re
+    }
+    /// A real number of its precision that is none.
+    fn nan_real() -> Self::Real {
+        Self::real_part_impl(&Self::nan_impl())
+    }
+    /// Fills memory with real numbers of its precision.
+    fn write_real(to: &mut [u8], values: impl Iterator<Item = f64>) {
+        let complex = if Self::IS_REAL { 1 } else { 2 };
+        if size_of::<Self>() / complex == 4 {
+            let to: &mut [f32] = bytemuck::cast_slice_mut(to);
+            to.iter_mut().zip(values).for_each(|(to, v)| *to = v as f32);
+        } else {
+            let to: &mut [f64] = bytemuck::cast_slice_mut(to);
+            to.iter_mut().zip(values).for_each(|(to, v)| *to = v);
+        }
+    }
 }
 
 impl Field for f32 {
+    fn conjugate(self) -> Self {
+        self
+    }
+
     fn wide(self) -> Complex<f64> {
         f64::from(self).into()
     }
@@ -21,6 +66,10 @@ impl Field for f32 {
 }
 
 impl Field for f64 {
+    fn conjugate(self) -> Self {
+        self
+    }
+
     fn wide(self) -> Complex<f64> {
         self.into()
     }
@@ -31,6 +80,10 @@ impl Field for f64 {
 }
 
 impl Field for Complex<f32> {
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+
     fn wide(self) -> Complex<f64> {
         Complex::new(self.re.into(), self.im.into())
     }
@@ -41,6 +94,10 @@ impl Field for Complex<f32> {
 }
 
 impl Field for Complex<f64> {
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+
     fn wide(self) -> Complex<f64> {
         self
     }

@@ -4,9 +4,11 @@
 //! of threads nor on the run.
 
 mod cholesky;
+mod decomposition;
 mod fft;
 mod field;
 mod number;
+mod ragged_dot;
 mod rng_bits;
 mod scalars;
 mod scatter;
@@ -70,6 +72,8 @@ pub(crate) fn of(external: &External, op: OpRef<'_>, first: &mut dyn FnMut(usize
         External::Fft(kind, lengths) => fft::of(*kind, lengths, operands[0], results[0]),
         External::Cholesky { lower } => cholesky::of(*lower, operands[0]),
         External::TriangularSolve(form) => triangular_solve::of(*form, operands[1]),
+        External::Decomposition(it) => decomposition::of(*it, &operands, &results),
+        External::RaggedDot(dims) => ragged_dot::of(dims, &operands, results[0]),
         External::Collective | External::PartitionId | External::ReplicaId | External::Reference => None,
     }
 }

@@ -8,7 +8,9 @@ use dialect::scalar::Scalar;
 
 use super::{Native, View, ViewMut};
 
+mod decomposition;
 mod linalg;
+mod ragged_dot;
 mod rng_bits;
 mod scatter;
 mod select;

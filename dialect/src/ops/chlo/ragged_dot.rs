@@ -27,31 +27,42 @@ const NUMBERS: &str = "ragged_dot_dimension_numbers";
 
 /// The role of the ragged dimension in the product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ragged {
+pub enum Ragged {
+    /// Each group's rows are multiplied by a matrix of their own.
     Free,
+    /// Each group gives a result of its own.
     Contracted,
+    /// An ordinary product.
     Batch,
 }
 
-/// The role of each dimension.
-struct Dims {
-    lhs_batch: Vec<usize>,
-    rhs_batch: Vec<usize>,
-    lhs_contract: Vec<usize>,
-    rhs_contract: Vec<usize>,
-    lhs_free: Vec<usize>,
-    /// Without the group dimension.
-    rhs_free: Vec<usize>,
+/// The role of each dimension of a ragged product. Dimensions of the result are the groups, where each gives one, then
+/// batch, left free and right free ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RaggedDims {
+    /// Batch dimensions of the left operand.
+    pub lhs_batch: Vec<usize>,
+    /// Batch dimensions of the right operand, in the same order.
+    pub rhs_batch: Vec<usize>,
+    /// Contracted dimensions of the left operand.
+    pub lhs_contract: Vec<usize>,
+    /// Contracted dimensions of the right operand, in the same order.
+    pub rhs_contract: Vec<usize>,
+    /// The other dimensions of the left operand.
+    pub lhs_free: Vec<usize>,
+    /// The other dimensions of the right operand, without the group dimension.
+    pub rhs_free: Vec<usize>,
     /// The left dimension that is divided into groups.
-    ragged: usize,
-    kind: Ragged,
+    pub ragged: usize,
+    /// What it is in the product.
+    pub kind: Ragged,
     /// The right dimension that counts groups, where the ragged one is free.
-    group: Option<usize>,
+    pub group: Option<usize>,
     /// The left dimensions along which group sizes differ, where group sizes have rank above one.
-    prefix: Vec<usize>,
+    pub prefix: Vec<usize>,
 }
 
-impl Dims {
+impl RaggedDims {
     fn of(op: OpRef<'_>) -> Checked<Self> {
         operand_count(op, 3)?;
         let (lhs, rhs, sizes) = (tensor(op, 0)?, tensor(op, 1)?, tensor(op, 2)?);
@@ -143,7 +154,7 @@ impl Dims {
 }
 
 /// The group of position `at` of the left operand; `None` past the last group.
-fn group_of(dims: &Dims, sizes: &Literal, at: &[i64]) -> Option<i64> {
+fn group_of(dims: &RaggedDims, sizes: &Literal, at: &[i64]) -> Option<i64> {
     let groups = *sizes.shape.last()?;
     let mut place: Shape =
         if sizes.shape.len() > 1 { dims.prefix.iter().map(|&d| at[d]).collect() } else { Shape::new() };
@@ -165,7 +176,7 @@ impl OpDef for RaggedDot {
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
-        let dims = Dims::of(op)?;
+        let dims = RaggedDims::of(op)?;
         if !is_static(op) {
             return declared(op);
         }
@@ -175,12 +186,15 @@ impl OpDef for RaggedDot {
     }
 
     fn kernel(&self, op: OpRef<'_>) -> Kernel {
-        if is_static(op) { Kernel::External(External::Reference) } else { Kernel::None }
+        match RaggedDims::of(op) {
+            Ok(dims) if is_static(op) => Kernel::External(External::RaggedDot(Box::new(dims))),
+            _ => Kernel::None,
+        }
     }
 
     /// As for a product, but the ragged dimension and the one that counts groups must be replicated.
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
-        let dims = Dims::of(op).ok().filter(|_| is_static(op))?;
+        let dims = RaggedDims::of(op).ok().filter(|_| is_static(op))?;
         let (lhs, rhs, sizes) = (op.operand_tensor(0)?, op.operand_tensor(1)?, op.operand_tensor(2)?);
         let mut rule = ShardingRule::of_op(op);
         let per_group = |d: usize| dims.prefix.iter().position(|&p| p == d).filter(|_| sizes.rank() > 1);
@@ -209,7 +223,7 @@ impl OpDef for RaggedDot {
     }
 
     fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let dims = Dims::of(op)?;
+        let dims = RaggedDims::of(op)?;
         let (lhs, rhs, sizes) = (&operands[0], &operands[1], &operands[2]);
         let element = op.result_tensor(0).map_or(lhs.element, |t| t.element);
         let shape = dims.result_shape(&lhs.shape, &rhs.shape, sizes.shape.last().copied().unwrap_or(0));
@@ -260,7 +274,7 @@ impl OpDef for RaggedDot {
 
     /// Every left row is multiplied by one group's matrix only.
     fn flops(&self, op: OpRef<'_>) -> f64 {
-        let (Ok(dims), Some(lhs), Some(rhs)) = (Dims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
+        let (Ok(dims), Some(lhs), Some(rhs)) = (RaggedDims::of(op), op.operand_tensor(0), op.operand_tensor(1)) else {
             return 0.0;
         };
         let size = |ty: &TensorType, list: &[usize]| list.iter().map(|&d| ty.shape[d].max(0) as f64).product::<f64>();

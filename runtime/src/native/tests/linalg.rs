@@ -6,7 +6,7 @@ use dialect::scalar::Scalar;
 
 use super::{Case, runtime_results, text};
 
-fn parts(value: Scalar) -> [f64; 2] {
+pub(super) fn parts(value: Scalar) -> [f64; 2] {
     match value {
         Scalar::Complex(re, im) => [re, im],
         other => [other.as_f64(), 0.0],
@@ -15,7 +15,7 @@ fn parts(value: Scalar) -> [f64; 2] {
 
 /// Compares with the reference: no element is farther off than some epsilons of the largest one. What isn't finite must be
 /// so in both.
-fn check(case: &Case, operands: &[Literal], epsilons: f64) {
+pub(super) fn check(case: &Case, operands: &[Literal], epsilons: f64) {
     let want = runtime_results(&case.program, case.op, operands);
     for threads in [1, 3] {
         for (got, want) in case.run(operands, threads).iter().zip(&want) {
@@ -32,14 +32,14 @@ fn check(case: &Case, operands: &[Literal], epsilons: f64) {
     }
 }
 
-fn values(random: &mut fastrand::Rng, element: ElementType, shape: &[i64]) -> Literal {
+pub(super) fn values(random: &mut fastrand::Rng, element: ElementType, shape: &[i64]) -> Literal {
     let count = shape.iter().product::<i64>();
     let mut one = || random.f64() * 2.0 - 1.0;
     let value = |_| if element.is_complex() { Scalar::Complex(one(), one()) } else { Scalar::Float(one()) };
     Literal::from_scalars(element, shape, (0..count).map(value))
 }
 
-const TYPES: [(&str, ElementType); 4] = [
+pub(super) const TYPES: [(&str, ElementType); 4] = [
     ("f32", ElementType::F32),
     ("f64", ElementType::F64),
     ("complex<f32>", ElementType::C64),

@@ -102,8 +102,7 @@ impl OpDef for CustomCall {
         match () {
             () if is_identity(op) => Kernel::Control,
             () if target(op) == ragged::TARGET => Kernel::External(External::Collective),
-            () if decomposition::of(op).is_some() => Kernel::External(External::Reference),
-            () => Kernel::None,
+            () => decomposition::of(op).map_or(Kernel::None, |it| Kernel::External(it.external())),
         }
     }
 

@@ -9,35 +9,33 @@
 use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
 use crate::eval::{EvalError, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, TensorType};
-use crate::kernel::TriangularForm;
+use crate::kernel::{Decomposition, External, TriangularForm};
 use crate::literal::Literal;
 use crate::ops::stablehlo::control::target;
 use crate::scalar::Scalar;
 use crate::sharding::{FactorKind, ShardingRule};
 
-/// A decomposition by name.
+/// What a custom call computes that JAX makes for a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Decomposition {
-    /// `P A = L U`: both factors in one matrix, the row that each was swapped with, and 0 or the first pivot that is 0.
-    /// On TPU the last result is the permutation, and rows count from 0.
-    Lu { permutation: bool },
-    /// `A = Q R`: R above Householder vectors, and their factors.
-    Qr,
-    /// The first columns of the product of the reflectors that [`Decomposition::Qr`] gives.
-    HouseholderProduct,
-    /// The factor of a positive-definite matrix in place of one of its triangles, and 0 or the first leading minor that
-    /// isn't.
-    Cholesky { lower: bool },
+pub(crate) enum Call {
+    /// A decomposition.
+    Decomposition(Decomposition),
     /// A system of equations with a triangular matrix.
     TriangularSolve(TriangularForm),
-    /// Eigenvectors as columns, eigenvalues, and 0; the last result only of LAPACK's.
-    Eigh { lower: bool },
-    /// The matrix, its singular values, left and right singular vectors, and 0. Without vectors theirs are zeros.
-    Svd { vectors: bool },
+}
+
+impl Call {
+    /// As native code computes it.
+    pub(crate) fn external(self) -> External {
+        match self {
+            Call::Decomposition(it) => External::Decomposition(it),
+            Call::TriangularSolve(form) => External::TriangularSolve(form),
+        }
+    }
 }
 
 /// The decomposition that a custom call names; `None` for others and for types that don't fit it.
-pub(crate) fn of(op: OpRef<'_>) -> Option<Decomposition> {
+pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
     let name = target(op);
     let letter = |key: &str| config(op, key).and_then(|v| u8::try_from(v).ok());
     let lower = || Some(letter("uplo")? == b'L');
@@ -47,13 +45,17 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Decomposition> {
             "geqrf" => Decomposition::Qr,
             "orgqr" | "ungqr" => Decomposition::HouseholderProduct,
             "potrf" => Decomposition::Cholesky { lower: lower()? },
-            "trsm" => Decomposition::TriangularSolve(TriangularForm {
-                left: letter("side")? == b'L',
-                lower: lower()?,
-                unit: letter("diag")? == b'U',
-                transposed: letter("trans_x")? != b'N',
-                conjugated: letter("trans_x")? == b'C',
-            }),
+            "trsm" => {
+                let form = TriangularForm {
+                    left: letter("side")? == b'L',
+                    lower: lower()?,
+                    unit: letter("diag")? == b'U',
+                    transposed: letter("trans_x")? != b'N',
+                    conjugated: letter("trans_x")? == b'C',
+                };
+                let it = Call::TriangularSolve(form);
+                return fits(it, op).then_some(it);
+            }
             "syevd" | "heevd" => Decomposition::Eigh { lower: lower()? },
             "gesdd" => Decomposition::Svd { vectors: letter("mode")? != b'N' },
             _ => return None,
@@ -69,7 +71,8 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Decomposition> {
             _ => return None,
         },
     };
-    fits(found, op).then_some(found)
+    let it = Call::Decomposition(found);
+    fits(it, op).then_some(it)
 }
 
 fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
@@ -81,7 +84,7 @@ fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
 }
 
 /// Whether the types are those that the decomposition takes and gives.
-fn fits(it: Decomposition, op: OpRef<'_>) -> bool {
+fn fits(it: Call, op: OpRef<'_>) -> bool {
     let operands: Option<Vec<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
     let results: Option<Vec<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
     let (Some(operands), Some(results)) = (operands, results) else { return false };
@@ -99,6 +102,14 @@ fn fits(it: Decomposition, op: OpRef<'_>) -> bool {
     let of_a = |t: &TensorType, dims: &[i64]| is(t, a.element, dims);
     let real = a.element.part();
     let square = m == n;
+    let it = match (it, &operands[..], &results[..]) {
+        (Call::Decomposition(it), ..) => it,
+        (Call::TriangularSolve(form), [_, b], [x]) => {
+            let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
+            return square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b;
+        }
+        _ => return false,
+    };
     match (it, &operands[..], &results[..]) {
         (Decomposition::Lu { permutation }, [_], [f, p, i]) => {
             of_a(f, &[m, n]) && is(p, I32, &[k]) && is(i, I32, if permutation { &last[..1] } else { &[] })
@@ -109,10 +120,6 @@ fn fits(it: Decomposition, op: OpRef<'_>) -> bool {
             of_a(taus, &[count]) && count <= n && n <= m && of_a(q, &[m, n])
         }
         (Decomposition::Cholesky { .. }, [_], [l, i]) => square && of_a(l, &[m, n]) && is(i, I32, &[]),
-        (Decomposition::TriangularSolve(form), [_, b], [x]) => {
-            let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
-            square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b
-        }
         (Decomposition::Eigh { .. }, [_], [v, w]) => square && of_a(v, &[n, n]) && is(w, real, &[n]),
         (Decomposition::Eigh { .. }, [_], [v, w, i]) => {
             square && of_a(v, &[n, n]) && is(w, real, &[n]) && is(i, I32, &[])
@@ -150,7 +157,7 @@ pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
 }
 
 /// Its results, by simple algorithms in f64.
-pub(crate) fn evaluate(it: Decomposition, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
+pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let unknown = || EvalError::new("a decomposition whose results are no tensors");
     let types: Vec<&TensorType> =
         (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>().ok_or_else(unknown)?;
@@ -161,6 +168,13 @@ pub(crate) fn evaluate(it: Decomposition, op: OpRef<'_>, operands: &[Literal]) -
         let matrix = |i: usize| Matrix::read(&operands[i], batch);
         let a = matrix(0);
         let int = |v: usize| Scalar::Int(v as i128);
+        let it = match it {
+            Call::Decomposition(it) => it,
+            Call::TriangularSolve(form) => {
+                results[0].extend(triangular(&a, matrix(1), form).scalars(types[0]));
+                continue;
+            }
+        };
         let values: Vec<Vec<Scalar>> = match it {
             Decomposition::Lu { permutation } => {
                 let (factors, swaps, singular) = lu(a);
@@ -186,7 +200,6 @@ pub(crate) fn evaluate(it: Decomposition, op: OpRef<'_>, operands: &[Literal]) -
                 let (factor, failed) = lower_factor(a, lower);
                 vec![factor.scalars(types[0]), vec![int(failed)]]
             }
-            Decomposition::TriangularSolve(form) => vec![triangular(&a, matrix(1), form).scalars(types[0])],
             Decomposition::Eigh { lower } => {
                 let (vectors, values) = eigen(&a, lower);
                 let mut all = vec![vectors.scalars(types[0]), values.into_iter().map(Scalar::Float).collect()];
