@@ -14,6 +14,8 @@ use dialect::kernel::{Contraction, Kernel, Role};
 use gemm::Parallelism;
 use smallvec::SmallVec;
 
+// It uses the vector code of windows, which is there where native code is.
+#[cfg(feature = "jit")]
 mod bytes;
 mod narrow;
 

@@ -13,6 +13,7 @@ use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+#[cfg(feature = "jit")]
 use super::bytes::Bytes;
 use super::{Gemm, Run};
 
@@ -30,14 +31,16 @@ pub(super) unsafe fn product(gemm: &Gemm, lhs: *const u8, rhs: *const u8, out: *
     let [l, r, o] = gemm.types;
     let job = Job { gemm, lhs: Source { start: lhs, element: l }, rhs: Source { start: rhs, element: r }, out };
     let bits = l.bits().max(r.bits());
+    #[cfg(feature = "jit")]
+    if !o.is_float() && bits <= 8 && Bytes::are_native() {
+        return job.tiles::<Bytes>(threads);
+    }
     if o.is_float() {
         if gemm.types.contains(&ElementType::F64) {
             job.tiles::<Floats<f64>>(threads);
         } else {
             job.tiles::<Floats<f32>>(threads);
         }
-    } else if bits <= 8 && Bytes::are_native() {
-        job.tiles::<Bytes>(threads);
     } else if bits <= 8 {
         job.tiles::<Integers<f32>>(threads);
     } else if bits <= 16 {
