@@ -6,6 +6,7 @@ pub mod collective;
 #[cfg(feature = "jit")]
 pub mod execute;
 pub mod files;
+#[cfg(feature = "jit")]
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
