@@ -75,5 +75,161 @@ class SameAsJax(unittest.TestCase):
                         self.assertIsNone(difference(at, leaf), jax.tree_util.keystr(path))
 
 
+class Behavior(unittest.TestCase):
+    def setUp(self):
+        self.x, self.w = put(rand(16, 8), "data"), put(rand(8, 4), None, "model")
+
+    def test_it_returns_a_function_of_jax_jit(self):
+        # So a call costs what one of jax.jit costs.
+        self.assertIs(type(shardc.jit(jnp.sin)), type(jax.jit(jnp.sin)))
+
+    def test_planned_once_for_each_shape_and_sharding(self):
+        f = shardc.jit(lambda x: jnp.tanh(x).sum(0))
+        with count_planned() as planned:
+            for _ in range(3):
+                f(self.x)
+            self.assertEqual(planned.call_count, 1)
+            f(put(rand(16, 8), None, "model"))
+            self.assertEqual(planned.call_count, 2)
+            f(put(rand(32, 8), "data"))
+            f(put(rand(32, 8), "data"))
+            self.assertEqual(planned.call_count, 3)
+
+    def test_xla_gets_a_manual_program_with_the_users_lines(self):
+        compiled = []
+        with mock.patch.object(shardc._jit, "_plan", lambda *a: compiled.append(PLAN(*a)) or compiled[-1]):
+            shardc.jit(lambda x, w: jnp.tanh(x @ w).sum(0))(self.x, self.w)
+        (module,) = compiled
+        text = module.operation.get_asm(enable_debug_info=True)
+        self.assertIn("sdy.manual_computation", text)
+        self.assertIn("tensor<4x8xf32>", text)
+        self.assertIn("test_jit.py", text)
+        self.assertNotIn("shardc/_jit.py", text)
+
+    def test_inside_a_plain_jit_the_outer_program_is_xlas(self):
+        inner = shardc.jit(lambda x, w: x @ w)
+        outer = lambda x, w: inner(x, w).sum() + 1
+        with count_planned() as planned:
+            got = jax.jit(outer)(self.x, self.w)
+            self.assertEqual(planned.call_count, 0)
+            again = shardc.jit(outer)(self.x, self.w)
+            self.assertEqual(planned.call_count, 1)
+        self.assertIsNone(difference(again, got))
+
+    def test_forward_and_backward_programs_are_planned(self):
+        f = shardc.jit(lambda w, x: jnp.mean(jnp.tanh(x @ w) ** 2))
+        with count_planned() as planned:
+            jax.grad(f)(self.w, self.x)
+        self.assertGreaterEqual(planned.call_count, 2)
+
+    def test_donated_arguments_are_gone(self):
+        f = shardc.jit(lambda x, w: (x * 2, w), donate_argnums=0)
+        kept = np.asarray(self.x) * 2
+        got, _ = f(self.x, self.w)
+        self.assertTrue(self.x.is_deleted())
+        self.assertFalse(self.w.is_deleted())
+        np.testing.assert_array_equal(got, kept)
+
+    def test_ahead_of_time(self):
+        f = shardc.jit(lambda x, w: x @ w)
+        lowered = f.lower(self.x, self.w)
+        self.assertNotIn("manual_computation", lowered.as_text())
+        compiled = lowered.compile()
+        np.testing.assert_allclose(compiled(self.x, self.w), np.asarray(self.x) @ np.asarray(self.w), rtol=1e-5, atol=1e-6)
+        self.assertEqual(jax.eval_shape(f, self.x, self.w).shape, (16, 4))
+        self.assertIn("manual_computation", shardc.partition(lowered, emit="manual"))
+
+    def test_one_device_is_xlas(self):
+        with count_planned() as planned:
+            self.assertEqual(shardc.jit(lambda x: x + 1)(jnp.float32(1)), 2)
+        for call in planned.mock_calls:
+            self.assertIs(PLAN(*call.args), call.args[0])
+
+    def test_what_can_be_jitted(self):
+        import functools
+
+        class Model:
+            def __init__(self, scale):
+                self.scale = scale
+
+            def __call__(self, x):
+                return x * self.scale
+
+            @functools.partial(shardc.jit, static_argnames=("self", "power"))
+            def method(self, x, *, power):
+                return self.scale * x**power
+
+            @shardc.jit(plan="greedy", static_argnums=0)
+            def other(self, x):
+                return x.sum() * self.scale
+
+        x, model = self.x, Model(3)
+        with count_planned() as planned:
+            np.testing.assert_array_equal(shardc.jit(model)(x), np.asarray(x) * 3)
+            np.testing.assert_array_equal(shardc.jit(functools.partial(jnp.multiply, 2))(x), np.asarray(x) * 2)
+            np.testing.assert_allclose(model.method(x, power=2), np.asarray(x) ** 2 * 3, rtol=1e-6)
+            np.testing.assert_allclose(model.other(x), np.asarray(x).sum() * 3, rtol=1e-5)
+            self.assertEqual(planned.call_count, 4)
+
+    def test_options_reach_the_compiler(self):
+        seen = []
+
+        def note(module, name, options):
+            seen.append(options)
+            return PLAN(module, name, options)
+
+        with mock.patch.object(shardc._jit, "_plan", note):
+            f = shardc.jit(lambda x: x.sum(), target="v5e:4x4", memory="2GiB", plan="greedy")
+            jax.vmap(f)(self.x)
+            jax.grad(f)(self.x)
+            shardc.jit(lambda x: x.sum(), memory=1 << 20)(self.x)
+        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy"), (None, 1 << 20, "full")})
+
+    def test_too_little_memory_is_a_warning(self):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            shardc.jit(lambda x: x + 1, memory=64)(self.x)
+        said = [w for w in said if issubclass(w.category, shardc.ShardcWarning)]
+        self.assertEqual(len(said), 1)
+        self.assertIn("memory-exceeded", str(said[0].message))
+
+    def test_wrong_options_are_refused_where_they_are_said(self):
+        for options, why in [({"target": "v9:2x2"}, "v9:2x2"), ({"memory": "much"}, "8GiB"), ({"memory": -1}, "positive"), ({"plan": "best"}, "greedy")]:
+            with self.assertRaisesRegex(ValueError, why):
+                shardc.jit(jnp.sin, **options)
+        with self.assertRaises(TypeError):
+            shardc.jit(jnp.sin, no_such_option=1)
+
+    def test_an_error_of_the_user_is_the_users(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            shardc.jit(lambda x: x + 1 // 0)(self.x)
+
+    def test_a_target_that_is_too_small_is_an_error(self):
+        with self.assertRaises(shardc.ShardcError) as raised:
+            shardc.jit(lambda x: jnp.tanh(x), target="v5e:2x2")(self.x)
+        self.assertEqual(raised.exception.diagnostics[0].code, "target-size")
+
+    def test_threads(self):
+        import concurrent.futures
+
+        fs = [shardc.jit(lambda x, i=i: jnp.tanh(x @ x.T) * i) for i in range(4)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda f: np.asarray(f(self.x)), fs))
+        for i, result in enumerate(results):
+            np.testing.assert_allclose(result, results[1] * i, rtol=1e-5)
+
+    def test_an_unknown_jax_is_asked_whether_it_asks_us(self):
+        from jax._src import compiler
+
+        shardc._jit._prove()
+        hooked = compiler.compile_or_get_cached
+        with mock.patch.object(compiler, "compile_or_get_cached", hooked.__wrapped__):
+            with self.assertRaisesRegex(shardc.ShardcError, "tested with"):
+                shardc._jit._prove()
+
+
+PLAN = shardc._jit._plan
+
+
 if __name__ == "__main__":
     unittest.main()

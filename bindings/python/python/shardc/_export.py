@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from typing import TYPE_CHECKING
 
 from shardc._errors import ShardcError
@@ -39,6 +37,8 @@ def compile(
       >>> exported = jax.export.export(jax.jit(f))(params, batch)    # params: f32[1024, 4096], on 8 devices
       >>> pathlib.Path("model.bin").write_bytes(shardc.compile(exported).serialize())
     """
+    import dataclasses
+
     options = Options.of(target, memory, plan)
     if exported.nr_devices == 1:
         return exported
@@ -53,6 +53,8 @@ def compile(
 
 def _serialized(text: str, like: jax.export.Exported) -> bytes:
     """The text as a portable artifact of the same version of StableHLO as another program."""
+    import re
+
     from jax.extend.mlir import serialize_portable_artifact
 
     # MLIR bytecode begins with who produced it.

@@ -140,7 +140,7 @@ def _prove() -> None:
         asked.append(args)
         raise _Asked
 
-    tag = "shardc-probe"
+    tag = "shardc_probe"
     _known[tag] = Options(None, None, "full")
     global _plan
     before, _plan = _plan, seen
@@ -164,7 +164,7 @@ class _Asked(Exception):
 def _replaced(module: Any) -> Any:
     """The module that XLA is to compile: the same, unless its name asks for ours."""
     name = str(module.operation.attributes["sym_name"]).strip('"')
-    asked = re.search(r"\.(shardc[\w-]*)", name)
+    asked = re.search(r"\.(shardc\w*)", name)
     # What derives programs may add to their names: `vmap(f.shardc)` becomes `vmap_f.shardc_`.
     options = asked and _known.get(asked.group(1).rstrip("_"))
     return _plan(module, name, options) if options else module
@@ -177,5 +177,5 @@ def _plan(module: Any, name: str, options: Options) -> Any:
     if int(devices) == 1:
         return module
     text = module.operation.get_asm(enable_debug_info=True)
-    planned = compiled(text, name, "manual", options, locations=True)
+    planned = compiled(text, f"<{name.split('.shardc')[0]}>", "manual", options, locations=True)
     return type(module).parse(planned, context=module.context)

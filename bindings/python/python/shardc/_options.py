@@ -52,5 +52,6 @@ class Options(NamedTuple):
         if self == Options(None, None, "full"):
             return "shardc"
         words = [str(word) for word in self if word not in (None, "full")]
+        # Different options may look alike once other characters are gone.
         digest = hashlib.sha256(repr(tuple(self)).encode()).hexdigest()[:8]
-        return re.sub(r"[^\w-]", "_", f"shardc-{'-'.join(words)}-{digest}")
+        return re.sub(r"\W", "_", f"shardc_{'_'.join(words)}_{digest}")
