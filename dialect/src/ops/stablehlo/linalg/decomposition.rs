@@ -2,11 +2,13 @@
 //! others are batches.
 //!
 //! Results that mathematics leaves open are LAPACK's: the signs and scales of reflectors, the rows that are swapped, the
-//! order of eigenvalues (rising) and singular values (falling). The phase of an eigenvector, and of a singular vector on
+//! order of eigenvalues (rising; those of a complex matrix as the QR algorithm finds them) and singular values (falling).
+//! The phase of an eigenvector, and of a singular vector on
 //! the longer side, is such that its largest element is positive. Sources: the LAPACK Users' Guide; jaxlib, `lapack_kernels`; XLA,
 //! `qr_expander`, `eigh_expander`.
 
 use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
+use super::reductions::{general_eigen, hessenberg, multiply, pivoted_qr, schur, three_diagonals, tridiagonal};
 use crate::eval::{EvalError, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, TensorType};
 use crate::kernel::{Decomposition, External, TriangularForm};
@@ -22,6 +24,23 @@ pub(crate) enum Call {
     Decomposition(Decomposition),
     /// A system of equations with a triangular matrix.
     TriangularSolve(TriangularForm),
+    /// A Hessenberg matrix above Householder vectors, their factors, and 0. Rows and columns outside of these, counted from
+    /// 1, are triangular already.
+    Hessenberg { low: i64, high: i64 },
+    /// Of a Hermitian matrix a tridiagonal one with Householder vectors in one triangle, its diagonal, the one beside it,
+    /// the vectors' factors, and 0.
+    Tridiagonal { lower: bool },
+    /// A QR decomposition of the columns in the order of what is left of their lengths; operand 1 says which come first.
+    PivotedQr,
+    /// Operand 2 multiplied by the product of reflectors.
+    Reflect { left: bool, adjoint: bool },
+    /// Eigenvalues (of a real matrix their real and imaginary parts), left and right eigenvectors, and 0 or how many values
+    /// weren't found.
+    Eigen { left: bool, right: bool },
+    /// Of a complex matrix the triangle, the unitary matrix, eigenvalues, 0, and 0 or how many values weren't found.
+    Schur { vectors: bool },
+    /// A system with three diagonals: what becomes of these, the solution, and 0 or the first pivot that is 0.
+    ThreeDiagonals,
 }
 
 impl Call {
@@ -30,6 +49,7 @@ impl Call {
         match self {
             Call::Decomposition(it) => External::Decomposition(it),
             Call::TriangularSolve(form) => External::TriangularSolve(form),
+            _ => External::Reference,
         }
     }
 }
@@ -37,7 +57,9 @@ impl Call {
 /// The decomposition that a custom call names; `None` for others and for types that don't fit it.
 pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
     let name = target(op);
-    let letter = |key: &str| config(op, key).and_then(|v| u8::try_from(v).ok());
+    let letters = |key: &str| config(op, key);
+    let letter = |key: &str| letters(key).and_then(|v| u8::try_from(v).ok());
+    let call = |it: Call| fits(it, op).then_some(it);
     let lower = || Some(letter("uplo")? == b'L');
     let found = match name.strip_prefix("lapack_").and_then(|n| n.strip_suffix("_ffi")) {
         Some(name) if name.is_char_boundary(1) => match &name[1..] {
@@ -53,11 +75,23 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
                     transposed: letter("trans_x")? != b'N',
                     conjugated: letter("trans_x")? == b'C',
                 };
-                let it = Call::TriangularSolve(form);
-                return fits(it, op).then_some(it);
+                return call(Call::TriangularSolve(form));
             }
+            "gehrd" => return call(Call::Hessenberg { low: letters("low")?, high: letters("high")? }),
+            "sytrd" | "hetrd" => return call(Call::Tridiagonal { lower: lower()? }),
+            "geqp3" => return call(Call::PivotedQr),
+            "ormqr" | "unmqr" => {
+                let flag = |key: &str| letters(key).map(|v| v != 0);
+                return call(Call::Reflect { left: flag("left")?, adjoint: flag("transpose")? });
+            }
+            "geev" => {
+                let asked = |key: &str| Some(letter(key)? == b'V');
+                return call(Call::Eigen { left: asked("compute_left")?, right: asked("compute_right")? });
+            }
+            "gees" if letter("sort")? == b'N' => return call(Call::Schur { vectors: letter("mode")? == b'V' }),
+            "gtsv" => return call(Call::ThreeDiagonals),
             "syevd" | "heevd" => Decomposition::Eigh { lower: lower()? },
-            "gesdd" => Decomposition::Svd { vectors: letter("mode")? != b'N' },
+            "gesdd" | "gesvd" => Decomposition::Svd { vectors: letter("mode")? != b'N' },
             _ => return None,
         },
         _ => match name {
@@ -71,8 +105,7 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
             _ => return None,
         },
     };
-    let it = Call::Decomposition(found);
-    fits(it, op).then_some(it)
+    call(Call::Decomposition(found))
 }
 
 fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
@@ -83,14 +116,19 @@ fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
     })
 }
 
+/// How many of the last dimensions of operand 0 are one problem.
+fn inner(it: Call) -> usize {
+    if it == Call::ThreeDiagonals { 1 } else { 2 }
+}
+
 /// Whether the types are those that the decomposition takes and gives.
 fn fits(it: Call, op: OpRef<'_>) -> bool {
     let operands: Option<Vec<&TensorType>> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect();
     let results: Option<Vec<&TensorType>> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect();
     let (Some(operands), Some(results)) = (operands, results) else { return false };
-    let Some(a) = operands.first().filter(|a| a.rank() >= 2) else { return false };
-    let (batch, last) = a.shape.split_at(a.rank() - 2);
-    let (m, n) = (last[0], last[1]);
+    let Some(a) = operands.first().filter(|a| a.rank() >= inner(it)) else { return false };
+    let (batch, last) = a.shape.split_at(a.rank() - inner(it));
+    let (m, n) = (last[0], last[last.len() - 1]);
     let k = m.min(n);
     use ElementType::{C64, C128, F32, F64, I32};
     if !matches!(a.element, F32 | F64 | C64 | C128) || !operands.iter().chain(&results).all(|t| t.is_static()) {
@@ -107,6 +145,40 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
         (Call::TriangularSolve(form), [_, b], [x]) => {
             let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
             return square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b;
+        }
+        (Call::Hessenberg { low, high }, [_], [h, taus, i]) => {
+            let inside = 1 <= low && high <= n && (low <= high || n == 0);
+            return square && inside && of_a(h, &[n, n]) && of_a(taus, &[(n - 1).max(0)]) && is(i, I32, &[]);
+        }
+        (Call::Tridiagonal { .. }, [_], [t, d, e, taus, i]) => {
+            let beside = [(n - 1).max(0)];
+            let lines = is(d, real, &[n]) && is(e, real, &beside) && of_a(taus, &beside);
+            return square && of_a(t, &[n, n]) && lines && is(i, I32, &[]);
+        }
+        (Call::PivotedQr, [_, first], [f, order, taus]) => {
+            return is(first, I32, &[n]) && of_a(f, &[m, n]) && is(order, I32, &[n]) && of_a(taus, &[k]);
+        }
+        (Call::Reflect { left, .. }, [_, taus, c], [to]) => {
+            let Some((before, sides)) = c.shape.split_last_chunk::<2>() else { return false };
+            let count = taus.shape.last().copied().unwrap_or(0);
+            let fits = before == batch && sides[usize::from(!left)] == m && of_a(c, sides) && to == c;
+            return fits && of_a(taus, &[count]) && count <= k;
+        }
+        (Call::Eigen { .. }, [_], [values @ .., left, right, i]) => {
+            let complex = if real == F64 { C128 } else { C64 };
+            let parts = if a.element.is_complex() { 1 } else { 2 };
+            let lines = values.len() == parts && values.iter().all(|v| of_a(v, &[n]));
+            let vectors = is(left, complex, &[n, n]) && is(right, complex, &[n, n]);
+            return square && lines && vectors && is(i, I32, &[]);
+        }
+        (Call::Schur { .. }, [_], [t, q, values, selected, i]) => {
+            let complex = square && a.element.is_complex() && of_a(t, &[n, n]) && of_a(q, &[n, n]);
+            return complex && of_a(values, &[n]) && is(selected, I32, &[]) && is(i, I32, &[]);
+        }
+        (Call::ThreeDiagonals, [_, d, above, b], [x, y, z, to, i]) => {
+            let lines = [d, above, x, y, z].into_iter().all(|t| of_a(t, &[n]));
+            let sides = b.shape.last().copied().unwrap_or(0);
+            return lines && of_a(b, &[n, sides]) && to == b && is(i, I32, &[]);
         }
         _ => return false,
     };
@@ -136,10 +208,10 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
 /// The sharding rule of one of LAPACK's: batches are done alone. JAX writes a rule of its own beside the call, which says
 /// nothing of the other dimensions.
 pub(crate) fn rule(op: OpRef<'_>) -> Option<ShardingRule> {
-    of(op).filter(|_| target(op).starts_with("lapack_"))?;
+    let it = of(op).filter(|_| target(op).starts_with("lapack_"))?;
     let operands: Vec<&TensorType> = (0..op.operands().len()).map(|i| op.operand_tensor(i)).collect::<Option<_>>()?;
     let results: Vec<&TensorType> = (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>()?;
-    let batches = operands.first()?.rank().checked_sub(2)?;
+    let batches = operands.first()?.rank().checked_sub(inner(it))?;
     let mut rule = ShardingRule::of_op(op);
     for (d, &size) in operands[0].shape[..batches].iter().enumerate() {
         rule.add_all(size, FactorKind::PassThrough, d);
@@ -162,16 +234,22 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
     let types: Vec<&TensorType> =
         (0..op.result_count()).map(|i| op.result_tensor(i)).collect::<Option<_>>().ok_or_else(unknown)?;
     let a = &operands[0];
-    let batches: usize = a.shape[..a.shape.len() - 2].iter().map(|&d| d.max(0) as usize).product();
+    let batches: usize = a.shape[..a.shape.len() - inner(it)].iter().map(|&d| d.max(0) as usize).product();
     let mut results: Vec<Vec<Scalar>> = types.iter().map(|_| Vec::new()).collect();
     for batch in 0..batches {
         let matrix = |i: usize| Matrix::read(&operands[i], batch);
-        let a = matrix(0);
+        let row = |i: usize| Matrix::read_row(&operands[i], batch);
+        let a = if inner(it) == 1 { row(0) } else { matrix(0) };
         let int = |v: usize| Scalar::Int(v as i128);
         let it = match it {
             Call::Decomposition(it) => it,
             Call::TriangularSolve(form) => {
                 results[0].extend(triangular(&a, matrix(1), form).scalars(types[0]));
+                continue;
+            }
+            other => {
+                let values = reduce(other, a, &types, &matrix, &row);
+                results.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
                 continue;
             }
         };
@@ -220,4 +298,78 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
         results.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
     }
     Ok(types.iter().zip(results).map(|(t, values)| Literal::from_scalars(t.element, &t.shape, values)).collect())
+}
+
+/// The results of one problem, of which `a` is the first operand and `matrix` and `row` give the others.
+fn reduce(
+    it: Call,
+    a: Matrix,
+    types: &[&TensorType],
+    matrix: &dyn Fn(usize) -> Matrix,
+    row: &dyn Fn(usize) -> Matrix,
+) -> Vec<Vec<Scalar>> {
+    let int = |v: usize| Scalar::Int(v as i128);
+    let n = a.rows;
+    let floats = |values: Vec<f64>| values.into_iter().map(Scalar::Float).collect::<Vec<Scalar>>();
+    let nan = |ty: &TensorType, count: usize| {
+        let value = if ty.element.is_complex() { Scalar::Complex(f64::NAN, f64::NAN) } else { Scalar::Float(f64::NAN) };
+        vec![value; count]
+    };
+    match it {
+        Call::Hessenberg { low, high } => {
+            let (h, taus) = hessenberg(a, low.max(1) as usize - 1..high.max(0) as usize);
+            vec![h.scalars(types[0]), taus.scalars(types[1]), vec![int(0)]]
+        }
+        Call::Tridiagonal { lower } => {
+            let (t, d, e, taus) = tridiagonal(a, lower);
+            vec![t.scalars(types[0]), floats(d), floats(e), taus.scalars(types[3]), vec![int(0)]]
+        }
+        Call::PivotedQr => {
+            let first: Vec<i64> = row(1).into_values().into_iter().map(|v| v.0 as i64).collect();
+            let (f, order, taus) = pivoted_qr(a, &first);
+            vec![f.scalars(types[0]), order.into_iter().map(int).collect(), taus.scalars(types[2])]
+        }
+        Call::Reflect { left, adjoint } => vec![multiply(&a, &row(1), matrix(2), left, adjoint).scalars(types[0])],
+        Call::Eigen { left, right } => {
+            let parts = types.len() - 3;
+            let Some((values, mut lefts, mut rights)) = general_eigen(&a) else {
+                let mut all = vec![nan(types[0], n); parts];
+                all.extend([nan(types[parts], n * n), nan(types[parts], n * n), vec![int(n)]]);
+                return all;
+            };
+            if !left {
+                lefts.clear();
+            }
+            if !right {
+                rights.clear();
+            }
+            let mut all = match parts {
+                1 => vec![Matrix::row(values).scalars(types[0])],
+                _ => vec![floats(values.iter().map(|v| v.0).collect()), floats(values.iter().map(|v| v.1).collect())],
+            };
+            all.extend([lefts.scalars(types[parts]), rights.scalars(types[parts]), vec![int(0)]]);
+            all
+        }
+        Call::Schur { vectors } => {
+            let Some((t, mut q)) = schur(&a) else {
+                let all = || nan(types[0], n * n);
+                return vec![all(), all(), nan(types[2], n), vec![int(0)], vec![int(n)]];
+            };
+            let values = Matrix::row((0..n).map(|i| t[(i, i)]).collect());
+            if !vectors {
+                q.clear();
+            }
+            vec![t.scalars(types[0]), q.scalars(types[1]), values.scalars(types[2]), vec![int(0)], vec![int(0)]]
+        }
+        Call::ThreeDiagonals => {
+            let mut lines = [a, row(1), row(2)].map(Matrix::into_values);
+            let mut b = matrix(3);
+            let [x, y, z] = &mut lines;
+            let singular = three_diagonals([x, y, z], &mut b);
+            let mut all: Vec<Vec<Scalar>> = lines.into_iter().map(|l| Matrix::row(l).scalars(types[0])).collect();
+            all.extend([b.scalars(types[3]), vec![int(singular)]]);
+            all
+        }
+        Call::Decomposition(_) | Call::TriangularSolve(_) => Vec::new(),
+    }
 }

@@ -9,19 +9,19 @@ use crate::scalar::Scalar;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct C(pub f64, pub f64);
 
-const ZERO: C = C(0.0, 0.0);
-const ONE: C = C(1.0, 0.0);
+pub(super) const ZERO: C = C(0.0, 0.0);
+pub(super) const ONE: C = C(1.0, 0.0);
 
 impl C {
-    fn conj(self) -> C {
+    pub(super) fn conj(self) -> C {
         C(self.0, -self.1)
     }
 
-    fn size(self) -> f64 {
+    pub(super) fn size(self) -> f64 {
         self.0.hypot(self.1)
     }
 
-    fn scale(self, by: f64) -> C {
+    pub(super) fn scale(self, by: f64) -> C {
         C(self.0 * by, self.1 * by)
     }
 }
@@ -90,11 +90,11 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
 }
 
 impl Matrix {
-    fn new(rows: usize, columns: usize) -> Self {
+    pub(super) fn new(rows: usize, columns: usize) -> Self {
         Self { rows, columns, values: vec![ZERO; rows * columns] }
     }
 
-    fn unit(rows: usize, columns: usize) -> Self {
+    pub(super) fn unit(rows: usize, columns: usize) -> Self {
         let mut matrix = Self::new(rows, columns);
         (0..rows.min(columns)).for_each(|i| matrix[(i, i)] = ONE);
         matrix
@@ -125,12 +125,22 @@ impl Matrix {
         self.values.iter().map(|v| if complex { Scalar::Complex(v.0, v.1) } else { Scalar::Float(v.0) }).collect()
     }
 
+    /// Its elements, row by row.
+    pub(super) fn into_values(self) -> Vec<C> {
+        self.values
+    }
+
+    /// A row of these elements.
+    pub(super) fn row(values: Vec<C>) -> Self {
+        Self { rows: 1, columns: values.len(), values }
+    }
+
     /// Makes all elements 0.
     pub(super) fn clear(&mut self) {
         self.values.fill(ZERO);
     }
 
-    fn adjoint(&self) -> Self {
+    pub(super) fn adjoint(&self) -> Self {
         let mut turned = Self::new(self.columns, self.rows);
         for i in 0..self.rows {
             for j in 0..self.columns {
@@ -146,7 +156,7 @@ impl Matrix {
 
     /// Takes reflector `I - tau v v^H` of the rows from `k` on to the columns from `from` on; `v` starts with 1 and goes on
     /// in `tail`.
-    fn reflect(&mut self, k: usize, from: usize, tail: &[C], tau: C) {
+    pub(super) fn reflect(&mut self, k: usize, from: usize, tail: &[C], tau: C) {
         for j in from..self.columns {
             let below = tail.iter().enumerate();
             let sum = below.fold(self[(k, j)], |s, (i, v)| s + v.conj() * self[(k + 1 + i, j)]);
@@ -159,7 +169,47 @@ impl Matrix {
     }
 
     fn tail(&self, k: usize) -> Vec<C> {
-        (k + 1..self.rows).map(|i| self[(i, k)]).collect()
+        self.tail_from(k + 1, k)
+    }
+
+    /// The elements of a column from row `from` on.
+    pub(super) fn tail_from(&self, from: usize, column: usize) -> Vec<C> {
+        (from..self.rows).map(|i| self[(i, column)]).collect()
+    }
+
+    /// Makes the elements of a column from row `k` until `end` a multiple of the first unit vector, which stands in their
+    /// place with the rest of `v`; gives the reflector's factor.
+    pub(super) fn reflector(&mut self, k: usize, column: usize, end: usize) -> C {
+        let head = self[(k, column)];
+        let rest = (k + 1..end).fold(0.0f64, |s, i| s.hypot(self[(i, column)].size()));
+        if rest == 0.0 && head.1 == 0.0 {
+            return ZERO;
+        }
+        // The new element is real and of the other sign, so that nothing cancels.
+        let beta = -head.size().hypot(rest).copysign(head.0);
+        for i in k + 1..end {
+            self[(i, column)] = self[(i, column)] / (head - C(beta, 0.0));
+        }
+        self[(k, column)] = C(beta, 0.0);
+        C((beta - head.0) / beta, -head.1 / beta)
+    }
+
+    /// Some rows times the reflector of the columns from `k` on.
+    pub(super) fn reflect_right(&mut self, k: usize, rows: std::ops::Range<usize>, tail: &[C], tau: C) {
+        for i in rows {
+            let after = tail.iter().enumerate();
+            let sum = after.fold(self[(i, k)], |s, (j, &v)| s + self[(i, k + 1 + j)] * v);
+            let by = sum * tau;
+            self[(i, k)] = self[(i, k)] - by;
+            for (j, v) in tail.iter().enumerate() {
+                self[(i, k + 1 + j)] = self[(i, k + 1 + j)] - by * v.conj();
+            }
+        }
+    }
+
+    /// Makes the largest element of a column positive; gives the factor.
+    pub(super) fn turn_phase(&mut self, j: usize) -> C {
+        turn_phase(self, j)
     }
 }
 
@@ -193,20 +243,9 @@ pub(super) fn qr(mut a: Matrix) -> (Matrix, Matrix) {
     let count = a.rows.min(a.columns);
     let mut taus = Matrix::new(1, count);
     for k in 0..count {
-        let head = a[(k, k)];
-        let rest = (k + 1..a.rows).fold(0.0f64, |s, i| s.hypot(a[(i, k)].size()));
-        if rest == 0.0 && head.1 == 0.0 {
-            continue;
-        }
-        // The new diagonal element is real and of the other sign, so that nothing cancels.
-        let beta = -head.size().hypot(rest).copysign(head.0);
-        let tau = C((beta - head.0) / beta, -head.1 / beta);
-        for i in k + 1..a.rows {
-            a[(i, k)] = a[(i, k)] / (head - C(beta, 0.0));
-        }
+        let tau = a.reflector(k, k, a.rows);
         let tail = a.tail(k);
         a.reflect(k, k + 1, &tail, tau.conj());
-        a[(k, k)] = C(beta, 0.0);
         taus[(0, k)] = tau;
     }
     (a, taus)

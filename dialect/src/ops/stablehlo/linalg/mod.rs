@@ -7,6 +7,7 @@ mod cholesky;
 pub(crate) mod decomposition;
 mod dense;
 mod fft;
+mod reductions;
 mod triangular_solve;
 
 pub use cholesky::Cholesky;
