@@ -61,6 +61,21 @@ def kernels():
     def pool(x):
         return lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
 
+    def chain(length):
+        """Elementwise operations, no two neighbors alike."""
+        draw = np.random.default_rng(length)
+        drawn = [(int(draw.integers(8)), float(draw.uniform(0.5, 1.5))) for _ in range(length)]
+
+        def run(x, y):
+            for which, c in drawn:
+                x = [
+                    lambda: x + y, lambda: x * c, lambda: jnp.tanh(x), lambda: jnp.exp(jnp.minimum(x, 1.0)),
+                    lambda: x - c, lambda: jnp.maximum(x, y), lambda: jax.nn.sigmoid(x), lambda: jnp.sin(x),
+                ][which]()
+            return x
+
+        return run
+
     int8 = lambda *shape: lambda random: random.integers(-128, 128, shape, dtype=np.int8)
     return {
         "sort_4m": (jnp.sort, [floats(1 << 22)]),
@@ -104,6 +119,11 @@ def kernels():
             lambda x, y: (x.astype(jnp.bfloat16) @ y.astype(jnp.bfloat16)).astype(jnp.float32), [floats(1024, 1024)] * 2,
         ),
         "matmul_small": (lambda x, y: jnp.einsum("bij,bjk->bik", x, y), [floats(256, 64, 64)] * 2),
+        "matmul": (lambda x, y: x @ y, [floats(2048, 2048)] * 2),
+        "elementwise": (lambda x, y: x * y + 1.0, [floats(1 << 24)] * 2),
+        "chain_10": (chain(10), [floats(128, 1024)] * 2),
+        "chain_100": (chain(100), [floats(128, 1024)] * 2),
+        "chain_1000": (chain(1000), [floats(128, 1024)] * 2),
         "loop": (scan, [floats(8, 64), floats(64, 64)]),
     }
 

@@ -2,10 +2,11 @@
 
     python runtime.py SHARDC DIR [PROGRAM...] [--rounds N] [--calls N] [--json OUT]
 
-PROGRAM is a name of kernels.py, or a .mlir file of any number of devices; without any, all of kernels.py. Both get the same
-inputs, and the results are compared. Medians of all calls; seconds to compile are those of the first round, without the
-cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share of what it
-holds in XLA. Needs jax==0.10.2.
+PROGRAM is a name of kernels.py or of CALLS in programs.py, or a .mlir file of any number of devices; without any, all of them.
+Both get the same inputs, and the results are compared. Medians of all calls; seconds to compile are those of the first round,
+without the cache of kernels, and of the last, with it. Memory is what one device holds, arguments and results too, as a share
+of what it holds in XLA. The limit is what all bytes and products take at the rates of copies and of products that this machine
+reaches in the same minute, as a share of the time that they took. Needs jax==0.10.2.
 """
 import argparse
 import json
@@ -18,6 +19,7 @@ import sys
 import numpy as np
 
 import kernels
+import programs
 
 XLA = r"""
 import json, re, sys, time
@@ -88,6 +90,15 @@ def ours(shardc, program, inputs, calls, outputs, cache):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+def limit(shardc, program, inputs):
+    """Seconds that a call takes at least on this machine, at the rates measured in the same process."""
+    command = [shardc, "run", program, "--inputs", inputs, "--profile", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-1000:])
+    return sum(op["bound_s"] for op in json.loads(done.stdout.strip().splitlines()[-1])["profile"]["ops"])
+
+
 def theirs(program, inputs, calls, outputs):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices(program)}"
     command = [sys.executable, "-c", XLA, program, inputs, str(calls), outputs or ""]
@@ -122,11 +133,14 @@ def main():
     options = parser.parse_args()
     folder = options.folder
     os.makedirs(folder, exist_ok=True)
-    wanted = options.programs or kernels.names()
-    lacking = [n for n in wanted if not n.endswith(".mlir") and not os.path.exists(os.path.join(folder, n + ".npz"))]
-    if lacking:
-        subprocess.run([sys.executable, kernels.__file__, folder, *lacking], check=True)
-    print(f"{'program':<24} {'shardc':>12} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9} {'memory':>6}  difference")
+    wanted = options.programs or [*kernels.names(), *programs.CALLS]
+    for maker, of in ((kernels, lambda n: n not in programs.CALLS), (programs, lambda n: n in programs.CALLS)):
+        made = lambda n: n.endswith(".mlir") or os.path.exists(os.path.join(folder, n + ".mlir"))
+        lacking = [n for n in wanted if of(n) and not made(n)]
+        if lacking:
+            # In a process of its own: the number of devices is fixed when JAX starts.
+            subprocess.run([sys.executable, maker.__file__, folder, *lacking], check=True)
+    print(f"{'program':<24} {'shardc':>12} {'XLA':>12} {'ratio':>7}  {'compile':>9} {'XLA':>9} {'warm':>9} {'memory':>6} {'limit':>6}  difference")
     rows = []
     for name in wanted:
         if name.endswith(".mlir"):
@@ -136,6 +150,8 @@ def main():
                 made_up(program, inputs)
         else:
             program, inputs = (os.path.join(folder, name + end) for end in (".mlir", ".npz"))
+            if not os.path.exists(inputs):
+                made_up(program, inputs)
         row = measure(options, name, program, inputs)
         rows.append({"program": name, **row})
         if "error" in row:
@@ -144,7 +160,7 @@ def main():
         ratio = row["shardc_s"] / row["xla_s"]
         told = "" if row["difference"] is None else f"{row['difference']:.1e}"
         print(f"{name:<24} {row['shardc_s'] * 1e3:>9.3f} ms {row['xla_s'] * 1e3:>9.3f} ms {ratio:>7.2f}  "
-              f"{row['compile_s']:>7.3f} s {row['xla_compile_s']:>7.3f} s {row['warm_s']:>7.3f} s {row['bytes'] / row['xla_bytes']:>6.2f}  {told}", flush=True)
+              f"{row['compile_s']:>7.3f} s {row['xla_compile_s']:>7.3f} s {row['warm_s']:>7.3f} s {row['bytes'] / row['xla_bytes']:>6.2f} {row['limit_s'] / row['shardc_s']:>6.2f}  {told}", flush=True)
     ratios = [r["shardc_s"] / r["xla_s"] for r in rows if "error" not in r]
     if ratios:
         print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, {sum(r <= 1 for r in ratios)} of {len(rows)} at most 1.0")
@@ -167,6 +183,7 @@ def measure(options, name, program, inputs):
                 row |= {"compile_s": told["compile_s"], "xla_compile_s": peer["compile_s"]}
                 row |= {"bytes": told["arena_bytes"], "xla_bytes": peer["bytes"]}
             row["warm_s"] = told["compile_s"]
+        row["limit_s"] = limit(options.shardc, program, inputs)
     except RuntimeError as error:
         return {"error": str(error)}
     compared = difference(*out) if devices(program) == 1 else None

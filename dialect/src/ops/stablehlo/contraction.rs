@@ -4,10 +4,12 @@
 //! StableHLO specification; sharding rules as Shardy registers them.
 
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{AttrData, ElementClass, ElementType, OpRef, Shape, TensorType};
+use crate::ir::build::Builder;
+use crate::ir::{AttrData, ElementClass, ElementType, Op, OpRef, Shape, TensorType, TypeData, Value};
 use crate::kernel::{Body, Init, Input, Kernel, Nest};
 use crate::literal::{Indices, Literal};
 use crate::op::{ExplicitReshard, Inferred, OpDef, Problem};
+use crate::ops::build;
 use crate::ops::support::combiner::{SHORT_SUM, promote};
 use crate::ops::support::constraint::{
     Checked, agreeing, dims, is_static, one, operand_count, others, require, tensor, unique,
@@ -159,6 +161,9 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     require(default || op.attr("algorithm").is_none(), || {
         Problem::new("expected precision_config to be DEFAULT where an algorithm is given (C21)")
     })?;
+    if let Some(name) = summed_in(op).filter(|&name| name != "tf32" && ElementType::from_text(name).is_none()) {
+        return Err(Problem::new(format!("products can't be summed in {name}; f32 and f64 are possible")));
+    }
     for (name, label) in
         [("lhs_component_count", "C22"), ("rhs_component_count", "C23"), ("num_primitive_operations", "C24")]
     {
@@ -169,8 +174,29 @@ pub(crate) fn check_precision(op: OpRef<'_>, count: &str) -> Checked<()> {
     Ok(())
 }
 
+/// The name of the type that the algorithm of a product asks to sum in.
+fn summed_in(op: OpRef<'_>) -> Option<&str> {
+    match op.field("algorithm", "accumulation_type")? {
+        AttrData::Opaque(word) => Some(word),
+        AttrData::Type(ty) => match op.program.type_data(*ty) {
+            TypeData::Scalar(element) => element.text(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a product of narrower floats asks to be summed in f64. What other algorithms ask for is no more than the sums in
+/// f32 that every product of floats has, whatever they would round before.
+fn wants_double(op: OpRef<'_>) -> bool {
+    let types = [op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)].map(|t| t.map(|t| t.element));
+    summed_in(op) == Some("f64")
+        && types.iter().all(|t| t.is_some_and(ElementType::is_float))
+        && types.iter().any(|&t| t != Some(ElementType::F64))
+}
+
 fn kernel(op: OpRef<'_>) -> Kernel {
-    let (Some(dims), true) = (DotDims::of(op), is_static(op)) else { return Kernel::None };
+    let (Some(dims), true) = (DotDims::of(op), is_static(op) && !wants_double(op)) else { return Kernel::None };
     let (Some(lhs), Some(rhs), Some(result)) = (op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)) else {
         return Kernel::None;
     };
@@ -255,7 +281,7 @@ fn evaluate(op: OpRef<'_>, operands: &[Literal]) -> EvalResult<Vec<Literal>> {
     let inner: Vec<(usize, usize)> = Indices::of(&contracted)
         .map(|at| (along(&at, &lhs_steps[shape.len()..]), along(&at, &rhs_steps[shape.len()..])))
         .collect();
-    let products = Products::new(element, inner.len());
+    let products = Products::new(if wants_double(op) { ElementType::F64 } else { element }, inner.len());
     let values = Indices::of(&shape).map(|at| {
         let (l, r) = (along(&at, &lhs_steps), along(&at, &rhs_steps));
         inner.iter().fold(Scalar::zero(element), |sum, &(i, j)| products.add(sum, (lhs, l + i), (rhs, r + j)))
@@ -314,12 +340,29 @@ impl OpDef for DotGeneral {
         evaluate(op, operands)
     }
 
+    /// A product summed in f64 is one of f64.
+    fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
+        let view = b.program.view(op);
+        let element = view.result_tensor(0)?.element;
+        let operands = view.operands().to_vec();
+        let [lb, rb, lc, rc] = ["lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting"]
+            .map(|name| view.field_ints(DIMS, &format!("{name}_dimensions")));
+        if !wants_double(view) || !is_static(view) {
+            return None;
+        }
+        let (lhs, rhs) =
+            (build::convert(b, operands[0], ElementType::F64), build::convert(b, operands[1], ElementType::F64));
+        let sum = build::shape::dot_general(b, (lhs, rhs), (&lb, &rb), (&lc, &rc), ElementType::F64, &[]);
+        Some(vec![build::convert(b, sum, element)])
+    }
+
     fn explicit_reshard(&self) -> ExplicitReshard {
         ExplicitReshard::Result
     }
 
     fn examples(&self) -> &'static [&'static str] {
         &[
+            "(%a: tensor<4x6xf32>, %b: tensor<6x3xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f64, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<4x6xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>",
             "(%a: tensor<4x6xf32>, %b: tensor<6x8xf32>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>",
             "(%a: tensor<2x4x6xi32>, %b: tensor<6x2x3xi32>) %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [1], contracting_dims = [2] x [0], precision = [DEFAULT, HIGHEST] : (tensor<2x4x6xi32>, tensor<6x2x3xi32>) -> tensor<2x4x3xi32>",
             "(%a: tensor<2x3x4xbf16>, %b: tensor<4x3x2xbf16>) %r = stablehlo.dot_general %a, %b, contracting_dims = [1, 2] x [1, 0] : (tensor<2x3x4xbf16>, tensor<4x3x2xbf16>) -> tensor<2x2xf32>",
