@@ -156,6 +156,14 @@ pub enum Decomposition {
         /// Which triangle is read.
         lower: bool,
     },
+    /// Eigenvalues (of a real matrix their real and imaginary parts), left and right eigenvectors, and 0 or how many values
+    /// weren't found. Vectors that aren't asked for are zeros.
+    Eigen {
+        /// Whether there are left ones.
+        left: bool,
+        /// Whether there are right ones.
+        right: bool,
+    },
     /// The matrix, its singular values, left and right singular vectors, and 0.
     Svd {
         /// Whether there are vectors: theirs are zeros else.

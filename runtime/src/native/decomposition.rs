@@ -61,45 +61,55 @@ impl<D: Decompose> Native for Batch<D> {
 }
 
 pub(super) fn of(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
-    match operands.first()?.element {
-        ElementType::F32 => typed::<f32>(it, operands, results),
-        ElementType::F64 => typed::<f64>(it, operands, results),
-        ElementType::C64 => typed::<Complex<f32>>(it, operands, results),
-        ElementType::C128 => typed::<Complex<f64>>(it, operands, results),
+    match (it, operands.first()?.element) {
+        // The others' order is that in which LAPACK's algorithm finds them.
+        (Decomposition::Eigen { left: false, right }, ElementType::F32) => {
+            batch(operands, results, spectrum::Eigen::<f32>::new(size(operands[0], 1), right))
+        }
+        (Decomposition::Eigen { left: false, right }, ElementType::F64) => {
+            batch(operands, results, spectrum::Eigen::<f64>::new(size(operands[0], 1), right))
+        }
+        (Decomposition::Eigen { .. }, _) => None,
+        (_, ElementType::F32) => typed::<f32>(it, operands, results),
+        (_, ElementType::F64) => typed::<f64>(it, operands, results),
+        (_, ElementType::C64) => typed::<Complex<f32>>(it, operands, results),
+        (_, ElementType::C128) => typed::<Complex<f64>>(it, operands, results),
         _ => None,
     }
 }
 
-fn typed<T: Field>(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
-    let a = operands[0];
-    let size = |t: &TensorType, back: usize| t.shape[t.rank() - back].max(0) as usize;
-    let (rows, columns) = (size(a, 2), size(a, 1));
+/// The size of a dimension, counted from the last one.
+fn size(t: &TensorType, back: usize) -> usize {
+    t.shape[t.rank() - back].max(0) as usize
+}
+
+fn batch<D: Decompose + 'static>(
+    operands: &[&TensorType],
+    results: &[&TensorType],
+    decomposition: D,
+) -> Option<Box<dyn Native>> {
+    let a = operands.first()?;
     let count: usize = a.shape[..a.rank() - 2].iter().map(|&d| d.max(0) as usize).product();
     let bytes = |list: &[&TensorType]| -> Vec<usize> {
         list.iter().map(|t| t.bytes().unwrap_or(0).checked_div(count).unwrap_or(0)).collect()
     };
-    let (operand_bytes, result_bytes) = (bytes(operands), bytes(results));
-    macro_rules! batch {
-        ($decomposition:expr) => {
-            Some(Box::new(Batch {
-                count,
-                operands: operand_bytes,
-                results: result_bytes,
-                decomposition: $decomposition,
-            }))
-        };
-    }
+    Some(Box::new(Batch { count, operands: bytes(operands), results: bytes(results), decomposition }))
+}
+
+fn typed<T: Field>(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
+    let (rows, columns) = (size(operands[0], 2), size(operands[0], 1));
     match it {
-        Decomposition::Lu { permutation } => batch!(lu::Lu::<T>::new(rows, columns, permutation)),
-        Decomposition::Qr => batch!(qr::Qr::<T>::new(rows, columns)),
+        Decomposition::Lu { permutation } => batch(operands, results, lu::Lu::<T>::new(rows, columns, permutation)),
+        Decomposition::Qr => batch(operands, results, qr::Qr::<T>::new(rows, columns)),
         Decomposition::HouseholderProduct => {
-            batch!(qr::Product::<T>::new(rows, columns, size(operands[1], 1)))
+            batch(operands, results, qr::Product::<T>::new(rows, columns, size(operands[1], 1)))
         }
-        Decomposition::Cholesky { lower } => batch!(cholesky::Cholesky::<T>::new(rows, lower)),
-        Decomposition::Eigh { lower } => batch!(spectrum::Eigh::<T>::new(rows, lower)),
+        Decomposition::Cholesky { lower } => batch(operands, results, cholesky::Cholesky::<T>::new(rows, lower)),
+        Decomposition::Eigh { lower } => batch(operands, results, spectrum::Eigh::<T>::new(rows, lower)),
+        Decomposition::Eigen { .. } => None,
         Decomposition::Svd { vectors } => {
             let sides = vectors.then(|| (size(results[2], 1), size(results[3], 2)));
-            batch!(spectrum::Svd::<T>::new(rows, columns, sides))
+            batch(operands, results, spectrum::Svd::<T>::new(rows, columns, sides))
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Eigenvectors of Hermitian matrices, and singular vectors. The phase of each, which is free, makes its largest element
+//! Eigenvectors of Hermitian and of real matrices, and singular vectors. The phase of each, which is free, makes its largest element
 //! positive.
 
 use std::marker::PhantomData;
 
 use bytemuck::Zeroable;
+use faer::traits::RealField;
 use faer::{ColMut, Mat, Side};
 use rustfft::num_complex::Complex;
 
@@ -53,6 +54,65 @@ impl<T: Field> Decompose for Eigh<T> {
         }
         write(vectors.as_ref(), results[0].elements());
         T::write_real(results[1].bytes, (0..n).map(|i| found.S()[i].wide().re));
+    }
+}
+
+/// Of a real matrix, without left eigenvectors.
+pub(super) struct Eigen<T> {
+    n: usize,
+    /// Whether there are right eigenvectors.
+    vectors: bool,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Field> Eigen<T> {
+    pub(super) fn new(n: usize, vectors: bool) -> Self {
+        Self { n, vectors, of: PhantomData }
+    }
+}
+
+impl<T: Field + RealField> Decompose for Eigen<T>
+where
+    Complex<T>: Field,
+{
+    fn one(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], _: usize) {
+        let (n, from): (_, &[T]) = (self.n, operands[0].elements());
+        let [re, im, left, right, info] = results else { return };
+        left.bytes.fill(0);
+        right.bytes.fill(0);
+        info.elements::<i32>()[0] = 0;
+        if n == 0 {
+            return;
+        }
+        let a = read::<T>(from, n, n);
+        let finite = from.iter().all(|v| v.is_number());
+        let found = if finite { faer::linalg::solvers::Eigen::new_from_real(a.as_ref()).ok() } else { None };
+        let Some(found) = found else {
+            info.elements::<i32>()[0] = n as i32;
+            let nan = Complex::new(f64::NAN, f64::NAN);
+            left.elements::<Complex<T>>().fill(Field::narrow(nan));
+            right.elements::<Complex<T>>().fill(Field::narrow(nan));
+            for to in [re, im] {
+                T::write_real(to.bytes, (0..n).map(|_| f64::NAN));
+            }
+            return;
+        };
+        let values: Vec<Complex<f64>> = (0..n).map(|i| found.S()[i].wide()).collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| values[i].re.total_cmp(&values[j].re).then(values[j].im.total_cmp(&values[i].im)));
+        T::write_real(re.bytes, order.iter().map(|&i| values[i].re));
+        T::write_real(im.bytes, order.iter().map(|&i| values[i].im));
+        if !self.vectors {
+            return;
+        }
+        let mut sorted = Mat::<Complex<T>>::zeros(n, n);
+        for (j, &from) in order.iter().enumerate() {
+            let column = found.U().col(from);
+            let length = (0..n).map(|i| column[i].wide().norm_sqr()).sum::<f64>().sqrt();
+            (0..n).for_each(|i| sorted[(i, j)] = Field::narrow(column[i].wide() / length));
+            turn(sorted.col_mut(j));
+        }
+        write(sorted.as_ref(), right.elements());
     }
 }
 

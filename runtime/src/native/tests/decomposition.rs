@@ -248,6 +248,51 @@ fn eigenvectors() {
 }
 
 #[test]
+fn eigenvectors_of_real_matrices() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..40 {
+        let (ty, element) = TYPES[round % 2];
+        let (batch, n, _) = sizes(&mut random, round);
+        let large = round < 8;
+        let complex = TYPES[round % 2 + 2].0;
+        let (a, w) = (with(&batch, &[n, n]), with(&batch, &[n]));
+        let vectors = random.u32(..4) > 0;
+        let config = format!("compute_left = 78 : ui8, compute_right = {} : ui8", if vectors { b'V' } else { b'N' });
+        let results: [(&[i64], &str); 5] = [(&w, ty), (&w, ty), (&a, complex), (&a, complex), (&batch, "i32")];
+        let case = Case::of(&call("geev", &config, ty, &[&a], &results));
+        let input = values(&mut random, element, &a);
+        let found = case.run(std::slice::from_ref(&input), 1);
+        let [re, im, left, right, info] = &found[..] else { panic!("five results") };
+        assert!((0..left.len()).all(|i| left.get(i).is_zero()));
+        let epsilon = element.epsilon() * n as f64;
+        if !large {
+            let want = runtime_results(&case.program, case.op, std::slice::from_ref(&input));
+            for (got, want) in [(re, &want[0]), (im, &want[1])] {
+                for i in 0..got.len() {
+                    let far = (got.get(i).as_f64() - want.get(i).as_f64()).abs();
+                    assert!(far <= 3000.0 * epsilon, "{far}\n{}", case.text);
+                }
+            }
+        }
+        let n = n as usize;
+        for b in 0..info.len() {
+            assert_eq!(info.get(b), Scalar::Int(0));
+            let (v, a) = (matrix(right, b, n, n), matrix(&input, b, n, n));
+            if !vectors {
+                assert!(v.iter().flatten().all(|v| v.norm() == 0.0));
+                continue;
+            }
+            let value = |j: usize| Complex::new(re.get(b * n + j).as_f64(), im.get(b * n + j).as_f64());
+            assert!(off(&a, None, &v, &|i, j| v[i][j] * value(j)) <= 100.0 * epsilon, "{}", case.text);
+            for j in 0..n {
+                let length = (0..n).map(|i| v[i][j].norm_sqr()).sum::<f64>();
+                assert!((length - 1.0).abs() <= 20.0 * epsilon, "{length}");
+            }
+        }
+    }
+}
+
+#[test]
 fn singular_vectors() {
     let mut random = fastrand::Rng::with_seed(6);
     for round in 0..80 {

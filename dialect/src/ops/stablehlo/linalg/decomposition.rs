@@ -34,9 +34,6 @@ pub(crate) enum Call {
     PivotedQr,
     /// Operand 2 multiplied by the product of reflectors.
     Reflect { left: bool, adjoint: bool },
-    /// Eigenvalues (of a real matrix their real and imaginary parts), left and right eigenvectors, and 0 or how many values
-    /// weren't found.
-    Eigen { left: bool, right: bool },
     /// Of a complex matrix the triangle, the unitary matrix, eigenvalues, 0, and 0 or how many values weren't found.
     Schur { vectors: bool },
     /// A system with three diagonals: what becomes of these, the solution, and 0 or the first pivot that is 0.
@@ -86,7 +83,7 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
             }
             "geev" => {
                 let asked = |key: &str| Some(letter(key)? == b'V');
-                return call(Call::Eigen { left: asked("compute_left")?, right: asked("compute_right")? });
+                Decomposition::Eigen { left: asked("compute_left")?, right: asked("compute_right")? }
             }
             "gees" if letter("sort")? == b'N' => return call(Call::Schur { vectors: letter("mode")? == b'V' }),
             "gtsv" => return call(Call::ThreeDiagonals),
@@ -164,13 +161,6 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
             let fits = before == batch && sides[usize::from(!left)] == m && of_a(c, sides) && to == c;
             return fits && of_a(taus, &[count]) && count <= k;
         }
-        (Call::Eigen { .. }, [_], [values @ .., left, right, i]) => {
-            let complex = if real == F64 { C128 } else { C64 };
-            let parts = if a.element.is_complex() { 1 } else { 2 };
-            let lines = values.len() == parts && values.iter().all(|v| of_a(v, &[n]));
-            let vectors = is(left, complex, &[n, n]) && is(right, complex, &[n, n]);
-            return square && lines && vectors && is(i, I32, &[]);
-        }
         (Call::Schur { .. }, [_], [t, q, values, selected, i]) => {
             let complex = square && a.element.is_complex() && of_a(t, &[n, n]) && of_a(q, &[n, n]);
             return complex && of_a(values, &[n]) && is(selected, I32, &[]) && is(i, I32, &[]);
@@ -195,6 +185,13 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
         (Decomposition::Eigh { .. }, [_], [v, w]) => square && of_a(v, &[n, n]) && is(w, real, &[n]),
         (Decomposition::Eigh { .. }, [_], [v, w, i]) => {
             square && of_a(v, &[n, n]) && is(w, real, &[n]) && is(i, I32, &[])
+        }
+        (Decomposition::Eigen { .. }, [_], [values @ .., left, right, i]) => {
+            let complex = if real == F64 { C128 } else { C64 };
+            let parts = if a.element.is_complex() { 1 } else { 2 };
+            let lines = values.len() == parts && values.iter().all(|v| of_a(v, &[n]));
+            let vectors = is(left, complex, &[n, n]) && is(right, complex, &[n, n]);
+            square && lines && vectors && is(i, I32, &[])
         }
         (Decomposition::Svd { .. }, [_], [c, s, u, vt, i]) => {
             let whole = of_a(u, &[m, m]) && of_a(vt, &[n, n]);
@@ -284,6 +281,7 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
                 all.extend((types.len() == 3).then(|| vec![int(0)]));
                 all
             }
+            Decomposition::Eigen { left, right } => eigenvectors(&a, left, right, &types),
             Decomposition::Svd { vectors } => {
                 let size = |t: &TensorType, back: usize| t.shape[t.rank() - back].max(0) as usize;
                 let (mut u, s, mut vt) = singular(&a, size(types[2], 1), size(types[3], 2));
@@ -310,11 +308,6 @@ fn reduce(
 ) -> Vec<Vec<Scalar>> {
     let int = |v: usize| Scalar::Int(v as i128);
     let n = a.rows;
-    let floats = |values: Vec<f64>| values.into_iter().map(Scalar::Float).collect::<Vec<Scalar>>();
-    let nan = |ty: &TensorType, count: usize| {
-        let value = if ty.element.is_complex() { Scalar::Complex(f64::NAN, f64::NAN) } else { Scalar::Float(f64::NAN) };
-        vec![value; count]
-    };
     match it {
         Call::Hessenberg { low, high } => {
             let (h, taus) = hessenberg(a, low.max(1) as usize - 1..high.max(0) as usize);
@@ -330,26 +323,6 @@ fn reduce(
             vec![f.scalars(types[0]), order.into_iter().map(int).collect(), taus.scalars(types[2])]
         }
         Call::Reflect { left, adjoint } => vec![multiply(&a, &row(1), matrix(2), left, adjoint).scalars(types[0])],
-        Call::Eigen { left, right } => {
-            let parts = types.len() - 3;
-            let Some((values, mut lefts, mut rights)) = general_eigen(&a) else {
-                let mut all = vec![nan(types[0], n); parts];
-                all.extend([nan(types[parts], n * n), nan(types[parts], n * n), vec![int(n)]]);
-                return all;
-            };
-            if !left {
-                lefts.clear();
-            }
-            if !right {
-                rights.clear();
-            }
-            let mut all = match parts {
-                1 => vec![Matrix::row(values).scalars(types[0])],
-                _ => vec![floats(values.iter().map(|v| v.0).collect()), floats(values.iter().map(|v| v.1).collect())],
-            };
-            all.extend([lefts.scalars(types[parts]), rights.scalars(types[parts]), vec![int(0)]]);
-            all
-        }
         Call::Schur { vectors } => {
             let Some((t, mut q)) = schur(&a) else {
                 let all = || nan(types[0], n * n);
@@ -372,4 +345,38 @@ fn reduce(
         }
         Call::Decomposition(_) | Call::TriangularSolve(_) => Vec::new(),
     }
+}
+
+fn floats(values: Vec<f64>) -> Vec<Scalar> {
+    values.into_iter().map(Scalar::Float).collect()
+}
+
+/// What stands for a result that wasn't found.
+fn nan(ty: &TensorType, count: usize) -> Vec<Scalar> {
+    let value = if ty.element.is_complex() { Scalar::Complex(f64::NAN, f64::NAN) } else { Scalar::Float(f64::NAN) };
+    vec![value; count]
+}
+
+/// The results of [`Decomposition::Eigen`].
+fn eigenvectors(a: &Matrix, left: bool, right: bool, types: &[&TensorType]) -> Vec<Vec<Scalar>> {
+    let int = |v: usize| Scalar::Int(v as i128);
+    let n = a.rows;
+    let parts = types.len() - 3;
+    let Some((values, mut lefts, mut rights)) = general_eigen(a) else {
+        let mut all = vec![nan(types[0], n); parts];
+        all.extend([nan(types[parts], n * n), nan(types[parts], n * n), vec![int(n)]]);
+        return all;
+    };
+    if !left {
+        lefts.clear();
+    }
+    if !right {
+        rights.clear();
+    }
+    let mut all = match parts {
+        1 => vec![Matrix::row(values).scalars(types[0])],
+        _ => vec![floats(values.iter().map(|v| v.0).collect()), floats(values.iter().map(|v| v.1).collect())],
+    };
+    all.extend([lefts.scalars(types[parts]), rights.scalars(types[parts]), vec![int(0)]]);
+    all
 }
