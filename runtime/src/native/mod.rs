@@ -110,3 +110,33 @@ pub(crate) fn prefetch<T>(of: &[T], bytes: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (of, bytes);
 }
+
+/// Memory of its own for a computation: elements that begin as zeros, in huge pages where there are many of them, since
+/// touching small pages for the first time costs as much as computing on them.
+pub(crate) struct Zeros<T> {
+    mapping: Option<memmap2::MmapMut>,
+    few: Vec<T>,
+}
+
+impl<T: AnyBitPattern + NoUninit> Zeros<T> {
+    pub(crate) fn new(count: usize) -> Self {
+        /// Bytes from which on pages are asked for; a multiple of a huge one's size.
+        const HUGE: usize = 4 << 20;
+        let bytes = count * size_of::<T>();
+        let mapping = if bytes >= HUGE { memmap2::MmapMut::map_anon(bytes).ok() } else { None };
+        #[cfg(target_os = "linux")]
+        if let Some(mapping) = &mapping {
+            // A system without them gives small ones.
+            let _ = mapping.advise(memmap2::Advice::HugePage);
+        }
+        let few = if mapping.is_some() { Vec::new() } else { vec![T::zeroed(); count] };
+        Self { mapping, few }
+    }
+
+    pub(crate) fn elements(&mut self) -> &mut [T] {
+        match &mut self.mapping {
+            Some(mapping) => bytemuck::cast_slice_mut(mapping),
+            None => &mut self.few,
+        }
+    }
+}

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
 
 use dialect::ir::{ElementClass, ElementType, OpRef, TensorType};
-use dialect::kernel::{Affine, Contraction, Input, Nest, Window};
+use dialect::kernel::{Affine, Contraction, Index, Input, Nest, Window};
 use half::{bf16, f16};
 
 use super::join::Spread;
@@ -26,6 +26,53 @@ pub(crate) struct Convolution {
     types: [ElementType; 3],
     /// The type in which products are added.
     sums: ElementType,
+    parts: Parts,
+}
+
+/// Tensors of other types than the sums are converted a part at a time.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// How many parts the left tensor has, along its first dimension.
+    count: usize,
+    /// Whether they are parts of the sum, and so of the right tensor; otherwise they are parts of the result.
+    contracted: bool,
+}
+
+impl Parts {
+    /// Elements of the tensors that a part has, if the first dimension is long enough.
+    #[cfg(not(test))]
+    const SIZE: i64 = 1 << 21;
+    /// Tests have small tensors.
+    #[cfg(test)]
+    const SIZE: i64 = 64;
+
+    /// What a part of this nest computes, whose inputs have these shapes; `None` if it has only one, or its first
+    /// dimension is read through windows.
+    fn cut(nest: &Nest, mut shapes: [Vec<i64>; 2], left: usize) -> Option<(Self, Problem)> {
+        let mut nest = nest.clone();
+        let Some(&Index::Loop(l)) = nest.inputs[left].index.first() else { return None };
+        let contracted = l >= nest.parallel;
+        let first = |i: &Input| usize::from(i.index.first() == Some(&Index::Loop(l)));
+        let depends = |i: &Input| {
+            let indices = i.index[first(i)..].iter().chain(i.guards.iter().map(|g| &g.index));
+            indices.clone().any(|x| x.depends_on(l))
+        };
+        let right = first(&nest.inputs[1 - left]) == 1;
+        if nest.inputs.iter().any(depends) || right != contracted || !contracted && l > 0 {
+            return None;
+        }
+        let elements = |shape: &[i64]| shape.iter().product::<i64>();
+        let all = [elements(&shapes[0]), elements(&shapes[1]), elements(&nest.loops[..nest.parallel])];
+        let (size, wanted) = (nest.loops[l], all.into_iter().max()? / Self::SIZE + 1);
+        let count = (wanted.min(size)..=size).find(|n| *n > 0 && size % n == 0)?;
+        nest.loops[l] = size / count;
+        shapes[left][0] = size / count;
+        if contracted {
+            shapes[1 - left][0] = size / count;
+        }
+        let problem = problem::of(&nest, [&shapes[0], &shapes[1]]).filter(|_| count > 1)?;
+        Some((Self { count: count as usize, contracted }, problem))
+    }
 }
 
 impl Convolution {
@@ -36,13 +83,20 @@ impl Convolution {
         let inputs: [&TensorType; 2] =
             [op.operand_tensor(nest.inputs[0].operand)?, op.operand_tensor(nest.inputs[1].operand)?];
         let result = op.result_tensor(0)?;
-        let Problem { left, products, joined } = problem::of(nest, inputs.map(|t| &t.shape[..]))?;
+        let shapes = inputs.map(|t| t.shape.to_vec());
+        let whole = problem::of(nest, [&shapes[0], &shapes[1]])?;
+        let left = whole.left;
         let types = [inputs[left].element, inputs[1 - left].element, result.element];
         let sums = sum_type(types)?;
+        let narrow = types.iter().any(|&t| t != sums);
+        let cut = narrow.then(|| Parts::cut(nest, shapes, left)).flatten().filter(|(_, problem)| problem.left == left);
+        let (parts, Problem { products, joined, .. }) = cut.unwrap_or((Parts { count: 1, contracted: false }, whole));
+        // A sum that is added to can't be computed again.
+        let joined = joined.filter(|_| !parts.contracted);
         let operands = [nest.inputs[left].operand, nest.inputs[1 - left].operand];
         let plans = products.into_iter().map(Plan::new).collect();
         let joined = joined.map(|j| (Plan::new(j.product), j.copy));
-        Some(Self { plans, joined, operands, types, sums })
+        Some(Self { plans, joined, operands, types, sums, parts })
     }
 
     /// The operands that are the left and the right tensor.
@@ -51,38 +105,47 @@ impl Convolution {
     }
 
     fn compute<T: Element>(&self, operands: &[View<'_>], out: &mut ViewMut<'_>, threads: usize) {
-        let [left, right] = [operands[0], operands[1]];
-        let (mut memory, kept) = (Vec::new(), T::TYPE == self.types[2]);
-        let to: *mut T = if kept {
-            out.bytes.as_mut_ptr().cast()
-        } else {
-            memory.resize(out.bytes.len() / self.types[2].bytes(), T::default());
-            memory.as_mut_ptr()
-        };
+        let Parts { count, contracted } = self.parts;
+        let kept = T::TYPE == self.types[2];
+        let width = self.types[2].bytes();
+        let results = out.bytes.len() / width / if contracted { 1 } else { count };
+        let mut memory = vec![T::default(); if kept { 0 } else { results }];
         let (mut wide_left, mut wide_right) = (Vec::new(), Vec::new());
-        let left = T::read(left.bytes, self.types[0], &mut wide_left, threads);
-        let right = T::read(right.bytes, self.types[1], &mut wide_right, threads);
-        let results = out.bytes.len() / self.types[2].bytes();
-        let done = self.joined.as_ref().is_some_and(|(plan, copy)| {
-            // SAFETY: as below, of the copy that the plan was made for. The result holds numbers now.
-            let results = unsafe {
-                plan.run(left.as_ptr(), &copy.of(right), to, threads);
-                std::slice::from_raw_parts(to, results)
-            };
-            // What isn't finite makes more of the result so than it should where it is multiplied with zeros.
-            are_finite(results)
-        });
-        for plan in self.plans.iter().filter(|_| !done) {
-            // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
-            unsafe { plan.run(left.as_ptr(), right, to, threads) };
+        for i in 0..count {
+            let part = |bytes: &[u8]| i * (bytes.len() / count)..(i + 1) * (bytes.len() / count);
+            let left = operands[0].bytes;
+            let left = T::read(&left[part(left)], self.types[0], &mut wide_left, threads);
+            let right = operands[1].bytes;
+            let right = if contracted { &right[part(right)] } else { right };
+            let right = T::read(right, self.types[1], &mut wide_right, threads);
+            let mine = if contracted { 0..out.bytes.len() } else { part(out.bytes) };
+            let bytes = &mut out.bytes[mine];
+            let to = if kept { bytemuck::cast_slice_mut(bytes) } else { &mut memory[..] };
+            self.part(left, right, to, contracted && i > 0, threads);
+            if !kept && (!contracted || i + 1 == count) {
+                share(threads, width, bytes, |first, bytes| {
+                    for (value, to) in memory[first..].iter().zip(bytes.chunks_exact_mut(width)) {
+                        value.write(self.types[2], to);
+                    }
+                });
+            }
         }
-        if !kept {
-            let width = self.types[2].bytes();
-            share(threads, width, out.bytes, |first, bytes| {
-                for (value, to) in memory[first..].iter().zip(bytes.chunks_exact_mut(width)) {
-                    value.write(self.types[2], to);
-                }
-            });
+    }
+
+    /// Computes a part of the result, or adds a part of the sum to it.
+    fn part<T: Element>(&self, left: &[T], right: &[T], to: &mut [T], adds: bool, threads: usize) {
+        let (left, out) = (left.as_ptr(), to.as_mut_ptr());
+        if let Some((plan, copy)) = &self.joined {
+            // SAFETY: as below, of the copy that the plan was made for.
+            unsafe { plan.run(left, &copy.of(right), out, adds, threads) };
+            // What isn't finite makes more of the result so than it should where it is multiplied with zeros.
+            if are_finite(to) {
+                return;
+            }
+        }
+        for plan in &self.plans {
+            // SAFETY: tensors have the sizes that the op's types say, by which the plan was made, and are aligned.
+            unsafe { plan.run(left, right, out, adds, threads) };
         }
     }
 }
@@ -123,7 +186,7 @@ fn sum_type(types: [ElementType; 3]) -> Option<ElementType> {
 }
 
 /// A type of sums.
-trait Element: Number + bytemuck::AnyBitPattern {
+trait Element: Number + bytemuck::AnyBitPattern + bytemuck::NoUninit {
     const TYPE: ElementType;
     /// A value whose first bytes are these, of type `from`.
     fn of(from: ElementType, bytes: &[u8]) -> Self;

@@ -237,26 +237,29 @@ impl Plan {
         Self { product, form, tiles, lanes, outer, taps: sum, run, careful: None }
     }
 
-    /// Computes the result.
+    /// Computes the result, or adds to what is there.
     ///
     /// # Safety
     ///
     /// The tensors have all elements that the loops reach, apart from the padding; nobody writes `left` and `right` or
     /// touches the result meanwhile.
-    pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, threads: usize) {
+    pub(super) unsafe fn run<T: Number>(&self, left: *const T, right: &[T], out: *mut T, adds: bool, threads: usize) {
         let careful = self.careful.as_deref().filter(|_| !are_finite(right));
+        let tensors = Tensors { left, right: right.as_ptr(), out };
         // SAFETY: passed on.
-        unsafe { careful.unwrap_or(self).compute(left, right.as_ptr(), out, threads, careful.is_some()) }
+        unsafe { careful.unwrap_or(self).compute(tensors, adds, threads, careful.is_some()) }
     }
 
-    unsafe fn compute<T: Number>(&self, left: *const T, right: *const T, out: *mut T, threads: usize, careful: bool) {
+    unsafe fn compute<T: Number>(&self, tensors: Tensors<T>, adds: bool, threads: usize, careful: bool) {
         let product = &self.product;
+        let out = tensors.out;
+        let mut adds = adds || product.adds;
         let results = [&product.batch, &product.rows, &product.columns].iter().map(|l| count(l)).product::<usize>();
         if results == 0 {
             return;
         }
         if count(&product.sum) == 0 {
-            if !product.adds {
+            if !adds {
                 // Along the loop whose elements are nearest to each other, positions need no division.
                 let mut outer = [&product.batch[..], &product.rows, &product.columns].concat();
                 let near = (0..outer.len()).filter(|&i| outer[i].size > 1).min_by_key(|&i| outer[i].out.unsigned_abs());
@@ -282,9 +285,8 @@ impl Plan {
             return;
         }
         let code = T::code();
-        let mut adds = product.adds;
         for block in self.blocks() {
-            let job = Job::new(self, &code, block, (adds, careful), Tensors { left, right, out });
+            let job = Job::new(self, &code, block, (adds, careful), tensors);
             // SAFETY: passed on.
             unsafe { job.run(threads) };
             adds = true;

@@ -3,10 +3,13 @@
 use super::apply::{common, parts};
 use super::places::{Block, Places};
 use crate::native::number::Float;
-use crate::native::{View, prefetch};
+use crate::native::{View, Zeros, prefetch};
 
 /// The most elements whose sums in f64 fit into a cache.
 const SMALL: usize = 1 << 17;
+
+/// The most elements whose sums in f64 are kept all at once, where there are at least as many updates.
+const MANY: usize = 1 << 24;
 
 /// The most elements of a row that are summed at a time.
 const BLOCK: usize = 1024;
@@ -14,6 +17,11 @@ const BLOCK: usize = 1024;
 /// Adds all updates.
 pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &mut [T], threads: usize) {
     let few = out.len() <= SMALL || !places.separate;
+    // Updates that are read in order cost less than putting them in order, if they are no fewer than the sums.
+    let in_order = places.row >= 16 && out.len() <= updates.len().min(MANY);
+    if !few && in_order {
+        return parts(threads, out, |first, part| dense(places, indices, updates, first, part));
+    }
     if !few && by_place(places, indices, updates, out, threads) {
         return;
     }
@@ -29,7 +37,9 @@ pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], o
 /// Adds updates to sums of all elements of a part of the input, which begins at `first`.
 fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usize, part: &mut [T]) {
     let range = first..first + part.len();
-    let mut sums: Vec<f64> = part.iter().map(|v| v.wide()).collect();
+    let mut memory = Zeros::<f64>::new(part.len());
+    let sums = memory.elements();
+    sums.iter_mut().zip(part.iter()).for_each(|(sum, v)| *sum = v.wide());
     let arch = pulp::Arch::new();
     let mut any = false;
     if places.row == 1 && places.rows.len() == 1 && places.separate {
@@ -42,6 +52,12 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
                 }
             }
         });
+    } else if places.rows.len() == 1 && places.separate {
+        places.blocks(indices, &mut |block| {
+            let Block::Inside(windows) = block else { return };
+            any |= !windows.is_empty();
+            arch.dispatch(Windows { windows, first, row: places.row, sums: &mut *sums, updates });
+        });
     } else {
         places.runs(indices, |input, update, len| {
             if let Some((to, from)) = common(&range, input, update, len) {
@@ -52,7 +68,7 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
         });
     }
     if any {
-        part.iter_mut().zip(&sums).for_each(|(to, &sum)| *to = T::narrow(sum));
+        part.iter_mut().zip(&*sums).for_each(|(to, &sum)| *to = T::narrow(sum));
     }
 }
 
@@ -72,6 +88,40 @@ impl<T: Float> pulp::WithSimd for Add<'_, T> {
         }
     }
 }
+
+/// Adds windows of one row each to sums that begin at place `first`; those of other places are left out.
+struct Windows<'a, T> {
+    windows: &'a [(usize, usize)],
+    first: usize,
+    row: usize,
+    sums: &'a mut [f64],
+    updates: &'a [T],
+}
+
+impl<T: Float> pulp::WithSimd for Windows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let Self { windows, first, row, sums, updates } = self;
+        let range = first..first + sums.len();
+        for (i, &(input, update)) in windows.iter().enumerate() {
+            // Sums are anywhere.
+            if let Some(next) = windows.get(i + AHEAD) {
+                let next = next.0.wrapping_sub(first);
+                prefetch(sums.get(next..).unwrap_or_default(), (row * size_of::<f64>()).min(2 * BYTES));
+            }
+            if let Some((to, from)) = common(&range, input, update, row) {
+                let from = &updates[from..from + to.len()];
+                Add { sums: &mut sums[to], updates: from }.with_simd(simd);
+            }
+        }
+    }
+}
+
+/// How many rows ahead memory is asked for, and for how many bytes of each.
+const AHEAD: usize = 8;
+const BYTES: usize = 512;
 
 /// A place of the input and that of an update for it.
 type Pair = (u32, u32);
@@ -133,11 +183,9 @@ impl<T: Float> pulp::WithSimd for Rows<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, simd: S) {
-        /// How many updates ahead memory is asked for, and for how many bytes of each: updates of one place are anywhere.
-        const AHEAD: usize = 8;
-        const BYTES: usize = 512;
         let Self { places, updates, out, base, pairs } = self;
         let row = places.row;
+        // Updates of one place are anywhere.
         let near = (row * size_of::<T>()).min(BYTES);
         let mut sums = [0f64; BLOCK];
         let mut done = 0;
