@@ -14,6 +14,7 @@ use dialect::op::Control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::chain::{self, Ranges};
 use super::emit::{Target, emit};
 use super::exchange::reduced;
 use super::fuse::{build, nest_of};
@@ -41,8 +42,8 @@ pub(super) struct Lowered {
     pub constants: Vec<ConstantSlot>,
     /// MLIR text of each distinct kernel, a function [`KERNEL`].
     pub kernels: Vec<String>,
-    /// For each kernel that takes a range of its outermost loop, how many positions that has.
-    pub parts: Vec<Option<i64>>,
+    /// For each kernel that takes a range of its outermost loop, how that is divided.
+    pub ranges: Vec<Option<Ranges>>,
     /// Matrix products.
     pub gemms: Vec<Gemm>,
     /// Native code that isn't compiled kernels.
@@ -97,7 +98,7 @@ pub(super) fn lower(
         lowering.out.results.push(slot);
     }
     let mut out = lowering.out;
-    out.steps = steps;
+    out.steps = chain::join(steps, &out.ranges, &out.slots, target.threads);
     Ok(out)
 }
 
@@ -229,11 +230,11 @@ impl Lowering<'_> {
             slots.extend(self.slots_of(results)?);
         }
         let mut text = String::new();
-        let parts = emit(&kernel, KERNEL, self.target, &mut text);
+        let ranges = emit(&kernel, KERNEL, self.target, &mut text);
         let next = self.texts.len();
         let id = *self.texts.entry(text).or_insert_with_key(|text| {
             self.out.kernels.push(text.clone());
-            self.out.parts.push(parts);
+            self.out.ranges.push(ranges);
             next
         });
         Ok(Some(Step::Kernel { kernel: id, slots }))

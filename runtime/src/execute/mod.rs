@@ -4,6 +4,7 @@
 //! memory. One compiled program serves all devices. Ops without native code run by the reference evaluator.
 
 mod arith;
+mod chain;
 mod complex;
 mod emit;
 mod exchange;

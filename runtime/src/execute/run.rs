@@ -116,6 +116,12 @@ impl Executable {
         self.lowered.kernels.iter().enumerate().map(|(i, text)| rename(text, &format!("k{i}")))
     }
 
+    /// The steps of each device.
+    #[cfg(test)]
+    pub(super) fn lowered_steps(&self) -> &super::step::Steps {
+        &self.lowered.steps
+    }
+
     /// Number of devices, of all replicas together.
     pub fn devices(&self) -> usize {
         self.devices
@@ -348,6 +354,9 @@ impl Drop for Leaving<'_> {
     }
 }
 
+/// Addresses in a device's arena.
+type Pointers = smallvec::SmallVec<[*mut u8; 16]>;
+
 /// Addresses in a device's arena that several threads use for one op.
 #[derive(Clone, Copy)]
 struct Addresses<'a>(&'a [*mut u8]);
@@ -405,18 +414,40 @@ impl Device<'_> {
         let arena = self.arena();
         match step {
             Step::Kernel { kernel, slots } => {
-                let pointers: smallvec::SmallVec<[*mut u8; 16]> =
-                    slots.iter().map(|&s| arena.at(self.slot(s).offset)).collect();
-                let code = &e.kernels[*kernel];
+                let pointers = self.pointers(slots);
                 let pointers = Addresses(&pointers);
-                // SAFETY: slots are inside the arena, at its alignment, and have the sizes of the kernel's memrefs;
-                // those alive at one step don't overlap; only this device accesses this arena now, and its threads
-                // write different positions.
-                let call = |range: &[i64]| unsafe { code.call(pointers.get(), range) };
-                match e.lowered.parts[*kernel] {
-                    Some(positions) => self.in_parts(positions, |from, to| call(&[from, to])),
+                // SAFETY: of `pointers`; its threads write different parts.
+                let call = |range: &[i64]| unsafe { e.kernels[*kernel].call(pointers.get(), range) };
+                match &e.lowered.ranges[*kernel] {
+                    Some(ranges) if ranges.shared => {
+                        let most = 4 * e.threads as i64;
+                        self.in_parts(ranges.parts, most, |from, to| call(&[from, to]));
+                    }
+                    Some(ranges) => call(&[0, ranges.parts]),
                     None => call(&[]),
                 }
+            }
+            // What is recorded are single ops.
+            Step::Chain { steps, .. } if self.recorder.is_some() => self.steps(steps)?,
+            Step::Chain { rows, parts, steps } => {
+                let kernel = |(_, step): &(Op, Step)| match step {
+                    Step::Kernel { kernel, slots } => Some((*kernel, self.pointers(slots))),
+                    _ => None,
+                };
+                let calls: Vec<(usize, Pointers)> = steps.iter().filter_map(kernel).collect();
+                let each: Vec<(usize, i64, Addresses<'_>)> = calls
+                    .iter()
+                    .map(|(kernel, pointers)| {
+                        let parts = e.lowered.ranges[*kernel].as_ref().map_or(1, |r| r.parts);
+                        (*kernel, parts / rows, Addresses(pointers))
+                    })
+                    .collect();
+                self.in_parts(*rows, *parts, |from, to| {
+                    for &(kernel, by, pointers) in &each {
+                        // SAFETY: of `pointers`; these rows depend on no others that the chain writes.
+                        unsafe { e.kernels[kernel].call(pointers.get(), &[from * by, to * by]) };
+                    }
+                });
             }
             Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
             Step::DeviceId { replica, out } => {
@@ -487,9 +518,15 @@ impl Device<'_> {
         Ok(())
     }
 
-    /// Divides the positions of a kernel's outermost loop among threads; parts write different elements.
-    fn in_parts(&self, positions: i64, call: impl Fn(i64, i64) + Sync) {
-        let parts = positions.min(4 * self.session.executable.threads as i64);
+    /// The addresses of a kernel's slots. They are inside the arena, at its alignment, and have the sizes of the kernel's
+    /// memrefs; those alive at one step don't overlap, and only this device accesses this arena now.
+    fn pointers(&self, slots: &[Slot]) -> Pointers {
+        slots.iter().map(|&s| self.arena().at(self.slot(s).offset)).collect()
+    }
+
+    /// Divides positions among threads, into at most this many parts, which write different elements.
+    fn in_parts(&self, positions: i64, parts: i64, call: impl Fn(i64, i64) + Sync) {
+        let parts = positions.min(parts);
         let part = |i: i64| call(i * positions / parts, (i + 1) * positions / parts);
         threads::inside(self.session.subnormals, || (0..parts).into_par_iter().for_each(part));
     }

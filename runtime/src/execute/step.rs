@@ -37,6 +37,15 @@ pub(super) enum Step {
         /// Its slots.
         slots: Vec<Slot>,
     },
+    /// Runs several kernels over some rows at a time.
+    Chain {
+        /// How many rows all of them have.
+        rows: i64,
+        /// How many parts these are divided into.
+        parts: i64,
+        /// The kernels, each a [`Step::Kernel`].
+        steps: Steps,
+    },
     /// Computes a matrix product.
     Gemm {
         /// Index of the product.

@@ -21,6 +21,7 @@ use dialect::ir::ElementType;
 use smallvec::SmallVec;
 
 use super::arith::{Math, Write};
+use super::chain::Ranges;
 use super::complex;
 use super::fused::{Fused, Node, Place};
 use super::update::{self, Bound};
@@ -70,9 +71,9 @@ pub(super) struct Target {
 /// Appends function `name`, which computes `kernel`. Its parameters are pointers to the buffers, then to the results
 /// that have buffers of their own.
 ///
-/// A kernel that is worth sharing between threads takes the first and the last part of its outermost loop, exclusive, as
-/// well; the number of these parts is returned.
-pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String) -> Option<i64> {
+/// Where several threads may share kernels, one with loops takes the first and the last part of its outermost loop,
+/// exclusive, as well; what these parts are is returned.
+pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String) -> Option<Ranges> {
     let whole = match complex::split(kernel) {
         Some(real) => collapse(&real),
         None => collapse(kernel),
@@ -80,11 +81,15 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
     let (kernel, bounds) = &update::narrowed(&whole).unwrap_or((whole, Vec::new()));
     let lanes = Lanes::of(kernel, bounds, target);
     let work: i64 = kernel.loops.iter().product();
-    let large = kernel.parallel > 0 && work >= SHARED && bounds.is_empty();
-    let parts = (target.threads > 1 && large).then(|| match &lanes {
-        // The only loop is over vectors, and so are its parts.
-        Some(lanes) if lanes.divides_alone(kernel) => kernel.loops[0] / lanes.count,
-        _ => kernel.loops[0],
+    let least = if kernel.scan.is_some() { SHARED } else { CHAINED };
+    let divides = kernel.parallel > 0 && bounds.is_empty() && work >= least;
+    let parts = (target.threads > 1 && divides).then(|| {
+        let parts = match &lanes {
+            // The only loop is over vectors, and so are its parts.
+            Some(lanes) if lanes.divides_alone(kernel) => kernel.loops[0] / lanes.count,
+            _ => kernel.loops[0],
+        };
+        Ranges::of(kernel, parts, work >= SHARED)
     });
     let mut e = Emitter {
         places: kernel.places(),
@@ -125,6 +130,9 @@ pub(super) fn emit(kernel: &Fused, name: &str, target: Target, out: &mut String)
 
 /// From this many iterations on, several threads run a kernel.
 const SHARED: i64 = 1 << 15;
+
+/// From this many iterations on, a kernel may take part in a chain of larger ones.
+const CHAINED: i64 = if cfg!(test) { 16 } else { 1 << 10 };
 
 struct Emitter<'a> {
     kernel: &'a Fused,
