@@ -15,6 +15,7 @@
 # make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
 # make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
+# make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -115,6 +116,16 @@ $(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
 		bindings/mlir/plugin/plugin.cpp $(CAPI)/lib/libshardc.a -Wl,--exclude-libs,ALL,--gc-sections,-s -o $@
 
 plugin: setup $(TARGET)/plugin/libShardcPlugin.so
+
+# The oldest version that is promised; make test has the newest.
+JAX := 0.7.2
+OTHER := $(TARGET)/python-jax-$(JAX)
+
+python-jax: python
+	python3 -m venv $(OTHER)
+	$(OTHER)/bin/pip install --quiet --disable-pip-version-check jax==$(JAX) flatbuffers
+	$(OTHER)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
+	cd bindings/python/tests && $(abspath $(OTHER))/bin/python -m unittest discover
 
 DEMO := tests/corpus/tpu_p3_mlp_block_auto
 SHARDC := cargo run --release --quiet -p shardc --

@@ -122,7 +122,7 @@ class Reports(unittest.TestCase):
         self.lowered = jax.jit(f).lower(*arguments())
 
     def test_explain(self):
-        report = shardc.explain(self.lowered)
+        report = shardc.explain(jax.jit(lambda x, w: f(x, w) * 2).lower(*arguments()))
         self.assertIn("all_reduce", str(report))
         self.assertIn("test_text.py", report.text)
         self.assertEqual(len(report.json["collectives"]), 1)
