@@ -185,6 +185,15 @@ class Behavior(unittest.TestCase):
             shardc.jit(lambda x: x.sum(), memory=1 << 20)(self.x)
         self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy"), (None, 1 << 20, "full")})
 
+    def test_of_nested_options_the_outer_ones_count(self):
+        seen = []
+        inner = shardc.jit(lambda x: jnp.tanh(x).sum(), plan="greedy")
+        with mock.patch.object(shardc._jit, "_plan", lambda module, name, options: seen.append(options) or module):
+            shardc.jit(inner)(self.x)
+            shardc.jit(lambda x: inner(x) + 1, memory=1 << 30)(self.x)
+            jax.jit(inner)(self.x)
+        self.assertEqual([(o.memory, o.plan) for o in seen], [(None, "full"), (1 << 30, "full"), (None, "greedy")])
+
     def test_too_little_memory_is_a_warning(self):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")

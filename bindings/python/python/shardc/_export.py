@@ -45,10 +45,9 @@ def compile(
     text, name = text_and_name(exported)
     planned = compiled(text, name, "manual", options, locations=True)
     backward = exported._get_vjp  # noqa: SLF001: a field of the dataclass, documented as the others are
-    change: dict[str, object] = {}
-    if backward is not None:
-        change["_get_vjp"] = lambda _: compile(backward(exported), target=target, memory=memory, plan=plan)
-    return dataclasses.replace(exported, mlir_module_serialized=_serialized(planned, like=exported), **change)
+    planned_backward = backward and (lambda _: compile(backward(exported), target=target, memory=memory, plan=plan))
+    artifact = _serialized(planned, like=exported)
+    return dataclasses.replace(exported, mlir_module_serialized=artifact, _get_vjp=planned_backward)
 
 
 def _serialized(text: str, like: jax.export.Exported) -> bytes:

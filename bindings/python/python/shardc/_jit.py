@@ -45,7 +45,8 @@ def jit(
     Where the function is called inside of something else, what is planned is what gets compiled:
 
     - inside another `shardc.jit`: the outer program, as a whole, under the options of the outer one;
-    - inside a plain `jax.jit`: nothing, XLA partitions the outer program; make the outer one `shardc.jit`;
+    - inside a plain `jax.jit`: nothing, XLA partitions the outer program; make the outer one `shardc.jit`
+      (`jax.jit(shardc.jit(f))` has no program of its own and is planned);
     - under `jax.grad`, `jax.vjp`, `jax.vmap` or `jax.jvp` outside of any jit: the forward and the backward program, each by
       itself; `shardc.jit(jax.value_and_grad(f))` plans them as one.
 
@@ -85,7 +86,9 @@ def _named(fun: Callable[..., Any], options: Options) -> Callable[..., Any]:
         inner = inner.func
     tag = options.tag()
     _known[tag] = options
-    named.__name__ = f"{getattr(inner, '__name__', type(inner).__name__)}.{tag}"
+    # Of a function that was named before, as of jits inside of it, the outer options count.
+    name = getattr(inner, "__name__", type(inner).__name__).split(".shardc")[0]
+    named.__name__ = f"{name}.{tag}"
     return named
 
 
@@ -136,8 +139,8 @@ def _prove() -> None:
 
     asked = []
 
-    def seen(*args: Any) -> Any:
-        asked.append(args)
+    def seen(module: Any, name: str, options: Options) -> Any:
+        asked.append(name)
         raise _Asked
 
     tag = "shardc_probe"

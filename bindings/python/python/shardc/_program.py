@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from shardc import _native
 from shardc._errors import settle
@@ -22,12 +22,14 @@ def text_and_name(program: Program) -> tuple[str, str]:
     """The StableHLO text of a program, with the lines of Python its ops came from, and a name for messages."""
     if isinstance(program, str):
         return program, "<text>"
-    if hasattr(program, "mlir_module_serialized"):
-        return str(program.mlir_module()), f"<exported {program.fun_name}>"
-    if hasattr(program, "lower") and hasattr(program, "jaxpr"):
-        program = program.lower()
-    if hasattr(program, "as_text") and hasattr(program, "compile"):
-        return program.as_text(debug_info=True), "<lowered>"
+    # Told apart by what they can do, so that JAX needn't be imported.
+    given: Any = program
+    if hasattr(given, "mlir_module_serialized"):
+        return str(given.mlir_module()), f"<exported {given.fun_name}>"
+    if hasattr(given, "lower") and hasattr(given, "jaxpr"):
+        given = given.lower()
+    if hasattr(given, "as_text") and hasattr(given, "compile"):
+        return given.as_text(debug_info=True), "<lowered>"
     kinds = "StableHLO as text, jax.jit(f).lower(...) or jax.export.export(...)(...)"
     raise TypeError(f"a program was expected ({kinds}), not {type(program).__name__}")
 
