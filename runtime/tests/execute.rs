@@ -306,7 +306,7 @@ fn every_op_runs_as_it_is_evaluated() {
 }
 
 /// The ops that run by their reference evaluation, besides those that `import` writes as others.
-const NO_NATIVE_CODE: &[&str] = &["stablehlo.collective_reduce", "stablehlo.custom_call"];
+const NO_NATIVE_CODE: &[&str] = &["stablehlo.custom_call"];
 
 #[test]
 fn few_ops_have_no_native_code() {

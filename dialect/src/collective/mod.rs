@@ -31,6 +31,8 @@ pub enum CollectiveKind {
     CollectivePermute,
     /// Sends from the first device of each group.
     CollectiveBroadcast,
+    /// Combines the values for the first device of each group; the others get zeros.
+    CollectiveReduce,
     /// Sends runs of rows to each device, as many as each device says: see [`Ragged`].
     RaggedAllToAll,
 }
@@ -45,6 +47,7 @@ impl CollectiveKind {
             CollectiveKind::AllToAll => "all_to_all",
             CollectiveKind::CollectivePermute => "collective_permute",
             CollectiveKind::CollectiveBroadcast => "collective_broadcast",
+            CollectiveKind::CollectiveReduce => "collective_reduce",
             CollectiveKind::RaggedAllToAll => "ragged_all_to_all",
         }
     }

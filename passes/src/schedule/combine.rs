@@ -131,7 +131,11 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
         Kind::AllReduce => collective.computation.is_some(),
         Kind::ReduceScatter => collective.computation.is_some() && view.operands().len() == 1,
         Kind::AllGather => true,
-        Kind::AllToAll | Kind::CollectivePermute | Kind::CollectiveBroadcast | Kind::RaggedAllToAll => false,
+        Kind::AllToAll
+        | Kind::CollectivePermute
+        | Kind::CollectiveBroadcast
+        | Kind::CollectiveReduce
+        | Kind::RaggedAllToAll => false,
     };
     if !joins || view.def().side_effect(view) {
         return None;

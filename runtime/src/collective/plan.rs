@@ -74,7 +74,8 @@ impl Plan {
 
     /// Whether the region can be run here: it is scalar arithmetic, or there is none.
     pub fn is_supported(&self) -> bool {
-        self.body.is_some() || !matches!(self.kind, CollectiveKind::AllReduce | CollectiveKind::ReduceScatter)
+        use CollectiveKind::{AllReduce, CollectiveReduce, ReduceScatter};
+        self.body.is_some() || !matches!(self.kind, AllReduce | CollectiveReduce | ReduceScatter)
     }
 
     /// Runs it on `device`: `operand` in, `result` out.
@@ -92,9 +93,10 @@ impl Plan {
             if self.ragged.is_some() {
                 return Ok(());
             }
-            // A device outside of every group gets zeros from a permute, and otherwise its own operand if the size
-            // fits.
-            if self.kind == CollectiveKind::CollectivePermute || result.len() != operand.len() {
+            // A device outside of every group gets zeros from a permute or a reduction to one device, and otherwise its own
+            // operand if the size fits.
+            let sends = matches!(self.kind, CollectiveKind::CollectivePermute | CollectiveKind::CollectiveReduce);
+            if sends || result.len() != operand.len() {
                 result.fill(0);
             } else {
                 result.copy_from_slice(operand);
@@ -143,6 +145,8 @@ impl Plan {
         let n = all.len();
         match self.kind {
             CollectiveKind::AllReduce => self.combine(all, result),
+            CollectiveKind::CollectiveReduce if place == 0 => self.combine(all, result),
+            CollectiveKind::CollectiveReduce => result.fill(0),
             CollectiveKind::CollectiveBroadcast => result.copy_from_slice(all[0]),
             CollectiveKind::CollectivePermute => {
                 // The previous device of the chain; in a cycle, the last one comes before the first.

@@ -95,6 +95,10 @@ fn all_kinds_over_both_transports() {
     for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::UI8, ElementType::F64] {
         check(CollectiveKind::AllReduce, element, &[3, 6], &groups, (0, 0), |all, _| sum(all));
         check(CollectiveKind::AllReduce, element, &[64, 65], &groups, (0, 0), |all, _| sum(all));
+        check(CollectiveKind::CollectiveReduce, element, &[3, 6], &groups, (0, 0), |all, i| {
+            let zero = Scalar::zero(element);
+            if i == 0 { sum(all) } else { Literal::splat(element, &[3, 6], zero) }
+        });
         for dim in 0..3 {
             check(CollectiveKind::AllGather, element, &[2, 3, 4], &groups, (dim, dim), |all, _| {
                 Literal::concatenate(&all.iter().collect::<Vec<_>>(), dim)

@@ -40,6 +40,7 @@ impl CollectiveLoad {
             | CollectiveKind::AllToAll
             | CollectiveKind::CollectivePermute
             | CollectiveKind::CollectiveBroadcast
+            | CollectiveKind::CollectiveReduce
             // How many rows go where is known at run time; all of them may.
             | CollectiveKind::RaggedAllToAll => self.operand,
         }
@@ -54,7 +55,9 @@ impl CollectiveLoad {
     pub fn moved_bytes(&self) -> f64 {
         let bytes = self.rounds() * self.bytes();
         match self.kind {
-            CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => bytes,
+            CollectiveKind::CollectivePermute
+            | CollectiveKind::CollectiveBroadcast
+            | CollectiveKind::CollectiveReduce => bytes,
             _ if self.devices == 0 => bytes,
             _ => bytes * ((self.devices - 1) as f64 / self.devices as f64),
         }
@@ -87,7 +90,8 @@ pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
             exchange_seconds(bytes * group.size() as f64, group)
         }
         CollectiveKind::CollectivePermute => any_permute_seconds(bytes, group),
-        CollectiveKind::CollectiveBroadcast => broadcast_seconds(bytes, group),
+        // A reduction to one device is a broadcast backwards.
+        CollectiveKind::CollectiveBroadcast | CollectiveKind::CollectiveReduce => broadcast_seconds(bytes, group),
     }
 }
 

@@ -389,6 +389,7 @@ impl Atoms {
                 CollectiveKind::AllToAll => Reshard::AllToAll(self.moves(before, after)),
                 CollectiveKind::CollectivePermute
                 | CollectiveKind::CollectiveBroadcast
+                | CollectiveKind::CollectiveReduce
                 | CollectiveKind::RaggedAllToAll => Reshard::CollectivePermute,
             },
         }

@@ -48,8 +48,16 @@ impl OpDef for CollectiveReduce {
         Some(GroupsRule { cover: false, ..rule })
     }
 
-    fn kernel(&self, _: OpRef<'_>) -> Kernel {
-        Kernel::External(External::Reference)
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        // Who gets the result is known before the program runs, or not.
+        Kernel::External(if op.flag("has_dynamic_root") { External::Reference } else { External::Collective })
+    }
+
+    fn collective(&self, op: OpRef<'_>) -> Option<Collective> {
+        if op.flag("has_dynamic_root") {
+            return None;
+        }
+        collective(op, CollectiveKind::CollectiveReduce, (0, 0), computation(op))
     }
 
     fn sharding_rule(&self, op: OpRef<'_>) -> Option<ShardingRule> {
