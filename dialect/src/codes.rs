@@ -102,6 +102,7 @@ codes! {
     DEVICE_COUNT = "device-count", "A mesh or module has more devices than are supported.";
     MESH_DEVICE_COUNTS = "mesh-device-counts", "Meshes of one program have different numbers of devices.";
     UNRELATED_MESHES = "unrelated-meshes", "Meshes divide the devices in ways of which none refines the other.";
+    BRANCHES = "branches", "A function that is to be sharded branches between blocks.";
     SEVERAL_MESHES = "several-meshes", "More than one mesh is left where one is needed.";
     PARTITION_COUNT = "partition-count", "The module's number of partitions is missing, or not that of its mesh.";
 

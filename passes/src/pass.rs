@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
+use dialect::ops::func;
 
 use crate::options::{OptionDef, Options};
+use crate::symbols;
 
 /// One transformation or analysis of a whole program.
 pub struct Pass {
@@ -107,6 +109,9 @@ pub fn run_passes_verifying(
         dialect::verify(program, &mut report.diagnostics);
         report.verify_time = start.elapsed();
     }
+    if !steps.is_empty() {
+        branches(program, &mut report.diagnostics);
+    }
     let mut unverified = 0;
     for (i, step) in steps.iter().enumerate() {
         if !report.ok() {
@@ -133,6 +138,22 @@ pub fn run_pass_with(
     run_one(program, step, run, &mut report);
     check(program, std::slice::from_ref(step), &mut report);
     report
+}
+
+/// Functions that branch between blocks are kept as they are; passes can't work on `@main` if it is one or leads to one.
+fn branches(program: &Program, diagnostics: &mut Diagnostics) {
+    let functions = || func::functions(program).filter(|&f| func::has_branches(program, f));
+    if functions().next().is_none() {
+        return;
+    }
+    let main: Vec<_> = func::function(program, "main").into_iter().collect();
+    let used = symbols::led_to(program, &main);
+    for function in functions().filter(|f| used.contains(f)) {
+        let name = func::symbol(program, function).unwrap_or_default();
+        let message = format!("@{name} branches between blocks, and shardings don't cross branches");
+        let d = Diagnostic::error(codes::BRANCHES, program.op(function).span, message);
+        diagnostics.push(d.note("use stablehlo.if, stablehlo.case and stablehlo.while, or keep it apart from @main"));
+    }
 }
 
 fn run_one(

@@ -164,6 +164,8 @@ fn unsafe_stays_in_the_runtime() {
         if path.starts_with("runtime/") || path.starts_with("bindings/c/") || path.ends_with("tidy.rs") {
             continue;
         }
+        // A flag of mlir-opt has the word in its name.
+        let text = text.replace("very-unsafe", "");
         let uses = text.lines().any(|l| l.split("//").next().is_some_and(|code| has_word(code, "unsafe")));
         assert!(!uses, "{path} uses unsafe");
     }

@@ -128,6 +128,6 @@ impl Program {
 
     /// The blocks of every function, with the op.
     pub fn functions(&self) -> Vec<(Op, Block)> {
-        crate::ops::func::functions(self).filter_map(|f| Some((f, self.region_block(f, 0)?))).collect()
+        crate::ops::func::functions(self).filter_map(|f| Some((f, crate::ops::func::block(self, f)?))).collect()
     }
 }

@@ -42,7 +42,14 @@ impl Program {
     /// A copy of a region.
     pub fn clone_region(&mut self, region: Region, renaming: &mut Renaming) -> Region {
         let blocks: Vec<Block> = self.region_blocks(region).to_vec();
-        let copies: Vec<Block> = blocks.into_iter().map(|b| self.clone_block(b, renaming)).collect();
+        let copies: Vec<Block> = blocks.iter().map(|&b| self.clone_block(b, renaming)).collect();
+        if blocks.len() > 1 {
+            let of: FxHashMap<Block, Block> = blocks.into_iter().zip(copies.iter().copied()).collect();
+            for op in copies.iter().filter_map(|&copy| self.terminator(copy)).collect::<Vec<_>>() {
+                let next = self.op_mut(op).successors.iter_mut().flat_map(|s| s.iter_mut());
+                next.for_each(|block| *block = of.get(block).copied().unwrap_or(*block));
+            }
+        }
         self.new_region(&copies)
     }
 

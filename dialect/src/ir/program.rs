@@ -33,6 +33,8 @@ pub struct OpData {
     pub attrs: AttrList,
     /// Its regions.
     pub regions: SmallVec<[Region; 1]>,
+    /// The blocks of its region that may come after it, if it ends one of several.
+    pub successors: Option<Box<[Block]>>,
     /// Where it came from.
     pub loc: Loc,
     /// Its name in the source text; empty when a pass made it.
@@ -258,6 +260,7 @@ impl Program {
             operands: SmallVec::from_slice(operands),
             attrs,
             regions: SmallVec::from_slice(regions),
+            successors: None,
             loc,
             span: Span::default(),
             operand_spans: SmallVec::new(),

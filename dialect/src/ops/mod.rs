@@ -2,6 +2,7 @@
 //! in one file; a new family is a module and a row in its dialect's `mod.rs`.
 
 pub mod build;
+mod cf;
 pub mod check;
 pub mod chlo;
 pub mod func;
@@ -18,8 +19,16 @@ pub use unknown::UNKNOWN;
 use crate::op::OpDef;
 
 /// The ops of each dialect, by family.
-static DIALECTS: [&[&[&dyn OpDef]]; 7] =
-    [&[func::OPS], stablehlo::OPS, chlo::OPS, &[sdy::OPS], &[shardc::OPS], &[check::OPS], &[interpreter::OPS]];
+static DIALECTS: [&[&[&dyn OpDef]]; 8] = [
+    &[func::OPS],
+    stablehlo::OPS,
+    chlo::OPS,
+    &[sdy::OPS],
+    &[shardc::OPS],
+    &[check::OPS],
+    &[cf::OPS],
+    &[interpreter::OPS],
+];
 
 /// All known ops. They are in the order of the dialects, which has no meaning.
 pub static OPS: &[&dyn OpDef] = &joined::<{ count() }>();

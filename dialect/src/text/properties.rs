@@ -82,6 +82,7 @@ const PROPERTIES: &[(&str, &str)] = &[
     ("stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"),
     ("chlo.constant", "value"),
     ("arith.constant", "value"),
+    ("cf.cond_br", "operandSegmentSizes"),
     ("chlo.constant_like", "value"),
     ("chlo.top_k", "is_stable k"),
     ("chlo.ragged_dot", "precision_config ragged_dot_dimension_numbers"),

@@ -81,6 +81,12 @@ fn owners(program: &Program) -> FxHashMap<Block, Op> {
     owners
 }
 
+/// The blocks of a function, each with the function.
+fn blocks_of(program: &Program, function: Op) -> impl Iterator<Item = (Block, Op)> + '_ {
+    let regions = program.op(function).regions.iter();
+    regions.flat_map(|&region| program.region_blocks(region)).map(move |&block| (block, function))
+}
+
 /// The checks' state.
 struct Verifier<'a> {
     program: &'a Program,
@@ -112,7 +118,7 @@ impl<'a> Verifier<'a> {
             program,
             diagnostics,
             functions: func::functions_by_name(program),
-            function_of: program.functions().into_iter().map(|(function, block)| (block, function)).collect(),
+            function_of: func::functions(program).flat_map(|function| blocks_of(program, function)).collect(),
             owners: owners(program),
             meshes: FxHashMap::default(),
             manual: Vec::new(),
@@ -143,6 +149,10 @@ impl<'a> Verifier<'a> {
 
     fn op(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         self.structure(op, owner);
+        if op.name() == func::MODULE_NAME {
+            // A module inside the module has symbols of its own. It is kept as it is.
+            return;
+        }
         self.types(op);
         self.quantized(op);
         self.accuracy(op);

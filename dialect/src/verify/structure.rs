@@ -20,7 +20,8 @@ impl<'a> Verifier<'a> {
     /// Checks that an op is where it may be, and that its regions have the right form.
     pub(super) fn structure(&mut self, op: OpRef<'a>, owner: Option<OpRef<'a>>) {
         let name = op.name();
-        if owner.is_some() && matches!(name, "func.func" | "sdy.mesh") {
+        let inside = owner.is_some_and(|owner| owner.name() != func::MODULE_NAME);
+        if inside && matches!(name, "func.func" | "sdy.mesh") {
             self.error(
                 codes::MISPLACED_OP,
                 op,
@@ -56,6 +57,7 @@ impl<'a> Verifier<'a> {
             match self.program.region_blocks(region) {
                 [] if name == "func.func" => {}
                 &[block] => self.region_end(op, i, block),
+                blocks if name == "func.func" => blocks.iter().for_each(|&block| self.block_end(op, block)),
                 blocks => {
                     let message = format!("region {i} of '{name}' has {} blocks, expected one", blocks.len());
                     self.error(codes::REGION_STRUCTURE, op, message, "branches between blocks are not supported");
@@ -64,6 +66,21 @@ impl<'a> Verifier<'a> {
         }
         if name == "func.func" {
             self.function_types(op);
+        }
+    }
+
+    /// A block of several ends with an op that goes on to others or returns.
+    fn block_end(&mut self, op: OpRef<'a>, block: Block) {
+        let last = self.program.block_ops(block).last().map(|&last| self.program.view(last));
+        // What ends a block of a dialect that isn't known here can't be told.
+        let ends = |last: OpRef<'_>| {
+            let goes_on = self.program.op(last.op).successors.is_some();
+            goes_on || last.def().terminator() || last.def().name() == crate::ops::UNKNOWN.name()
+        };
+        if !last.is_some_and(ends) {
+            let message = "a block of the function doesn't end with a branch or a return";
+            let d = Diagnostic::error(codes::MISSING_TERMINATOR, op.span(), message);
+            self.push(d.also(last.map(|l| l.span()).unwrap_or_default(), "the last op"));
         }
     }
 
@@ -124,10 +141,19 @@ impl<'a> Verifier<'a> {
                 "",
             );
         }
-        let Some(last) = program.terminator(block).map(|last| program.view(last)) else { return };
-        if !last.def().terminator() {
-            return;
+        let blocks = program.op(op.op).regions.iter().flat_map(|&region| program.region_blocks(region));
+        for last in blocks.filter_map(|&block| program.terminator(block)) {
+            if program.op(last).def.terminator() && program.op(last).successors.is_none() {
+                self.returned_types(op, program.view(last));
+            }
         }
+    }
+
+    /// What ends a function gives the types that the function's type says.
+    fn returned_types(&mut self, op: OpRef<'a>, last: OpRef<'a>) {
+        let program = self.program;
+        let name = func::symbol(program, op.op).unwrap_or_default();
+        let signature = func::signature(program, op.op);
         let returned = op.type_ids(last.operands());
         if returned != signature.results {
             let (found, expected) = (program.types_text(&returned), program.types_text(signature.results));
@@ -148,7 +174,7 @@ pub(super) fn values(verifier: &mut Verifier<'_>) {
     let program = verifier.program;
     let none = vec![0; program.value_count()];
     let mut scopes = Scopes { program, scope: none.clone(), uses: none, current: 1, next: 2, faults: Vec::new() };
-    scopes.block(program.body());
+    scopes.blocks(&[program.body()]);
     verifier.uses = std::mem::take(&mut scopes.uses);
     for (op, operand, isolated) in std::mem::take(&mut scopes.faults) {
         let op = program.view(op);
@@ -183,6 +209,20 @@ struct Scopes<'a> {
 }
 
 impl Scopes<'_> {
+    /// The blocks of a region. One of several sees the values of those before it in the text: which blocks come before
+    /// it in a run is left to those who run branches.
+    fn blocks(&mut self, blocks: &[Block]) {
+        let program = self.program;
+        blocks.iter().for_each(|&block| self.block(block));
+        // The region's values aren't visible after it.
+        for &block in blocks {
+            let results = program.block_ops(block).iter().flat_map(|&op| program.results(op));
+            for value in program.block_args(block).iter().copied().chain(results) {
+                self.scope[value.index()] = 0;
+            }
+        }
+    }
+
     fn block(&mut self, block: Block) {
         let program = self.program;
         self.define(program.block_args(block).iter().copied());
@@ -199,16 +239,11 @@ impl Scopes<'_> {
                 self.current = self.next;
                 self.next += 1;
             }
-            for &inner in program.op(op).regions.iter().flat_map(|&region| program.region_blocks(region)) {
-                self.block(inner);
+            for &region in &program.op(op).regions {
+                self.blocks(program.region_blocks(region));
             }
             self.current = outer;
             self.define(program.results(op));
-        }
-        // The block's values aren't visible after it.
-        let results = program.block_ops(block).iter().flat_map(|&op| program.results(op));
-        for value in program.block_args(block).iter().copied().chain(results) {
-            self.scope[value.index()] = 0;
         }
     }
 

@@ -1,19 +1,23 @@
-//! Public functions beside `@main`: each device has them as they are where nothing in them is sharded.
+//! What stands beside `@main`: each device has public functions as they are where nothing in them is sharded, and modules
+//! and ops that aren't known here.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::{Op, Program};
-use dialect::op::Control;
-use dialect::ops::func;
+use dialect::op::{Control, OpDef as _};
+use dialect::ops::{UNKNOWN, func};
 use dialect::sharding::ShardingTable;
 
 use crate::symbols::is_private;
 
-/// The public functions that stay, without what the passes before wrote on them; warns of those that can't.
+/// What stays: public functions, without what the passes before wrote on them, and what isn't known here. Warns of
+/// functions that can't stay.
 pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostics) -> Vec<Op> {
     let others: Vec<Op> = func::functions(program).filter(|&f| f != main && !is_private(program, f)).collect();
+    let foreign = |op: &Op| program.op_name(*op) == func::MODULE_NAME || program.op(*op).def.name() == UNKNOWN.name();
+    let foreign: Vec<Op> = program.block_ops(program.body()).iter().copied().filter(foreign).collect();
     if others.is_empty() {
-        return others;
+        return foreign;
     }
     let table = ShardingTable::of(program);
     let (whole, sharded): (Vec<Op>, Vec<Op>) = others.into_iter().partition(|&f| is_whole(program, &table, f));
@@ -24,7 +28,7 @@ pub(super) fn kept(program: &mut Program, main: Op, diagnostics: &mut Diagnostic
         diagnostics.push(d.note("partition it in a module of its own, where it is called main"));
     }
     whole.iter().for_each(|&function| strip(program, function));
-    whole
+    [whole, foreign].concat()
 }
 
 /// Whether every device computes all of the function.

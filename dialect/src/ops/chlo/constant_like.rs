@@ -2,7 +2,7 @@
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, TypeData, Value};
+use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, Ty, TypeData, Value};
 use crate::kernel::{Body, Inst, Kernel};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
@@ -35,23 +35,41 @@ fn parse(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.attr_dict(op)?;
     let span = p.token().span();
     let value = p.attribute()?;
-    let AttrData::Dense(ty, _) = p.program.attr_data(value) else {
-        return p.fail(span, "expected dense<…> with its type");
+    let scalars = op.name == ARITH_CONSTANT.name;
+    let ty = match *p.program.attr_data(value) {
+        AttrData::Dense(ty, _) => ty,
+        AttrData::Int(_, ty) | AttrData::Float(_, ty) if scalars => ty,
+        AttrData::Bool(_) if scalars => p.program.intern_type(TypeData::Scalar(ElementType::I1)),
+        _ => return p.fail(span, "expected dense<…> with its type"),
     };
-    op.results.push(*ty);
+    op.results.push(ty);
     op.set(&mut p.program, "value", value);
     Ok(())
 }
 
 fn print(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
-    let (Some(value), Some(AttrData::Dense(ty, _))) = (op.attr_id("value"), op.attr("value")) else { return false };
-    if op.result_type_ids() != [*ty] || !op.operands().is_empty() {
+    let Some(value) = op.attr_id("value") else { return false };
+    let ty = OtherConstant::value_type(op).filter(|ty| op.result_types().eq([ty]));
+    if ty.is_none() || !op.operands().is_empty() {
         return false;
     }
     p.attr_dict(op, &["value"]);
     p.text(" ");
     p.attr(value);
     true
+}
+
+impl OtherConstant {
+    /// The type of the value; `arith` has scalars too, which nothing here computes with.
+    fn value_type(op: OpRef<'_>) -> Option<TypeData> {
+        let scalar = |ty: &Ty| Some(op.program.type_data(*ty).clone()).filter(|ty| matches!(ty, TypeData::Scalar(_)));
+        match op.attr("value")? {
+            AttrData::Dense(ty, _) => Some(op.program.type_data(*ty).clone()),
+            AttrData::Int(_, ty) | AttrData::Float(_, ty) if op.name() == ARITH_CONSTANT.name => scalar(ty),
+            AttrData::Bool(_) if op.name() == ARITH_CONSTANT.name => Some(TypeData::Scalar(ElementType::I1)),
+            _ => None,
+        }
+    }
 }
 
 impl OpDef for OtherConstant {
@@ -64,8 +82,8 @@ impl OpDef for OtherConstant {
     }
 
     fn infer(&self, op: OpRef<'_>) -> Inferred {
-        match op.dense("value") {
-            Some(literal) => one(literal.ty()),
+        match Self::value_type(op) {
+            Some(ty) => Ok(vec![ty]),
             None => Err(Problem::new("expected an attribute 'value' of dense elements").into()),
         }
     }

@@ -11,8 +11,9 @@ mod text;
 pub use devices::{declared_devices, num_partitions, num_replicas, set_devices};
 pub use signature::{
     ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
-    functions, functions_by_name, is_donated, new_function, remove_arg_attr, remove_result_attr, result_attr,
-    result_sharding, set_arg_attr, set_arg_attrs, set_result_attr, set_result_attrs, set_signature, signature, symbol,
+    functions, functions_by_name, has_branches, is_donated, new_function, remove_arg_attr, remove_result_attr,
+    result_attr, result_sharding, set_arg_attr, set_arg_attrs, set_result_attr, set_result_attrs, set_signature,
+    signature, symbol,
 };
 
 use crate::eval::{Context, EvalError, EvalResult, Lanes, Mask, on_one_lane};

@@ -53,9 +53,18 @@ pub fn functions_by_name(program: &Program) -> FxHashMap<&str, Op> {
     by_name
 }
 
-/// The first block of a function; `None` for a declaration.
+/// The block of a function; `None` for a declaration, and for a function of several blocks, which is kept as it is.
 pub fn block(program: &Program, function: Op) -> Option<Block> {
-    program.region_block(function, 0)
+    let &region = program.op(function).regions.first()?;
+    match program.region_blocks(region) {
+        &[block] => Some(block),
+        _ => None,
+    }
+}
+
+/// Whether a function branches between blocks of its own.
+pub fn has_branches(program: &Program, function: Op) -> bool {
+    program.op(function).regions.iter().any(|&region| program.region_blocks(region).len() > 1)
 }
 
 /// The types of a function.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::lexer::{Lexer, Tok, Token};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Attr, AttrData, Name, Program, Region, Ty, Value};
+use crate::ir::{Attr, AttrData, Block, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
 /// An error that has already been reported.
@@ -42,6 +42,8 @@ pub struct ParsedOp {
     pub attrs: SmallVec<[(Name, Attr); 4]>,
     /// Its regions.
     pub regions: SmallVec<[Region; 1]>,
+    /// The blocks that may come after it.
+    pub successors: Vec<Block>,
     /// The types of its results.
     pub results: SmallVec<[Ty; 2]>,
     /// Its name in the text.
@@ -63,6 +65,16 @@ enum Binding {
     Poison,
 }
 
+/// A block that has a name.
+#[derive(Clone, Copy)]
+pub(super) struct Label {
+    pub block: Block,
+    /// Where it is named first.
+    pub span: Span,
+    /// Whether it was seen, and not only named by a branch.
+    pub defined: bool,
+}
+
 /// The parser.
 pub struct Parser<'s> {
     pub(super) lexer: Lexer<'s>,
@@ -78,6 +90,8 @@ pub struct Parser<'s> {
     pub(super) attr_aliases: FxHashMap<&'s str, Attr>,
     pub(super) type_aliases: FxHashMap<&'s str, Ty>,
     loc_aliases: FxHashMap<&'s str, u32>,
+    /// The blocks of the innermost region that were named so far.
+    pub(super) labels: FxHashMap<&'s str, Label>,
     nesting: usize,
     /// Set once nesting was too deep: further errors are meaningless.
     fatal: bool,
@@ -106,6 +120,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
         attr_aliases: FxHashMap::default(),
         type_aliases: FxHashMap::default(),
         loc_aliases: FxHashMap::default(),
+        labels: FxHashMap::default(),
         nesting: 0,
         fatal: false,
     };
@@ -512,6 +527,7 @@ pub fn attribute_of_text(program: &mut Program, text: &str) -> Option<Attr> {
         attr_aliases: FxHashMap::default(),
         type_aliases: FxHashMap::default(),
         loc_aliases: FxHashMap::default(),
+        labels: FxHashMap::default(),
         nesting: 0,
         fatal: false,
     };

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::super::lexer::{Lexer, Tok};
 use super::super::syntax::{Piece, Syntax, TypeForm};
-use super::{Binding, Parse, ParsedOp, Parser, nearest, short};
+use super::{Binding, Label, Parse, ParsedOp, Parser, nearest, short};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{AttrData, Block, ElementType, LOC_ALIAS, Loc, Region, Ty, Value};
@@ -194,6 +194,7 @@ impl<'s> Parser<'s> {
             operand_spans: SmallVec::new(),
             attrs: SmallVec::new(),
             regions: SmallVec::new(),
+            successors: Vec::new(),
             results: SmallVec::new(),
             span,
         };
@@ -262,6 +263,7 @@ impl<'s> Parser<'s> {
         data.span = parsed.span;
         data.operand_spans = parsed.operand_spans;
         data.text_span = Span::new(start, self.prev_end.max(start));
+        data.successors = (!parsed.successors.is_empty()).then(|| parsed.successors.into());
         p.append(block, op);
         let mut first = if parsed.results.is_empty() { Value::new(0) } else { p.result(op, 0) };
         for &(name, count, span) in names {
@@ -279,7 +281,7 @@ impl<'s> Parser<'s> {
         self.operands(op)?;
         self.expect(")")?;
         if self.at("[") {
-            return self.fail(self.tok.span(), "branches between blocks are not supported");
+            self.list("[", "]", |p| p.successor(op))?;
         }
         if self.eat("<") {
             self.attr_dict(op)?;
@@ -444,10 +446,19 @@ impl<'s> Parser<'s> {
             let block = p.program.new_block();
             let region = p.program.new_region(&[block]);
             let mark = p.bound.len();
+            let outer = std::mem::take(&mut p.labels);
             for &(name, span, ty, loc) in args {
                 p.block_arg(block, name, span, ty, loc);
             }
-            let result = p.region_inside(block);
+            let result = p.region_inside(region, block);
+            let labels = std::mem::replace(&mut p.labels, outer);
+            let missing = labels.iter().filter(|l| !l.1.defined).min_by_key(|l| l.1.span.start);
+            let result = match missing {
+                Some((name, label)) if result.is_ok() => {
+                    p.fail(label.span, format!("there is no block {name} in the region"))
+                }
+                _ => result,
+            };
             while p.bound.len() > mark {
                 let (name, old) = p.bound.pop().expect("longer than the mark");
                 match old {
@@ -474,10 +485,52 @@ impl<'s> Parser<'s> {
         value
     }
 
-    fn region_inside(&mut self, block: Block) -> Parse<()> {
+    /// A block that an op goes on to: `^bb1`. It may be further down.
+    pub fn successor(&mut self, op: &mut ParsedOp) -> Parse<()> {
+        if self.tok.kind != Tok::Caret {
+            return self.fail_expected("a block, like ^bb1");
+        }
+        let (name, span) = (self.token_text(), self.tok.span());
+        self.advance();
+        let program = &mut self.program;
+        let label = self.labels.entry(name);
+        let label = label.or_insert_with(|| Label { block: program.new_block(), span, defined: false });
+        op.successors.push(label.block);
+        Ok(())
+    }
+
+    /// The label of a block with its arguments: `^bb1(%a: T):`. `entry` is the region's first block, if it is that one's.
+    fn label(&mut self, entry: Option<Block>) -> Parse<Block> {
+        let (name, span) = (self.token_text(), self.tok.span());
+        self.advance();
+        let program = &mut self.program;
+        let label = self.labels.entry(name).or_insert_with(|| Label {
+            block: entry.unwrap_or_else(|| program.new_block()),
+            span,
+            defined: false,
+        });
+        let (block, twice) = (label.block, std::mem::replace(&mut label.defined, true));
+        if twice {
+            return self.fail(span, format!("there are two blocks {name} in the region"));
+        }
+        if self.at("(") {
+            self.list("(", ")", |p| {
+                let (name, span) = p.value_name()?;
+                p.expect(":")?;
+                let ty = p.ty()?;
+                let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+                p.block_arg(block, name, span, ty, loc);
+                Ok(())
+            })?;
+        }
+        self.expect(":")?;
+        Ok(block)
+    }
+
+    fn region_inside(&mut self, region: Region, entry: Block) -> Parse<()> {
         let opened = self.tok.span();
         self.expect("{")?;
-        let mut first = true;
+        let (mut first, mut blocks) = (true, vec![entry]);
         loop {
             match self.tok.kind {
                 Tok::End => {
@@ -490,28 +543,22 @@ impl<'s> Parser<'s> {
                     .note("close the region");
                     return self.error(d);
                 }
-                Tok::Caret if first => {
-                    self.advance();
-                    if self.at("(") {
-                        self.list("(", ")", |p| {
-                            let (name, span) = p.value_name()?;
-                            p.expect(":")?;
-                            let ty = p.ty()?;
-                            let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
-                            p.block_arg(block, name, span, ty, loc);
-                            Ok(())
-                        })?;
+                Tok::Caret => {
+                    let block = self.label(first.then_some(entry))?;
+                    if !first {
+                        blocks.push(block);
                     }
-                    self.expect(":")?;
                 }
-                Tok::Caret => return self.fail(self.tok.span(), "regions of several blocks are not supported"),
                 Tok::Punct if self.at("}") => {
                     self.advance();
+                    if blocks.len() > 1 {
+                        self.program.set_region_blocks(region, &blocks);
+                    }
                     return Ok(());
                 }
                 _ => {
                     let before = self.tok.start;
-                    self.op_recovering(block);
+                    self.op_recovering(blocks[blocks.len() - 1]);
                     if self.tok.start == before && !self.at("}") {
                         // No op can start here and skipping to the line's end doesn't help: skip one token.
                         self.advance();

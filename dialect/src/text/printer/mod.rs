@@ -46,6 +46,8 @@ pub struct Printer<'p> {
     names: FxHashMap<Value, Box<str>>,
     used: FxHashSet<Box<str>>,
     counters: Counters,
+    /// The number of each block of regions of several.
+    blocks: FxHashMap<Block, usize>,
     locs: FxHashMap<Loc, usize>,
     loc_list: Vec<Loc>,
     /// Where in the text the lists of devices are that were printed for groups by axes.
@@ -61,19 +63,7 @@ pub fn print(program: &Program) -> String {
 
 /// The text of a program.
 pub fn print_with(program: &Program, options: PrintOptions) -> String {
-    let mut p = Printer {
-        program,
-        out: String::new(),
-        options,
-        indent: 0,
-        names: FxHashMap::default(),
-        used: FxHashSet::default(),
-        counters: Counters::default(),
-        locs: FxHashMap::default(),
-        loc_list: Vec::new(),
-        lists: FxHashMap::default(),
-        written: Vec::new(),
-    };
+    let mut p = Printer { options, ..program.printer() };
     p.op(program.module);
     p.out.push('\n');
     p.location_aliases();
@@ -90,6 +80,7 @@ impl Program {
             names: FxHashMap::default(),
             used: FxHashSet::default(),
             counters: Counters::default(),
+            blocks: FxHashMap::default(),
             locs: FxHashMap::default(),
             loc_list: Vec::new(),
             lists: FxHashMap::default(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::properties::is_property;
 use super::super::syntax::{Piece, Syntax, TypeForm};
 use super::{Printer, RegionScope};
-use crate::ir::{AttrData, ElementType, Op, OpRef, Region, Ty, Value};
+use crate::ir::{AttrData, Block, ElementType, Op, OpRef, Region, Ty, Value};
 
 impl Printer<'_> {
     /// An op: results, name, the rest, location.
@@ -196,6 +196,11 @@ impl Printer<'_> {
         self.text("(");
         self.values(op.operands());
         self.text(")");
+        if let Some(successors) = &self.program.op(op.op).successors {
+            self.text("[");
+            self.separated(successors.iter(), |p, &block| p.block_name(block));
+            self.text("]");
+        }
         let name = op.name();
         let properties = self.remaining(op, &[], |n| is_property(name, n));
         if !properties.is_empty() {
@@ -229,8 +234,10 @@ impl Printer<'_> {
     /// Give the result to [`Printer::named_region`].
     pub fn name_region(&mut self, region: Region, owner: OpRef<'_>) -> RegionScope {
         let scope = RegionScope { counters: self.counters };
-        if let Some(&block) = self.program.region_blocks(region).first() {
-            let arg_name = owner.def().block_arg_name();
+        let arg_name = owner.def().block_arg_name();
+        let program = self.program;
+        for (i, &block) in program.region_blocks(region).iter().enumerate() {
+            self.blocks.insert(block, i);
             self.name_block(block, arg_name);
         }
         scope
@@ -244,7 +251,7 @@ impl Printer<'_> {
 
     /// Ends the scope of a region: its names are free again.
     fn leave_region(&mut self, region: Region, scope: RegionScope) {
-        if let Some(&block) = self.program.region_blocks(region).first() {
+        for &block in self.program.region_blocks(region) {
             let args = self.program.block_args(block).to_vec();
             let firsts: Vec<Value> =
                 self.program.block_ops(block).iter().filter_map(|&op| self.program.results(op).next()).collect();
@@ -276,14 +283,22 @@ impl Printer<'_> {
         self.used = used;
     }
 
+    /// `^bb1`
+    pub fn block_name(&mut self, block: Block) {
+        let number = self.blocks.get(&block).copied().unwrap_or(0);
+        let _ = write!(self.out, "^bb{number}");
+    }
+
     fn region_body(&mut self, region: Region, label: bool) {
         self.text("{");
         let program = self.program;
-        if let Some(&block) = program.region_blocks(region).first() {
+        for (i, &block) in program.region_blocks(region).iter().enumerate() {
             let args = program.block_args(block);
+            let label = label || i > 0;
             if label && !args.is_empty() {
                 self.newline();
-                self.text("^bb0(");
+                self.block_name(block);
+                self.text("(");
                 self.separated(args.iter(), |p, &a| {
                     p.value(a);
                     p.text(": ");
@@ -291,10 +306,11 @@ impl Printer<'_> {
                     p.trailing_location(program.value_loc(a));
                 });
                 self.text("):");
-            } else if label && program.block_ops(block).is_empty() {
+            } else if label && (i > 0 || program.block_ops(block).is_empty()) {
                 // Without it there would be no block.
                 self.newline();
-                self.text("^bb0:");
+                self.block_name(block);
+                self.text(":");
             }
             self.indent += 1;
             for &op in program.block_ops(block) {
