@@ -8,20 +8,12 @@ use crate::native::{View, Zeros, prefetch};
 /// The most elements whose sums in f64 fit into a cache.
 const SMALL: usize = 1 << 17;
 
-/// The most elements whose sums in f64 are kept all at once, where there are at least as many updates.
-const MANY: usize = 1 << 24;
-
 /// The most elements of a row that are summed at a time.
 const BLOCK: usize = 1024;
 
 /// Adds all updates.
 pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &mut [T], threads: usize) {
     let few = out.len() <= SMALL || !places.separate;
-    // Updates that are read in order cost less than putting them in order, if they are no fewer than the sums.
-    let in_order = places.row >= 16 && out.len() <= updates.len().min(MANY);
-    if !few && in_order {
-        return parts(threads, out, |first, part| dense(places, indices, updates, first, part));
-    }
     if !few && by_place(places, indices, updates, out, threads) {
         return;
     }
