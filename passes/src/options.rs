@@ -4,9 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::Program;
+use dialect::signature::Signature;
 use dialect::text::nearest;
 
 use crate::context::Context;
+use crate::estimate::Machine;
 
 /// One option of a pass.
 pub struct OptionDef {
@@ -78,6 +83,27 @@ impl Options {
     /// The context of the pass: the standard one unless a registry made the step.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// The machine that the option `target` names, under the mesh of a per-device program; reports what is wrong with it.
+    pub(crate) fn machine(&self, program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Machine> {
+        let target = match self.context.targets.parse(self.text("target")) {
+            Ok(target) => target,
+            Err(error) => {
+                let message = format!("target: {error}");
+                diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), message));
+                return None;
+            }
+        };
+        let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
+        match Machine::of_mesh(target, &mesh) {
+            Ok(machine) => Some(machine),
+            Err(error) => {
+                let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
+                diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
+                None
+            }
+        }
     }
 
     /// Sets one option; the error says what values are allowed.

@@ -10,8 +10,6 @@ mod find;
 mod order;
 mod ring;
 
-use dialect::codes;
-use dialect::diagnostic::{Diagnostic, Span};
 use dialect::ir::{Op, Program};
 use dialect::sharding::Mesh;
 use dialect::signature::Signature;
@@ -27,7 +25,7 @@ use ring::{Directions, unroll};
 /// The pass.
 pub(crate) static PASS: Pass = Pass {
     name: "collective-matmul",
-    doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring.",
+    doc: "Multiply while an operand is gathered, or while a sum is scattered, chunk by chunk around a ring of at most 32 devices.",
     options: &[
         OptionDef {
             name: "target",
@@ -48,30 +46,19 @@ pub(crate) static PASS: Pass = Pass {
             doc: "Which ways around the ring data is sent.",
         },
     ],
-    run: |program, options, diagnostics| match options.context().targets.parse(options.text("target")) {
-        Ok(target) => {
-            let Some(mesh) = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1) else { return };
-            let machine = match Machine::of_mesh(target, &mesh) {
-                Ok(machine) => machine,
-                Err(error) => {
-                    let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
-                    return diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
-                }
-            };
-            let directions: &[Directions] = match options.text("directions") {
-                "one" => &[Directions::One],
-                "both" => &[Directions::Both],
-                _ => &[Directions::Both, Directions::One],
-            };
-            match options.text("when") {
-                "never" => {}
-                "always" => always(program, &mesh, &machine, directions[0]),
-                _ if machine.overlaps_communication() => where_shorter(program, &mesh, &machine, directions),
-                _ => {}
-            }
-        }
-        Err(error) => {
-            diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), format!("target: {error}")));
+    run: |program, options, diagnostics| {
+        let Some(mesh) = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1) else { return };
+        let Some(machine) = options.machine(program, diagnostics) else { return };
+        let directions: &[Directions] = match options.text("directions") {
+            "one" => &[Directions::One],
+            "both" => &[Directions::Both],
+            _ => &[Directions::Both, Directions::One],
+        };
+        match options.text("when") {
+            "never" => {}
+            "always" => always(program, &mesh, &machine, directions[0]),
+            _ if machine.overlaps_communication() => where_shorter(program, &mesh, &machine, directions),
+            _ => {}
         }
     },
 };

@@ -8,12 +8,9 @@ mod order;
 mod pack;
 mod permutes;
 
-use dialect::codes;
-use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
-use dialect::signature::Signature;
 
-use crate::estimate::{Machine, Target, estimate};
+use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 
@@ -35,34 +32,24 @@ pub static PASS: Pass = Pass {
             doc: "Let a collective have several operands; XLA takes none of those inside a manual computation, and joins them itself.",
         },
     ],
-    run: |program, options, diagnostics| match options.context().targets.parse(options.text("target")) {
-        Ok(target) => schedule(program, target, options.flag("several-operands"), diagnostics),
-        Err(error) => {
-            diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), format!("target: {error}")));
+    run: |program, options, diagnostics| {
+        if let Some(machine) = options.machine(program, diagnostics) {
+            schedule(program, &machine, options.flag("several-operands"));
         }
     },
 };
 
-/// Schedules `program` for `target`; `several_operands` says whether a collective may have more than one operand.
-pub fn schedule(program: &mut Program, target: Target, several_operands: bool, diagnostics: &mut Diagnostics) {
-    let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
-    let machine = match Machine::of_mesh(target, &mesh) {
-        Ok(machine) => machine,
-        Err(error) => {
-            let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
-            diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));
-            return;
-        }
-    };
+/// Schedules `program` for `machine`; `several_operands` says whether a collective may have more than one operand.
+fn schedule(program: &mut Program, machine: &Machine, several_operands: bool) {
     if !machine.overlaps_communication() {
         // Without overlap everything runs in sequence, so what saves latency saves time.
-        combine(program, &machine, several_operands);
+        combine(program, machine, several_operands);
         return;
     }
     // A combined collective waits for its last operand, and may be hidden less than each alone.
     let mut combined = program.clone();
-    if combine(&mut combined, &machine, several_operands)
-        && estimate(&combined, &machine).step_seconds <= estimate(program, &machine).step_seconds
+    if combine(&mut combined, machine, several_operands)
+        && estimate(&combined, machine).step_seconds <= estimate(program, machine).step_seconds
     {
         *program = combined;
     }
