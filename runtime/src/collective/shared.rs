@@ -248,7 +248,7 @@ impl Transport for Shared {
             devices.left[device] = true;
             let device = devices.ids[device];
             let gone = devices.left.iter().filter(|l| **l).count();
-            match failure {
+            let message = match failure {
                 Some(f) => Some(format!("device {device} failed: {f}")),
                 None if devices.waiting > 0 && devices.waiting + gone >= devices.left.len() => {
                     if devices.failure.is_none() {
@@ -257,7 +257,12 @@ impl Transport for Shared {
                     Some(format!("device {device} ended while the others wait for it"))
                 }
                 None => None,
+            };
+            // Whoever sees from now on that it has left sees why.
+            if let (None, Some(message)) = (&devices.failure, &message) {
+                devices.failure = Some(message.clone());
             }
+            message
         };
         if let Some(message) = message {
             self.fail(message);
