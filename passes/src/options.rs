@@ -7,11 +7,12 @@ use std::sync::Arc;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::Program;
+use dialect::sharding::Mesh;
 use dialect::signature::Signature;
 use dialect::text::nearest;
 
 use crate::context::Context;
-use crate::estimate::Machine;
+use crate::estimate::{Machine, Target};
 
 /// One option of a pass.
 pub struct OptionDef {
@@ -85,19 +86,24 @@ impl Options {
         &self.context
     }
 
-    /// The machine that the option `target` names, under the mesh of a per-device program; reports what is wrong with it.
-    pub(crate) fn machine(&self, program: &mut Program, diagnostics: &mut Diagnostics) -> Option<Machine> {
-        let target = match self.context.targets.parse(self.text("target")) {
-            Ok(target) => target,
-            Err(error) => {
-                let message = format!("target: {error}");
-                diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), message));
-                return None;
-            }
+    /// What the option `target` names; reports what is wrong with it.
+    pub(crate) fn target(&self, diagnostics: &mut Diagnostics) -> Option<Target> {
+        let fault = match self.context.targets.parse(self.text("target")) {
+            Ok(target) => return Some(target),
+            Err(fault) => fault,
         };
+        let message = format!("target: {fault}");
+        diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), message));
+        None
+    }
+
+    /// The machine that the option `target` names under the mesh of a per-device program, and that mesh; reports what is
+    /// wrong with it.
+    pub(crate) fn machine(&self, program: &mut Program, diagnostics: &mut Diagnostics) -> Option<(Machine, Mesh)> {
+        let target = self.target(diagnostics)?;
         let mesh = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
         match Machine::of_mesh(target, &mesh) {
-            Ok(machine) => Some(machine),
+            Ok(machine) => Some((machine, mesh)),
             Err(error) => {
                 let d = Diagnostic::error(codes::TARGET_SIZE, Span::default(), error.message);
                 diagnostics.push(d.note("name a slice whose chips are a multiple of the mesh's devices"));

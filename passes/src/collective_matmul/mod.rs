@@ -12,10 +12,9 @@ mod ring;
 
 use dialect::ir::{Op, Program};
 use dialect::sharding::Mesh;
-use dialect::signature::Signature;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::estimate::{Estimate, Machine, estimate};
+use crate::estimate::{Estimate, Machine, Target, estimate};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use crate::spmd;
@@ -47,18 +46,20 @@ pub(crate) static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
-        let Some(mesh) = Signature::of(program).and_then(|s| s.mesh).map(|m| m.1) else { return };
-        let Some(machine) = options.machine(program, diagnostics) else { return };
+        let (Some(target), when) = (options.target(diagnostics), options.text("when")) else { return };
+        if when == "never" || when == "shorter" && matches!(target, Target::Flat(_)) {
+            // Nothing overlaps there.
+            return;
+        }
+        let Some((machine, mesh)) = options.machine(program, diagnostics) else { return };
         let directions: &[Directions] = match options.text("directions") {
             "one" => &[Directions::One],
             "both" => &[Directions::Both],
             _ => &[Directions::Both, Directions::One],
         };
-        match options.text("when") {
-            "never" => {}
+        match when {
             "always" => always(program, &mesh, &machine, directions[0]),
-            _ if machine.overlaps_communication() => where_shorter(program, &mesh, &machine, directions),
-            _ => {}
+            _ => where_shorter(program, &mesh, &machine, directions),
         }
     },
 };

@@ -33,7 +33,7 @@ pub static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
-        if let Some(machine) = options.machine(program, diagnostics) {
+        if let Some((machine, _)) = options.machine(program, diagnostics) {
             schedule(program, &machine, options.flag("several-operands"));
         }
     },
