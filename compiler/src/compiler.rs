@@ -164,7 +164,8 @@ impl Compiler {
     /// Reads a program without verifying it. The verifier runs before the first pass.
     pub fn parse_unverified(&self, source: Source, watch: &mut Watch<'_>) -> Outcome<Module> {
         let (start, mut found) = (Instant::now(), Plains::default());
-        let program = dialect::parse_with(&source.text, &self.ops, &mut found);
+        let mut program = dialect::parse_with(&source.text, &self.ops, &mut found);
+        program.set_text_file(&source.name, source.first_line);
         watch.times.parse += start.elapsed();
         let diagnostics = crate::diagnostic::Diagnostics::new(&source, &found);
         let value = (!found.has_errors()).then(|| Module::new(program, source));

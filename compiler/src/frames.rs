@@ -33,7 +33,7 @@ impl Compiler {
             let before = ops.partition_point(|&op| program.op(op).text_span.start as usize <= at);
             // Of those that begin before it, the last one that hasn't ended yet.
             let open = ops[..before].iter().rev().find(|&&op| at < program.op(op).text_span.end as usize)?;
-            let frame = program.user_frame(program.op(*open).loc)?;
+            let frame = program.user_frame(program.op(*open).loc).filter(|frame| !frame.of_text)?;
             Some(Frame { file: frame.file.to_owned(), line: frame.line, column: frame.column })
         };
         at.into_iter().map(|at| around(at?)).collect()

@@ -3,7 +3,7 @@
 
 use dialect::collective::{AxisGroups, Groups};
 use dialect::diagnostic::Span;
-use dialect::ir::{Loc, LocData, Op, Program, Value, ValueSource};
+use dialect::ir::{Frame, Loc, LocData, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::axis::set_of;
 use dialect::sharding::{AxisPart, Mesh, digit, index};
@@ -33,19 +33,25 @@ fn place_or(program: &Program, source: &Source, op: Op, argument: impl Fn(Value)
         if let Some(place) = place_of(program, source, data.loc, data.span) {
             return Some(place);
         }
-        let &first = data.operands.first()?;
+        let Some(&first) = data.operands.first() else { break };
         match program.value_source(first) {
             ValueSource::Result(op, _) => data = program.op(op),
             ValueSource::Arg(..) => return argument(first),
         }
     }
-    None
+    // The line of the text that the compiler made it for.
+    program.user_frame(program.op(op).loc).map(written)
 }
 
-/// The line that a location or a span names.
+fn written(frame: Frame<'_>) -> String {
+    format!("{}:{}:{}", frame.file, frame.line, frame.column)
+}
+
+/// The line that a location or a span names; lines of the text come from spans, since what the compiler made for a line
+/// has its location too.
 pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span) -> Option<String> {
-    if let Some(frame) = program.user_frame(loc) {
-        return Some(format!("{}:{}:{}", frame.file, frame.line, frame.column));
+    if let Some(frame) = program.user_frame(loc).filter(|frame| !frame.of_text) {
+        return Some(written(frame));
     }
     source.contains(span).then(|| {
         let (line, column) = source.position(span.start as usize);
@@ -55,8 +61,8 @@ pub(crate) fn place_of(program: &Program, source: &Source, loc: Loc, span: Span)
 
 /// A value's name in JAX: `params['up']`.
 pub(crate) fn jax_name(program: &Program, value: Value) -> Option<&str> {
-    match program.loc_data(program.value_loc(value)) {
-        LocData::Name(name, child) if matches!(program.loc_data(*child), LocData::Unknown) => {
+    match &*program.loc_data(program.value_loc(value)) {
+        LocData::Name(name, child) if matches!(*program.loc_data(*child), LocData::Unknown) => {
             Some(program.name_text(*name))
         }
         _ => None,

@@ -64,4 +64,14 @@ pub static PIPELINES: &[Pipeline] = &[
         doc: "The same under the global signature, in words that JAX's parser knows.",
         passes: "compile{several-operands=false},manual",
     },
+    Pipeline {
+        name: "sdy-import-pipeline",
+        doc: "What Shardy's pipeline of this name is for, by our passes: unused functions go, calls are inlined.",
+        passes: "symbol-dce,import",
+    },
+    Pipeline {
+        name: "sdy-propagation-pipeline",
+        doc: "Shardy's, by our passes: the same shardings, written as closed ones, calls inlined.",
+        passes: "sdy-import-pipeline,propagate",
+    },
 ];

@@ -1,7 +1,8 @@
 //! The passes by name, and `--passes a,b{option=value other=value}` as steps.
 //!
 //! The text is MLIR's: names with commas between, options in braces with spaces between. A pipeline's name stands
-//! for its passes.
+//! for its passes. Passes may stand in the op that they run on, `builtin.module(a,func.func(b))`: ours run on modules, and so
+//! do those in a function.
 
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ impl Registry {
     fn parse_inside(&self, text: &str, outer: &[&str]) -> Result<Vec<Step>, Diagnostics> {
         let (steps, diagnostics) = (Vec::new(), Diagnostics::default());
         let mut reader = Reader { registry: self, text, outer, at: 0, steps, diagnostics };
-        reader.list();
+        reader.list(0);
         if reader.diagnostics.has_errors() { Err(reader.diagnostics) } else { Ok(reader.steps) }
     }
 }
@@ -127,6 +128,12 @@ impl Default for Registry {
         Self::standard()
     }
 }
+
+/// The ops that a list of passes may stand in.
+const ANCHORS: &[&str] = &["builtin.module", "func.func", "any"];
+
+/// How deep lists may stand in lists.
+const MAX_ANCHORS: usize = 16;
 
 struct Reader<'a> {
     registry: &'a Registry,
@@ -138,12 +145,17 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn list(&mut self) {
+    /// A list up to the end, or to the `)` of the op that it stands in.
+    fn list(&mut self, depth: usize) {
         self.spaces();
-        while self.at < self.text.len() {
+        while self.at < self.text.len() && !(depth > 0 && self.text[self.at..].starts_with(')')) {
             let first = self.steps.len();
-            let (name, span) = self.word(",{");
-            if name.is_empty() {
+            let (name, span) = self.word(",{()");
+            if self.text[self.at..].starts_with('(') {
+                if !self.anchored(name, span, depth) {
+                    return;
+                }
+            } else if name.is_empty() {
                 self.error(codes::PASS_LIST, span, "expected the name of a pass".to_owned());
             } else {
                 self.named(name, span);
@@ -152,6 +164,9 @@ impl<'a> Reader<'a> {
                 self.options(first, name);
             }
             self.spaces();
+            if depth > 0 && self.text[self.at..].starts_with(')') {
+                return;
+            }
             if self.at < self.text.len() && !self.eat(',') {
                 let span = Span::new(self.at, self.text.len());
                 self.error(codes::PASS_LIST, span, "expected ',' between passes".to_owned());
@@ -159,6 +174,27 @@ impl<'a> Reader<'a> {
             }
             self.spaces();
         }
+    }
+
+    /// `builtin.module(…)`: whether reading can go on after it.
+    fn anchored(&mut self, name: &str, span: Span, depth: usize) -> bool {
+        if !ANCHORS.contains(&name) {
+            let message = format!("passes run on {}, not on '{name}'", ANCHORS.join(" or "));
+            self.error(codes::PASS_LIST, span, message);
+            return false;
+        }
+        if depth == MAX_ANCHORS {
+            self.error(codes::PASS_LIST, span, format!("nested deeper than {MAX_ANCHORS} levels"));
+            return false;
+        }
+        self.at += 1;
+        self.list(depth + 1);
+        let closed = self.eat(')');
+        if !closed && !self.diagnostics.has_errors() {
+            let end = Span::new(self.at, self.at);
+            self.error(codes::PASS_LIST, end, format!("the passes of '{name}' have no closing ')'"));
+        }
+        closed
     }
 
     /// Adds the pass or pipeline called `name`.
@@ -303,6 +339,23 @@ mod tests {
         assert_eq!(parse(" first{deep=true} , second "), Ok(vec!["first{deep=true}".into(), "second".into()]));
         assert_eq!(parse("first{deep}"), Ok(vec!["first{deep=true}".into()]));
         assert_eq!(parse(""), Ok(vec![]));
+    }
+
+    #[test]
+    fn passes_stand_in_the_op_they_run_on() {
+        let both = Ok(vec!["first{deep=true}".to_owned(), "second".to_owned(), "first".to_owned()]);
+        assert_eq!(parse("builtin.module(first{deep=true},func.func(second), first)"), both);
+        assert_eq!(parse("builtin.module( func.func( first{deep} , second ) ),any(first)"), both);
+        assert_eq!(parse("builtin.module()"), Ok(vec![]));
+        let fault = |at: usize, end: usize, message: &str| Err(vec![(Span::new(at, end), message.to_owned())]);
+        assert_eq!(
+            parse("tensor.pad(first)"),
+            fault(0, 10, "passes run on builtin.module or func.func or any, not on 'tensor.pad'")
+        );
+        assert_eq!(parse("any(first"), fault(9, 9, "the passes of 'any' have no closing ')'"));
+        assert_eq!(parse("first)"), fault(5, 6, "expected ',' between passes"));
+        let deep = "any(".repeat(100_000);
+        assert_eq!(parse(&deep).map_err(|e| e[0].1.clone()), Err("nested deeper than 16 levels".to_owned()));
     }
 
     #[test]

@@ -199,7 +199,8 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
     let along: Vec<String> =
         axes.axis_refs(&gather.axes).iter().map(|a| format!("\"{}\"", axis_text(program, a))).collect();
     let along = along.join(", ");
-    let at = program.user_frame(program.op(op.op).loc);
+    // A line of the text is shown anyway.
+    let at = program.user_frame(program.op(op.op).loc).filter(|frame| !frame.of_text);
     let at = at.map_or_else(String::new, |f| format!(" at {}:{}:{}", f.file, f.line, f.column));
     let message = format!(
         "every device receives {} for '{}'{at}: it can't be computed in shards of dimension {}, which is sharded along {along}",

@@ -5,7 +5,8 @@ use dialect::ir::Program;
 use dialect::text::PrintOptions;
 use passes::plan::{PlanOptions, plan};
 
-const AXES: PrintOptions = PrintOptions { locations: false, generic: false, causes: false, group_axes: true };
+const AXES: PrintOptions =
+    PrintOptions { locations: false, generic: false, causes: false, group_axes: true, local_scope: false };
 
 fn parsed(text: &str) -> Program {
     let mut diagnostics = Diagnostics::default();

@@ -109,7 +109,10 @@ fn case(name: &str, text: &str) -> Value {
     let program = dialect::parse(text, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{name}: {diagnostics:?}");
     let print = |locations, generic| {
-        dialect::print_with(&program, PrintOptions { locations, generic, causes: true, group_axes: true })
+        dialect::print_with(
+            &program,
+            PrintOptions { locations, generic, causes: true, group_axes: true, local_scope: false },
+        )
     };
     let mut prints = json!({"short": print(false, false), "generic": print(false, true)});
     // For ops without a location, MLIR uses their line in the text.

@@ -145,6 +145,7 @@ fn run(text: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult {
         locations: flags & LOCATIONS != 0,
         causes: flags & CAUSES != 0,
         group_axes: flags & AXES != 0,
+        local_scope: false,
     };
     let text = outcome.value.map(|module| compiler.print(&module, print));
     ShardcResult::new(&compiler, &source, text, &outcome.diagnostics)

@@ -76,7 +76,8 @@ impl Compiler {
 /// collectives, and lists their locations in the order of their operands.
 fn shares(device: &Program, c: &Communication, marks: &HashMap<Loc, usize>) -> Vec<(usize, f64)> {
     let loc = device.op(c.op).loc;
-    let LocData::Fused(None, parts) = device.loc_data(loc) else {
+    let data = device.loc_data(loc);
+    let LocData::Fused(None, parts) = &*data else {
         return marks.get(&loc).map(|&i| (i, 1.0)).into_iter().collect();
     };
     // A packed operand is made of one operand per cause.

@@ -254,9 +254,9 @@ impl Report<'_> {
         name.strip_prefix("stablehlo.").unwrap_or(name).to_owned()
     }
 
-    /// JAX's line of an op with its function.
+    /// JAX's line of an op with its function. Lines of the text itself are shown as labels instead.
     fn line(&self, op: Op) -> Option<String> {
-        let frame = self.planned.program().user_frame(self.planned.program().op(op).loc)?;
+        let frame = self.planned.program().user_frame(self.planned.program().op(op).loc).filter(|f| !f.of_text)?;
         let function = frame.function.map(|f| format!(" in {}", f.rsplit('.').next().unwrap_or(f))).unwrap_or_default();
         Some(format!("{}:{}:{}{function}", frame.file, frame.line, frame.column))
     }

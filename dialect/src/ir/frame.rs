@@ -18,6 +18,8 @@ pub struct Frame<'a> {
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
+    /// Whether it is a line of the program's own text, which has no better place for what stands there.
+    pub of_text: bool,
 }
 
 /// Locations nest as deep as Python's stack; aliases may form cycles.
@@ -31,10 +33,11 @@ impl Program {
         let mut open = vec![(loc, None)];
         for _ in 0..MAX_STEPS {
             let Some((loc, function)) = open.pop() else { break };
-            match self.loc_data(loc) {
-                LocData::Unknown => {}
+            match &*self.loc_data(loc) {
+                LocData::Unknown | LocData::File { start: (0, _), .. } => {}
                 &LocData::File { file, start: (line, column), .. } => {
-                    frames.push(Frame { function, file: self.name_text(file), line, column });
+                    let of_text = loc.is_of_text();
+                    frames.push(Frame { function, file: self.name_text(file), line, column, of_text });
                 }
                 &LocData::Name(name, child) => open.push((child, Some(self.name_text(name)))),
                 &LocData::CallSite(callee, caller) => open.extend([(caller, None), (callee, None)]),
@@ -56,7 +59,7 @@ impl Program {
     pub fn loc_name(&self, loc: Loc) -> Option<&str> {
         let mut loc = loc;
         for _ in 0..MAX_STEPS {
-            match self.loc_data(loc) {
+            match &*self.loc_data(loc) {
                 LocData::Name(name, _) => return Some(self.name_text(*name)),
                 LocData::Fused(_, parts) => loc = *parts.first()?,
                 _ => return None,

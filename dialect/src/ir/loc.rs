@@ -1,9 +1,12 @@
 //! Source locations: JAX's `loc(…)`, where an op came from, kept through every pass.
 
+use std::sync::{Arc, OnceLock};
+
 use rustc_hash::FxHashMap;
 
 use super::entity::{Attr, Loc, Name};
-use super::program::Program;
+use super::program::{LOC_ALIAS, Program};
+use crate::diagnostic::Span;
 
 /// A source location, as MLIR writes them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -49,7 +52,70 @@ impl LocData {
     }
 }
 
+/// Location ids from here to [`LOC_FILE`] are bytes of the program's text: what has no `loc(…)` is where it is written,
+/// as in MLIR. Line and column are looked up when somebody asks, so that reading a text doesn't pay for them.
+const LOC_TEXT: usize = 1 << 30;
+
+/// The text as a whole, which MLIR calls line 0, column 0.
+const LOC_FILE: usize = LOC_ALIAS - 1;
+
+/// The longest text, in bytes: each has a location.
+pub const MAX_TEXT: usize = LOC_FILE - LOC_TEXT;
+
+impl Loc {
+    /// The text as a whole, of what stands nowhere in it: the module around ops without one.
+    pub const WHOLE_TEXT: Loc = Loc::new(LOC_FILE);
+
+    /// The place in the program's text where `span` begins.
+    pub fn of_text(span: Span) -> Loc {
+        Loc::new(LOC_TEXT + span.start as usize)
+    }
+
+    /// Whether it is a place in the program's text, and not one that the text gives.
+    pub fn is_of_text(self) -> bool {
+        (LOC_TEXT..=LOC_FILE).contains(&self.index())
+    }
+}
+
+/// What turns a byte of the text into a line of a file.
+#[derive(Clone, Default)]
+pub(super) struct TextPlaces {
+    /// The file's name.
+    file: Option<Name>,
+    /// The number of the text's first line in the file, from 0.
+    first_line: u32,
+    /// The bytes at which lines begin, once somebody asked.
+    starts: OnceLock<Arc<[u32]>>,
+}
+
 impl Program {
+    /// Says which file the text was read from, and which line of it, from 0, is the text's first. Without it the file is
+    /// called `-`, as in MLIR.
+    pub fn set_text_file(&mut self, file: &str, first_line: usize) {
+        self.text_places.file = Some(self.name(file));
+        self.text_places.first_line = first_line as u32;
+    }
+
+    /// The location of a byte of the text; `None` for any other location. Columns count bytes, as MLIR's do.
+    pub(super) fn text_place(&self, loc: Loc) -> Option<LocData> {
+        if !loc.is_of_text() {
+            return None;
+        }
+        let Some(file) = self.text_places.file else { return Some(LocData::Unknown) };
+        if loc == Loc::WHOLE_TEXT {
+            return Some(LocData::File { file, start: (0, 0), end: None });
+        }
+        let text = self.source.as_deref().unwrap_or_default();
+        let starts = self.text_places.starts.get_or_init(|| {
+            let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect()
+        });
+        let at = (loc.index() - LOC_TEXT) as u32;
+        let line = starts.partition_point(|&start| start <= at);
+        let column = at - starts[line - 1] + 1;
+        Some(LocData::File { file, start: (self.text_places.first_line + line as u32, column), end: None })
+    }
+
     /// Replaces aliases by what they stand for, so that equal locations have equal ids; called when the text ends. In a
     /// cycle of aliases the one that closes it becomes unknown.
     pub(crate) fn settle_locations(&mut self) {
@@ -70,6 +136,9 @@ impl Program {
 
     /// Depth first, without recursion in our code: aliases may nest as deep as the text is long.
     fn settled(&mut self, loc: Loc, settled: &mut FxHashMap<Loc, Loc>) -> Loc {
+        if loc.is_of_text() {
+            return loc;
+        }
         let mut open: Vec<(Loc, Vec<Loc>, usize)> = Vec::new();
         let mut next = Some(loc);
         loop {

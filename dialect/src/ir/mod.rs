@@ -16,7 +16,7 @@ pub use attr::{AllToAllParam, AttrData, ConvDims, EdgeValue, PropagationStep};
 pub use clone::Renaming;
 pub use entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
 pub use frame::Frame;
-pub use loc::LocData;
+pub use loc::{LocData, MAX_TEXT};
 pub(crate) use program::LOC_ALIAS;
 pub use program::{AttrList, OpData, Program, ValueSource};
 pub use quantized::Quantized;

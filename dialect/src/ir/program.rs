@@ -3,6 +3,7 @@
 //! **Invariant:** every op has a location, and the results of an op are consecutive values. Removing an op only takes
 //! it out of its block; its entry stays until the program is dropped.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::attr::AttrData;
 use super::entity::{Attr, Block, Loc, Name, Op, Region, Ty, Value};
-use super::loc::LocData;
+use super::loc::{LocData, TextPlaces};
 use super::ty::{TensorType, TypeData};
 use super::view::OpRef;
 use crate::diagnostic::Span;
@@ -83,6 +84,8 @@ pub struct Program {
     types: Interner<Ty, TypeData>,
     attrs: Interner<Attr, AttrData>,
     locs: Interner<Loc, LocData>,
+    /// What bytes of the text are called as locations.
+    pub(super) text_places: TextPlaces,
     /// Locations behind `loc(#alias)`: ids past the table's, resolved when the text ends.
     pub(crate) loc_aliases: Vec<Loc>,
     pub(crate) ops: TiVec<Op, OpData>,
@@ -112,6 +115,7 @@ impl Program {
             types: Interner::default(),
             attrs: Interner::default(),
             locs: Interner::default(),
+            text_places: TextPlaces::default(),
             loc_aliases: Vec::new(),
             ops: TiVec::new(),
             values: TiVec::new(),
@@ -193,8 +197,12 @@ impl Program {
     }
 
     /// The location behind an id, aliases followed.
-    pub fn loc_data(&self, loc: Loc) -> &LocData {
-        &self.locs[self.canonical_loc(loc)]
+    pub fn loc_data(&self, loc: Loc) -> Cow<'_, LocData> {
+        let loc = self.canonical_loc(loc);
+        match self.text_place(loc) {
+            Some(place) => Cow::Owned(place),
+            None => Cow::Borrowed(&self.locs[loc]),
+        }
     }
 
     /// What an alias stands for; `None` for any other location.

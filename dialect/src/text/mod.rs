@@ -16,8 +16,6 @@ mod syntax;
 
 pub use lexer::{Tok, Token};
 pub(crate) use number::float_text;
-pub use parser::{
-    Failed, MAX_NESTING, MAX_TEXT, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with,
-};
+pub use parser::{Failed, MAX_NESTING, Parse, ParsedOp, Parser, attribute_of_text, nearest, parse, parse_with};
 pub use printer::{CAUSE, PrintOptions, Printer, print, print_with};
 pub use syntax::{CustomSyntax, Piece, Syntax, TypeForm};

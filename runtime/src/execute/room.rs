@@ -26,8 +26,9 @@ pub(super) fn does_not_fit(program: &Program, devices: usize, arena_bytes: usize
             ValueSource::Result(op, _) => (program.op_name(op), program.op(op).span, program.op(op).loc),
             ValueSource::Arg(..) => ("an argument", program.value_span(value), program.value_loc(value)),
         };
-        let place =
-            program.user_frame(loc).map(|frame| format!(" ({}:{})", frame.file, frame.line)).unwrap_or_default();
+        // A line of the text is shown anyway.
+        let frame = program.user_frame(loc).filter(|frame| !frame.of_text);
+        let place = frame.map(|frame| format!(" ({}:{})", frame.file, frame.line)).unwrap_or_default();
         let line = format!("{}: {op} {ty}{place}", text(bytes));
         error = if span.is_empty() { error.note(line) } else { error.also(span, line) };
     }

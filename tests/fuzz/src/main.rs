@@ -8,7 +8,8 @@ use dialect::diagnostic::Diagnostics;
 use dialect::text::PrintOptions;
 
 /// Prints everything that a program contains.
-const FULL: PrintOptions = PrintOptions { locations: true, generic: false, causes: true, group_axes: true };
+const FULL: PrintOptions =
+    PrintOptions { locations: true, generic: false, causes: true, group_axes: true, local_scope: false };
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut diagnostics = Diagnostics::default();

@@ -100,7 +100,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
         _ => {
             let group_axes = args.groups == GroupForm::Axes;
-            let print = PrintOptions { locations: args.locations, causes: args.causes, group_axes, generic: false };
+            let print =
+                PrintOptions { locations: args.locations, causes: args.causes, group_axes, ..PrintOptions::default() };
             compiler.print(&module, print)
         }
     };

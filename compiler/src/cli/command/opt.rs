@@ -102,6 +102,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         generic: args.generic,
         causes: args.causes,
         group_axes: args.groups == GroupForm::Axes,
+        local_scope: false,
     };
     let parts = if args.split_input_file { source.split() } else { vec![source] };
     let (mut printed, mut failed) = (Vec::new(), false);

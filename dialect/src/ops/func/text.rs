@@ -69,7 +69,8 @@ fn parse_func(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
             p.expect(":")?;
         }
         let (ty, attrs) = (p.ty()?, parse_dict(p)?);
-        let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        let written = name.map_or(Loc::UNKNOWN, |(_, span)| Loc::of_text(span));
+        let loc = p.optional_loc()?.unwrap_or(written);
         Ok((name, ty, attrs, loc))
     })?;
     let results = match p.eat("->") {

@@ -241,7 +241,7 @@ fn parse_body(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let (name, span) = p.value_name()?;
         p.expect(":")?;
         let ty = p.ty()?;
-        let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
         Ok((name, span, ty, loc))
     })?;
     let region = p.region(&args)?;

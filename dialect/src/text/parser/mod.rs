@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::lexer::{Lexer, Tok, Token};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::ir::{Attr, AttrData, Block, Name, Program, Region, Ty, Value};
+use crate::ir::{Attr, AttrData, Block, MAX_TEXT, Name, Program, Region, Ty, Value};
 use crate::op::{OpDef, Registry};
 
 /// An error that has already been reported.
@@ -24,9 +24,6 @@ pub type Parse<T> = Result<T, Failed>;
 
 /// The deepest nesting of regions, types and attributes.
 pub const MAX_NESTING: usize = 128;
-
-/// The longest text, in bytes.
-pub const MAX_TEXT: usize = 1 << 30;
 
 /// An op while it is being parsed.
 pub struct ParsedOp {
@@ -109,6 +106,7 @@ pub fn parse_with(text: &str, registry: &Registry, diagnostics: &mut Diagnostics
     let tok = lexer.next();
     let mut program = Program::with_registry(registry.clone());
     program.source = Some(text.into());
+    program.set_text_file("-", 0);
     let mut parser = Parser {
         lexer,
         tok,

@@ -44,6 +44,9 @@ impl<'s> Parser<'s> {
             && self.program.op_name(only) == "builtin.module"
         {
             self.program.module = only;
+        } else {
+            let module = self.program.module;
+            self.program.op_mut(module).loc = Loc::WHOLE_TEXT;
         }
     }
 
@@ -223,7 +226,7 @@ impl<'s> Parser<'s> {
             }
             _ => return self.fail_expected("an op"),
         }
-        let loc = self.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        let loc = self.optional_loc()?.unwrap_or(Loc::of_text(parsed.span));
         self.finish_op(block, parsed, &names, loc, start)
     }
 
@@ -518,7 +521,7 @@ impl<'s> Parser<'s> {
                 let (name, span) = p.value_name()?;
                 p.expect(":")?;
                 let ty = p.ty()?;
-                let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+                let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
                 p.block_arg(block, name, span, ty, loc);
                 Ok(())
             })?;

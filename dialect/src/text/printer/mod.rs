@@ -15,6 +15,8 @@ use crate::ir::{Attr, Block, ElementType, Loc, LocData, OpRef, Program, Ty, Type
 pub struct PrintOptions {
     /// Locations too.
     pub locations: bool,
+    /// Locations where they are used, in place of aliases behind the module.
+    pub local_scope: bool,
     /// Every op in generic form.
     pub generic: bool,
     /// `shardc.cause` attributes too: why a collective was inserted.
@@ -358,7 +360,10 @@ impl Printer<'_> {
     pub fn trailing_location(&mut self, loc: Loc) {
         if self.options.locations {
             self.text(" loc(");
-            self.location_alias(loc);
+            match self.options.local_scope {
+                true => self.location_inside(self.program.canonical_loc(loc), 0),
+                false => self.location_alias(loc),
+            }
             self.text(")");
         }
     }
@@ -422,7 +427,7 @@ impl Printer<'_> {
 
     fn location_data(&mut self, loc: Loc, child: &mut dyn FnMut(&mut Self, Loc)) {
         let program = self.program;
-        match program.loc_data(loc) {
+        match &*program.loc_data(loc) {
             LocData::Unknown => self.text("unknown"),
             LocData::File { file, start, end } => {
                 self.string(program.name_text(*file));

@@ -273,9 +273,11 @@ pub(crate) fn sharding_attr(program: &mut Program, mesh_axes: &MeshAxes, at: &Di
 /// A name for a value that the program's author recognizes: JAX's, else that in the source text, else its op's.
 fn printable(program: &Program, value: Value) -> String {
     fn name(program: &Program, loc: Loc, depth: usize) -> Option<String> {
-        match program.loc_data(loc) {
+        match &*program.loc_data(loc) {
             LocData::Name(name, _) => Some(program.name_text(*name).to_owned()),
-            LocData::CallSite(callee, _) if depth < 64 => name(program, *callee, depth + 1),
+            &LocData::CallSite(callee, caller) if depth < 64 => {
+                name(program, callee, depth + 1).or_else(|| name(program, caller, depth + 1))
+            }
             LocData::Fused(_, list) if depth < 64 => list.iter().find_map(|&l| name(program, l, depth + 1)),
             _ => None,
         }

@@ -7,9 +7,10 @@ use dialect::text::PrintOptions;
 use crate::programs;
 use crate::report::Outcome;
 
-const LOCATIONS: PrintOptions = PrintOptions { locations: true, generic: false, causes: true, group_axes: true };
+const LOCATIONS: PrintOptions =
+    PrintOptions { locations: true, generic: false, causes: true, group_axes: true, local_scope: false };
 pub(crate) const GENERIC: PrintOptions =
-    PrintOptions { locations: true, generic: true, causes: true, group_axes: true };
+    PrintOptions { locations: true, generic: true, causes: true, group_axes: true, local_scope: false };
 
 /// One outcome for each program of the file; programs that must be rejected are skipped.
 pub(crate) fn round_trip(text: &str) -> Vec<Outcome> {

@@ -25,7 +25,7 @@ fn parse_while(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     op.results.extend(types.iter().copied());
     p.attributes_keyword(op)?;
     let args: Vec<(&str, Span, Ty, Loc)> =
-        names.into_iter().zip(types).map(|((name, span), ty)| (name, span, ty, Loc::UNKNOWN)).collect();
+        names.into_iter().zip(types).map(|((name, span), ty)| (name, span, ty, Loc::of_text(span))).collect();
     for word in ["cond", "do"] {
         p.expect(word)?;
         let region = p.region(&args)?;

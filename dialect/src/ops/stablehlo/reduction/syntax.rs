@@ -51,10 +51,11 @@ fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     };
     let ty = p.program.tensor(&[], element);
     let block = p.program.new_block();
-    let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, Loc::UNKNOWN, Span::default()));
-    let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], Loc::UNKNOWN);
+    let loc = Loc::of_text(span);
+    let args = [(); 2].map(|()| p.program.add_block_arg(block, ty, loc, Span::default()));
+    let combine = p.program.new_op(def, def.name(), &args, &[ty], &[], &[], loc);
     let result = p.program.result(combine, 0);
-    let end = p.program.new_op(&RETURN, RETURN.name, &[result], &[], &[], &[], Loc::UNKNOWN);
+    let end = p.program.new_op(&RETURN, RETURN.name, &[result], &[], &[], &[], loc);
     p.program.set_block_ops(block, vec![combine, end]);
     op.regions.push(p.program.new_region(&[block]));
     Ok(())
@@ -67,7 +68,7 @@ fn parse_reducer<'s>(p: &mut Parser<'s>, op: &mut ParsedOp) -> Parse<()> {
         let (name, span) = p.value_name()?;
         p.expect(":")?;
         let ty = p.ty()?;
-        let loc = p.optional_loc()?.unwrap_or(Loc::UNKNOWN);
+        let loc = p.optional_loc()?.unwrap_or(Loc::of_text(span));
         Ok((name, span, ty, loc))
     }
     p.expect("reducer")?;
