@@ -2,11 +2,13 @@
 //! Also turns an op's region of scalar ops (the combiner of a reduction) into a body.
 
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 use super::{Arg, Body, Index, Init, Inst, Kernel, Nest, Outside};
-use crate::ir::{ElementType, OpRef, Program, Region, Value, ValueSource};
+use crate::ir::{Block, ElementType, OpRef, Program, Region, Value, ValueSource};
 use crate::literal::{Indices, Literal};
-use crate::scalar::{Scalar, ScalarOp};
+use crate::op::Control;
+use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::scalar_eval::{float_binary, float_unary};
 
 impl Nest {
@@ -140,8 +142,9 @@ fn value_of(arg: Arg, inputs: &[Scalar], accumulators: &[Scalar], values: &[Scal
     }
 }
 
-/// The scalar computation of a region whose ops are all scalar; `args` gives the arguments of its block. `None` when an
-/// op in it has no scalar computation, or reads a value around the region that isn't a constant.
+/// The scalar computation of a region whose ops are all scalar; `args` gives the arguments of its block. Of branches, both
+/// sides are computed and one is selected. `None` when an op in it has no scalar computation (loops are none), or reads a
+/// value around the region that isn't a constant.
 pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option<Body> {
     let block = match program.region_blocks(region) {
         &[block] => block,
@@ -151,8 +154,7 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
     if params.len() != args.len() {
         return None;
     }
-    let mut body = Body::default();
-    let mut known: FxHashMap<Value, Arg> = FxHashMap::default();
+    let mut reader = Reader { program, body: Body::default(), known: FxHashMap::default() };
     let (mut inputs, mut accumulators) = (Vec::new(), Vec::new());
     for (&param, &arg) in params.iter().zip(args) {
         let element = program.tensor_type(param)?.element;
@@ -161,23 +163,12 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
             Arg::Accumulator(i) => accumulators.push((i, element)),
             Arg::Inst(_) => return None,
         }
-        known.insert(param, arg);
+        reader.known.insert(param, arg);
     }
-    body.inputs = in_order(inputs)?;
-    body.accumulators = in_order(accumulators)?;
-    for &op in program.block_ops(block) {
-        let op = program.view(op);
-        let operands: Option<Vec<Arg>> =
-            op.operands().iter().map(|&v| value_arg(program, v, &known, &mut body)).collect();
-        let operands = operands?;
-        if op.def().terminator() {
-            body.results = operands;
-            return Some(body);
-        }
-        let results = inline(op, &operands, &mut body)?;
-        known.extend(op.results().zip(results));
-    }
-    None
+    reader.body.inputs = in_order(inputs)?;
+    reader.body.accumulators = in_order(accumulators)?;
+    reader.body.results = reader.block(block)?;
+    Some(reader.body)
 }
 
 /// The element types by position; `None` when positions are missing or duplicated.
@@ -186,41 +177,93 @@ fn in_order(mut list: Vec<(usize, ElementType)>) -> Option<Vec<ElementType>> {
     list.iter().enumerate().all(|(at, e)| e.0 == at).then(|| list.iter().map(|e| e.1).collect())
 }
 
-fn value_arg(program: &Program, value: Value, known: &FxHashMap<Value, Arg>, body: &mut Body) -> Option<Arg> {
-    if let Some(&arg) = known.get(&value) {
-        return Some(arg);
-    }
-    let ValueSource::Result(op, _) = program.value_source(value) else { return None };
-    inline(program.view(op), &[], body).map(|r| r[0])
+/// Reads a region as a body.
+struct Reader<'p> {
+    program: &'p Program,
+    body: Body,
+    known: FxHashMap<Value, Arg>,
 }
 
-/// Appends the computation of a rank-0 op.
-fn inline(op: OpRef<'_>, operands: &[Arg], body: &mut Body) -> Option<Vec<Arg>> {
-    if let Some(literal) = op.def().constant(op) {
-        let value = literal.shape.is_empty().then(|| literal.get(0))?;
-        return Some(vec![body.push(Inst::Const(value, literal.element))]);
-    }
-    let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
-    let scalar = |i: &crate::kernel::Input| i.index.is_empty() && i.guards.is_empty() && i.operand < operands.len();
-    if !nest.loops.is_empty() || !nest.inputs.iter().all(scalar) {
-        return None;
-    }
-    let first = body.insts.len();
-    let renamed = |arg: Arg| match arg {
-        Arg::Input(i) => Some(operands[nest.inputs[i].operand]),
-        Arg::Inst(i) => Some(Arg::Inst(first + i)),
-        Arg::Accumulator(_) => None,
-    };
-    for inst in &nest.body.insts {
-        body.insts.push(match inst {
-            Inst::Op { op, args, ty } => {
-                Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect::<Option<_>>()?, ty: *ty }
+impl Reader<'_> {
+    /// Appends the computation of a block, and gives what its terminator returns.
+    fn block(&mut self, block: Block) -> Option<Vec<Arg>> {
+        for &op in self.program.block_ops(block) {
+            let op = self.program.view(op);
+            let operands: Vec<Arg> = op.operands().iter().map(|&v| self.value(v)).collect::<Option<_>>()?;
+            if op.def().terminator() {
+                return Some(operands);
             }
-            Inst::Const(..) => inst.clone(),
-            Inst::Index(..) => return None,
-        });
+            let results = match op.def().control(op) {
+                Some(Control::Identity) => operands,
+                Some(Control::If | Control::Case) => self.branches(op, &operands)?,
+                _ => self.inline(op, &operands)?,
+            };
+            self.known.extend(op.results().zip(results));
+        }
+        None
     }
-    nest.body.results.iter().map(|&r| renamed(r)).collect()
+
+    fn value(&mut self, value: Value) -> Option<Arg> {
+        if let Some(&arg) = self.known.get(&value) {
+            return Some(arg);
+        }
+        let ValueSource::Result(op, _) = self.program.value_source(value) else { return None };
+        self.inline(self.program.view(op), &[]).map(|r| r[0])
+    }
+
+    /// Appends the computations of all branches of an op, and selects among their results.
+    fn branches(&mut self, op: OpRef<'_>, operands: &[Arg]) -> Option<Vec<Arg>> {
+        let &[index] = operands else { return None };
+        let regions = self.program.op(op.op).regions.len();
+        let mut branches: Vec<Vec<Arg>> = (0..regions).map(|i| self.block(op.block(i)?)).collect::<Option<_>>()?;
+        let mut chosen = branches.pop()?;
+        for (i, branch) in branches.into_iter().enumerate().rev() {
+            let is_chosen = match self.body.arg_type(index) {
+                ElementType::I1 => index,
+                ty => {
+                    let number = self.body.push(Inst::Const(Scalar::Int(i as i128), ty));
+                    let args = smallvec![index, number];
+                    self.body.push(Inst::Op { op: ScalarOp::Compare(Comparison::Eq), args, ty: ElementType::I1 })
+                }
+            };
+            for (chosen, value) in chosen.iter_mut().zip(branch).filter(|(chosen, value)| **chosen != *value) {
+                let ty = self.body.arg_type(value);
+                *chosen =
+                    self.body.push(Inst::Op { op: ScalarOp::Select, args: smallvec![is_chosen, value, *chosen], ty });
+            }
+        }
+        Some(chosen)
+    }
+
+    /// Appends the computation of a rank-0 op.
+    fn inline(&mut self, op: OpRef<'_>, operands: &[Arg]) -> Option<Vec<Arg>> {
+        let body = &mut self.body;
+        if let Some(literal) = op.def().constant(op) {
+            let value = literal.shape.is_empty().then(|| literal.get(0))?;
+            return Some(vec![body.push(Inst::Const(value, literal.element))]);
+        }
+        let Kernel::Nest(nest) = op.def().kernel(op) else { return None };
+        let scalar = |i: &crate::kernel::Input| i.index.is_empty() && i.guards.is_empty() && i.operand < operands.len();
+        if !nest.loops.is_empty() || !nest.inputs.iter().all(scalar) {
+            return None;
+        }
+        let first = body.insts.len();
+        let renamed = |arg: Arg| match arg {
+            Arg::Input(i) => Some(operands[nest.inputs[i].operand]),
+            Arg::Inst(i) => Some(Arg::Inst(first + i)),
+            Arg::Accumulator(_) => None,
+        };
+        for inst in &nest.body.insts {
+            body.insts.push(match inst {
+                Inst::Op { op, args, ty } => {
+                    Inst::Op { op: *op, args: args.iter().map(|&a| renamed(a)).collect::<Option<_>>()?, ty: *ty }
+                }
+                Inst::Const(..) => inst.clone(),
+                Inst::Index(..) => return None,
+            });
+        }
+        nest.body.results.iter().map(|&r| renamed(r)).collect()
+    }
 }
 
 /// The body's first result for every element of `shape`: operands have this shape or one element.
@@ -326,6 +369,35 @@ mod tests {
         assert!(body.eval(&[float(2.0), int(7)], &[float(3.0), int(1)]) == [float(4.0), int(7)]);
         assert!(body.eval(&[float(1.0), int(7)], &[float(3.0), int(1)]) == [float(3.0), int(1)]);
         assert_eq!(body.as_binary(), None);
+    }
+
+    #[test]
+    fn branches_become_selections() {
+        let text = "(%x: tensor<f32>, %y: tensor<f32>):
+            %p = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+            %k = stablehlo.convert %y : (tensor<f32>) -> tensor<i32>
+            %v:2 = \"stablehlo.if\"(%p) ({
+              %d = stablehlo.subtract %x, %y : tensor<f32>
+              stablehlo.return %d, %c : tensor<f32>, tensor<f32>
+            }, {
+              %m = \"stablehlo.case\"(%k) ({
+                %s = stablehlo.negate %y : tensor<f32>
+                stablehlo.return %s : tensor<f32>
+              }, {
+                stablehlo.return %x : tensor<f32>
+              }, {
+                stablehlo.return %c : tensor<f32>
+              }) : (tensor<i32>) -> tensor<f32>
+              stablehlo.return %m, %c : tensor<f32>, tensor<f32>
+            }) : (tensor<i1>) -> (tensor<f32>, tensor<f32>)
+            stablehlo.return %v#0 : tensor<f32>";
+        let body = body(text, TWO).unwrap();
+        let value = |x: f64, y: f64| body.eval(&[Scalar::Float(y)], &[Scalar::Float(x)]);
+        assert!(value(3.0, 1.0) == [Scalar::Float(2.0)]);
+        assert!(value(-1.0, 0.5) == [Scalar::Float(-0.5)]);
+        assert!(value(-1.0, 1.5) == [Scalar::Float(-1.0)]);
+        assert!(value(-1.0, 9.0) == [Scalar::Float(2.0)]);
+        assert!(value(-9.0, -7.0) == [Scalar::Float(2.0)]);
     }
 
     #[test]

@@ -18,9 +18,11 @@ use super::chain::{self, Ranges};
 use super::emit::{Target, emit};
 use super::exchange::reduced;
 use super::fuse::{build, nest_of};
+use super::routine;
 use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
+use crate::jit::KernelFn;
 use crate::native::{self, Native};
 use crate::window;
 
@@ -60,6 +62,16 @@ pub(super) struct Computation {
     pub computation: Box<dyn Native>,
     /// The operands that become results, see [`External::in_place`].
     pub in_place: SmallVec<[(usize, usize); 2]>,
+    /// The kernels of its [routines](Native::routines).
+    pub routines: Vec<usize>,
+}
+
+impl Computation {
+    /// Gives the code its routines, once kernels are compiled.
+    pub(super) fn link(&mut self, kernels: &[KernelFn]) {
+        let routines = self.computation.routines().into_iter().filter(|r| r.compiles());
+        routines.zip(&self.routines).for_each(|(routine, &kernel)| routine.link(kernels[kernel].clone()));
+    }
 }
 
 /// Lowers `@main`'s block.
@@ -231,13 +243,7 @@ impl Lowering<'_> {
         }
         let mut text = String::new();
         let ranges = emit(&kernel, KERNEL, self.target, &mut text);
-        let next = self.texts.len();
-        let id = *self.texts.entry(text).or_insert_with_key(|text| {
-            self.out.kernels.push(text.clone());
-            self.out.ranges.push(ranges);
-            next
-        });
-        Ok(Some(Step::Kernel { kernel: id, slots }))
+        Ok(Some(Step::Kernel { kernel: self.compiled(text, ranges), slots }))
     }
 
     fn op(&mut self, op: Op, steps: &mut Vec<Step>) -> Result<(), Diagnostic> {
@@ -316,8 +322,7 @@ impl Lowering<'_> {
         let program = self.program;
         let operands = self.slots_of(code.operands.iter().map(|&i| program.op(op).operands[i]))?;
         let results = self.slots_of(program.results(op))?;
-        self.out.natives.push(Computation { computation: code.native, in_place: SmallVec::new() });
-        Ok(Step::Native { native: self.out.natives.len() - 1, operands, results })
+        Ok(self.computation(code.native, SmallVec::new(), operands, results))
     }
 
     /// Lowers an op to native code that reads all its operands.
@@ -329,8 +334,31 @@ impl Lowering<'_> {
         results: Vec<Slot>,
     ) -> Result<Step, Diagnostic> {
         let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
-        self.out.natives.push(Computation { computation, in_place });
-        Ok(Step::Native { native: self.out.natives.len() - 1, operands, results })
+        Ok(self.computation(computation, in_place, operands, results))
+    }
+
+    fn computation(
+        &mut self,
+        mut computation: Box<dyn Native>,
+        in_place: SmallVec<[(usize, usize); 2]>,
+        operands: Vec<Slot>,
+        results: Vec<Slot>,
+    ) -> Step {
+        let texts = computation.routines().into_iter().filter(|r| r.compiles());
+        let texts: Vec<String> = texts.map(|r| routine::text(r, KERNEL, self.target)).collect();
+        let routines = texts.into_iter().map(|text| self.compiled(text, None)).collect();
+        self.out.natives.push(Computation { computation, in_place, routines });
+        Step::Native { native: self.out.natives.len() - 1, operands, results }
+    }
+
+    /// The number of the kernel with this text.
+    fn compiled(&mut self, text: String, ranges: Option<Ranges>) -> usize {
+        let next = self.texts.len();
+        *self.texts.entry(text).or_insert_with_key(|text| {
+            self.out.kernels.push(text.clone());
+            self.out.ranges.push(ranges);
+            next
+        })
     }
 
     /// How many of the first positions along a dimension of an op's results are ever read.

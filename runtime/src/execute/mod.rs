@@ -13,6 +13,7 @@ mod fused;
 mod lower;
 mod memory;
 mod room;
+mod routine;
 mod run;
 mod step;
 mod trace;
@@ -20,5 +21,7 @@ mod update;
 
 pub use arith::Math;
 pub(crate) use arith::STRICT;
+#[cfg(test)]
+pub(crate) use routine::linked;
 pub use run::{Executable, Session};
 pub use trace::{Event, MAX_EVENTS, Track};

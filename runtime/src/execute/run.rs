@@ -89,10 +89,11 @@ impl Executable {
         let buffers = Buffers::of(&program, main);
         let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
-        let lowered = lower(&program, &buffers, block, devices, target)?;
+        let mut lowered = lower(&program, &buffers, block, devices, target)?;
         let arena_bytes = buffers.bytes;
         let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
+        lowered.natives.iter_mut().for_each(|computation| computation.link(&kernels));
         Ok(Self {
             arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
             results: signature.results.iter().map(|s| signature.layout(s)).collect(),

@@ -10,6 +10,7 @@ mod field;
 mod number;
 mod ragged_dot;
 mod rng_bits;
+mod routine;
 mod scalars;
 mod scatter;
 mod select;
@@ -21,6 +22,8 @@ mod triangular_solve;
 use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::ir::{OpRef, TensorType};
 use dialect::kernel::External;
+
+pub(crate) use routine::{MOST, Routine, Times};
 
 /// A tensor that is read; its type was given when the code was chosen.
 #[derive(Clone, Copy)]
@@ -54,6 +57,11 @@ impl ViewMut<'_> {
 pub(crate) trait Native: Send + Sync {
     /// Computes the results on at most `threads` threads, with memory of its own for what it needs besides.
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String>;
+
+    /// The scalar computations that it calls, to be linked with their machine code before it runs.
+    fn routines(&mut self) -> Vec<&mut Routine> {
+        Vec::new()
+    }
 }
 
 /// Native code for what `op` computes; `None` where there is none for these types or attributes. `first` gives how many

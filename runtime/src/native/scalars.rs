@@ -1,7 +1,6 @@
-//! Elements of any type, one at a time, and any scalar computation on them.
+//! Elements of any type, one at a time.
 
 use dialect::ir::ElementType;
-use dialect::kernel::Body;
 use dialect::scalar::Scalar;
 
 use super::{View, ViewMut};
@@ -38,24 +37,4 @@ impl ViewMut<'_> {
 fn decode(bytes: &[u8], element: ElementType, index: usize) -> Scalar {
     let n = element.bytes();
     Scalar::decode(element, &bytes[index * n..][..n])
-}
-
-/// Evaluates a body many times.
-pub(crate) struct Evaluator<'b> {
-    body: &'b Body,
-    values: Vec<Scalar>,
-    results: Vec<Scalar>,
-}
-
-impl<'b> Evaluator<'b> {
-    /// An evaluator of a body without index expressions.
-    pub(crate) fn new(body: &'b Body) -> Self {
-        Self { body, values: Vec::new(), results: Vec::new() }
-    }
-
-    /// The body's results for these inputs and accumulators.
-    pub(crate) fn run(&mut self, inputs: &[Scalar], accumulators: &[Scalar]) -> &[Scalar] {
-        self.body.eval_into(inputs, accumulators, &mut self.values, &mut self.results);
-        &self.results
-    }
 }

@@ -1,14 +1,17 @@
 //! `select_and_scatter`: each window selects an element, at whose place a value is combined into the result.
 
+#![allow(unsafe_code, reason = "machine code takes addresses of elements")]
+
 use std::ops::Range;
 
+use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::ir::{ElementType, TensorType};
 use dialect::kernel::{Arg, Body, Inst, SelectAndScatter};
 use dialect::ops::stablehlo::window::WindowDim;
-use dialect::scalar::{Comparison, Scalar, ScalarOp};
+use dialect::scalar::{Comparison, ScalarOp};
 
 use super::number::{Number, has, with_number};
-use super::scalars::Evaluator;
+use super::routine::{Routine, Times, read, write};
 use super::{Native, View, ViewMut};
 
 struct Selecting {
@@ -19,8 +22,8 @@ struct Selecting {
     /// Elements of those last dimensions.
     inner: usize,
     element: ElementType,
-    select: Body,
-    scatter: Body,
+    select: Routine,
+    scatter: Routine,
 }
 
 pub(super) fn of(it: &SelectAndScatter, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
@@ -37,6 +40,7 @@ pub(super) fn of(it: &SelectAndScatter, operands: &[&TensorType], results: &[&Te
         inner *= operand.pop().unwrap_or(1);
         source.pop();
     }
+    let [select, scatter] = [select, scatter].map(|body| Routine::new(body, Times::Many));
     Some(Box::new(Selecting { windows, operand, source, inner, element, select, scatter }))
 }
 
@@ -45,12 +49,17 @@ const LANES: usize = 64;
 
 impl Native for Selecting {
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
-        use Comparison::{Ge, Gt, Le, Lt};
-        let by = match self.scatter.as_binary() {
-            Some(op) if has(op, self.element.is_float()) => Some(op),
-            _ => None,
+        use Comparison::{Ge, Gt, Le};
+        let Some((keep, by)) = self.known() else {
+            match self.element.bytes() {
+                1 => self.general::<u8>(operands, &mut results[0], threads),
+                2 => self.general::<u16>(operands, &mut results[0], threads),
+                4 => self.general::<u32>(operands, &mut results[0], threads),
+                8 => self.general::<u64>(operands, &mut results[0], threads),
+                _ => self.general::<[u64; 2]>(operands, &mut results[0], threads),
+            }
+            return Ok(());
         };
-        let (Some(by), Some(keep)) = (by, compares(&self.select)) else { return self.general(operands, results) };
         with_number!(self.element, T => {
             let (from, values, init) = (operands[0].elements::<T>(), operands[1].elements::<T>(), operands[2].elements::<T>()[0]);
             let out = results[0].elements::<T>();
@@ -58,11 +67,15 @@ impl Native for Selecting {
                 Ge => self.typed(from, values, init, out, by, threads, |a: T, b| a >= b),
                 Gt => self.typed(from, values, init, out, by, threads, |a: T, b| a > b),
                 Le => self.typed(from, values, init, out, by, threads, |a: T, b| a <= b),
-                Lt => self.typed(from, values, init, out, by, threads, |a: T, b| a < b),
-                _ => return self.general(operands, results),
+                // The only other one that is known.
+                _ => self.typed(from, values, init, out, by, threads, |a: T, b| a < b),
             }
-            Ok(())
-        }, else self.general(operands, results))
+        }, else {});
+        Ok(())
+    }
+
+    fn routines(&mut self) -> Vec<&mut Routine> {
+        if self.known().is_some() { Vec::new() } else { vec![&mut self.select, &mut self.scatter] }
     }
 }
 
@@ -79,6 +92,13 @@ fn compares(body: &Body) -> Option<Comparison> {
 }
 
 impl Selecting {
+    /// What selects and what combines, where there is code for both.
+    fn known(&self) -> Option<(Comparison, ScalarOp)> {
+        let by = self.scatter.body().as_binary().filter(|&op| has(op, self.element.is_float()))?;
+        let keep = compares(self.select.body()).filter(|by| !matches!(by, Comparison::Eq | Comparison::Ne))?;
+        with_number!(self.element, _T => Some((keep, by)), else None)
+    }
+
     /// Calls `visit` for each window, in order, with its number and the number of each row of inner elements that it
     /// has inside the operand.
     #[inline(always)]
@@ -134,16 +154,20 @@ impl Selecting {
         threads: usize,
         keep: impl Fn(T, T) -> bool + Sync,
     ) {
+        self.divide(out, threads, &|out, first| self.part(from, values, init, out, by, first, &keep));
+    }
+
+    /// Calls `part` with parts of the result and the positions in the first dimension of the windows that reach them.
+    fn divide<T: Send>(&self, out: &mut [T], threads: usize, part: &(dyn Fn(&mut [T], Range<usize>) + Sync)) {
         use rayon::prelude::*;
         // Windows of different positions of a plain first dimension have different elements.
         let apart = self.windows.first().is_some_and(|w| w.is_plain());
         let count = self.source.first().copied().unwrap_or(1);
         if threads > 1 && apart && count > 1 && !out.is_empty() {
             let size = out.len() / count;
-            let part = |(i, out): (usize, &mut [T])| self.part(from, values, init, out, by, i..i + 1, &keep);
-            out.par_chunks_mut(size).enumerate().for_each(part);
+            out.par_chunks_mut(size).enumerate().for_each(|(i, out)| part(out, i..i + 1));
         } else {
-            self.part(from, values, init, out, by, 0..count, &keep);
+            part(out, 0..count);
         }
     }
 
@@ -187,31 +211,57 @@ impl Selecting {
         });
     }
 
-    fn general(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>]) -> Result<(), String> {
-        let (ty, inner) = (self.element, self.inner);
-        let init = operands[2].get(ty, 0);
-        let out = &mut results[0];
-        (0..out.bytes.len() / ty.bytes()).for_each(|i| out.set(ty, i, init));
-        let (mut select, mut scatter) = (Evaluator::new(&self.select), Evaluator::new(&self.scatter));
-        let count = self.source.first().copied().unwrap_or(1);
-        self.windows(&(0..count), |number, rows| {
-            for lane in 0..inner {
-                let mut best: Option<(usize, Scalar)> = None;
-                for row in rows {
-                    let at = row * inner + lane;
-                    let value = operands[0].get(ty, at);
-                    let keep = best.is_some_and(|(_, before)| select.run(&[before, value], &[])[0].is_true());
-                    if !keep {
-                        best = Some((at, value));
+    /// By any regions, of elements of as many bytes as `T` has.
+    fn general<T: AnyBitPattern + NoUninit + Send + Sync>(
+        &self,
+        operands: &[View<'_>],
+        result: &mut ViewMut<'_>,
+        threads: usize,
+    ) {
+        let (from, values, init) =
+            (operands[0].elements::<T>(), operands[1].elements::<T>(), operands[2].elements()[0]);
+        self.divide(result.elements::<T>(), threads, &|out, first| {
+            self.by_routines(from, values, init, out, first);
+        });
+    }
+
+    fn by_routines<T: AnyBitPattern + NoUninit>(
+        &self,
+        from: &[T],
+        values: &[T],
+        init: T,
+        out: &mut [T],
+        first: Range<usize>,
+    ) {
+        out.fill(init);
+        let start = if first.len() == 1 && first.start > 0 { first.start * out.len() } else { 0 };
+        let inner = self.inner;
+        let (mut best, mut old, mut new) = ([init; LANES], [init; LANES], [init; LANES]);
+        let (mut place, mut kept) = ([0; LANES], [0u8; LANES]);
+        self.windows(&first, |number, rows| {
+            let Some((&row, rows)) = rows.split_first() else { return };
+            for lane in (0..inner).step_by(LANES) {
+                let n = LANES.min(inner - lane);
+                best[..n].copy_from_slice(&from[row * inner + lane..][..n]);
+                place[..n].fill(row);
+                for &row in rows {
+                    let values = &from[row * inner + lane..][..n];
+                    let places = [read(&best), read(values), write(&mut kept)];
+                    // SAFETY: `n` elements of the operand's type twice, and memory for as many truth values.
+                    unsafe { self.select.call(&places, n) };
+                    for i in (0..n).filter(|&i| kept[i] == 0) {
+                        (best[i], place[i]) = (values[i], row);
                     }
                 }
-                let Some((at, _)) = best else { continue };
-                let value = operands[1].get(ty, number * inner + lane);
-                let new = scatter.run(&[value], &[out.get(ty, at)])[0];
-                out.set(ty, at, new);
+                let to = |i: usize| place[i] * inner + lane + i - start;
+                (0..n).for_each(|i| old[i] = out[to(i)]);
+                let values = &values[number * inner + lane..][..n];
+                let places = [read(values), read(&old), write(&mut new)];
+                // SAFETY: `n` elements of the operand's type twice, and memory for as many more.
+                unsafe { self.scatter.call(&places, n) };
+                (0..n).for_each(|i| out[to(i)] = new[i]);
             }
         });
-        Ok(())
     }
 }
 

@@ -38,6 +38,7 @@ impl Case {
         let view = program.view(op);
         let Kernel::External(external) = view.def().kernel(view) else { panic!("a loop nest: {text}") };
         let native = super::of(&external, view, &mut |_| first).unwrap_or_else(|| panic!("no native code: {text}"));
+        let native = crate::execute::linked(native).unwrap_or_else(|e| panic!("{e}: {text}"));
         let in_place = external.in_place().to_vec();
         Self { text: text.to_owned(), program, op, in_place, native }
     }

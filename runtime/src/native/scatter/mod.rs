@@ -13,7 +13,7 @@ use dialect::kernel::{Arg, Scatter};
 use dialect::scalar::ScalarOp;
 
 use super::number::{has, with_float, with_number};
-use super::{Native, View, ViewMut};
+use super::{Native, Routine, Times, View, ViewMut};
 use general::General;
 use places::Places;
 
@@ -61,7 +61,8 @@ pub(super) fn of(scatter: &Scatter, operands: &[&TensorType], results: &[&Tensor
         }
         _ => {
             let types = operands[..n].iter().map(|t| t.element).collect();
-            Some(Box::new(General { places, body: body.clone(), sums: scatter.sums, types }))
+            let combine = Routine::new(body.clone(), Times::Many);
+            Some(Box::new(General { places, combine, sums: scatter.sums, types }))
         }
     }
 }

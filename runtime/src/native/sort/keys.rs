@@ -6,6 +6,9 @@ use dialect::ir::ElementType;
 use dialect::kernel::{Arg, Body, Inst};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
+use super::words::{self, Slice};
+use crate::native::{Routine, Times};
+
 /// A number by which elements are ordered.
 pub(super) struct Key {
     pub source: Source,
@@ -23,7 +26,17 @@ pub(super) enum Source {
     /// It is the element of an operand, where all zeros are the positive one and all NaNs the positive quiet one.
     Canonical(usize),
     /// It is computed: input `i` is the element of operand `i`.
-    Computed(Box<Body>),
+    Computed(Box<Routine>),
+}
+
+impl Source {
+    /// The elements that are ordered: those of an operand, or what is computed from all and kept in `memory`.
+    pub(super) fn elements<'a>(&self, slices: &[Slice<'a>], memory: &'a mut Vec<u64>) -> Slice<'a> {
+        match self {
+            Source::Plain(operand) | Source::Canonical(operand) => slices[*operand],
+            Source::Computed(routine) => words::computed(routine, slices, memory),
+        }
+    }
 }
 
 /// The keys that `before` compares, the first the most important; `None` if it does anything else.
@@ -191,7 +204,7 @@ impl Reader<'_> {
         let mut body = Body { inputs: half(&self.body.inputs), ..Body::default() };
         let result = self.copy(arg, &mut body)?;
         body.results = vec![result];
-        Some(Source::Computed(Box::new(body)))
+        Some(Source::Computed(Box::new(Routine::new(body, Times::Many))))
     }
 
     fn copy(&self, arg: Arg, body: &mut Body) -> Option<Arg> {
@@ -253,6 +266,7 @@ impl PartialEq for Source {
         match (self, other) {
             (Source::Plain(a), Source::Plain(b)) | (Source::Canonical(a), Source::Canonical(b)) => a == b,
             (Source::Computed(a), Source::Computed(b)) => {
+                let (a, b) = (a.body(), b.body());
                 let same = |(a, b): (&Inst, &Inst)| match (a, b) {
                     (Inst::Const(a, ty), Inst::Const(b, also)) => ty == also && same_bits(*a, *b),
                     _ => a == b,

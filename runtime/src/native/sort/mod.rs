@@ -1,24 +1,23 @@
 //! `sort`: slices of several tensors ordered together, stable.
 //!
-//! A comparator that compares keys is a sort of words that have the keys' order; any other runs as the reference's merge
-//! sort. Memory besides the results: words and numbers of the elements of one slice for each thread.
+//! A comparator that compares keys is a sort of words that have the keys' order; any other is called by a merge sort.
+//! Memory besides the results: words and numbers of the elements of one slice for each thread, and what is compared.
 
 mod keys;
+mod merge;
 mod radix;
 mod words;
 
 use dialect::ir::TensorType;
-use dialect::kernel::{Body, Sort};
-use dialect::ops::stablehlo::sort::merge_sort;
-use dialect::scalar::Scalar;
+use dialect::kernel::Sort;
 
-use super::scalars::Evaluator;
-use super::{Native, View, ViewMut};
+use super::{Native, Routine, Times, View, ViewMut};
 use keys::{Key, Source};
+use merge::Merging;
 use words::{Order, Slice};
 
 struct Sorting {
-    before: Body,
+    before: Routine,
     /// Nothing if the comparator compares no keys.
     keys: Vec<Key>,
     types: Vec<TensorType>,
@@ -39,7 +38,7 @@ pub(super) fn of(sort: &Sort, operands: &[&TensorType], first: usize) -> Option<
     }
     Some(Box::new(Sorting {
         keys: keys::keys(&before).unwrap_or_default(),
-        before,
+        before: Routine::new(before, Times::One),
         types: operands.iter().map(|&t| t.clone()).collect(),
         count,
         step: shape[sort.dim + 1..].iter().map(|&d| d as usize).product(),
@@ -55,9 +54,22 @@ struct Memory {
     wide: (Vec<(u64, u32)>, Vec<(u64, u32)>),
     words: Vec<u64>,
     order: Vec<u32>,
+    computed: Vec<u64>,
+    merging: Merging,
 }
 
 impl Native for Sorting {
+    fn routines(&mut self) -> Vec<&mut Routine> {
+        // Where every element has a place in the order of the keys, nothing else is asked.
+        let compares = self.keys.is_empty() || !self.keys.iter().all(|key| key.total);
+        let computed = self.keys.iter_mut().filter_map(|key| match &mut key.source {
+            Source::Computed(routine) => Some(&mut **routine),
+            Source::Plain(_) | Source::Canonical(_) => None,
+        });
+        let before = compares.then_some(&mut self.before);
+        computed.chain(before).collect()
+    }
+
     fn run(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) -> Result<(), String> {
         use rayon::prelude::*;
         // Slices that are next to each other begin in one block of all tensors.
@@ -110,7 +122,7 @@ impl Sorting {
             return;
         }
         if !self.order(&slices, memory, threads) {
-            self.compare(&slices, memory);
+            memory.merging.order(&self.before, &slices, &mut memory.order, threads);
         }
         for ((slice, ty), out) in slices.iter().zip(&self.types).zip(out) {
             let order = &memory.order[..self.first];
@@ -134,7 +146,7 @@ impl Sorting {
         threads: usize,
     ) -> bool {
         let ([slice], [key], [out]) = (slices, &self.keys[..], out) else { return false };
-        if self.first < self.count {
+        if self.first < self.count || matches!(key.source, Source::Computed(_)) {
             return false;
         }
         let Some(order) = Order::of(key) else { return false };
@@ -148,30 +160,28 @@ impl Sorting {
 
     /// Finds the order by the keys; false if there are none, or an element has no place in their order.
     fn order(&self, slices: &[Slice<'_>], memory: &mut Memory, threads: usize) -> bool {
-        let order = &mut memory.order;
+        let Memory { order, computed, words, packed, wide, .. } = memory;
         order.clear();
         let Some((most, rest)) = self.keys.split_first() else { return false };
         if rest.is_empty()
             && self.first.saturating_mul(8) <= self.count
             && let Some(by) = Order::of(most).filter(|by| by.bits <= 32)
-            && let Source::Plain(o) | Source::Canonical(o) = most.source
         {
-            let Some(best) = by.first(slices[o], self.first) else { return false };
+            let Some(best) = by.first(most.source.elements(slices, computed), self.first) else { return false };
             order.extend(best.iter().map(|&item| item as u32));
             return true;
         }
         for (i, key) in self.keys.iter().enumerate().rev() {
-            let words = &mut memory.words;
             words.clear();
             let by = Order::of(key);
-            let ordered = match (by, &key.source) {
-                (Some(by), Source::Plain(o) | Source::Canonical(o)) if self.keys.len() == 1 && by.bits <= 32 => {
-                    let packed = &mut memory.packed.0;
-                    packed.clear();
-                    by.words(slices[*o], packed, |i, word| word << 32 | i as u64)
+            let elements = key.source.elements(slices, computed);
+            let ordered = match by {
+                Some(by) if rest.is_empty() && by.bits <= 32 => {
+                    packed.0.clear();
+                    by.words(elements, &mut packed.0, |i, word| word << 32 | i as u64)
                 }
-                (Some(by), Source::Plain(o) | Source::Canonical(o)) => by.words(slices[*o], words, |_, word| word),
-                _ => words::computed(key, slices, words),
+                Some(by) => by.words(elements, words, |_, word| word),
+                None => words::of_any(key, elements, words),
             };
             if !ordered {
                 return false;
@@ -179,7 +189,7 @@ impl Sorting {
             let bits = by.map_or(64, |by| by.bits);
             let least = i + 1 == self.keys.len();
             if bits <= 32 {
-                let (items, other) = &mut memory.packed;
+                let (items, other) = &mut *packed;
                 if self.keys.len() > 1 {
                     items.clear();
                     match least {
@@ -191,7 +201,7 @@ impl Sorting {
                 radix::sort(items, other, 32..32 + bits, threads);
                 renumber(order, least, items.iter().map(|&item| item as u32));
             } else {
-                let (items, other) = &mut memory.wide;
+                let (items, other) = &mut *wide;
                 items.clear();
                 match least {
                     true => items.extend(words.iter().enumerate().map(|(i, &w)| (w, i as u32))),
@@ -202,21 +212,6 @@ impl Sorting {
             }
         }
         true
-    }
-
-    /// The order by the comparator itself.
-    fn compare(&self, slices: &[Slice<'_>], memory: &mut Memory) {
-        let mut evaluator = Evaluator::new(&self.before);
-        let mut inputs = vec![Scalar::Int(0); 2 * slices.len()];
-        let order = merge_sort(self.count, |a, b| {
-            for (slice, pair) in slices.iter().zip(inputs.chunks_mut(2)) {
-                let get = |i: usize| slice.view.get(slice.element, slice.start + i * slice.step);
-                (pair[0], pair[1]) = (get(a), get(b));
-            }
-            evaluator.run(&inputs, &[])[0].is_true()
-        });
-        memory.order.clear();
-        memory.order.extend(order.into_iter().map(|i| i as u32));
     }
 }
 

@@ -3,10 +3,11 @@
 use bytemuck::AnyBitPattern;
 use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::Scalar;
+use smallvec::smallvec;
 
 use super::keys::{Key, Source};
 use crate::native::View;
-use crate::native::scalars::Evaluator;
+use crate::native::routine::{Places, Routine, read, write};
 
 /// The elements of one operand that are sorted together.
 #[derive(Clone, Copy)]
@@ -16,6 +17,19 @@ pub(super) struct Slice<'a> {
     pub start: usize,
     pub step: usize,
     pub count: usize,
+}
+
+impl Slice<'_> {
+    /// Puts the elements next to each other.
+    pub(super) fn copy(&self, to: &mut [u8]) {
+        let bytes = self.element.bytes();
+        let from = &self.view.bytes[self.start * bytes..];
+        if self.step == 1 {
+            return to.copy_from_slice(&from[..to.len()]);
+        }
+        let elements = from.chunks(bytes).step_by(self.step);
+        to.chunks_exact_mut(bytes).zip(elements).for_each(|(to, from)| to.copy_from_slice(from));
+    }
 }
 
 /// How an element's bits become an ordered word.
@@ -41,12 +55,11 @@ enum Class {
 }
 
 impl Order {
-    /// The order of the bits of a key that is an operand's element; `None` if its type is not made of plain bits.
+    /// The order of a key's bits; `None` if its type is not made of plain bits.
     pub(super) fn of(key: &Key) -> Option<Self> {
         let canonical = match key.source {
-            Source::Plain(_) => false,
+            Source::Plain(_) | Source::Computed(_) => false,
             Source::Canonical(_) => true,
-            Source::Computed(_) => return None,
         };
         let class = match key.ty {
             ElementType::F64 => Class::Float(0x7FF0 << 48, 0x7FF8 << 48),
@@ -280,12 +293,43 @@ impl<R: AnyBitPattern + Into<u64>> pulp::WithSimd for First<'_, R> {
     }
 }
 
-/// The words of a key that is computed, or whose type isn't plain bits; false as for [`Order::words`].
-pub(super) fn computed(key: &Key, slices: &[Slice<'_>], out: &mut Vec<u64>) -> bool {
+/// What a routine computes from the elements of all operands, kept in `memory`.
+#[allow(unsafe_code, reason = "machine code takes addresses of elements")]
+pub(super) fn computed<'a>(routine: &Routine, slices: &[Slice<'_>], memory: &'a mut Vec<u64>) -> Slice<'a> {
     let count = slices.first().map_or(0, |s| s.count);
-    let get = |o: usize, i: usize| slices[o].view.get(slices[o].element, slices[o].start + i * slices[o].step);
+    let element = routine.body().results.first().map_or(ElementType::I1, |&r| routine.body().arg_type(r));
+    // What isn't read has no place, and what isn't next to each other is brought together.
+    let mut places: Places = smallvec![std::ptr::without_provenance_mut(align_of::<u64>()); slices.len() + 1];
+    let mut together: Vec<Vec<u64>> = Vec::new();
+    for ((slice, place), _) in slices.iter().zip(&mut places).zip(routine.reads()).filter(|s| *s.1) {
+        let bytes = slice.element.bytes();
+        if slice.step == 1 {
+            *place = read(&slice.view.bytes[slice.start * bytes..][..count * bytes]);
+        } else {
+            let mut words = vec![0u64; (count * bytes).div_ceil(size_of::<u64>())];
+            slice.copy(&mut bytemuck::cast_slice_mut(&mut words)[..count * bytes]);
+            *place = read(&words);
+            together.push(words);
+        }
+    }
+    memory.resize((count * element.bytes()).div_ceil(size_of::<u64>()), 0);
+    if let Some(last) = places.last_mut() {
+        *last = write(memory);
+    }
+    // SAFETY: there are `count` elements of every input that is read, as many of the result, and operands are aligned.
+    unsafe { routine.call(&places, count) };
+    Slice { view: View { bytes: bytemuck::cast_slice(memory) }, element, start: 0, step: 1, count }
+}
+
+/// The words of a key whose type isn't plain bits; false as for [`Order::words`].
+pub(super) fn of_any(key: &Key, slice: Slice<'_>, out: &mut Vec<u64>) -> bool {
     let mut ordered = true;
-    let mut add = |value: Scalar| {
+    for i in 0..slice.count {
+        let value = match (slice.view.get(slice.element, slice.start + i * slice.step), &key.source) {
+            (Scalar::Float(v), Source::Canonical(_)) if v.is_nan() => Scalar::Float(f64::NAN),
+            (Scalar::Float(0.0), Source::Canonical(_)) => Scalar::Float(0.0),
+            (value, _) => value,
+        };
         let word = match value {
             Scalar::Int(v) if key.ty.class() == ElementClass::Signed => (v as i64 as u64) ^ (1 << 63),
             Scalar::Int(v) => v as u64,
@@ -297,26 +341,6 @@ pub(super) fn computed(key: &Key, slices: &[Slice<'_>], out: &mut Vec<u64>) -> b
             }
         };
         out.push(if key.descending { !word } else { word });
-    };
-    match &key.source {
-        Source::Computed(body) => {
-            let mut evaluator = Evaluator::new(body);
-            let mut inputs = vec![Scalar::Int(0); slices.len()];
-            for i in 0..count {
-                for (o, input) in inputs.iter_mut().enumerate() {
-                    *input = get(o, i);
-                }
-                add(evaluator.run(&inputs, &[])[0]);
-            }
-        }
-        Source::Plain(o) => (0..count).for_each(|i| add(get(*o, i))),
-        Source::Canonical(o) => (0..count).for_each(|i| {
-            add(match get(*o, i) {
-                Scalar::Float(v) if v.is_nan() => Scalar::Float(f64::NAN),
-                Scalar::Float(0.0) => Scalar::Float(0.0),
-                value => value,
-            });
-        }),
     }
     ordered
 }
