@@ -94,7 +94,11 @@ struct Ran {
 
 /// A random program's results, in pieces and as it stands.
 fn ran(seed: u64, narrow: bool) -> Ran {
-    let text = program(&mut fastrand::Rng::with_seed(seed), narrow);
+    ran_text(seed, program(&mut fastrand::Rng::with_seed(seed), narrow))
+}
+
+/// A program's results for inputs made from a seed, in pieces and as it stands.
+fn ran_text(seed: u64, text: String) -> Ran {
     let compiler = Compiler::standard();
     let module = compiler.parse(Source::new(format!("program {seed}"), text)).into_result().expect("a valid program");
     let inputs = shardc::random_inputs(&Interface::of(&module).expect("tensors").arguments, seed, 1);
@@ -153,6 +157,73 @@ fn one_wrong_element_is_found() {
     }
     // An element that is what is left of large numbers may be anything; there are few.
     assert!(tried > PROGRAMS / 2 && missed.len() as u64 * 20 <= tried, "{} of {tried}: {missed:#?}", missed.len());
+}
+
+/// Places counted by running sums and products of zeros and ones choose rows: those are exact, however they are added up,
+/// so a wrong row has no excuse. So has a wrong gradient of a maximum over windows.
+const COUNTED: &str = "sdy.mesh @mesh = <[\"x\"=4]>
+func.func @main(%a: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<16x4xf32>
+  %low = stablehlo.constant dense<-1.5> : tensor<16x4xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<16x4xf32>
+  %positive = stablehlo.compare GT, %a, %zeros, FLOAT : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<16x4xi1>
+  %0 = stablehlo.convert %positive : (tensor<16x4xi1>) -> tensor<16x4xf32>
+  %1 = \"stablehlo.reduce_window\"(%0, %zero) <{window_dimensions = array<i64: 16, 1>, padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  %high = stablehlo.compare GT, %a, %low, FLOAT : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<16x4xi1>
+  %2 = stablehlo.convert %high : (tensor<16x4xi1>) -> tensor<16x4xf32>
+  %3 = \"stablehlo.reduce_window\"(%2, %one) <{window_dimensions = array<i64: 16, 1>, padding = dense<[[15, 0], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.multiply %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  %4 = stablehlo.subtract %1, %ones : tensor<16x4xf32>
+  %5 = stablehlo.convert %4 : (tensor<16x4xf32>) -> tensor<16x4xi32>
+  %c0 = stablehlo.constant dense<0> : tensor<16x4xi32>
+  %6 = stablehlo.maximum %5, %c0 : tensor<16x4xi32>
+  %7 = stablehlo.reshape %6 : (tensor<16x4xi32>) -> tensor<16x4x1xi32>
+  %8 = stablehlo.iota dim = 1 : tensor<16x4x1xi32>
+  %9 = stablehlo.concatenate %7, %8, dim = 2 : (tensor<16x4x1xi32>, tensor<16x4x1xi32>) -> tensor<16x4x2xi32>
+  %10 = \"stablehlo.gather\"(%a, %9) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<16x4xf32>, tensor<16x4x2xi32>) -> tensor<16x4xf32>
+  %11 = stablehlo.compare EQ, %3, %ones, FLOAT : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<16x4xi1>
+  %12 = stablehlo.select %11, %a, %zeros : tensor<16x4xi1>, tensor<16x4xf32>
+  %13 = \"stablehlo.select_and_scatter\"(%a, %a, %zero) <{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 1, 1>, padding = dense<[[0, 1], [0, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.compare GE, %p, %q, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %r : tensor<i1>
+  }, {
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>) -> tensor<16x4xf32>
+  return %10, %12, %13 : tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>
+}
+";
+
+#[test]
+fn a_count_of_ones_is_exact() {
+    let ran = ran_text(3, COUNTED.to_owned());
+    assert_eq!(ran.faults(&ran.got), Vec::<String>::new());
+    for result in 0..3 {
+        let right = &ran.got[0][result];
+        let distinct: std::collections::HashSet<u64> =
+            (0..right.len()).map(|i| right.get(i).as_f64().to_bits()).collect();
+        assert!(distinct.len() > 4, "result {result} chooses among rows: {right:?}");
+        for at in (result..right.len()).step_by(9) {
+            let wrong = Literal::from_fn(&right.ty(), |i| {
+                let value = right.get(i).as_f64();
+                dialect::scalar::Scalar::Float(if i == at { value + 1e-4 * value.abs().max(0.01) } else { value })
+            });
+            let mut got = ran.got.clone();
+            got[0][result] = wrong;
+            assert_eq!(ran.faults(&got).len(), 1, "result {result}, element {at} of {right:?}");
+        }
+    }
 }
 
 /// The exit code and output of a command.

@@ -189,7 +189,7 @@ impl<'p> Machine<'p> {
             return Ok(results);
         }
         let sums = if let Source::Sum(_) = source {
-            let sizes: Vec<Lanes> = operands.iter().map(noise::magnitudes).collect();
+            let sizes = noise::summands(op, operands);
             self.noise = None;
             let sums = op.def().evaluate_spmd(op, &sizes, mask, self);
             self.noise = Some(seed);

@@ -16,7 +16,7 @@ use std::hash::{Hash, Hasher};
 use dialect::Rounding;
 use dialect::eval::Lanes;
 use dialect::ir::{ElementType, OpRef};
-use dialect::kernel::{External, Inst, Kernel};
+use dialect::kernel::{Arg, Body, External, Inst, Kernel};
 use dialect::literal::Literal;
 use dialect::scalar::{Scalar, ScalarOp};
 use dialect::sharding::ReductionKind;
@@ -36,6 +36,8 @@ pub(super) enum Source {
     Relative(f64),
     /// By a fraction of the sum of absolute values of this many terms.
     Sum(usize),
+    /// By an epsilon of the result for each of this many factors, unless all of them are powers of two or 0.
+    Product(usize),
     /// By a few epsilons of the largest element of the result.
     Norm,
 }
@@ -69,7 +71,10 @@ impl Source {
                 let function = operations().any(|o| o.rounding() == Rounding::Approximate);
                 match operations().next() {
                     _ if rounding == 0 => Self::Exact,
-                    _ if terms > 1 && reduction == Some(ReductionKind::Sum) => Self::Sum(terms as usize),
+                    _ if terms > 1 && (reduction == Some(ReductionKind::Sum) || gathers(&nest.body, ScalarOp::Add)) => {
+                        Self::Sum(terms as usize)
+                    }
+                    _ if terms > 1 && gathers(&nest.body, ScalarOp::Mul) => Self::Product(terms as usize),
                     _ if terms > 1 => Self::Relative(terms as f64),
                     Some(one) if !function && nest.body.insts.len() == 1 && op.def().elementwise() => {
                         Self::Operation(one)
@@ -86,14 +91,53 @@ impl Source {
                 }
                 (Some(_), _) | (None, External::Collective) => Self::Exact,
                 (None, External::Scatter(_)) => Self::Relative(FUNCTION),
+                (None, External::SelectAndScatter(s))
+                    if s.scatter.as_ref().is_some_and(|b| gathers(b, ScalarOp::Add)) =>
+                {
+                    Self::Sum(s.windows.iter().map(|w| w.size as usize).product())
+                }
                 (None, _) => Self::Norm,
             },
         }
     }
 }
 
+/// Whether each result of a loop's body is `op` of its accumulator and of something that no accumulator is part of.
+fn gathers(body: &Body, op: ScalarOp) -> bool {
+    let free = |arg: &Arg| {
+        let mut open = vec![*arg];
+        while let Some(arg) = open.pop() {
+            match arg {
+                Arg::Accumulator(_) => return false,
+                Arg::Inst(k) => {
+                    if let Inst::Op { args, .. } = &body.insts[k] {
+                        open.extend(args);
+                    }
+                }
+                Arg::Input(_) => {}
+            }
+        }
+        true
+    };
+    let one = |(i, result): (usize, &Arg)| {
+        let Arg::Inst(k) = *result else { return false };
+        let Inst::Op { op: found, args, .. } = &body.insts[k] else { return false };
+        let own = |arg: &&Arg| **arg == Arg::Accumulator(i);
+        *found == op && args.iter().filter(own).count() == 1 && args.iter().filter(|arg| !own(arg)).all(free)
+    };
+    !body.results.is_empty() && body.results.iter().enumerate().all(one)
+}
+
+/// The operands with the absolute values of what an op sums in place of those values: of everything, but for what only
+/// decides which values are summed.
+pub(super) fn summands(op: OpRef<'_>, operands: &[Lanes]) -> Vec<Lanes> {
+    let decides = usize::from(matches!(op.def().kernel(op), Kernel::External(External::SelectAndScatter(_))));
+    let of = |(i, lanes): (usize, &Lanes)| if i < decides { lanes.clone() } else { magnitudes(lanes) };
+    operands.iter().enumerate().map(of).collect()
+}
+
 /// The absolute values of floats; other values as they are.
-pub(super) fn magnitudes(lanes: &Lanes) -> Lanes {
+fn magnitudes(lanes: &Lanes) -> Lanes {
     let of = |literal: &Literal| {
         let size = |value: Scalar| match value {
             Scalar::Float(v) => Scalar::Float(v.abs()),
@@ -138,6 +182,8 @@ pub(super) fn disturb(
         (least.min(g), if g.is_finite() { product * g } else { product })
     });
     let grain = grain.0.min(grain.1);
+    // What is multiplied without rounding.
+    let powers = matches!(source, Source::Product(_)) && operands.iter().all(|o| powers_of_two(o));
     let disturbed = |(number, result): (usize, Literal)| {
         let element = result.element;
         let epsilon = element.epsilon();
@@ -168,6 +214,8 @@ pub(super) fn disturb(
                 Source::Exact => 0.0,
                 Source::Operation(op) if is_exact(op, operands, i, value, element) => 0.0,
                 Source::Operation(_) => size(value),
+                Source::Product(_) if powers => 0.0,
+                Source::Product(factors) => size(value) * if wide { factors as f64 } else { 1.0 },
                 Source::Formula => size(value) * if wide { FUNCTION } else { 1.0 },
                 Source::Relative(by) => size(value) * if wide { by } else { 1.0 },
                 Source::Sum(_) if sum * epsilon / 2.0 <= grain => 0.0,
@@ -273,6 +321,12 @@ fn two_sum(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let part = sum - a;
     (a - (sum - part)) + (b - part)
+}
+
+/// Whether all elements are powers of two, with either sign, or 0.
+fn powers_of_two(literal: &Literal) -> bool {
+    let of = |v: f64| v == 0.0 || v.is_normal() && v.to_bits() & ((1 << 52) - 1) == 0;
+    (0..stored(literal)).all(|i| matches!(literal.get(i), Scalar::Float(v) if of(v)))
 }
 
 /// The largest power of two that all elements are multiples of; infinite if there are none but 0.
