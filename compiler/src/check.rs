@@ -19,6 +19,7 @@ use crate::rounding::judge;
 
 /// How the partitioned program compares. Serialized, it is what `shardc check --json` prints.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Check {
     /// How each result of each replica compares.
     pub results: Vec<CheckedResult>,
@@ -31,6 +32,7 @@ pub struct Check {
 
 /// How one result compares with the expected one.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct CheckedResult {
     /// Whether both are the same, floats within what rounding may do to each element.
     pub equal: bool,

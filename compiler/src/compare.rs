@@ -16,6 +16,7 @@ pub struct Tolerance {
 
 /// How two tensors of one type compare.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Number of elements in the tensor.
     pub total: usize,
@@ -29,6 +30,7 @@ pub struct Comparison {
 
 /// How two elements differ.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Difference {
     /// Where they are.
     pub index: Vec<i64>,

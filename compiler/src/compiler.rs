@@ -8,7 +8,11 @@ use dialect::ir::Program;
 use dialect::op::OpDef;
 use dialect::text::PrintOptions;
 use passes::estimate::{Chip, Target, TargetError};
-use passes::plan::{Rewrite, Search};
+#[cfg(feature = "unstable")]
+use passes::estimate::{CostModel, Custom};
+#[cfg(feature = "unstable")]
+use passes::plan::Rewrite;
+use passes::plan::Search;
 use passes::{Pass, Pipeline, Step, Verify};
 
 use crate::diagnostic::{Outcome, one};
@@ -41,6 +45,7 @@ pub struct CompileOptions {
 
 /// What is said of values that are gathered only because an op can't be computed in shards of a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Replicate {
     /// Nothing.
     Allow,
@@ -65,6 +70,21 @@ impl Replicate {
     }
 }
 
+/// Why a rewrite or a cost model isn't taken.
+#[cfg(feature = "unstable")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused(pub(crate) String);
+
+#[cfg(feature = "unstable")]
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(feature = "unstable")]
+impl std::error::Error for Refused {}
+
 impl CompileOptions {
     /// The target's name; `flat` when none is given.
     pub fn target_name(&self) -> &str {
@@ -74,6 +94,7 @@ impl CompileOptions {
 
 /// How long the steps of a compilation took.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct Times {
     /// Reading the text.
     pub parse: Duration,
@@ -131,10 +152,29 @@ impl Compiler {
         self
     }
 
-    /// Adds rewrites for the plan search.
-    pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Self {
+    /// Adds rewrites for the plan search, each after it was proved: everything it makes of some small programs on random
+    /// distributions is evaluated on simulated devices.
+    ///
+    /// # Errors
+    /// The first rewrite that makes something untrue, or that finds nothing in those programs; none is added then.
+    #[cfg(feature = "unstable")]
+    pub fn with_rewrites(mut self, rewrites: &[&'static Rewrite]) -> Result<Self, Refused> {
+        for rewrite in rewrites {
+            rewrite.prove().map_err(Refused)?;
+        }
         self.passes = self.passes.with_rewrites(rewrites);
-        self
+        Ok(self)
+    }
+
+    /// Adds a cost model as a target under its own name, after asking it for what plans rely on (see
+    /// [`prove`](passes::estimate::custom::prove)).
+    ///
+    /// # Errors
+    /// What it doesn't keep to: seconds that are negative, no number or less for more bytes, rates of 0.
+    #[cfg(feature = "unstable")]
+    pub fn with_cost_model(self, model: &'static dyn CostModel) -> Result<Self, Refused> {
+        passes::estimate::custom::prove(model).map_err(|fault| Refused(format!("{}: {fault}", model.name())))?;
+        Ok(self.with_target(model.name(), Target::Custom(Custom(model))))
     }
 
     /// The known ops.

@@ -17,6 +17,7 @@ use crate::source::Source;
 
 /// The modelled cost of one run of a per-device program.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Cost {
     /// The target's name.
     pub target: String,
@@ -61,6 +62,7 @@ pub struct Cost {
 
 /// One collective.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct CollectiveCost {
     /// `all_gather`, …
     pub kind: &'static str,
@@ -87,6 +89,7 @@ pub struct CollectiveCost {
 
 /// One op on the timeline.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TimelineEvent {
     /// The op's name.
     pub op: String,

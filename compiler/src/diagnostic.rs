@@ -12,6 +12,7 @@ use crate::source::Source;
 
 /// One message with the places it is about. Serialized, it is an entry of `diagnostics` in `--json` output.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Error, warning or remark.
     #[serde(serialize_with = "severity")]
@@ -33,6 +34,7 @@ pub struct Diagnostic {
 
 /// A place in a text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Place {
     /// The name of the text.
     pub file: String,
@@ -47,6 +49,7 @@ pub struct Place {
 
 /// A label at a place in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Label {
     /// The byte range in the text; `None` if it isn't about a place in the text.
     pub range: Option<Range<usize>>,

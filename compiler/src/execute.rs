@@ -23,6 +23,7 @@ use crate::trace::of_tracks;
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Backend {
     /// Machine code, one thread per device.
     Native,
@@ -97,6 +98,7 @@ impl Eq for Progress {}
 
 /// The outcome of a run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Execution {
     /// The global results of the last call, for each replica.
     pub results: Vec<Vec<Literal>>,

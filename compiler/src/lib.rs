@@ -30,6 +30,7 @@
 
 mod budget;
 mod check;
+#[cfg(feature = "cli")]
 mod cli;
 mod compare;
 mod compiler;
@@ -46,14 +47,20 @@ mod rounding;
 mod source;
 mod spmd;
 mod stack;
+mod target_file;
 mod trace;
 pub mod units;
 
 pub use check::{Check, CheckedResult};
+#[cfg(feature = "cli")]
 pub use cli::render::render;
+#[cfg(feature = "cli")]
 pub use cli::session::Io;
+#[cfg(feature = "cli")]
 pub use cli::{main, run, run_with};
 pub use compare::{Comparison, Difference, Tolerance, compare};
+#[cfg(feature = "unstable")]
+pub use compiler::Refused;
 pub use compiler::{CompileOptions, Compiler, Replicate, Times, Watch};
 pub use cost::{CollectiveCost, Cost, TimelineEvent};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
@@ -68,15 +75,21 @@ pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, on_deep_stack};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
 // The types that registries, options and results are made of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;
 pub use dialect::text::PrintOptions;
 pub use passes::estimate::{Chip, Flat, Slice, Target};
 pub use passes::options::parse_bytes;
-pub use passes::plan::{Class, Made, PlannedOp, Plans, Rewrite, Search};
+pub use passes::plan::Search;
 pub use passes::{Pass, Pipeline, Step};
+
+// What still changes from version to version: the packages that this one is made of, rewrites, cost models.
+#[cfg(feature = "unstable")]
+pub use dialect;
+#[cfg(feature = "unstable")]
+pub use passes;
+#[cfg(feature = "unstable")]
+pub use passes::estimate::{CollectiveKind, CollectiveLoad, CostModel, Custom, Matmul, Precision};
+#[cfg(feature = "unstable")]
+pub use passes::plan::{Class, Made, PlannedOp, Plans, Rewrite};

@@ -10,6 +10,7 @@ use crate::module::Module;
 
 /// What was found of a per-device program without running it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SpmdCheck {
     /// How many collectives it has.
     pub collectives: usize,

@@ -15,6 +15,7 @@ use crate::place::place_or_argument;
 
 /// One run of a program, step by step.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct Trace {
     /// The ops that were run.
     pub ops: Vec<TracedOp>,
@@ -24,6 +25,7 @@ pub struct Trace {
 
 /// An op that devices ran; of several in one kernel, the last.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TracedOp {
     /// Its name.
     pub name: String,
@@ -38,6 +40,7 @@ pub struct TracedOp {
 
 /// What one device did.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct DeviceTrace {
     /// Its number.
     pub device: u32,
@@ -51,6 +54,7 @@ pub struct DeviceTrace {
 
 /// One step of one device.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TracedStep {
     /// Which of [`Trace::ops`] it is.
     pub op: usize,
@@ -64,6 +68,7 @@ pub struct TracedStep {
 
 /// Where the time of a run went. Serialized, it is what `shardc run --profile --json` prints.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Profile {
     /// Floating-point operations per second of f32 products that all cores of this machine do together, measured.
     pub flops_per_s: f64,
@@ -75,6 +80,7 @@ pub struct Profile {
 
 /// How long one op took, summed over the run. All numbers but those of one device are of all devices together.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ProfiledOp {
     /// Its name.
     pub op: String,

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use dialect::diagnostic::Diagnostics;
+use shardc_dialect::diagnostic::Diagnostics;
 
 const ROUNDS: usize = 10;
 
@@ -20,14 +20,14 @@ fn main() {
         };
         let before = status("VmRSS:");
         let mut diagnostics = Diagnostics::default();
-        let program = dialect::parse(&text, &mut diagnostics);
+        let program = shardc_dialect::parse(&text, &mut diagnostics);
         let taken = status("VmHWM:").saturating_sub(before);
         if let Some(first) = diagnostics.iter().next() {
             println!("{path}: {}", first.message);
         }
-        let (best, median) = seconds(|| drop(dialect::parse(&text, &mut Diagnostics::default())));
-        let (verify, _) = seconds(|| dialect::verify(&program, &mut Diagnostics::default()));
-        let (print, _) = seconds(|| drop(dialect::print(&program)));
+        let (best, median) = seconds(|| drop(shardc_dialect::parse(&text, &mut Diagnostics::default())));
+        let (verify, _) = seconds(|| shardc_dialect::verify(&program, &mut Diagnostics::default()));
+        let (print, _) = seconds(|| drop(shardc_dialect::print(&program)));
         println!(
             "{path}: {} bytes, {} ops; parse {best:.4} s (median {median:.4} s), verify {verify:.4} s, print {print:.4} s; \
              {:.1} bytes of memory a byte of text",

@@ -148,6 +148,7 @@ codes! {
     NO_MAIN = "no-main", "The module has no function @main.";
     LEFT_OUT = "left-out", "A sharded public function beside @main isn't in the per-device program.";
     UNKNOWN_TARGET = "unknown-target", "No target has this name.";
+    TARGET_FILE = "target-file", "A file that describes a target can't be read.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
     MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";
     REPLICATED = "replicated", "A value is gathered because an op can't be computed in shards of a dimension.";

@@ -3,15 +3,15 @@
 
 use std::rc::Rc;
 
-use dialect::buffers::{Buffers, Facts, FusionModel, NONE, Node, Timeline, decide, peak};
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::{Op, Program, Value, ValueSource};
-use dialect::ops::func;
+use shardc_dialect::buffers::{Buffers, Facts, FusionModel, NONE, Node, Timeline, decide, peak};
+use shardc_dialect::diagnostic::Diagnostics;
+use shardc_dialect::ir::{Op, Program, Value, ValueSource};
+use shardc_dialect::ops::func;
 
 fn program(text: &str) -> (Program, Op) {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
+    shardc_dialect::verify(&program, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let main = func::function(&program, "main").expect("a main");
     (program, main)

@@ -1,11 +1,11 @@
 //! Runs the generic proofs on every op, and checks that they notice errors.
 
-use dialect::kernel::{External, Kernel};
-use dialect::literal::Literal;
-use dialect::op::{OpDef, Registry};
-use dialect::ops::OPS;
-use dialect::proofs::{Example, holds};
-use dialect::sharding::ShardingRule;
+use shardc_dialect::kernel::{External, Kernel};
+use shardc_dialect::literal::Literal;
+use shardc_dialect::op::{OpDef, Registry};
+use shardc_dialect::ops::OPS;
+use shardc_dialect::proofs::{Example, holds};
+use shardc_dialect::sharding::ShardingRule;
 
 /// Structure without a computation of its own.
 fn is_bare(def: &dyn OpDef) -> bool {
@@ -15,7 +15,7 @@ fn is_bare(def: &dyn OpDef) -> bool {
 #[test]
 fn every_op_keeps_its_promises() {
     let ops: Vec<&'static dyn OpDef> = OPS.iter().copied().filter(|def| !is_bare(*def)).collect();
-    match dialect::proofs::prove(&ops, &Registry::standard()) {
+    match shardc_dialect::proofs::prove(&ops, &Registry::standard()) {
         Ok(count) => assert!(count >= 250, "only {count} examples"),
         Err(failures) => panic!("{failures}"),
     }
@@ -25,7 +25,7 @@ fn every_op_keeps_its_promises() {
 fn terminators_with_examples_keep_theirs() {
     let with: Vec<&'static dyn OpDef> =
         OPS.iter().copied().filter(|d| is_bare(*d) && !d.examples().is_empty()).collect();
-    assert!(dialect::proofs::prove(&with, &Registry::standard()).is_ok());
+    assert!(shardc_dialect::proofs::prove(&with, &Registry::standard()).is_ok());
 }
 
 #[test]
@@ -34,7 +34,8 @@ fn many_ops_say_themselves_in_others() {
         let examples = Example::all_of(**def, &Registry::standard()).expect("examples can be read");
         examples.into_iter().any(|mut e| {
             let mut ops = Vec::new();
-            let mut build = dialect::ir::build::Builder::new(&mut e.program, &mut ops, dialect::ir::Loc::UNKNOWN);
+            let mut build =
+                shardc_dialect::ir::build::Builder::new(&mut e.program, &mut ops, shardc_dialect::ir::Loc::UNKNOWN);
             e.def.expand(e.op, &mut build).is_some()
         })
     };
@@ -49,25 +50,25 @@ impl OpDef for Liar {
         "test.liar"
     }
 
-    fn infer(&self, op: dialect::ir::OpRef<'_>) -> dialect::op::Inferred {
+    fn infer(&self, op: shardc_dialect::ir::OpRef<'_>) -> shardc_dialect::op::Inferred {
         Ok(op.operand_types().cloned().collect())
     }
 
     fn evaluate(
         &self,
-        _: dialect::ir::OpRef<'_>,
+        _: shardc_dialect::ir::OpRef<'_>,
         operands: &[Literal],
-        _: &mut dyn dialect::eval::Context,
-    ) -> dialect::eval::EvalResult<Vec<Literal>> {
+        _: &mut dyn shardc_dialect::eval::Context,
+    ) -> shardc_dialect::eval::EvalResult<Vec<Literal>> {
         let x = &operands[0];
         Ok(vec![Literal::from_fn(&x.ty(), |i| x.get(x.len() - 1 - i))])
     }
 
-    fn sharding_rule(&self, op: dialect::ir::OpRef<'_>) -> Option<ShardingRule> {
+    fn sharding_rule(&self, op: shardc_dialect::ir::OpRef<'_>) -> Option<ShardingRule> {
         Some(ShardingRule::pointwise(&[1], &[1], &op.operand_tensor(0)?.shape))
     }
 
-    fn kernel(&self, _: dialect::ir::OpRef<'_>) -> Kernel {
+    fn kernel(&self, _: shardc_dialect::ir::OpRef<'_>) -> Kernel {
         Kernel::External(External::Reference)
     }
 
@@ -79,7 +80,7 @@ impl OpDef for Liar {
 #[test]
 fn a_wrong_sharding_rule_is_caught() {
     let registry = Registry::standard().with_ops(&[&Liar]);
-    let failures = dialect::proofs::prove(&[&Liar], &registry).expect_err("the rule is wrong");
+    let failures = shardc_dialect::proofs::prove(&[&Liar], &registry).expect_err("the rule is wrong");
     let (first, why) = failures.split_once("\n    ").expect("the example, then what is wrong");
     assert_eq!(first, format!("the sharding rule is true: {}", Liar.examples()[0]));
     assert!(why.starts_with("factor 0 (PassThrough): element "), "{why}");

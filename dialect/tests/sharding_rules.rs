@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::AttrData;
-use dialect::sharding::FactorKind;
+use shardc_dialect::diagnostic::Diagnostics;
+use shardc_dialect::ir::AttrData;
+use shardc_dialect::sharding::FactorKind;
 
 #[test]
 fn rules_are_those_shardy_registers() {
     let text = include_str!("data/sharding_rules.mlir");
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
+    shardc_dialect::verify(&program, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    assert_eq!(dialect::print(&program), text);
+    assert_eq!(shardc_dialect::print(&program), text);
 
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for op in program.ops_under(program.body()) {

@@ -1,13 +1,13 @@
 //! Functions, calls, control flow and collectives print exactly as JAX prints them.
 
-use dialect::diagnostic::Diagnostics;
+use shardc_dialect::diagnostic::Diagnostics;
 
 /// Checks that `text` parses without diagnostics and prints to itself.
 fn prints_itself(text: &str) {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    assert_eq!(dialect::print(&program), text);
+    assert_eq!(shardc_dialect::print(&program), text);
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Generic text survives a round trip byte for byte.
 
-use dialect::diagnostic::Diagnostics;
+use shardc_dialect::diagnostic::Diagnostics;
 
 fn round_trip(text: &str) {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
-    let printed = dialect::print(&program);
-    let again = dialect::parse(&printed, &mut diagnostics);
+    let printed = shardc_dialect::print(&program);
+    let again = shardc_dialect::parse(&printed, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{printed}\n{diagnostics:?}");
-    assert_eq!(printed, dialect::print(&again));
+    assert_eq!(printed, shardc_dialect::print(&again));
 }
 
 #[test]
@@ -35,9 +35,9 @@ fn generic_ops_and_attributes() {
 /// The printed module, without its braces.
 fn printed(text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{diagnostics:?}");
-    let printed = dialect::print(&program);
+    let printed = shardc_dialect::print(&program);
     let lines = printed.lines().map(str::trim).filter(|l| !matches!(*l, "module {" | "}"));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -118,7 +118,7 @@ fn attributes_are_read_as_strictly_as_shardy_reads_them() {
         ),
     ] {
         let mut diagnostics = Diagnostics::default();
-        dialect::parse(&text, &mut diagnostics);
+        shardc_dialect::parse(&text, &mut diagnostics);
         let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(messages, [message], "{text}");
     }
@@ -129,8 +129,11 @@ fn locations_are_one_however_aliases_lead_to_them() {
     let text = "\"x.a\"() : () -> () loc(#a)\n\"x.b\"() : () -> () loc(#b)\n\"x.c\"() : () -> () loc(#circle)
 #a = loc(\"f\"(#c))\n#b = loc(\"f\"(#d))\n#c = loc(\"g\":1:2)\n#d = loc(#c)\n#circle = loc(\"h\"(#circle))";
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    let printed = dialect::print_with(&program, dialect::text::PrintOptions { locations: true, ..Default::default() });
+    let program = shardc_dialect::parse(text, &mut diagnostics);
+    let printed = shardc_dialect::print_with(
+        &program,
+        shardc_dialect::text::PrintOptions { locations: true, ..Default::default() },
+    );
     assert_eq!(
         printed,
         "module {\n  \"x.a\"() : () -> () loc(#loc1)\n  \"x.b\"() : () -> () loc(#loc1)\n  \"x.c\"() : () -> () loc(#loc2)\n} loc(unknown)\n\
@@ -144,7 +147,7 @@ fn what_is_broken_is_read_once() {
     for pairless in ["// }]}}}\n", "\"a.b\"() {c = \"}\" } }\n"] {
         let text = format!("{pairless}func.func @f() {{\nfunc.func @g() {{\n").repeat(12);
         let mut diagnostics = Diagnostics::default();
-        dialect::parse(&text, &mut diagnostics);
+        shardc_dialect::parse(&text, &mut diagnostics);
         assert!(diagnostics.iter().count() <= 36, "{} errors about {pairless:?}", diagnostics.iter().count());
     }
 }
@@ -153,7 +156,7 @@ fn what_is_broken_is_read_once() {
 fn several_mistakes_are_several_errors() {
     let mut diagnostics = Diagnostics::default();
     let text = "\"x.a\"(%u) : (tensor<f32>) -> ()\n%v = \"x.b\"() : () -> tensor<4yf32>\n\"x.c\"(%v) : (tensor<f32>) -> ()\nnope.op\n";
-    dialect::parse(text, &mut diagnostics);
+    shardc_dialect::parse(text, &mut diagnostics);
     let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
     assert_eq!(
         messages,

@@ -1,13 +1,13 @@
 //! Every rule of the verifier: its errors for a program that violates it, and where they point.
 
-use dialect::diagnostic::{Diagnostics, Severity};
+use shardc_dialect::diagnostic::{Diagnostics, Severity};
 
 /// The verifier's diagnostics for a module: (severity, the source it points at, message).
 fn found(text: &str) -> Vec<(Severity, String, String)> {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
     assert!(diagnostics.is_empty(), "doesn't parse: {diagnostics:#?}");
-    dialect::verify(&program, &mut diagnostics);
+    shardc_dialect::verify(&program, &mut diagnostics);
     diagnostics
         .iter()
         .map(|d| {
@@ -251,8 +251,8 @@ fn shardings_and_types() {
 fn the_right_one_of_several_shardings_is_pointed_at() {
     let text = "sdy.mesh @m = <[\"a\"=2, \"b\"=4]>\nfunc.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"a\"}]>}, %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"q\"}]>}) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{\"r\"}]>}) { return %x, %y : tensor<8xf32>, tensor<8xf32> }";
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
+    let program = shardc_dialect::parse(text, &mut diagnostics);
+    shardc_dialect::verify(&program, &mut diagnostics);
     let spans: Vec<usize> = diagnostics.iter().map(|d| d.labels[0].0.start as usize).collect();
     assert_eq!(spans, [text.find("\"q\"").unwrap(), text.find("\"r\"").unwrap()]);
 }

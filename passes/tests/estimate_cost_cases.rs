@@ -4,11 +4,11 @@
 //! things the model does not have stand in `NOT_COVERED` with the reason, so that nothing is skipped in silence.
 
 use dialect::sharding::AxisPart;
-use passes::estimate::collective::{CollectiveKind, gather_seconds, point_to_point_seconds, torus_seconds};
-use passes::estimate::roofline::{critical_intensity, critical_rows};
-use passes::estimate::tiling::padded_elements;
-use passes::estimate::{CollectiveLoad, Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
 use serde_json::Value;
+use shardc_passes::estimate::collective::{CollectiveKind, gather_seconds, point_to_point_seconds, torus_seconds};
+use shardc_passes::estimate::roofline::{critical_intensity, critical_rows};
+use shardc_passes::estimate::tiling::padded_elements;
+use shardc_passes::estimate::{CollectiveLoad, Flat, Group, Line, Machine, Matmul, Slice, Target, Work};
 
 /// Families, or single cases as `family/id`, that ask nothing of the machine model.
 const NOT_COVERED: &[(&str, &str)] = &[
@@ -272,7 +272,7 @@ fn pod(case: &Case) -> f64 {
         assert_eq!(chips, case.int("chips"));
         return chips as f64 * case.num("hbm");
     }
-    let chip = passes::estimate::chip::Chip::named(case.text_input("chip")).unwrap();
+    let chip = shardc_passes::estimate::chip::Chip::named(case.text_input("chip")).unwrap();
     let pod = slice(chip.name, &chip.pod[..chip.torus_rank]);
     match case.text("quantity") {
         "hosts" => pod.hosts() as f64,

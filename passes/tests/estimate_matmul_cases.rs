@@ -4,8 +4,8 @@
 //! The file's `programs` have no figures; they list collectives and are a matter for plans, not for the machine model.
 
 use dialect::sharding::AxisPart;
-use passes::estimate::{CollectiveKind, Machine, Matmul, Precision, Target};
 use serde_json::Value;
+use shardc_passes::estimate::{CollectiveKind, Machine, Matmul, Precision, Target};
 
 fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("{key} of {value}"))

@@ -2,7 +2,7 @@
 
 use dialect::diagnostic::Diagnostics;
 use dialect::ir::Program;
-use passes::estimate::{Estimate, Flat, Machine, Target, estimate};
+use shardc_passes::estimate::{Estimate, Flat, Machine, Target, estimate};
 
 fn program(text: &str) -> Program {
     let mut diagnostics = Diagnostics::default();

@@ -6,9 +6,9 @@ use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use runtime::execute::Executable;
-use runtime::reference::evaluate_global;
-use runtime::subnormals::Subnormals;
+use shardc_runtime::execute::Executable;
+use shardc_runtime::reference::evaluate_global;
+use shardc_runtime::subnormals::Subnormals;
 
 /// Numbers of every kind: zeros, infinities, NaN, small integers, the largest and the smallest, usual ones.
 fn number(random: &mut fastrand::Rng, element: ElementType) -> f64 {

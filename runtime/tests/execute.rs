@@ -6,8 +6,8 @@ use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use runtime::execute::Executable;
-use runtime::reference::evaluate_global;
+use shardc_runtime::execute::Executable;
+use shardc_runtime::reference::evaluate_global;
 
 /// Small values of any type, deterministic.
 fn input(ty: &TensorType, salt: u64) -> Literal {
@@ -405,7 +405,7 @@ fn updates_in_a_loop_write_only_the_part_that_changes() {
 
 #[test]
 fn subnormal_numbers_are_kept_where_that_is_asked_for() {
-    use runtime::subnormals::Subnormals;
+    use shardc_runtime::subnormals::Subnormals;
     let text = "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
       %0 = stablehlo.multiply %a, %a : tensor<4xf32>
       return %0 : tensor<4xf32>

@@ -7,8 +7,8 @@ use dialect::ir::{ElementType, TensorType};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::scalar::Scalar;
-use runtime::execute::Executable;
-use runtime::reference::evaluate_global;
+use shardc_runtime::execute::Executable;
+use shardc_runtime::reference::evaluate_global;
 
 /// Random numbers, the same in every run.
 struct Random(u64);

@@ -8,3 +8,7 @@ pub mod oracle;
 pub mod programs;
 pub mod propagation;
 pub mod sharded;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,5 +1,7 @@
 //! The flags of every command that compiles.
 
+use std::path::Path;
+
 use passes::options::parse_bytes;
 use passes::plan::Search;
 
@@ -12,8 +14,8 @@ pub(crate) struct Knobs {
     /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
     #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
     plan: Plan,
-    /// The slice of TPUs to plan for, like v5e:4x4; a flat model without it
-    #[arg(long, value_name = "SLICE")]
+    /// The slice of TPUs to plan for, like v5e:4x4, or a file that describes a machine, like acme.toml; a flat model without it
+    #[arg(long, value_name = "SLICE|FILE.toml")]
     target: Option<String>,
     /// At most this much memory on each device, like 8GiB
     #[arg(long, value_name = "BYTES")]
@@ -59,8 +61,12 @@ enum Plan {
 
 impl Knobs {
     /// What they say to the compiler; refuses targets and sizes that there aren't.
-    pub(crate) fn options(&self, session: &Session<'_>) -> Result<CompileOptions, Failure> {
-        if let Some(name) = &self.target {
+    pub(crate) fn options(&self, session: &mut Session<'_>) -> Result<CompileOptions, Failure> {
+        let target = match &self.target {
+            Some(name) if name.ends_with(".toml") => Some(session.add_target(Path::new(name))?),
+            name => name.clone(),
+        };
+        if let Some(name) = &target {
             session.compiler.target(name).map_err(|e| Failure::Usage(format!("--target: {e}")))?;
         }
         let memory = match self.memory.as_deref().unwrap_or_default() {
@@ -74,7 +80,7 @@ impl Knobs {
             (.., Some(Lint::Replicate)) => Replicate::Deny,
             _ => Replicate::Large,
         };
-        Ok(CompileOptions { search, target: self.target.clone(), memory, replicate })
+        Ok(CompileOptions { search, target, memory, replicate })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub(crate) type Outcome = Result<(), Failure>;
 /// A run.
 pub(crate) struct Session<'a> {
     /// The compiler that does the work.
-    pub(crate) compiler: &'a Compiler,
+    pub(crate) compiler: Arc<Compiler>,
     /// The streams.
     pub(crate) io: Io<'a>,
     /// Whether the last line of output is to be JSON.
@@ -67,8 +68,8 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A run that has reported nothing yet.
-    pub(crate) fn new(compiler: &'a Compiler, io: Io<'a>) -> Self {
-        Self { compiler, io, json: false, document: None, diagnosed: Vec::new() }
+    pub(crate) fn new(compiler: &Compiler, io: Io<'a>) -> Self {
+        Self { compiler: Arc::new(compiler.clone()), io, json: false, document: None, diagnosed: Vec::new() }
     }
 
     /// Ends the run: writes the JSON line and returns the exit code.
@@ -129,6 +130,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Makes the target that a file describes known to this run; returns its name.
+    pub(crate) fn add_target(&mut self, path: &Path) -> Result<String, Failure> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Failure::Usage(format!("--target: can't read {}: {}", path.display(), reason(&e))))?;
+        let source = Source::new(path.display().to_string(), text);
+        let added = Compiler::clone(&self.compiler).with_target_file(source.clone());
+        let (compiler, name) = self.take(&source, added).map_err(|_| Failure::SaidUsage)?;
+        self.compiler = Arc::new(compiler);
+        Ok(name)
+    }
+
     /// Reads a program from a file, or from standard input for `-`.
     pub(crate) fn read(&mut self, input: &OsStr) -> Result<Source, Failure> {
         let (name, bytes) = if input == "-" {
@@ -182,7 +194,7 @@ impl<'a> Session<'a> {
         pipeline: &str,
         options: &CompileOptions,
     ) -> Result<Module, Failure> {
-        let compiler = self.compiler;
+        let compiler = self.compiler.clone();
         let shown = source.clone();
         let Ok(steps) = compiler.steps(pipeline, options) else {
             // Says what is wrong with them.

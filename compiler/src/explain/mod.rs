@@ -37,6 +37,7 @@ pub struct ExplainOptions {
 
 /// The collectives of a plan.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The target's name.
     pub target: String,
@@ -48,6 +49,7 @@ pub struct Explanation {
 
 /// One collective, explained.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ExplainedCollective {
     /// `all_gather`, …
     pub kind: String,
@@ -82,6 +84,7 @@ pub struct ExplainedCollective {
 
 /// A change that removes a collective.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Removal {
     /// What to do: `annotating %arg0 as <@mesh, [{}]>`.
     pub change: String,

@@ -18,6 +18,7 @@ use crate::source::Source;
 
 /// How one value is sharded, and why. Serialized, it is an entry of `values` of `shardc explain --value --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ValueExplanation {
     /// The value's name.
     pub value: String,
@@ -32,6 +33,7 @@ pub struct ValueExplanation {
 
 /// Where one axis of a value's sharding comes from.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct AxisOrigin {
     /// The axis or sub-axis.
     pub axis: String,
@@ -45,6 +47,7 @@ pub struct AxisOrigin {
 
 /// An op and its source location.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct OpPlace {
     /// Its name.
     pub op: String,

@@ -6,11 +6,11 @@
 //! them:
 //!
 //! ```
-//! use dialect::op::Registry;
-//! use dialect::ops::stablehlo::elementwise::TANH;
+//! use shardc_dialect::op::Registry;
+//! use shardc_dialect::ops::stablehlo::elementwise::TANH;
 //!
 //! let registry = Registry::standard().with_ops(&[&TANH]);
-//! assert_eq!(dialect::proofs::prove(&[&TANH], &registry), Ok(1));
+//! assert_eq!(shardc_dialect::proofs::prove(&[&TANH], &registry), Ok(1));
 //! ```
 
 mod context;

@@ -47,7 +47,7 @@ pub(crate) static PASS: Pass = Pass {
     ],
     run: |program, options, diagnostics| {
         let (Some(target), when) = (options.target(diagnostics), options.text("when")) else { return };
-        if when == "never" || when == "shorter" && matches!(target, Target::Flat(_)) {
+        if when == "never" || when == "shorter" && !overlaps(&target) {
             // Nothing overlaps there.
             return;
         }
@@ -63,6 +63,15 @@ pub(crate) static PASS: Pass = Pass {
         }
     },
 };
+
+/// Whether anything can run beside arithmetic on a machine of this kind.
+fn overlaps(target: &Target) -> bool {
+    match target {
+        Target::Flat(_) => false,
+        Target::Slice(_) => true,
+        Target::Custom(model) => model.0.overlaps_communication(),
+    }
+}
 
 /// The most classes of collectives that are tried: those that take longest.
 const MOST_CLASSES: usize = 12;

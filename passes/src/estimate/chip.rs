@@ -5,6 +5,8 @@
 //! **GC** Google Cloud's TPU pages. Where sources differ the book's table is preferred: its link figures are 90 % of
 //! the nominal ones, which is what transfers reach.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::precision::Precision;
 
 /// One TPU generation. All rates and capacities are per chip.
@@ -61,6 +63,8 @@ pub enum WrapRule {
     WholeCubes,
     /// Only a full pod wraps; no source describes smaller slices, so they are assumed to be lines.
     WholePod,
+    /// These dimensions wrap where they have more than two chips.
+    Stated([bool; 3]),
 }
 
 impl WrapRule {
@@ -70,11 +74,38 @@ impl WrapRule {
             WrapRule::SixteenLong => dims.map(|size| size == 16),
             WrapRule::WholeCubes => [dims.iter().all(|size| size.is_multiple_of(4)); 3],
             WrapRule::WholePod => [dims == pod, dims == pod, false],
+            WrapRule::Stated(wraps) => std::array::from_fn(|dim| wraps[dim] && dims[dim] > 2),
         }
     }
 }
 
+/// Chips and names that were described at run time. Targets are copied everywhere, so they refer to their chip; equal
+/// descriptions share one, so that memory is bounded by how many different ones there are.
+static DESCRIBED: Mutex<(Vec<&'static Chip>, Vec<&'static str>)> = Mutex::new((Vec::new(), Vec::new()));
+
 impl Chip {
+    /// This chip, kept until the program ends.
+    pub fn interned(self) -> &'static Chip {
+        let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = described.0.iter().find(|&&chip| *chip == self) {
+            return known;
+        }
+        let chip: &'static Chip = Box::leak(Box::new(self));
+        described.0.push(chip);
+        chip
+    }
+
+    /// A name, kept until the program ends.
+    pub fn interned_name(name: &str) -> &'static str {
+        let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = described.1.iter().find(|&&known| known == name) {
+            return known;
+        }
+        let name: &'static str = Box::leak(name.into());
+        described.1.push(name);
+        name
+    }
+
     /// The chip of that name or alias, if there is one.
     pub fn named(name: &str) -> Option<&'static Chip> {
         CHIPS.iter().find(|chip| chip.is_called(name))

@@ -6,6 +6,7 @@
 use dialect::collective::{GroupMesh, Groups};
 
 use super::collective::{CollectiveKind, CollectiveLoad, Links, Route, route_seconds, shift_seconds, torus_seconds};
+use super::custom::Custom;
 use super::group::Group;
 use super::placement::{Placement, PlacementError};
 use super::precision::Precision;
@@ -44,6 +45,7 @@ impl DeviceOrder {
 enum Kind {
     Flat(Flat),
     Slice(Slice, Box<Placement>),
+    Custom(Custom),
 }
 
 impl Machine {
@@ -55,6 +57,7 @@ impl Machine {
         match target {
             Target::Flat(flat) => Ok(Machine::flat(flat)),
             Target::Slice(slice) => Ok(Machine::placed(slice, Placement::new(&slice, axis_sizes)?)),
+            Target::Custom(model) => Ok(Machine { kind: Kind::Custom(model), order: None }),
         }
     }
 
@@ -84,26 +87,31 @@ impl Machine {
         match &self.kind {
             Kind::Flat(flat) => Target::Flat(*flat),
             Kind::Slice(slice, _) => Target::Slice(*slice),
+            Kind::Custom(model) => Target::Custom(*model),
         }
     }
 
     /// The placement of the mesh; `None` on `flat`.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.kind {
-            Kind::Flat(_) => None,
+            Kind::Flat(_) | Kind::Custom(_) => None,
             Kind::Slice(_, placement) => Some(placement),
         }
     }
 
     /// Whether collectives may run beside arithmetic.
     pub fn overlaps_communication(&self) -> bool {
-        matches!(self.kind, Kind::Slice(..))
+        match &self.kind {
+            Kind::Flat(_) => false,
+            Kind::Slice(..) => true,
+            Kind::Custom(model) => model.0.overlaps_communication(),
+        }
     }
 
     /// The group of a collective over parts of mesh axes.
     pub fn group(&self, parts: &[AxisPart]) -> Group {
         match &self.kind {
-            Kind::Flat(_) => {
+            Kind::Flat(_) | Kind::Custom(_) => {
                 Group::of_size(parts.iter().fold(1, |size: u64, part| size.saturating_mul(part.size.into())))
             }
             Kind::Slice(_, placement) => placement.group(parts),
@@ -138,7 +146,7 @@ impl Machine {
     /// Whether a mesh of a program is the one this machine is laid out for.
     fn has_axes(&self, mesh: &GroupMesh) -> bool {
         match &self.kind {
-            Kind::Flat(_) => true,
+            Kind::Flat(_) | Kind::Custom(_) => true,
             Kind::Slice(_, placement) => {
                 let device = |at: i64| self.order.as_ref().map_or(at, |order| order.devices[at as usize]);
                 let reordered = mesh.is_reordered() || self.order.is_some();
@@ -151,7 +159,7 @@ impl Machine {
     /// The group of a collective whose replica groups are lists of device ids; only one of them is looked at.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
         match &self.kind {
-            Kind::Flat(_) => Group::of_size(devices.len() as u64),
+            Kind::Flat(_) | Kind::Custom(_) => Group::of_size(devices.len() as u64),
             Kind::Slice(_, placement) => placement.group_of_devices(devices),
         }
     }
@@ -163,6 +171,7 @@ impl Machine {
         match &self.kind {
             Kind::Flat(flat) => flat.collective_seconds(&load),
             Kind::Slice(..) => torus_seconds(&load, group),
+            Kind::Custom(model) => model.0.collective_seconds(&load),
         }
     }
 
@@ -170,7 +179,7 @@ impl Machine {
     /// cyclically.
     pub fn shift_seconds(&self, bytes: u64, distance: u64, group: &Group) -> f64 {
         match &self.kind {
-            Kind::Flat(_) => {
+            Kind::Flat(_) | Kind::Custom(_) => {
                 self.collective_seconds(CollectiveKind::CollectivePermute, bytes as f64, bytes as f64, group)
             }
             Kind::Slice(..) => shift_seconds(bytes as f64, distance, group),
@@ -190,12 +199,12 @@ impl Machine {
     /// Seconds of a permute of `bytes` per device by `route`, which `flat` does not need; on a slice, none sends nothing.
     pub fn permute_seconds(&self, bytes: u64, route: Option<&Route>) -> f64 {
         let bytes = bytes as f64;
+        let load = CollectiveLoad::new(CollectiveKind::CollectivePermute, bytes, bytes, 2);
         match (&self.kind, route) {
             (Kind::Slice(..), Some(route)) => route_seconds(bytes, route),
             (Kind::Slice(..), None) => 0.0,
-            (Kind::Flat(flat), _) => {
-                flat.collective_seconds(&CollectiveLoad::new(CollectiveKind::CollectivePermute, bytes, bytes, 2))
-            }
+            (Kind::Flat(flat), _) => flat.collective_seconds(&load),
+            (Kind::Custom(model), _) => model.0.collective_seconds(&load),
         }
     }
 
@@ -203,6 +212,7 @@ impl Machine {
     pub fn peak_flops(&self, precision: Precision) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.flops,
+            Kind::Custom(model) => model.0.peak_flops(precision),
             Kind::Slice(slice, placement) => slice.chip.peak_flops(precision) / placement.devices_per_chip() as f64,
         }
     }
@@ -211,6 +221,7 @@ impl Machine {
     pub fn memory_bandwidth(&self) -> f64 {
         match &self.kind {
             Kind::Flat(flat) => flat.memory_bandwidth,
+            Kind::Custom(model) => model.0.memory_bandwidth(),
             Kind::Slice(slice, placement) => slice.chip.hbm_bandwidth / placement.devices_per_chip() as f64,
         }
     }
@@ -219,6 +230,7 @@ impl Machine {
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {
             Kind::Flat(flat) => flat.memory_bytes,
+            Kind::Custom(model) => model.0.memory_bytes(),
             Kind::Slice(slice, placement) => slice.chip.hbm_bytes / placement.devices_per_chip(),
         }
     }
@@ -228,6 +240,7 @@ impl Machine {
         let flops = match &self.kind {
             Kind::Flat(_) => matmul.flops(),
             Kind::Slice(slice, _) => matmul.padded_flops(slice.chip.mxu_side),
+            Kind::Custom(model) => return model.0.matmul_seconds(matmul, precision),
         };
         flops as f64 / self.peak_flops(precision)
     }

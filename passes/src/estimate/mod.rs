@@ -7,6 +7,7 @@
 
 pub mod chip;
 pub mod collective;
+pub mod custom;
 pub mod group;
 pub mod machine;
 pub mod placement;
@@ -21,6 +22,7 @@ mod trips;
 
 pub use chip::Chip;
 pub use collective::{CollectiveKind, CollectiveLoad, Links, Route};
+pub use custom::{CostModel, Custom};
 pub use group::{Group, Line};
 pub use machine::Machine;
 pub use placement::{Placement, PlacementError};

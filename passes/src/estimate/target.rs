@@ -5,6 +5,7 @@
 //! its dimensions.
 
 use super::chip::Chip;
+use super::custom::Custom;
 use super::targets::{Targets, shortened};
 use std::fmt;
 
@@ -13,11 +14,14 @@ pub const UNKNOWN_TRIP_COUNT: u64 = 8;
 
 /// The machine a program is priced for.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Target {
     /// No topology: every collective is a ring of its own.
     Flat(Flat),
     /// A box of chips of one TPU generation.
     Slice(Slice),
+    /// A cost model of somebody else's.
+    Custom(Custom),
 }
 
 /// The topology-free model.
@@ -88,6 +92,7 @@ impl fmt::Display for Target {
         match self {
             Target::Flat(_) => f.write_str("flat"),
             Target::Slice(slice) => slice.fmt(f),
+            Target::Custom(model) => f.write_str(model.0.name()),
         }
     }
 }

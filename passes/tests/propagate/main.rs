@@ -3,6 +3,9 @@
 //! Expected listings were made by Shardy itself (`tests/oracles/propagate.py` says how and what a listing is): for the
 //! programs of `tests/corpus` they stand in `corpus`, for others behind the program in one file.
 
+// Under the name that `listing.rs` has in common with the package of tests.
+extern crate shardc_passes as passes;
+
 #[allow(dead_code, reason = "the comparison with Shardy's own tests, in another package, reads more of it")]
 mod listing;
 

@@ -1,12 +1,14 @@
 //! What another company could add to shardc without changing it: an op, a pass that creates it, a pipeline, a rewrite
-//! for the plan search and a target.
+//! for the plan search, a cost model and a target.
 
-use dialect::ir::{Value, ValueSource};
-use dialect::kernel::{Arg, Body, Inst};
-use dialect::ops::stablehlo::elementwise::{Classes, Compute, PLAIN, Pointwise, Typing};
-use dialect::scalar::ScalarOp;
-use dialect::sharding::Reshard;
-use shardc::{Compiler, Flat, Made, Pass, Pipeline, Rewrite, Target};
+use shardc::dialect::ir::{Value, ValueSource};
+use shardc::dialect::kernel::{Arg, Body, Inst};
+use shardc::dialect::ops::stablehlo::elementwise::{Classes, Compute, PLAIN, Pointwise, Typing};
+use shardc::dialect::scalar::ScalarOp;
+use shardc::dialect::sharding::Reshard;
+use shardc::{
+    CollectiveKind, CollectiveLoad, Compiler, CostModel, Flat, Made, Pass, Pipeline, Precision, Rewrite, Target,
+};
 
 /// `log(1 + exp(x))`, as one op.
 pub static SOFTPLUS: Pointwise = Pointwise {
@@ -62,6 +64,36 @@ pub static REGATHERED: Rewrite =
         sources.collect::<Vec<_>>().into_iter().map(|source| plans.moved(source, &to)).collect()
     });
 
+/// Boxes of eight devices: fast links inside, a slow network between them.
+#[derive(Debug)]
+pub struct Boxes;
+
+impl CostModel for Boxes {
+    fn name(&self) -> &str {
+        "acme-boxes"
+    }
+
+    fn collective_seconds(&self, load: &CollectiveLoad) -> f64 {
+        match load.devices {
+            0 | 1 if load.kind != CollectiveKind::CollectivePermute => 0.0,
+            ..=8 => 2e-6 + load.moved_bytes() / 200e9,
+            _ => 20e-6 + load.moved_bytes() / 12e9,
+        }
+    }
+
+    fn peak_flops(&self, precision: Precision) -> f64 {
+        if precision <= Precision::Fp8 { 1e15 } else { 5e14 }
+    }
+
+    fn memory_bandwidth(&self) -> f64 {
+        3e12
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        80 << 30
+    }
+}
+
 /// The pass, then shardc's own pipeline.
 pub const PIPELINE: Pipeline =
     Pipeline { name: "acme", doc: "Compiles with the ops of ACME.", passes: "acme-fuse,compile" };
@@ -73,6 +105,8 @@ pub fn compiler() -> Compiler {
         .with_ops(&[&SOFTPLUS])
         .with_passes(&[&FUSE])
         .with_pipeline(PIPELINE)
-        .with_rewrites(&[&REGATHERED])
         .with_target("acme-box", Target::Flat(machine))
+        .with_rewrites(&[&REGATHERED])
+        .and_then(|compiler| compiler.with_cost_model(&Boxes))
+        .expect("both are proved by the tests")
 }

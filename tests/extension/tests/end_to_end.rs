@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use extension::compiler;
+use shardc::dialect;
+use shardc::dialect::sharding::Reshard;
 use shardc::{
-    CompileOptions, Compiler, ExecuteOptions, ExplainOptions, Interface, Io, Made, Module, Rewrite, Source,
-    random_inputs,
+    CollectiveLoad, CompileOptions, Compiler, CostModel, ExecuteOptions, ExplainOptions, Interface, Io, Made, Module,
+    Precision, Rewrite, Source, random_inputs,
 };
 
 /// A model before ACME's pass: two layers, the second sharded over devices.
@@ -77,7 +79,9 @@ fn the_rewrites_take_part_in_the_search() {
         let device = compiler.compile(model(), "acme", &options()).into_result().expect("a per-device program");
         compiler.print(&device, Default::default())
     };
-    assert_eq!(compile(compiler().with_rewrites(&[&WATCH])), compile(compiler()));
+    let watched = compiler().with_rewrites(&[&WATCH]).expect("every class equals itself");
+    LOOKS.store(0, Ordering::Relaxed);
+    assert_eq!(compile(watched), compile(compiler()));
     assert!(LOOKS.load(Ordering::Relaxed) > 0);
 }
 
@@ -96,7 +100,64 @@ fn the_target_prices_it() {
     assert!(sum.removal.as_ref().is_some_and(|r| r.saves_s > 0.0), "{sum:?}");
     let other = CompileOptions { target: Some("acme-bocks".to_owned()), ..CompileOptions::default() };
     let fault = compiler().compile(model(), "compile", &other).into_result().err().expect("no such target");
-    assert!(fault.to_string().contains("unknown target `acme-bocks` (`acme-box`, `flat`"), "{fault}");
+    assert!(fault.to_string().contains("unknown target `acme-bocks` (`acme-box`, `acme-boxes`, `flat`"), "{fault}");
+}
+
+/// Lets partial sums pass through any op of one operand, also where it isn't linear.
+static UNTRUE: Rewrite = Rewrite::new("acme_untrue", "f(all_reduce x) = all_reduce(f x)", |plans, class, made| {
+    let Made::Op { op, strategy, result, operands } = made else { return Vec::new() };
+    let ([operand], Some(to)) = (&operands[..], plans.distribution(class).cloned()) else { return Vec::new() };
+    let partial = plans.made(*operand).into_iter().find_map(|made| match made {
+        Made::Step { kind: Reshard::AllReduce(..), from } => Some(from),
+        _ => None,
+    });
+    let through = partial.and_then(|from| Some((from, plans.distribution(from)?.unreduced.clone())));
+    let Some((from, through)) = through else { return Vec::new() };
+    let mut early = strategy.clone();
+    (early.set, early.through) = ([0].into_iter().collect(), through);
+    let early = plans.computed(*op, early, *result, &[from]);
+    vec![plans.moved(early, &to)]
+});
+
+#[test]
+fn an_untrue_rewrite_is_refused() {
+    let fault = compiler().with_rewrites(&[&UNTRUE]).err().expect("|a + b| is not |a| + |b|").to_string();
+    assert!(fault.contains("acme_untrue: f(all_reduce x) = all_reduce(f x) doesn't hold"), "{fault}");
+}
+
+/// Sending more takes less.
+#[derive(Debug)]
+struct Backwards;
+
+impl CostModel for Backwards {
+    fn name(&self) -> &str {
+        "acme-backwards"
+    }
+    fn collective_seconds(&self, load: &CollectiveLoad) -> f64 {
+        if load.devices < 2 { 0.0 } else { 1.0 / (1.0 + load.moved_bytes()) }
+    }
+    fn peak_flops(&self, _: Precision) -> f64 {
+        1e14
+    }
+    fn memory_bandwidth(&self) -> f64 {
+        1e12
+    }
+    fn memory_bytes(&self) -> u64 {
+        1 << 30
+    }
+}
+
+#[test]
+fn a_cost_model_prices_and_a_senseless_one_is_refused() {
+    let options = CompileOptions { target: Some("acme-boxes".to_owned()), ..CompileOptions::default() };
+    let device = compiler().compile(model(), "acme", &options).into_result().expect("a per-device program");
+    let cost = compiler().estimate(&device, &options).into_result().expect("a price");
+    let [sum] = &cost.collectives[..] else { panic!("{cost:?}") };
+    // Computed by hand: 1 KiB among four devices of a box.
+    assert_eq!(cost.target, "acme-boxes");
+    assert!((sum.time_s - (2e-6 + 2.0 * 0.75 * 1024.0 / 200e9)).abs() < 1e-12, "{sum:?}");
+    let fault = compiler().with_cost_model(&Backwards).err().expect("less for more").to_string();
+    assert!(fault.starts_with("acme-backwards: collective_seconds") && fault.contains("less than"), "{fault}");
 }
 
 #[test]

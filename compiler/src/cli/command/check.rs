@@ -54,11 +54,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
-    let compiler = session.compiler;
     if args.spmd {
         return spmd(args, session, &source);
     }
     let options = args.knobs.options(session)?;
+    let compiler = session.compiler.clone();
     let module = session.take(&source, compiler.parse(source.clone()))?;
     let interface = interface(&module)?;
     session.take(&source, compiler.runnable(&module))?;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
 
 /// `check --spmd`
 fn spmd(args: &Args, session: &mut Session<'_>, source: &Source) -> Outcome {
-    let compiler = session.compiler;
+    let compiler = session.compiler.clone();
     let checked = compiler.parse_unverified(source.clone(), &mut Default::default());
     let checked = session.take(source, checked.and_then(|module| compiler.check_spmd(module)))?;
     let s = if checked.collectives == 1 { "" } else { "s" };

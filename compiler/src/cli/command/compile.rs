@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         Emit::Manual => "compile-manual",
     };
     let options = args.knobs.options(session)?;
-    let compiler = session.compiler;
+    let compiler = session.compiler.clone();
     let steps = compiler.steps(pipeline, &options);
     let steps = session.take(&source, Gave::of(&source, steps))?;
     let shown = source.clone();

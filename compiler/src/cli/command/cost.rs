@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   shardc cost model.mlir                        a flat model: every collective a ring of its own
   shardc cost model.mlir --target v5e:4x4       a slice of 16 chips
+  shardc cost model.mlir --target acme.toml     a machine of your own: see the README
   shardc cost model.mlir --target v5p:4x4x4 --trace step.json    for ui.perfetto.dev
   shardc cost model.mlir --plan greedy          to compare with the full plan
   shardc cost model.mlir --json                 one line for a script

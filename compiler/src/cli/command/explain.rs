@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     let options = args.knobs.options(session)?;
-    let compiler = session.compiler;
+    let compiler = session.compiler.clone();
     let parsed = compiler.parse_unverified(source.clone(), &mut Default::default());
     if let Some(name) = &args.value {
         let found = parsed.and_then(|module| compiler.explain_value(module, name, &options));

@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             }
         };
         let mut watch = Watch { after: Some(&mut after), verify_each: args.verify_each, ..Watch::default() };
-        let compiler = session.compiler;
+        let compiler = session.compiler.clone();
         let parsed = compiler.parse_unverified(part.clone(), &mut watch);
         let gave = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
         let times = watch.times;

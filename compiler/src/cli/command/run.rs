@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let watched = Some(progress.clone());
     let execute =
         ExecuteOptions { backend, calls, devices, cache, keep_subnormals, strict_math, trace, progress: watched };
-    let compiler = session.compiler;
+    let compiler = session.compiler.clone();
     let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
     let ran = session.take(&source, ran)?;
     if let Some(path) = &args.outputs {

@@ -23,7 +23,7 @@ impl<'a> MachineCost<'a> {
     pub fn new(machine: &'a Machine) -> Self {
         let flat = match machine.target() {
             Target::Flat(flat) => Some(flat),
-            Target::Slice(_) => None,
+            Target::Slice(_) | Target::Custom(_) => None,
         };
         Self { machine, flat, groups: RefCell::default() }
     }

@@ -7,7 +7,6 @@ pub mod cache;
 mod search;
 pub mod step;
 
-#[cfg(test)]
 pub(crate) mod simulate;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -5,6 +5,7 @@
 //! it affects goes down. All limits are counts, not times, so the answer is the same on every machine.
 
 mod extract;
+mod proofs;
 pub(crate) mod rewrite;
 mod rules;
 #[cfg(test)]

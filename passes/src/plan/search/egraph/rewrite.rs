@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use dialect::ir::TensorType;
 use dialect::op::OpDef;
@@ -25,6 +26,8 @@ pub struct Rewrite {
     /// The equation it stands for: `all_slice(all_gather x) = x`.
     pub doc: &'static str,
     how: How,
+    /// What proving it gave, since that takes a moment.
+    proof: OnceLock<Result<usize, String>>,
 }
 
 /// Whether a rewrite sees terms as they are stored, or as [`Plans`] shows them.
@@ -40,7 +43,7 @@ impl Rewrite {
         doc: &'static str,
         equal: fn(&mut Plans<'_, '_, '_>, Class, &Made) -> Vec<Class>,
     ) -> Self {
-        Self { name, doc, how: How::Shown(equal) }
+        Self { name, doc, how: How::Shown(equal), proof: OnceLock::new() }
     }
 
     /// A built-in rewrite, over terms as they are stored.
@@ -49,7 +52,16 @@ impl Rewrite {
         doc: &'static str,
         equal: fn(&mut Terms<'_, '_>, &Term) -> Equal,
     ) -> Self {
-        Self { name, doc, how: How::Stored(equal) }
+        Self { name, doc, how: How::Stored(equal), proof: OnceLock::new() }
+    }
+
+    /// Proves it, once: every term that it adds to small programs on random distributions is evaluated on simulated
+    /// devices. Returns how often it found something.
+    ///
+    /// # Errors
+    /// What it made that isn't what it claims to equal; or that it never found anything, so that nothing is proved.
+    pub fn prove(&self) -> Result<usize, String> {
+        self.proof.get_or_init(|| super::proofs::prove(self)).clone()
     }
 
     /// Classes equal to `class`, which contains `term`.

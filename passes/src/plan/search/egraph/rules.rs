@@ -17,7 +17,7 @@ use crate::plan::reshard::cache::Dist;
 pub(super) type Equal = SmallVec<[Id; 4]>;
 
 /// All rewrites, in the order they are tried.
-pub(super) static ROWS: &[Rewrite] = &[
+pub(super) static ROWS: [Rewrite; 16] = [
     Rewrite::row("slice_of_gather", "all_slice(all_gather x) = x, or what is left of the longer of the two", |t, n| {
         pair(t, n, is_gather, is_slice, |k| is_gather(k) || is_slice(k))
     }),

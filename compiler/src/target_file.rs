@@ -1,0 +1,260 @@
+//! Machines of one's own as TOML: `--target FILE.toml`. `examples/torus.toml` and `examples/switch.toml` say every key.
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use passes::estimate::chip::WrapRule;
+use passes::estimate::{Chip, Flat, Slice, Target};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::compiler::Compiler;
+use crate::diagnostic::{Outcome, one};
+use crate::source::Source;
+
+/// The most chips of a slice, as many as devices of a mesh that are looked at one by one.
+const MOST_CHIPS: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Spanned<String>,
+    flat: Option<Spanned<FlatTable>>,
+    slice: Option<Spanned<Vec<u64>>>,
+    wraparound: Option<Spanned<Vec<bool>>>,
+    chip: Option<Spanned<ChipTable>>,
+    links: Option<Spanned<LinkTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlatTable {
+    latency: Spanned<f64>,
+    bandwidth: Spanned<f64>,
+    flops: Spanned<f64>,
+    memory_bandwidth: Spanned<f64>,
+    memory_bytes: Spanned<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChipTable {
+    bf16_flops: Spanned<f64>,
+    int8_flops: Option<Spanned<f64>>,
+    int4_flops: Option<Spanned<f64>>,
+    fp8_flops: Option<Spanned<f64>>,
+    hbm_bytes: Spanned<f64>,
+    hbm_bandwidth: Spanned<f64>,
+    matmul_tile: Option<Spanned<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkTable {
+    bandwidth: Spanned<f64>,
+    latency: Spanned<f64>,
+}
+
+impl Compiler {
+    /// The compiler with the target that a TOML file describes, and the target's name.
+    ///
+    /// ```
+    /// use shardc::{CompileOptions, Compiler, Source};
+    ///
+    /// let file = Source::new("switch.toml", r#"
+    ///   name = "switch"
+    ///   [flat]
+    ///   latency = 5e-6            # seconds before the first byte of a collective
+    ///   bandwidth = 50e9          # bytes/s of a ring, per device
+    ///   flops = 3e14
+    ///   memory_bandwidth = 2e12   # bytes/s
+    ///   memory_bytes = 80e9
+    /// "#);
+    /// let (compiler, name) = Compiler::standard().with_target_file(file).into_result()?;
+    /// assert!(compiler.target(&name).is_ok());
+    /// let options = CompileOptions { target: Some(name), ..CompileOptions::default() };
+    /// # assert_eq!(options.target_name(), "switch");
+    /// # Ok::<(), shardc::Diagnostics>(())
+    /// ```
+    pub fn with_target_file(self, source: Source) -> Outcome<(Compiler, String)> {
+        match read(&source.text) {
+            Ok((name, target)) => {
+                let value = (self.with_target(name.clone(), target), name);
+                Outcome::new(&source, Some(value), &Diagnostics::default())
+            }
+            Err(fault) => Outcome::new(&source, None, &one(fault)),
+        }
+    }
+}
+
+type Fault = Diagnostic;
+
+fn fault<T>(at: &Spanned<T>, message: impl Into<String>, note: impl Into<String>) -> Fault {
+    Diagnostic::error(codes::TARGET_FILE, Span::new(at.span().start, at.span().end), message.into()).note(note.into())
+}
+
+fn read(text: &str) -> Result<(String, Target), Fault> {
+    let file: File = toml::from_str(text).map_err(|e| {
+        let span = e.span().map_or(Span::default(), |s| Span::new(s.start, s.end));
+        let note = "a target has a name and either [flat], or slice, [chip] and [links]";
+        Diagnostic::error(codes::TARGET_FILE, span, e.message().trim_end().to_owned()).note(note)
+    })?;
+    let name = file.name.get_ref();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || name.len() > 40 || !name.chars().all(plain) || name == "flat" {
+        let note = "letters, digits, '-', '_' and '.', at most 40; flat is a target already";
+        return Err(fault(&file.name, "this can't be the name of a target", note));
+    }
+    let target = match (&file.flat, &file.slice, &file.chip, &file.links) {
+        (Some(flat), None, None, None) => match &file.wraparound {
+            None => Target::Flat(flat_of(flat.get_ref())?),
+            Some(given) => {
+                return Err(fault(given, "a flat machine has no wraparound links", "remove wraparound"));
+            }
+        },
+        (None, Some(slice), Some(chip), Some(links)) => {
+            let wraps = file.wraparound.as_ref();
+            Target::Slice(slice_of(name, slice, wraps, chip.get_ref(), links.get_ref())?)
+        }
+        (Some(flat), ..) => {
+            return Err(fault(flat, "a target is flat or a slice of chips, not both", "remove [flat] or the rest"));
+        }
+        (None, slice, chip, links) => {
+            let has = [("slice", slice.is_some()), ("[chip]", chip.is_some()), ("[links]", links.is_some())];
+            let lacks: Vec<&str> = has.iter().filter(|h| !h.1).map(|h| h.0).collect();
+            let note = "a slice of chips has slice = [4, 4], [chip] and [links]; a machine without topology has [flat]";
+            return Err(fault(&file.name, format!("the target lacks {}", lacks.join(" and ")), note));
+        }
+    };
+    Ok((name.clone(), target))
+}
+
+/// A rate or a size: positive.
+fn rate(given: &Spanned<f64>) -> Result<f64, Fault> {
+    let value = *given.get_ref();
+    if value.is_finite() && value > 0.0 { Ok(value) } else { Err(fault(given, "expected a positive number", UNITS)) }
+}
+
+/// A time: not negative.
+fn seconds(given: &Spanned<f64>) -> Result<f64, Fault> {
+    let value = *given.get_ref();
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(fault(given, "expected seconds, at least 0", UNITS)) }
+}
+
+const UNITS: &str = "all figures are in SI units: bytes, bytes/s, FLOP/s, seconds (1e-6 is a microsecond)";
+
+fn bytes(given: &Spanned<f64>) -> Result<u64, Fault> {
+    let value = rate(given)?;
+    if (1.0..=9e18).contains(&value) {
+        Ok(value as u64)
+    } else {
+        Err(fault(given, "expected a number of bytes", UNITS))
+    }
+}
+
+fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
+    Ok(Flat {
+        latency: seconds(&table.latency)?,
+        bandwidth: rate(&table.bandwidth)?,
+        flops: rate(&table.flops)?,
+        memory_bandwidth: rate(&table.memory_bandwidth)?,
+        memory_bytes: bytes(&table.memory_bytes)?,
+    })
+}
+
+fn slice_of(
+    name: &str,
+    slice: &Spanned<Vec<u64>>,
+    wraparound: Option<&Spanned<Vec<bool>>>,
+    chip: &ChipTable,
+    links: &LinkTable,
+) -> Result<Slice, Fault> {
+    let sizes = slice.get_ref();
+    let chips = sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size)).unwrap_or(u64::MAX);
+    if !(1..=3).contains(&sizes.len()) || !(1..=MOST_CHIPS).contains(&chips) {
+        let note = format!("one to three numbers of at least 1, as in [4, 4]; at most {MOST_CHIPS} chips");
+        return Err(fault(slice, "this is not the shape of a slice", note));
+    }
+    let mut dims = [1; 3];
+    dims[..sizes.len()].copy_from_slice(sizes);
+    let mut wraps = [false; 3];
+    if let Some(given) = wraparound {
+        if given.get_ref().len() != sizes.len() {
+            let note = format!("one true or false for each of the slice's {} dimensions", sizes.len());
+            return Err(fault(given, "wraparound and slice have different lengths", note));
+        }
+        wraps[..sizes.len()].copy_from_slice(given.get_ref());
+    }
+    let optional = |given: &Option<Spanned<f64>>| given.as_ref().map(rate).transpose();
+    let matmul_tile = match &chip.matmul_tile {
+        Some(tile) if !(1..=1 << 16).contains(tile.get_ref()) => {
+            return Err(fault(tile, "expected the side of a matrix unit, from 1 to 65536", "1 pads nothing"));
+        }
+        tile => tile.as_ref().map_or(1, |t| *t.get_ref()),
+    };
+    let chip = Chip {
+        name: Chip::interned_name(name),
+        aliases: &[],
+        generation: 0,
+        bf16_flops: rate(&chip.bf16_flops)?,
+        int8_flops: optional(&chip.int8_flops)?,
+        int4_flops: optional(&chip.int4_flops)?,
+        fp8_flops: optional(&chip.fp8_flops)?,
+        hbm_bytes: bytes(&chip.hbm_bytes)?,
+        hbm_bandwidth: rate(&chip.hbm_bandwidth)?,
+        vmem_bytes: 0,
+        mxu_side: matmul_tile,
+        link_bandwidth: rate(&links.bandwidth)?,
+        hop_latency: seconds(&links.latency)?,
+        torus_rank: sizes.len().max(2),
+        wrap_rule: WrapRule::Stated(wraps),
+        pod: dims,
+        pod_chips: chips,
+        host: [1; 3],
+        chiplets: 1,
+        chiplet_bandwidth: 0.0,
+    };
+    Ok(Slice { chip: chip.interned(), dims })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_are_read() {
+        let torus = read(include_str!("../examples/torus.toml")).unwrap_or_else(|d| panic!("{}", d.message));
+        let Target::Slice(slice) = torus.1 else { panic!("{torus:?}") };
+        assert_eq!((torus.0.as_str(), slice.dims, slice.wraps()), ("acme", [4, 4, 1], [true, true, false]));
+        assert_eq!((slice.chip.hbm_bytes, slice.chip.int8_flops), (96_000_000_000, Some(800e12)));
+        assert_eq!(slice.to_string(), "acme:4x4");
+        let switch = read(include_str!("../examples/switch.toml")).unwrap_or_else(|d| panic!("{}", d.message));
+        let Target::Flat(flat) = switch.1 else { panic!("{switch:?}") };
+        assert_eq!((flat.memory_bytes, flat.latency), (80_000_000_000, 5e-6));
+        // The same file again is the same chip, not another copy of it.
+        assert_eq!(read(include_str!("../examples/torus.toml")).map(|t| t.1).ok(), Some(torus.1));
+    }
+
+    #[test]
+    fn faults_name_the_place_and_the_way_out() {
+        let torus = include_str!("../examples/torus.toml");
+        let check = |from: &str, to: &str, at: &str, says: &str| {
+            let text = torus.replacen(from, to, 1);
+            assert_ne!(text, torus, "{from}");
+            let fault = read(&text).expect_err(to);
+            let span = &text[fault.labels[0].0.start as usize..fault.labels[0].0.end as usize];
+            assert!(span.contains(at) && fault.message.contains(says), "{to}: '{span}': {}", fault.message);
+            assert!(!fault.notes.is_empty(), "{to}");
+        };
+        check("name = \"acme\"", "name = \"a c\"", "\"a c\"", "can't be the name");
+        check("bf16_flops = 400e12", "bf16_flops = -1.0", "-1.0", "positive");
+        check("bf16_flops = 400e12", "bf16_flops = nan", "nan", "positive");
+        check("bf16_flops = 400e12", "bf16_flops = \"fast\"", "\"fast\"", "invalid type");
+        check("bf16_flops = 400e12", "bf16_flop = 400e12", "bf16_flop", "unknown field");
+        check("slice = [4, 4]", "slice = [4, 0]", "[4, 0]", "shape of a slice");
+        check("slice = [4, 4]", "slice = [4000000, 4000000, 4000000]", "[4000000", "shape of a slice");
+        check("slice = [4, 4]", "slice = [4, 4, 4]", "[true, true]", "different lengths");
+        check("slice = [4, 4]", "slice = [4, 4", "", "");
+        check("slice = [4, 4]\n", "\n", "\"acme\"", "lacks slice");
+        check("[links]", "[flat]\nlatency = 1\n[links]", "", "missing field");
+    }
+}
