@@ -1,5 +1,7 @@
 //! What each device reads of the others' operands.
 
+#![allow(unsafe_code, reason = "devices of a group write parts of one result")]
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -72,6 +74,16 @@ impl Plan {
         Site { name: self.kind.text().to_owned(), members: self.members.clone() }
     }
 
+    /// The number of the group that a device is in.
+    pub fn group(&self, device: usize) -> Option<usize> {
+        self.members.place(device).map(|(group, _)| group)
+    }
+
+    /// Whether all devices of a group get the same result, so that one copy of it does for all of them.
+    pub fn is_alike(&self) -> bool {
+        matches!(self.kind, CollectiveKind::AllGather | CollectiveKind::AllReduce)
+    }
+
     /// Whether the region can be run here: it is scalar arithmetic, or there is none.
     pub fn is_supported(&self) -> bool {
         use CollectiveKind::{AllReduce, CollectiveReduce, ReduceScatter};
@@ -112,6 +124,53 @@ impl Plan {
         transport.share(device, site, group, operand, &mut |all| self.read(device, place, all, result))
     }
 
+    /// [`Self::run`] where the result [is alike](Self::is_alike) and lies in memory of the group: each device writes a
+    /// part of it.
+    ///
+    /// # Safety
+    ///
+    /// There are `length` bytes, as many as a result has, which devices of this group alone access, and none of them
+    /// while they are in this function.
+    pub unsafe fn run_together(
+        &self,
+        transport: &dyn Transport,
+        device: usize,
+        site: usize,
+        operand: &[u8],
+        result: *mut u8,
+        length: usize,
+    ) -> Result<(), String> {
+        let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
+        let operand = promoted.as_deref().unwrap_or(operand);
+        let (group, place) = self.members.place(device).ok_or("a device shares in a group it isn't in")?;
+        let part = |range: Range<usize>| {
+            assert!(range.end <= length, "a part of a result that is longer");
+            // SAFETY: inside the result; no other device's part has these bytes.
+            unsafe { std::slice::from_raw_parts_mut(result.add(range.start), range.len()) }
+        };
+        transport.share(device, site, group, operand, &mut |all| {
+            if self.kind == CollectiveKind::AllGather {
+                let (outer, along, inner) = self.split;
+                let row = along * inner * self.element.bytes();
+                for o in 0..outer {
+                    let to = (o * all.len() + place) * row;
+                    part(to..to + row).copy_from_slice(&all[place][o * row..(o + 1) * row]);
+                }
+            } else {
+                let mine = self.piece(length, all.len(), place);
+                let parts: Vec<&[u8]> = all.iter().map(|a| &a[mine.clone()]).collect();
+                self.combine(&parts, part(mine));
+            }
+        })
+    }
+
+    /// The bytes of a result of so many bytes that the `i`-th of `n` devices reduces.
+    fn piece(&self, length: usize, n: usize, i: usize) -> Range<usize> {
+        let width = self.element.bytes();
+        let count = length / width;
+        i * count / n * width..(i + 1) * count / n * width
+    }
+
     /// An all_reduce of long operands: each device reduces one block, then copies the others' blocks.
     fn reduce_in_two(
         &self,
@@ -121,9 +180,8 @@ impl Plan {
         operand: &[u8],
         result: &mut [u8],
     ) -> Result<(), String> {
-        let count = result.len() / self.element.bytes();
-        let piece = |i: usize| (i * count / n * self.element.bytes())..((i + 1) * count / n * self.element.bytes());
-        let mine = piece(place);
+        let length = result.len();
+        let mine = self.piece(length, n, place);
         transport.share(device, site, group, operand, &mut |all| {
             let parts: Vec<&[u8]> = all.iter().map(|a| &a[mine.clone()]).collect();
             self.combine(&parts, &mut result[mine.clone()]);
@@ -132,7 +190,7 @@ impl Plan {
         let (own, after) = rest.split_at_mut(mine.len());
         transport.share(device, site, group, own, &mut |all| {
             for (i, part) in all.iter().enumerate().filter(|part| part.0 != place) {
-                let Range { start, end } = piece(i);
+                let Range { start, end } = self.piece(length, n, i);
                 let to = if i < place { &mut before[start..end] } else { &mut after[start - mine.end..end - mine.end] };
                 to.copy_from_slice(part);
             }

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::chain::{self, Ranges};
+use super::common::{self, Common};
 use super::emit::{Target, emit};
 use super::exchange::reduced;
 use super::fuse::{build, nest_of};
@@ -54,6 +55,8 @@ pub(super) struct Lowered {
     pub collectives: Vec<Plan>,
     /// The op that each of them is of.
     pub collective_ops: Vec<Op>,
+    /// Memory that the devices of a group have in common.
+    pub commons: Vec<Common>,
 }
 
 /// A computation by native code.
@@ -92,6 +95,7 @@ pub(super) fn lower(
         out: Lowered::default(),
         slots: FxHashMap::default(),
         texts: FxHashMap::default(),
+        alone: None,
     };
     for &arg in program.block_args(block) {
         let slot = lowering.slot(arg)?;
@@ -129,6 +133,8 @@ struct Lowering<'a> {
     slots: FxHashMap<(BufferId, ElementType, Shape), Slot>,
     /// Kernels by their text.
     texts: FxHashMap<String, usize>,
+    /// Buffers of one value each, once somebody asked.
+    alone: Option<FxHashSet<BufferId>>,
 }
 
 impl Lowering<'_> {
@@ -155,8 +161,18 @@ impl Lowering<'_> {
         let offset = self.buffers.buffer(buffer).offset;
         *self.slots.entry((buffer, element, shape)).or_insert_with_key(|(_, element, shape)| {
             let bytes = shape.iter().product::<i64>().max(0) as usize * element.bytes();
-            slots.push_and_get_key(SlotData { element: *element, shape: shape.clone(), bytes, offset })
+            let shape = shape.clone();
+            slots.push_and_get_key(SlotData { element: *element, shape, bytes, offset, common: None })
         })
+    }
+
+    /// Puts the result of a collective into memory of its groups where it can lie there.
+    fn hold_in_common(&mut self, plan: &Plan, value: Value, slot: Slot) {
+        let (program, buffers, main) = (self.program, self.buffers, self.main);
+        let alone = self.alone.get_or_insert_with(|| common::alone(program, buffers, main));
+        if buffers.get(value).is_some_and(|id| alone.contains(&id)) {
+            common::hold(&mut self.out.commons, plan, self.devices, &mut self.out.slots[slot]);
+        }
     }
 
     fn slots_of(&mut self, values: impl IntoIterator<Item = Value>) -> Result<Vec<Slot>, Diagnostic> {
@@ -289,6 +305,8 @@ impl Lowering<'_> {
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
                 // Several operands become one exchange each.
                 for (i, (&from, &to)) in operands.iter().zip(&results).enumerate() {
+                    let plan = self.out.collectives[first + i].clone();
+                    self.hold_in_common(&plan, self.program.result(op, i), to);
                     steps.push(Step::Collective { collective: first + i, from, to });
                 }
                 return Ok(());

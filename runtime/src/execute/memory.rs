@@ -68,10 +68,10 @@ impl Arena {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
     }
 
-    /// Copies `bytes` bytes inside the arena; the ranges may overlap.
-    pub(super) fn copy(&self, from: usize, to: usize, bytes: usize) {
-        assert!(from.max(to) + bytes <= self.size, "bytes past the end of an arena");
+    /// Copies `bytes` bytes from `start` on of an arena, this or another one, to those from `offset` on; they may overlap.
+    pub(super) fn copy(&self, offset: usize, from: &Arena, start: usize, bytes: usize) {
+        assert!(offset + bytes <= self.size && start + bytes <= from.size, "bytes past the end of an arena");
         // SAFETY: both ranges are inside.
-        unsafe { std::ptr::copy(self.at(from), self.at(to), bytes) };
+        unsafe { std::ptr::copy(from.at(start), self.at(offset), bytes) };
     }
 }

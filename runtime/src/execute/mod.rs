@@ -5,6 +5,7 @@
 
 mod arith;
 mod chain;
+mod common;
 mod complex;
 mod emit;
 mod exchange;

@@ -21,6 +21,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
 use super::arith::Math;
+use super::common::Common;
 use super::emit::Target;
 use super::lower::{Computation, KERNEL, Lowered, lower};
 use super::memory::Arena;
@@ -54,10 +55,15 @@ pub struct Session<'e> {
     /// The device numbers used in messages.
     ids: Vec<u32>,
     arenas: Vec<Arena>,
+    /// What the devices of each group have in common, of each of [`Lowered::commons`]; none if there isn't the memory.
+    commons: Vec<Vec<Arena>>,
     subnormals: Subnormals,
     /// Turns of loops that the first device has made.
     turns: Arc<AtomicU64>,
 }
+
+/// From this many bytes on that native code reads and writes, sharing its work between threads pays.
+const PARALLEL: usize = 1 << 13;
 
 /// The most collectives shown at which devices wait forever.
 const MAX_SHOWN: usize = 4;
@@ -123,6 +129,12 @@ impl Executable {
         &self.lowered.steps
     }
 
+    /// What groups of devices have in common.
+    #[cfg(test)]
+    pub(super) fn lowered_commons(&self) -> &[Common] {
+        &self.lowered.commons
+    }
+
     /// Number of devices, of all replicas together.
     pub fn devices(&self) -> usize {
         self.devices
@@ -171,7 +183,19 @@ impl Executable {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        Ok(Session { executable: self, ids, arenas, subnormals: Subnormals::default(), turns: Arc::default() })
+        let free = free.map(|free| free - needed);
+        let commons = self.commons(free).unwrap_or_default();
+        Ok(Session { executable: self, ids, arenas, commons, subnormals: Subnormals::default(), turns: Arc::default() })
+    }
+
+    /// Memory that groups of devices have in common, if there is so much.
+    fn commons(&self, free: Option<u64>) -> Option<Vec<Vec<Arena>>> {
+        let commons = &self.lowered.commons;
+        let needed = commons.iter().map(Common::all_bytes);
+        if free.is_some_and(|free| needed.fold(0, u64::saturating_add) > free) {
+            return None;
+        }
+        commons.iter().map(|c| (0..c.groups()).map(|_| Arena::new(c.bytes)).collect()).collect()
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
@@ -403,6 +427,32 @@ impl Device<'_> {
         self.session.executable.slot(slot)
     }
 
+    /// The memory that a slot is in: the device's, or what its group has in common.
+    fn memory(&self, slot: &SlotData) -> &Arena {
+        let common = slot.common.and_then(|i| {
+            let group = self.session.executable.lowered.commons[i].group[self.device];
+            self.session.commons.get(i)?.get(group)
+        });
+        common.unwrap_or(self.arena())
+    }
+
+    /// The address of a slot.
+    fn at(&self, slot: Slot) -> *mut u8 {
+        let slot = self.slot(slot);
+        self.memory(slot).at(slot.offset)
+    }
+
+    /// A copy of a slot's bytes.
+    fn read(&self, slot: &SlotData) -> Vec<u8> {
+        self.memory(slot).read(slot.offset, slot.bytes)
+    }
+
+    /// Copies as many bytes as the second slot has.
+    fn copy(&self, from: Slot, to: Slot) {
+        let (from, to) = (self.slot(from), self.slot(to));
+        self.memory(to).copy(to.offset, self.memory(from), from.offset, to.bytes);
+    }
+
     fn steps(&self, steps: &[(Op, Step)]) -> Result<(), Fault> {
         match &self.recorder {
             None => steps.iter().try_for_each(|(_, step)| self.step(step)),
@@ -450,14 +500,15 @@ impl Device<'_> {
                     }
                 });
             }
-            Step::Copy { from, to } => arena.copy(self.slot(*from).offset, self.slot(*to).offset, self.slot(*to).bytes),
+            Step::Copy { from, to } => self.copy(*from, *to),
             Step::DeviceId { replica, out } => {
                 let id = if *replica { self.device / e.partitions } else { self.device % e.partitions };
                 arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
             }
             Step::While { condition, predicate, body } => loop {
                 self.steps(condition)?;
-                if arena.bytes::<1>(self.slot(*predicate).offset) == [0] {
+                let predicate = self.slot(*predicate);
+                if self.memory(predicate).bytes::<1>(predicate.offset) == [0] {
                     break;
                 }
                 self.steps(body)?;
@@ -467,9 +518,10 @@ impl Device<'_> {
             },
             Step::Branch { index, branches } => {
                 let slot = self.slot(*index);
+                let memory = self.memory(slot);
                 let choice = match slot.bytes {
-                    1 => usize::from(arena.bytes::<1>(slot.offset) == [0]),
-                    _ => usize::try_from(i32::from_le_bytes(arena.bytes(slot.offset))).unwrap_or(usize::MAX),
+                    1 => usize::from(memory.bytes::<1>(slot.offset) == [0]),
+                    _ => usize::try_from(i32::from_le_bytes(memory.bytes(slot.offset))).unwrap_or(usize::MAX),
                 };
                 let branch = branches.get(choice).or(branches.last());
                 branch.map_or(Ok(()), |b| self.steps(b))?;
@@ -479,9 +531,8 @@ impl Device<'_> {
             }
             Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
             Step::Gemm { gemm, lhs, rhs, out } => {
-                let at = |s: &Slot| arena.at(self.slot(*s).offset);
                 let product = &e.lowered.gemms[*gemm];
-                let slots = [at(lhs), at(rhs), at(out)];
+                let slots = [lhs, rhs, out].map(|slot| self.at(*slot));
                 let slots = Addresses(&slots);
                 let run = |threads| {
                     let &[lhs, rhs, out] = slots.get() else { return };
@@ -494,10 +545,7 @@ impl Device<'_> {
                 }
             }
             Step::Ragged { collective, from, to } => {
-                let [rows, output, starts, sizes, places] = from.map(|slot| {
-                    let slot = self.slot(slot);
-                    arena.read(slot.offset, slot.bytes)
-                });
+                let [rows, output, starts, sizes, places] = from.map(|slot| self.read(self.slot(slot)));
                 let plan = &e.lowered.collectives[*collective];
                 let ragged = plan.as_ragged().ok_or_else(|| "no ragged_all_to_all".to_owned())?;
                 let shown = ragged.shown([&rows, &starts, &sizes, &places]);
@@ -506,23 +554,33 @@ impl Device<'_> {
                 arena.write(self.slot(*to).offset, &result);
             }
             Step::Collective { collective, from, to } => {
+                let plan = &e.lowered.collectives[*collective];
+                let (operand, result) = (self.at(*from).cast_const(), self.at(*to));
                 let (from, to) = (self.slot(*from), self.slot(*to));
-                // SAFETY: both slots are alive at this step, so they don't overlap, and only this thread writes this
-                // arena; others read the operand until the exchange is over.
-                let (operand, result) = unsafe {
-                    let operand = std::slice::from_raw_parts(arena.at(from.offset).cast_const(), from.bytes);
-                    (operand, std::slice::from_raw_parts_mut(arena.at(to.offset), to.bytes))
-                };
-                e.lowered.collectives[*collective].run(self.transport, self.device, *collective, operand, result)?;
+                // SAFETY: both slots are alive at this step, so they don't overlap, and nobody writes the operand before
+                // all have read it.
+                let operand = unsafe { std::slice::from_raw_parts(operand, from.bytes) };
+                if to.common.is_some() && !self.session.commons.is_empty() {
+                    // SAFETY: the devices of the group alone have this memory, and those that were in this collective
+                    // before are done with what was there, as it isn't alive at this step.
+                    unsafe {
+                        plan.run_together(self.transport, self.device, *collective, operand, result, to.bytes)?;
+                    }
+                } else {
+                    // SAFETY: as above, and only this thread accesses what is in this arena and isn't an operand.
+                    let result = unsafe { std::slice::from_raw_parts_mut(result, to.bytes) };
+                    plan.run(self.transport, self.device, *collective, operand, result)?;
+                }
             }
         }
         Ok(())
     }
 
     /// The addresses of a kernel's slots. They are inside the arena, at its alignment, and have the sizes of the kernel's
-    /// memrefs; those alive at one step don't overlap, and only this device accesses this arena now.
+    /// memrefs; those alive at one step don't overlap, and only this device accesses this arena now. What is outside of it,
+    /// in memory of a group, is only read.
     fn pointers(&self, slots: &[Slot]) -> Pointers {
-        slots.iter().map(|&s| self.arena().at(self.slot(s).offset)).collect()
+        slots.iter().map(|&s| self.at(s)).collect()
     }
 
     /// Divides positions among threads, into at most this many parts, which write different elements.
@@ -534,36 +592,38 @@ impl Device<'_> {
 
     /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
     fn native(&self, computation: &Computation, operands: &[Slot], results: &[Slot]) -> Result<(), Fault> {
-        let arena = self.arena();
         for &(operand, result) in &computation.in_place {
-            let (from, to) = (self.slot(operands[operand]), self.slot(results[result]));
-            if from.offset != to.offset {
-                arena.copy(from.offset, to.offset, to.bytes);
+            let (from, to) = (operands[operand], results[result]);
+            if self.at(from) != self.at(to) {
+                self.copy(from, to);
             }
         }
         let views: Vec<View<'_>> = operands
             .iter()
             .enumerate()
             .map(|(i, &slot)| {
-                let slot = self.slot(slot);
                 let moved = computation.in_place.iter().any(|p| p.0 == i);
-                let bytes = if moved { 0 } else { slot.bytes };
+                let bytes = if moved { 0 } else { self.slot(slot).bytes };
                 // SAFETY: inside the arena; results don't overlap operands that aren't computed in place, and only this
-                // thread accesses this arena now.
-                let bytes = unsafe { std::slice::from_raw_parts(arena.at(slot.offset).cast_const(), bytes) };
+                // thread accesses this arena now. Memory of a group is only read.
+                let bytes = unsafe { std::slice::from_raw_parts(self.at(slot).cast_const(), bytes) };
                 View { bytes }
             })
             .collect();
         let mut made: Vec<ViewMut<'_>> = results
             .iter()
             .map(|&slot| {
-                let slot = self.slot(slot);
                 // SAFETY: as above; results alive at one step don't overlap.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(arena.at(slot.offset), slot.bytes) };
+                let bytes = unsafe { std::slice::from_raw_parts_mut(self.at(slot), self.slot(slot).bytes) };
                 ViewMut { bytes }
             })
             .collect();
-        Ok(match self.session.executable.threads {
+        // What is over before others would have begun isn't shared, as a row that is put into a tensor in place.
+        let read = views.iter().map(|view| view.bytes.len()).sum::<usize>();
+        let begun = |i| computation.in_place.iter().any(|p| p.1 == i);
+        let written = made.iter().enumerate().filter(|(i, _)| !begun(*i)).map(|(_, result)| result.bytes.len());
+        let threads = if read + written.sum::<usize>() < PARALLEL { 1 } else { self.session.executable.threads };
+        Ok(match threads {
             1 => computation.computation.run(&views, &mut made, 1),
             threads => {
                 threads::inside(self.session.subnormals, || computation.computation.run(&views, &mut made, threads))
@@ -577,8 +637,7 @@ impl Device<'_> {
         let mut known: FxHashMap<Value, Literal> = FxHashMap::default();
         for &(value, slot) in operands {
             let slot = self.slot(slot);
-            let bytes = arena.read(slot.offset, slot.bytes);
-            known.insert(value, Literal::from_bytes(slot.element, &slot.shape, bytes));
+            known.insert(value, Literal::from_bytes(slot.element, &slot.shape, self.read(slot)));
         }
         let constant = |value: Value| match program.value_source(value) {
             ValueSource::Result(op, _) => {

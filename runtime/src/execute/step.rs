@@ -22,6 +22,8 @@ pub(super) struct SlotData {
     pub bytes: usize,
     /// First byte in the arena, a multiple of [`dialect::buffers::ALIGNMENT`].
     pub offset: usize,
+    /// The number of the [`super::common::Common`] that holds it, for a value that is alike on all devices of a group.
+    pub common: Option<usize>,
 }
 
 /// Steps, each with the op that it runs.

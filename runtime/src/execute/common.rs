@@ -1,0 +1,186 @@
+//! Memory that the devices of a group have in common.
+//!
+//! What an all_gather or an all_reduce gives is alike on all devices of a group. Such a value lies in memory of the group,
+//! to which each device writes its part, instead of copying everybody's to memory of its own.
+//!
+//! **Invariant:** values lie in it where the plan of each device's memory has them. So two at one place aren't needed at
+//! once, and each device of the group is done with the first when all of them have come to the collective that gives the
+//! second; nothing else ever writes there.
+
+use dialect::buffers::{BufferId, Buffers};
+use dialect::ir::{Block, Program};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::step::SlotData;
+use crate::collective::Plan;
+
+/// Memory for values that are alike in groups of devices.
+pub(super) struct Common {
+    /// The group of each device.
+    pub group: Vec<usize>,
+    /// Where the last value ends.
+    pub bytes: usize,
+}
+
+impl Common {
+    /// Number of groups.
+    pub(super) fn groups(&self) -> usize {
+        self.group.iter().max().map_or(0, |last| last + 1)
+    }
+
+    /// Bytes of all groups together.
+    pub(super) fn all_bytes(&self) -> u64 {
+        (self.bytes as u64).saturating_mul(self.groups() as u64)
+    }
+}
+
+/// The buffers that hold one value and nothing else: no result that is computed in place, nothing that is copied there,
+/// nothing that the caller gives or gets.
+pub(super) fn alone(program: &Program, buffers: &Buffers, main: Block) -> FxHashSet<BufferId> {
+    let mut values: FxHashMap<BufferId, usize> = FxHashMap::default();
+    let arguments = program.block_args(main).iter();
+    let results = program.block_ops(main).last().into_iter().flat_map(|&op| &program.op(op).operands);
+    let outside = arguments.chain(results).filter_map(|&value| buffers.get(value));
+    let moves = buffers.before.values().chain(buffers.after.values()).flatten().map(|&(_, to)| to);
+    for id in buffers.of_value.values().copied().chain(outside).chain(moves) {
+        *values.entry(id).or_insert(0) += 1;
+    }
+    values.into_iter().filter(|&(_, count)| count == 1).map(|(id, _)| id).collect()
+}
+
+/// Puts the result of a collective, which is alone in its buffer, into memory that groups have in common, if it is alike in
+/// each of them and every device is in one.
+pub(super) fn hold(commons: &mut Vec<Common>, plan: &Plan, devices: usize, slot: &mut SlotData) {
+    if !plan.is_alike() {
+        return;
+    }
+    let group = (0..devices).map(|device| plan.group(device)).collect::<Option<Vec<usize>>>();
+    let Some(group) = group.filter(|group| !is_each_alone(group)) else { return };
+    let index = commons.iter().position(|c| c.group == group).unwrap_or_else(|| {
+        commons.push(Common { group, bytes: 0 });
+        commons.len() - 1
+    });
+    commons[index].bytes = commons[index].bytes.max(slot.offset + slot.bytes);
+    slot.common = Some(index);
+}
+
+/// Whether every device is a group of its own, which has nothing in common.
+fn is_each_alone(group: &[usize]) -> bool {
+    group.iter().collect::<FxHashSet<_>>().len() == group.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect::diagnostic::Diagnostics;
+    use dialect::ir::{ElementType, TensorType};
+    use dialect::literal::Literal;
+    use dialect::scalar::Scalar;
+
+    use super::super::Executable;
+
+    const MESH: &str = "mhlo.num_partitions = 6 : i32, mhlo.num_replicas = 1 : i32, shardc.meshes = {mesh = \"<[\\22x\\22=2, \\22y\\22=3]>\"}";
+    const X: &str = "replica_groups = dense<[[0, 3], [1, 4], [2, 5]]> : tensor<3x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
+    const Y: &str = "replica_groups = dense<[[0, 1, 2], [3, 4, 5]]> : tensor<2x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids";
+
+    /// Runs ops on each device's `%a`, of 2 x 2 elements of a tensor of 4 x 6, natively and by the reference evaluator;
+    /// the result has as many elements. Says how many bytes are held in common by each kind of groups.
+    fn run(ops: &str) -> Vec<usize> {
+        let shard = |tensor: &str| format!("tensor<2x2xf32> {{shardc.global_type = {tensor}, shardc.sharding = \"<@mesh, [{{\\22x\\22}}, {{\\22y\\22}}]>\"}}");
+        let (argument, result) = (shard("tensor<4x6xf32>"), shard("tensor<4x6xf32>"));
+        let text = format!("module attributes {{{MESH}}} {{ func.func @main(%a: {argument}) -> ({result}) {{ {ops} return %r : tensor<2x2xf32> }} }}");
+        let mut diagnostics = Diagnostics::default();
+        let program = dialect::parse(&text, &mut diagnostics);
+        dialect::verify(&program, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+        let mut random = fastrand::Rng::with_seed(5);
+        let shards: Vec<Literal> = (0..6)
+            .map(|_| {
+                let ty = TensorType::new(&[2, 2], ElementType::F32);
+                Literal::from_fn(&ty, |_| Scalar::Float(f64::from(random.i32(-9..9))))
+            })
+            .collect();
+        let lanes = [shards.iter().cloned().map(Some).collect()];
+        let want = crate::reference::evaluate(&program, "main", 1, 6, &lanes).expect("evaluates").remove(0);
+        let executable = Executable::compile(program, None).expect("compiles");
+        let session = executable.session().expect("memory");
+        let element = |at: usize| {
+            let (row, column) = (at / 6, at % 6);
+            shards[row / 2 * 3 + column / 2].get(row % 2 * 2 + column % 2)
+        };
+        let global = Literal::from_scalars(ElementType::F32, &[4, 6], (0..24).map(element));
+        for _ in 0..20 {
+            session.set_inputs(std::slice::from_ref(&global)).expect("inputs fit");
+            session.run().expect("runs");
+            let got = session.results().remove(0);
+            for (device, want) in want.iter().enumerate() {
+                let want = want.as_ref().expect("every device runs");
+                for i in 0..4 {
+                    let at = (device / 3 * 2 + i / 2) * 6 + device % 3 * 2 + i % 2;
+                    assert_eq!(got.get(at), want.get(i), "element {i} of device {device}\n{text}");
+                }
+            }
+        }
+        executable.lowered_commons().iter().map(|c| c.bytes).collect()
+    }
+
+    #[test]
+    fn gathers_and_sums_lie_in_memory_of_their_groups() {
+        let found = run(&format!(
+            "%g = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 1 : i64, {Y}}}> : (tensor<2x2xf32>) -> tensor<2x6xf32>
+             %h = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 0 : i64, {X}}}> : (tensor<2x2xf32>) -> tensor<4x2xf32>
+             %p = stablehlo.dot_general %g, %g, contracting_dims = [1] x [1] : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x2xf32>
+             %q = stablehlo.dot_general %h, %h, contracting_dims = [0] x [0] : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>
+             %r = stablehlo.add %p, %q : tensor<2x2xf32>"
+        ));
+        assert_eq!(found.len(), 2);
+        // What is computed from a sum might be computed in its place, were it not read later as well.
+        let found = run(&format!(
+            "%s = \"stablehlo.all_reduce\"(%a) <{{{Y}}}> ({{
+             ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+               %d = stablehlo.add %b, %c : tensor<f32>
+               stablehlo.return %d : tensor<f32>
+             }}) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+             %p = stablehlo.dot_general %s, %a, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+             %r = stablehlo.dot_general %p, %s, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>"
+        ));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn what_is_gathered_in_every_turn_of_a_loop_waits_for_its_readers() {
+        let found = run(&format!(
+            "%z = stablehlo.constant dense<0> : tensor<i32>
+             %n = stablehlo.constant dense<7> : tensor<i32>
+             %one = stablehlo.constant dense<1> : tensor<i32>
+             %l:2 = stablehlo.while(%i = %z, %x = %a) : tensor<i32>, tensor<2x2xf32>
+             cond {{
+               %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               stablehlo.return %c : tensor<i1>
+             }} do {{
+               %j = stablehlo.add %i, %one : tensor<i32>
+               %g = \"stablehlo.all_gather\"(%x) <{{all_gather_dim = 1 : i64, {Y}}}> : (tensor<2x2xf32>) -> tensor<2x6xf32>
+               %s = stablehlo.slice %g [0:2, 1:5:2] : (tensor<2x6xf32>) -> tensor<2x2xf32>
+               %h = \"stablehlo.all_gather\"(%s) <{{all_gather_dim = 1 : i64, {Y}}}> : (tensor<2x2xf32>) -> tensor<2x6xf32>
+               %t = stablehlo.slice %h [0:2, 3:6:2] : (tensor<2x6xf32>) -> tensor<2x2xf32>
+               %k = \"stablehlo.all_gather\"(%t) <{{all_gather_dim = 0 : i64, {X}}}> : (tensor<2x2xf32>) -> tensor<4x2xf32>
+               %u = stablehlo.slice %k [1:4:2, 0:2] : (tensor<4x2xf32>) -> tensor<2x2xf32>
+               %y = stablehlo.subtract %u, %x : tensor<2x2xf32>
+               stablehlo.return %j, %y : tensor<i32>, tensor<2x2xf32>
+             }}
+             %r = stablehlo.add %l#1, %a : tensor<2x2xf32>"
+        ));
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn what_a_device_gets_as_a_result_is_its_own() {
+        let found = run(&format!(
+            "%r = \"stablehlo.all_reduce\"(%a) <{{{X}}}> ({{
+             ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+               %d = stablehlo.add %b, %c : tensor<f32>
+               stablehlo.return %d : tensor<f32>
+             }}) : (tensor<2x2xf32>) -> tensor<2x2xf32>"
+        ));
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
