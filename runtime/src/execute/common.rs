@@ -85,9 +85,15 @@ mod tests {
     /// Runs ops on each device's `%a`, of 2 x 2 elements of a tensor of 4 x 6, natively and by the reference evaluator;
     /// the result has as many elements. Says how many bytes are held in common by each kind of groups.
     fn run(ops: &str) -> Vec<usize> {
-        let shard = |tensor: &str| format!("tensor<2x2xf32> {{shardc.global_type = {tensor}, shardc.sharding = \"<@mesh, [{{\\22x\\22}}, {{\\22y\\22}}]>\"}}");
+        let shard = |tensor: &str| {
+            format!(
+                "tensor<2x2xf32> {{shardc.global_type = {tensor}, shardc.sharding = \"<@mesh, [{{\\22x\\22}}, {{\\22y\\22}}]>\"}}"
+            )
+        };
         let (argument, result) = (shard("tensor<4x6xf32>"), shard("tensor<4x6xf32>"));
-        let text = format!("module attributes {{{MESH}}} {{ func.func @main(%a: {argument}) -> ({result}) {{ {ops} return %r : tensor<2x2xf32> }} }}");
+        let text = format!(
+            "module attributes {{{MESH}}} {{ func.func @main(%a: {argument}) -> ({result}) {{ {ops} return %r : tensor<2x2xf32> }} }}"
+        );
         let mut diagnostics = Diagnostics::default();
         let program = dialect::parse(&text, &mut diagnostics);
         dialect::verify(&program, &mut diagnostics);

@@ -74,14 +74,19 @@ fn factor<T: Field>(threads: usize, mut a: MatMut<'_, T>, swaps: &mut [usize]) -
     singular.or(later.map(|k| k + half))
 }
 
-fn eliminate<T: Field>(mut a: MatMut<'_, T>, swaps: &mut [usize]) -> Option<usize> {
+fn eliminate<T: Field>(a: MatMut<'_, T>, swaps: &mut [usize]) -> Option<usize> {
     let mut singular = None;
-    for k in 0..a.ncols() {
+    // Columns are contiguous, which lets loops over rows run in vectors.
+    let mut columns: Vec<&mut [T]> =
+        a.col_iter_mut().filter_map(|c| Some(c.try_as_col_major_mut()?.as_slice_mut())).collect();
+    for k in 0..columns.len() {
+        let (done, rest) = columns.split_at_mut(k + 1);
+        let factors = &mut *done[k];
         // LAPACK compares the sums of the parts' magnitudes.
-        let size = |v: T| v.wide().re.abs() + v.wide().im.abs();
-        let (mut pivot, mut largest) = (k, size(a[(k, k)]));
-        for i in k + 1..a.nrows() {
-            let this = size(a[(i, k)]);
+        let size = |v: &T| v.wide().re.abs() + v.wide().im.abs();
+        let (mut pivot, mut largest) = (k, size(&factors[k]));
+        for (i, v) in factors.iter().enumerate().skip(k + 1) {
+            let this = size(v);
             if this > largest {
                 (pivot, largest) = (i, this);
             }
@@ -91,21 +96,12 @@ fn eliminate<T: Field>(mut a: MatMut<'_, T>, swaps: &mut [usize]) -> Option<usiz
             singular = singular.or(Some(k));
             continue;
         }
-        for j in 0..a.ncols() {
-            let (x, y) = (a[(k, j)], a[(pivot, j)]);
-            (a[(k, j)], a[(pivot, j)]) = (y, x);
-        }
-        let head = a[(k, k)];
-        for i in k + 1..a.nrows() {
-            a[(i, k)] /= head;
-        }
-        let (done, mut rest) = a.rb_mut().split_at_col_mut(k + 1);
-        let factors = done.col(k);
-        for j in 0..rest.ncols() {
-            let above = rest[(k, j)];
-            for i in k + 1..rest.nrows() {
-                rest[(i, j)] -= factors[i] * above;
-            }
+        done.iter_mut().chain(&mut *rest).for_each(|column| column.swap(k, pivot));
+        let (head, factors) = (done[k][k], &mut done[k][k + 1..]);
+        factors.iter_mut().for_each(|v| *v /= head);
+        for column in rest {
+            let (above, below) = column.split_at_mut(k + 1);
+            below.iter_mut().zip(&*factors).for_each(|(v, &factor)| *v -= factor * above[k]);
         }
     }
     singular

@@ -178,16 +178,18 @@ impl<T: Field> Decompose for Svd<T> {
 /// Makes the largest element of a column positive; gives the factor.
 fn turn<T: Field>(mut column: ColMut<'_, T>) -> T {
     let n = column.nrows();
-    let mut largest = Complex::zeroed();
+    let (mut largest, mut square) = (Complex::zeroed(), 0.0);
     for i in 0..n {
         // Elements of about one size: the first counts, whatever rounding does.
         let this = column[i].wide();
-        if this.norm() > largest.norm() * (1.0 + 1e-3) {
-            largest = this;
+        if this.norm_sqr() > square {
+            (largest, square) = (this, this.norm_sqr() * (1.0 + 2e-3));
         }
     }
     let size = largest.norm();
     let by = if size > 0.0 { T::narrow(largest.conj() / size) } else { T::narrow(1.0.into()) };
-    (0..n).for_each(|i| column[i] *= by);
+    if by != T::one() {
+        (0..n).for_each(|i| column[i] *= by);
+    }
     by
 }
