@@ -50,6 +50,8 @@ struct Gather {
     value: Value,
     /// The first dimension that the op needs replicated.
     dim: usize,
+    /// Which operand of the op.
+    operand: usize,
     /// The axes that sharded it.
     axes: Vec<AxisPart>,
     /// What a device receives.
@@ -133,7 +135,12 @@ fn gather(
     let factors = |dim: usize| model.as_ref().map(|m| (m, &m.tensor(i)[dim]));
     let fixed = |dim: usize| {
         factors(dim).is_none_or(|(m, factors)| {
-            factors.iter().any(|&f| m.rule.factors[f as usize].kind == FactorKind::NeedReplication)
+            let own = m.reduction.is_none() && op.attr(sdy::SHARDING_RULE).is_some();
+            factors.iter().any(|&f| match m.rule.factors[f as usize].kind {
+                FactorKind::NeedReplication => true,
+                FactorKind::Reduction => own,
+                _ => false,
+            })
         })
     };
     let free = |dim: usize| {
@@ -173,7 +180,7 @@ fn gather(
             && ty.shape[d] % shards == 0
     });
     let bytes = to.local_bytes(ty) - from.local_bytes(ty);
-    Some(Gather { value: before, dim, axes, bytes, other, before: between.last().map(|last| last.0) })
+    Some(Gather { value: before, dim, operand: i, axes, bytes, other, before: between.last().map(|last| last.0) })
 }
 
 /// The op that makes `value` of the elements of its only operand of several, and the number of that operand.
@@ -199,6 +206,10 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
     let along: Vec<String> =
         axes.axis_refs(&gather.axes).iter().map(|a| format!("\"{}\"", axis_text(program, a))).collect();
     let along = along.join(", ");
+    let rule = match op.attr(sdy::SHARDING_RULE) {
+        Some(AttrData::ShardingRule(rule)) => Some(rule),
+        _ => None,
+    };
     // A line of the text is shown anyway.
     let at = program.user_frame(program.op(op.op).loc).filter(|frame| !frame.of_text);
     let at = at.map_or_else(String::new, |f| format!(" at {}:{}:{}", f.file, f.line, f.column));
@@ -214,6 +225,11 @@ fn describe(op: OpRef<'_>, gather: &Gather, axes: &MeshAxes, distributions: &Dis
     }
     if let Some(before) = gather.before {
         d = d.note(format!("it is gathered before '{}', which only passes it on", program.op_name(before)));
+    }
+    let combined = |f: &u32| rule.is_some_and(|r| r.factors[*f as usize].kind == FactorKind::Reduction);
+    if rule.is_some_and(|r| r.operands.get(gather.operand).is_some_and(|t| t[gather.dim].iter().any(combined))) {
+        let note = "say how partial results combine: shardc.reduction = \"sum\", \"max\" or \"min\" on the op";
+        return d.note(note);
     }
     d.note(match gather.other {
         Some(other) => format!("shard dimension {other} along {along} instead: then nothing is gathered"),

@@ -1,11 +1,12 @@
-//! Unregistered ops: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is followed.
+//! Unregistered ops: kept in generic form and printed back. A user's `sdy.sharding_rule` on them is followed, and
+//! `shardc.reduction` says how partial results combine where a reduction factor is sharded.
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, OpRef};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef};
 use crate::ops::sdy;
-use crate::sharding::ShardingRule;
+use crate::sharding::{ReductionKind, ShardingRule};
 
 /// The definition of every op that has none of its own.
 pub struct Unknown;
@@ -27,6 +28,10 @@ impl OpDef for Unknown {
             Some(AttrData::ShardingRule(rule)) => Some((**rule).clone()),
             _ => None,
         }
+    }
+
+    fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
+        sdy::stated_reduction(op)
     }
 
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {

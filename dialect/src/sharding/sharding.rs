@@ -51,6 +51,9 @@ pub enum ReductionKind {
 }
 
 impl ReductionKind {
+    /// All of them.
+    pub const ALL: [ReductionKind; 3] = [ReductionKind::Sum, ReductionKind::Max, ReductionKind::Min];
+
     /// `sum`, `max`, `min`.
     pub fn text(self) -> &'static str {
         match self {

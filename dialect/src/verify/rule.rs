@@ -2,7 +2,8 @@
 
 use super::Verifier;
 use crate::codes;
-use crate::ir::{OpRef, TypeData};
+use crate::ir::{AttrData, OpRef, TypeData};
+use crate::ops::sdy;
 use crate::sharding::{FactorKind, ShardingRule, TensorFactors};
 
 impl<'a> Verifier<'a> {
@@ -28,6 +29,29 @@ impl<'a> Verifier<'a> {
         if let Some(unused) = used.iter().position(|&u| !u) {
             self.rule_error(op, format!("factor {unused} of the sharding rule is in no mapping"));
         }
+    }
+
+    /// `shardc.reduction` is a known word and says something about a rule of the op's own.
+    pub(super) fn stated_reduction(&mut self, op: OpRef<'a>) {
+        if op.attr(sdy::REDUCTION).is_none() {
+            return;
+        }
+        let reduces = match op.attr(sdy::SHARDING_RULE) {
+            Some(AttrData::ShardingRule(rule)) => rule.factors.iter().any(|f| f.kind == FactorKind::Reduction),
+            _ => false,
+        };
+        let (message, note) = if sdy::stated_reduction(op).is_none() {
+            ("shardc.reduction is how partial results combine", "write \"sum\", \"max\" or \"min\"")
+        } else if !reduces {
+            let note = "name them in sdy.sharding_rule, as in {i=8, j=4} reduction={j}, or remove shardc.reduction";
+            ("shardc.reduction on an op whose sharding rule has no reduction factors", note)
+        } else if op.def().reduction(op) != sdy::stated_reduction(op) {
+            ("shardc.reduction on an op that is known here", "remove it: what the op combines by is known")
+        } else {
+            return;
+        };
+        let span = super::place::Place::of_op(op).find(self.program, sdy::REDUCTION);
+        self.push(crate::diagnostic::Diagnostic::error(codes::SHARDING_RULE, span, message).note(note));
     }
 
     fn mapping(

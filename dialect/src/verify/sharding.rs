@@ -45,6 +45,7 @@ impl<'a> Verifier<'a> {
             ),
             None => {}
         }
+        self.stated_reduction(op);
         if let Some(sharding) = sdy::stated_sharding(op)
             && let Some(ty) = op.result_types().next()
         {

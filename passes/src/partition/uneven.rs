@@ -9,7 +9,7 @@ use dialect::diagnostic::Diagnostic;
 use dialect::ir::build::Builder;
 use dialect::ir::{ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Index, Inst, Kernel, Nest};
-use dialect::ops::build;
+use dialect::ops::{build, sdy};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 use dialect::sharding::{AxisPart, Distributions, FactorKind, Padding, ReductionKind, Reshard, Shard, identity};
 use rustc_hash::FxHashMap;
@@ -95,7 +95,8 @@ impl Partition<'_> {
         let view = self.program.view(op);
         let (def, loc) = (view.def(), self.program.op(op).loc);
         let Some(rule) = def.sharding_rule(view) else { return Ok(masked) };
-        let kind = def.reduction(view);
+        // What padding does to an op with a rule of its own is not known.
+        let kind = def.reduction(view).filter(|_| view.attr(sdy::SHARDING_RULE).is_none());
         for (i, &global) in globals.iter().enumerate() {
             if !self.paddings.is_uneven(global) {
                 continue;

@@ -24,7 +24,7 @@ use crate::localize::Localize;
 use crate::op::{Annotation, Control, Inferred, OpDef, Problem};
 use crate::ops::stablehlo::constant::CONSTANT;
 use crate::ops::support::terminator::Terminator;
-use crate::sharding::{ShardingRule, TensorSharding};
+use crate::sharding::{ReductionKind, ShardingRule, TensorSharding};
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of this dialect.
@@ -63,6 +63,9 @@ pub const OUT_SHARDINGS: &str = "out_shardings";
 pub const MANUAL_AXES: &str = "manual_axes";
 /// The attribute of any op that holds its sharding rule, the user's or one kept after propagation.
 pub const SHARDING_RULE: &str = "sdy.sharding_rule";
+/// The attribute of an op that states its own sharding rule: how devices' partial results combine where a reduction factor
+/// is sharded, `"sum"`, `"max"` or `"min"`. Shardy has no word for it.
+pub const REDUCTION: &str = "shardc.reduction";
 /// The attribute of values that records where their axes came from.
 pub const ORIGINS: &str = "sdy.sharding_origins";
 /// The attribute of a function that keeps the name it had before it was copied.
@@ -70,7 +73,13 @@ pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
 /// Whether an op attribute belongs to this dialect: it concerns shardings, not what the op computes.
 pub fn is_attribute(name: &str) -> bool {
-    name.starts_with("sdy.")
+    name.starts_with("sdy.") || name == REDUCTION
+}
+
+/// How the partial results of an op combine, as its own sharding rule's author states it.
+pub fn stated_reduction(op: OpRef<'_>) -> Option<ReductionKind> {
+    let word = op.attr(REDUCTION)?.as_str()?;
+    ReductionKind::ALL.into_iter().find(|kind| kind.text() == word)
 }
 
 /// The sharding that an op exists to state: of a constraint, a reshard, an edge or a Shardy collective.

@@ -130,7 +130,15 @@ fn model(op: OpRef<'_>, kernel: &Kernel) -> Option<OpModel> {
     let assembled = assembled(&rule, op);
     let shifted = shifted(&mut rule, op, kernel, assembled.as_ref().map(|a| a.0));
     let moved = |f| shifted.iter().map(|s| s.factor).chain(assembled.iter().map(|a| a.0)).any(|g| f == g);
-    let (rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, op));
+    let (mut rigid, masked) = (rigid(&rule, op, &moved), masked(&rule, op));
+    if opaque {
+        // No padding can be put where an op reads that combines in a way only its author knows: of sums of squares, zeros
+        // leave nothing behind, of sums of exponentials they do.
+        let reduced = (0..rule.factors.len()).filter(|&f| rule.factors[f].kind == FactorKind::Reduction);
+        rigid.extend(reduced.map(|f| f as u32));
+        rigid.sort_unstable();
+        rigid.dedup();
+    }
     let (reduction, linear) = (def.reduction(op), linear_sets(op));
     Some(OpModel { rule, reduction, accumulated, linear, rigid, shifted, assembled, masked })
 }

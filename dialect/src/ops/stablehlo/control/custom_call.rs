@@ -12,7 +12,7 @@ use crate::literal::Literal;
 use crate::op::{Collective, Control, Inferred, OpDef, OpPriority, Problem};
 use crate::ops::check::{self, Tolerance};
 use crate::ops::stablehlo::linalg::decomposition;
-use crate::sharding::{FactorKind, ShardingRule};
+use crate::sharding::{FactorKind, ReductionKind, ShardingRule};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax, TypeForm};
 
 /// `stablehlo.custom_call`. <https://openxla.org/stablehlo/spec#custom_call>
@@ -118,6 +118,10 @@ impl OpDef for CustomCall {
         let results: Option<Vec<TensorType>> = op.result_types().map(|t| t.tensor().cloned()).collect();
         let (operands, results) = (operands?, results?);
         known_rule(target(op), &operands, &results)
+    }
+
+    fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {
+        crate::ops::sdy::stated_reduction(op)
     }
 
     /// Shardy propagates along dimensions that these targets need replicated.
