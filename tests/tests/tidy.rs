@@ -5,8 +5,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PACKAGES: [&str; 8] =
-    ["dialect", "passes", "runtime", "compiler", "tests", "lit-tests", "bindings/python", "bindings/c"];
+const PACKAGES: [&str; 9] = [
+    "dialect",
+    "passes",
+    "runtime",
+    "compiler",
+    "tests",
+    "lit-tests",
+    "bindings/python",
+    "bindings/c",
+    "bindings/melior",
+];
 
 /// Longer files must be split.
 const MAX_LINES: usize = 800;
@@ -57,7 +66,7 @@ fn dependencies(package: &str) -> BTreeSet<String> {
 #[test]
 fn dependencies_point_one_way() {
     let house = ["dialect", "passes", "runtime", "shardc"];
-    let allowed: [(&str, &[&str]); 7] = [
+    let allowed: [(&str, &[&str]); 8] = [
         ("dialect", &[]),
         ("passes", &["dialect"]),
         ("runtime", &["dialect"]),
@@ -65,6 +74,7 @@ fn dependencies_point_one_way() {
         ("tests", &["dialect", "passes", "runtime", "shardc"]),
         ("lit-tests", &["shardc"]),
         ("bindings/python", &["shardc"]),
+        ("bindings/melior", &["shardc"]),
     ];
     for (package, may) in allowed {
         for name in dependencies(package).iter().filter(|n| house.contains(&n.as_str())) {
@@ -85,7 +95,9 @@ fn each_outside_crate_has_one_home() {
         ("pyo3", "bindings/python"),
     ] {
         for package in PACKAGES {
-            assert_eq!(dependencies(package).contains(name), package == home, "{name} in {package}");
+            // What hands MLIR in memory over needs it, too.
+            let bound = (name, package) == ("melior", "bindings/melior");
+            assert_eq!(dependencies(package).contains(name), package == home || bound, "{name} in {package}");
         }
     }
 }

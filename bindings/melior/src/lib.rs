@@ -1,0 +1,194 @@
+//! shardc on modules in memory: [`run`] works on a [`Module`] in place, [`pass`] gives the same to melior's pass
+//! managers.
+//!
+//! A module goes over as text in the generic form, with its locations, and what comes back takes the place of its body
+//! and attributes. Ops, attributes and types that shardc doesn't know are kept. The context must know the dialects
+//! stablehlo and sdy, or allow unregistered ones.
+#![cfg(feature = "mlir")]
+
+use std::error::Error;
+use std::fmt;
+
+use melior::Context;
+use melior::ir::attribute::Attribute;
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationBuilder, OperationLike, OperationMutLike, OperationPrintingFlags};
+use melior::ir::r#type::TypeId;
+use melior::ir::{Block, BlockRef, Identifier, Location, Module, OperationRef, Region, RegionLike};
+use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
+use shardc::{Compiler, Diagnostics, PrintOptions, Source, on_deep_stack};
+
+pub use melior;
+
+/// Why a module stays as it was.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// What shardc says of the program; places are in its generic text, and where its locations say.
+    Program(Diagnostics),
+    /// What MLIR would not read or print.
+    Mlir(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Program(diagnostics) => diagnostics.fmt(f),
+            Fault::Mlir(message) => f.write_str(message),
+        }
+    }
+}
+
+impl Error for Fault {}
+
+/// Runs passes and pipelines of shardc (`compile`, `import,propagate`, `plan{target=v5e:4x4}`) on a module, in place.
+///
+/// ```
+/// use shardc_mlir::melior::{Context, ir::{Module, operation::OperationLike}};
+///
+/// let context = Context::new();
+/// context.set_allow_unregistered_dialects(true);
+/// context.load_all_available_dialects();
+/// # let registry = shardc_mlir::melior::dialect::DialectRegistry::new();
+/// # shardc_mlir::melior::utility::register_all_dialects(&registry);
+/// # context.append_dialect_registry(&registry);
+/// # context.load_all_available_dialects();
+/// let mut module = Module::parse(&context, r#"
+///   module {
+///     func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }
+///     func.func private @unused(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }
+///   }"#).unwrap();
+/// shardc_mlir::run(&context, &mut module, "symbol-dce").unwrap();
+/// assert!(!module.as_operation().to_string().contains("@unused"));
+/// ```
+///
+/// # Errors
+/// What is wrong with the program or with `passes`, or that MLIR can't read the result; the module stays as it was.
+pub fn run<'c>(context: &'c Context, module: &mut Module<'c>, passes: &str) -> Result<(), Fault> {
+    run_with(&Compiler::standard(), context, module, passes)
+}
+
+/// The same with a compiler that has more ops, passes, pipelines or targets.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<'c>(
+    compiler: &Compiler,
+    context: &'c Context,
+    module: &mut Module<'c>,
+    passes: &str,
+) -> Result<(), Fault> {
+    replace(compiler, context, module.as_operation(), passes)
+}
+
+/// A pass over modules that runs passes of shardc; `report` is told why it failed. One pass with a list is cheaper than
+/// several: each hands the whole program over as text.
+pub fn pass<'c>(context: &'c Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
+    pass_with(&Compiler::standard(), context, passes, report)
+}
+
+/// The same with a compiler that has more ops, passes, pipelines or targets.
+pub fn pass_with<'c>(compiler: &Compiler, context: &'c Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
+    let run = Run { compiler: compiler.clone(), context, passes: passes.to_owned(), report };
+    create_external(run, TypeId::create(&ID), "shardc", "shardc", "Runs passes of shardc", "builtin.module", &[])
+}
+
+/// MLIR knows a kind of pass by an address, which has to be aligned.
+#[repr(align(8))]
+struct PassId;
+
+static ID: PassId = PassId;
+
+#[derive(Clone)]
+struct Run<'c, R> {
+    compiler: Compiler,
+    context: &'c Context,
+    passes: String,
+    report: R,
+}
+
+impl<'c, R: Fn(&Fault) + Clone> RunExternalPass<'c> for Run<'c, R> {
+    fn initialize(&mut self, _: melior::ContextRef<'c>) {}
+
+    fn run(&mut self, module: OperationRef<'c, '_>, pass: ExternalPass<'_>) {
+        if let Err(fault) = replace(&self.compiler, self.context, module, &self.passes) {
+            (self.report)(&fault);
+            pass.signal_failure();
+        }
+    }
+}
+
+/// Puts what shardc makes of a module into its place.
+fn replace<'c>(
+    compiler: &Compiler,
+    context: &'c Context,
+    module: OperationRef<'c, '_>,
+    passes: &str,
+) -> Result<(), Fault> {
+    let flags = OperationPrintingFlags::new().print_generic_operation_form().enable_debug_info(true, false);
+    let text = module.to_string_with_flags(flags).map_err(|fault| Fault::Mlir(fault.to_string()))?;
+    let text = compiled(compiler, text, passes).map_err(Fault::Program)?;
+    let Some(made) = Module::parse(context, &text) else {
+        let how = "does the context know stablehlo and sdy, or allow unregistered dialects?";
+        return Err(Fault::Mlir(format!("MLIR doesn't read what shardc made of the module: {how}")));
+    };
+    let old = module.region(0).ok().and_then(|region| region.first_block());
+    let Some(old) = old else { return Err(Fault::Mlir("the pass runs on modules only".to_owned())) };
+    let new = made.body();
+    // Both bodies get an op at their end, before which ops can be moved: out of the module what it had, which goes when
+    // `made` does, and into it what is new.
+    let (had, has) = (count(&old), count(&new));
+    let (mut end, new_end) = (mark(context, &old)?, mark(context, &new)?);
+    move_first(&old, had, new_end);
+    move_first(&new, has, end);
+    if let Some(mut own) = end.parent_operation_mut() {
+        let name = |attribute: &(Identifier<'c>, Attribute<'c>)| {
+            attribute.0.as_string_ref().as_str().map(str::to_owned).unwrap_or_default()
+        };
+        let before: Vec<String> = own.attributes().map(|a| name(&a)).collect();
+        for name in before {
+            // It was there a moment ago.
+            let _ = own.remove_attribute(&name);
+        }
+        made.as_operation().attributes().for_each(|a| own.set_attribute(&name(&a), a.1));
+    }
+    let mut last = old.first_operation_mut();
+    for _ in 0..has {
+        last = last.and_then(|op| op.next_in_block_mut());
+    }
+    if let Some(mut last) = last {
+        last.move_before(new_end);
+    }
+    Ok(())
+}
+
+/// The text after these passes.
+fn compiled(compiler: &Compiler, text: String, passes: &str) -> Result<String, Diagnostics> {
+    on_deep_stack(|| {
+        let module = compiler.parse(Source::new("module", text)).into_result()?;
+        let module = compiler.run_passes(module, passes).into_result()?;
+        Ok(compiler.print(&module, PrintOptions { generic: true, locations: true, ..PrintOptions::default() }))
+    })
+}
+
+/// How many ops a block has.
+fn count(block: &BlockRef<'_, '_>) -> usize {
+    std::iter::successors(block.first_operation(), |op| op.next_in_block()).count()
+}
+
+/// An empty op at the end of a block.
+fn mark<'c, 'a>(context: &'c Context, block: &BlockRef<'c, 'a>) -> Result<OperationRef<'c, 'a>, Fault> {
+    let body = Region::new();
+    body.append_block(Block::new(&[]));
+    let op = OperationBuilder::new("builtin.module", Location::unknown(context)).add_regions([body]).build();
+    Ok(block.append_operation(op.map_err(|fault| Fault::Mlir(fault.to_string()))?))
+}
+
+/// Moves the first `count` ops of a block before `to`.
+fn move_first<'c: 'a, 'a>(block: &BlockRef<'c, 'a>, count: usize, to: OperationRef<'c, 'a>) {
+    for _ in 0..count {
+        if let Some(mut first) = block.first_operation_mut() {
+            first.move_before(to);
+        }
+    }
+}
