@@ -75,6 +75,7 @@ pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, on_deep_stack};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
+pub use dialect::bytecode::is_bytecode;
 // The types that registries, options and results are made of.
 pub use dialect::literal::Literal;
 pub use dialect::op::OpDef;

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use dialect::diagnostic::Span;
+use dialect::diagnostic::{Diagnostics, Span};
+
+use crate::Outcome;
 
 /// A text with a name.
 #[derive(Clone, Debug)]
@@ -22,6 +24,15 @@ impl Source {
         let text = text.into();
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Self { name: name.into(), text, first_line: 0, line_starts }
+    }
+
+    /// The text of a program in MLIR bytecode (a portable artifact of StableHLO, or what JAX's `Exported.serialize()`
+    /// writes). Diagnostics are about that text.
+    pub fn of_bytecode(name: &str, bytes: &[u8]) -> Outcome<Self> {
+        let mut found = Diagnostics::default();
+        let text = dialect::bytecode::text_of(bytes, &mut found);
+        let source = text.map(|text| Self::new(format!("{name} (as text)"), text));
+        Outcome::new(&Self::new(name, ""), source, &found)
     }
 
     /// The pieces of text between lines that begin with `// -----`, with line numbers of the full text.

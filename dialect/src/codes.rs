@@ -56,6 +56,7 @@ codes! {
     // Reading.
     SYNTAX = "syntax", "The text is not what the grammar expects here.";
     UNCLOSED_BRACKET = "unclosed-bracket", "The text ends before a bracket is closed.";
+    BYTECODE = "bytecode", "A file of MLIR bytecode is damaged, or has something in it that isn't read.";
     TEXT_SIZE = "text-size", "The text is longer than what is read.";
     NESTING_DEPTH = "nesting-depth", "Regions, types or attributes are nested too deeply.";
     UNKNOWN_OP = "unknown-op", "No op has this name.";

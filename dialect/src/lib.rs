@@ -4,6 +4,7 @@
 //! and the runtime build on it and never on each other.
 
 pub mod buffers;
+pub mod bytecode;
 pub mod codes;
 pub mod collective;
 mod complex;

@@ -80,10 +80,8 @@ fn locate(program: &mut Program) {
     }
 }
 
-/// Has jaxlib read what `cases` makes of every program of the corpus, given its name and text.
-fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
-    let Some(python) = oracle::python(target) else { return };
+/// The programs of the corpus and one of rare forms, by name.
+fn texts() -> Vec<(String, String)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut texts = vec![("forms".to_owned(), FORMS.to_owned())];
     for entry in fs::read_dir(&corpus).expect("the corpus").flatten() {
@@ -93,6 +91,50 @@ fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
     }
     texts.sort();
     assert!(texts.len() > 50, "found only {} programs", texts.len());
+    texts
+}
+
+#[test]
+fn bytecode_that_mlir_writes_reads_as_its_text() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
+    let Some(python) = oracle::python(target) else { return };
+    let texts = texts();
+    let cases = texts.iter().map(|(name, text)| json!({"name": name, "text": text}));
+    let (verdicts, said) = oracle::judge(&python, "bytecode.py", cases);
+    assert_eq!(verdicts.len(), texts.len(), "the judge stopped early:\n{said}");
+    let (mut read, mut wrong) = (0, Vec::new());
+    for verdict in &verdicts {
+        for file in verdict["files"].as_array().expect("a list") {
+            let name = format!("{} of version {}", verdict["name"], file["version"]);
+            let hex = file["bytes"].as_str().expect("hex digits");
+            let bytes: Vec<u8> =
+                (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect();
+            let mut diagnostics = Diagnostics::default();
+            match dialect::bytecode::text_of(&bytes, &mut diagnostics) {
+                Some(text) if printed(&text) == printed(file["text"].as_str().expect("a text")) => read += 1,
+                Some(text) => wrong.push(format!("{name} reads as another program:\n{text}")),
+                None => wrong.push(format!("{name}: {diagnostics:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Of the rare forms, unknown ops have no portable form.
+    assert!(read >= 4 * (texts.len() - 1), "only {read} files were written: {verdicts:?}");
+}
+
+/// What a text says, with locations.
+fn printed(text: &str) -> String {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{diagnostics:?}\n{text}");
+    dialect::print_with(&program, PrintOptions { locations: true, ..PrintOptions::default() })
+}
+
+/// Has jaxlib read what `cases` makes of every program of the corpus, given its name and text.
+fn judge(cases: impl Fn(&str, &str) -> Vec<Value>) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder");
+    let Some(python) = oracle::python(target) else { return };
+    let texts = texts();
     let cases: Vec<Value> = texts.iter().flat_map(|(name, text)| cases(name, text)).collect();
     assert!(cases.len() >= texts.len(), "only {} cases", cases.len());
     let count = cases.len();

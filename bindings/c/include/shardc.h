@@ -1,4 +1,4 @@
-/* shardc for C: the text of a program and a list of passes in, text and diagnostics out.
+/* shardc for C: a program, as text or MLIR bytecode, and a list of passes in, text and diagnostics out.
  *
  * Every function may be called from any thread. Strings end with a zero byte and belong to what returned them. Nothing
  * here aborts or throws: a mistake of the compiler itself becomes a diagnostic of the code "bug".
@@ -62,7 +62,8 @@ ShardcPassInfo shardc_pass(size_t number);
 
 /* Runs passes over a program.
  *
- * `text` has `length` bytes: StableHLO and Shardy as text, and may contain other dialects. `name` is the file's name in
+ * `text` has `length` bytes: StableHLO and Shardy as text, and may contain other dialects; or MLIR bytecode, StableHLO's
+ * portable artifacts among it, or what JAX's Exported.serialize() writes. `name` is the file's name in
  * diagnostics. `passes` are passes and pipelines with options: "compile", "propagate,plan{search=greedy}". `flags` say
  * how the result is printed. Free what is returned with shardc_free; it is never NULL.
  */

@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 use std::ptr;
 use std::sync::LazyLock;
 
-use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, on_deep_stack, render};
+use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, is_bytecode, on_deep_stack, render};
 
 const GENERIC: u32 = 1;
 const LOCATIONS: u32 = 2;
@@ -123,16 +123,23 @@ pub unsafe extern "C" fn shardc_run_passes(
     Box::into_raw(Box::new(result))
 }
 
-fn run(text: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult {
-    let text = match String::from_utf8(text) {
-        Ok(text) => text,
-        Err(fault) => {
-            let at = fault.utf8_error().valid_up_to();
-            return ShardcResult::failed("not-utf8", &format!("the program is not UTF-8 text from byte {at} on"));
+fn run(program: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult {
+    let compiler = Compiler::standard();
+    let source = if is_bytecode(&program) {
+        let read = Source::of_bytecode(&name, &program);
+        match read.value {
+            Some(source) => source,
+            None => return ShardcResult::new(&compiler, &Source::new(name, ""), None, &read.diagnostics),
+        }
+    } else {
+        match String::from_utf8(program) {
+            Ok(text) => Source::new(name, text),
+            Err(fault) => {
+                let at = fault.utf8_error().valid_up_to();
+                return ShardcResult::failed("not-utf8", &format!("the program is not UTF-8 text from byte {at} on"));
+            }
         }
     };
-    let compiler = Compiler::standard();
-    let source = Source::new(name, text);
     if let Err(faults) = compiler.passes().parse(passes) {
         let source = Source::new("passes", passes);
         return ShardcResult::new(&compiler, &source, None, &Diagnostics::new(&source, &faults));

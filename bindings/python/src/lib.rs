@@ -5,7 +5,7 @@
 use std::panic::catch_unwind;
 
 use pyo3::prelude::*;
-use shardc::{CompileOptions, Compiler, Diagnostics, Frame, Io, PrintOptions, Source, on_deep_stack, render};
+use shardc::{CompileOptions, Compiler, Diagnostics, Frame, Io, Outcome, PrintOptions, Source, on_deep_stack, render};
 
 /// What is wrong with a program.
 #[pyclass(frozen, get_all, module = "shardc")]
@@ -55,6 +55,23 @@ fn bug(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     let note = "this is a bug in shardc, not in your program; please report it with the program".to_owned();
     let text = format!("bug: {message}\n  {note}\n");
     Diagnostic { severity: "error", code: "bug", message, notes: vec![note], place: None, source: None, text }
+}
+
+/// The text of a program in MLIR bytecode, with the lines of Python its ops came from; `None` if it can't be read, and
+/// the diagnostics.
+#[pyfunction]
+fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: &str) -> (Option<String>, Vec<Diagnostic>) {
+    let work = || {
+        let Outcome { value, diagnostics } = Source::of_bytecode(name, &bytecode);
+        (value.map(|source| source.text), told(&Compiler::standard(), &Source::new(name, ""), &diagnostics))
+    };
+    py.detach(|| catch_unwind(|| on_deep_stack(work))).unwrap_or_else(|panic| (None, vec![bug(&*panic)]))
+}
+
+/// Whether these bytes are a program of MLIR bytecode.
+#[pyfunction]
+fn is_bytecode(bytes: &[u8]) -> bool {
+    shardc::is_bytecode(bytes)
 }
 
 /// Runs `text` through the pipeline `pipeline` and prints it: the text, `None` if there were errors, and all diagnostics.
@@ -116,6 +133,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Diagnostic>()?;
     module.add_function(wrap_pyfunction!(compile, module)?)?;
+    module.add_function(wrap_pyfunction!(is_bytecode, module)?)?;
+    module.add_function(wrap_pyfunction!(text_of_bytecode, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(target_fault, module)?)

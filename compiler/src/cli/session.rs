@@ -16,6 +16,7 @@ use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
 use crate::{
     CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Watch,
+    is_bytecode,
 };
 
 /// The streams of a run.
@@ -156,9 +157,9 @@ impl<'a> Session<'a> {
             let bytes = bytes.map_err(|e| Failure::Usage(format!("can't read {}: {}", path.display(), reason(&e))))?;
             (path.display().to_string(), bytes)
         };
-        if bytes.starts_with(b"ML\xefR") {
-            let how = "print it as text, e.g. with stablehlo-translate --deserialize or JAX's as_text()";
-            return Err(Failure::Usage(format!("{name} is MLIR bytecode: {how}")));
+        if is_bytecode(&bytes) {
+            let read = Source::of_bytecode(name.as_str(), &bytes);
+            return self.take(&Source::new(name, ""), read);
         }
         if u32::try_from(bytes.len()).is_err() {
             return Err(Failure::Usage(format!("{name} has {} bytes, more than the limit of 4 GiB", bytes.len())));

@@ -213,6 +213,10 @@ impl<'s> Parser<'s> {
             return self.sdy_attribute(kind, tok).map(Err);
         }
         self.advance();
+        // Names of aliases have no dot; an attribute of a dialect may have no parameters.
+        if !self.at("<") && name.contains('.') {
+            return Ok(Err(AttrData::Opaque(self.text_from(tok.start))));
+        }
         if !self.at("<") {
             let d =
                 Diagnostic::error(codes::UNKNOWN_ALIAS, tok.span(), format!("attribute alias #{name} is not defined"))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from shardc import _native
-from shardc._errors import settle
+from shardc._errors import ShardcError, settle
 from shardc._options import Memory, Options, Plan
 
 if TYPE_CHECKING:
     import jax.export
     import jax.stages
 
-Program = Union[str, "jax.stages.Lowered", "jax.stages.Traced", "jax.export.Exported"]
-"""A program: StableHLO as text, or what `jax.jit(f).trace(...)`, `jax.jit(f).lower(...)` or `jax.export` returned."""
+Program = Union[str, bytes, "jax.stages.Lowered", "jax.stages.Traced", "jax.export.Exported"]
+"""A program: StableHLO as text, or what `jax.jit(f).trace(...)`, `jax.jit(f).lower(...)` or `jax.export` returned.
+
+As bytes: MLIR bytecode, StableHLO's portable artifacts among it, and what `Exported.serialize()` writes."""
 
 PIPELINES = {"sdy": "planned", "stablehlo": "compile", "manual": "compile-manual"}
 
@@ -22,16 +24,31 @@ def text_and_name(program: Program) -> tuple[str, str]:
     """The StableHLO text of a program, with the lines of Python its ops came from, and a name for messages."""
     if isinstance(program, str):
         return program, "<text>"
+    if isinstance(program, (bytes, bytearray, memoryview)):
+        return _text(bytes(program), "<bytes>")
     # Told apart by what they can do, so that JAX needn't be imported.
     given: Any = program
     if hasattr(given, "mlir_module_serialized"):
-        return str(given.mlir_module()), f"<exported {given.fun_name}>"
+        return _text(given.mlir_module_serialized, f"<exported {given.fun_name}>")
     if hasattr(given, "lower") and hasattr(given, "jaxpr"):
         given = given.lower()
     if hasattr(given, "as_text") and hasattr(given, "compile"):
         return given.as_text(debug_info=True), "<lowered>"
-    kinds = "StableHLO as text, jax.jit(f).lower(...) or jax.export.export(...)(...)"
+    kinds = "StableHLO as text or bytecode, jax.jit(f).lower(...) or jax.export.export(...)(...)"
     raise TypeError(f"a program was expected ({kinds}), not {type(program).__name__}")
+
+
+def _text(program: bytes, name: str) -> tuple[str, str]:
+    """The text of MLIR bytecode, and the name."""
+    if not _native.is_bytecode(program):
+        try:
+            return program.decode(), name
+        except UnicodeDecodeError:
+            raise ShardcError(f"{name} is neither MLIR bytecode, nor what Exported.serialize() writes, nor text") from None
+    text, diagnostics = _native.text_of_bytecode(program, name)
+    settle(diagnostics, name)
+    assert text is not None, "a program without errors has a text"
+    return text, name
 
 
 def compiled(text: str, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
@@ -68,7 +85,8 @@ def partition(
     `(tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>` that each device computes.
 
     Args:
-      program: StableHLO as text, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, or a `jax.export.Exported`.
+      program: StableHLO as text or bytecode, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, a `jax.export.Exported`, or
+        what its `serialize()` wrote.
       emit: `"stablehlo"` is what each device runs, over local shapes; `"sdy"` the global program with Shardy's
         collectives; `"manual"` the former in one `sdy.manual_computation` under the global signature, which JAX and XLA
         run.

@@ -1,0 +1,31 @@
+#loc3 = loc("-":3:26)
+#loc5 = loc("-":4:119)
+#loc9 = loc("-":8:12)
+#loc10 = loc("-":8:32)
+module @jit__lambda attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=8]> {stablehlo.mesh = {axes = [{name = "x", size = 8 : i64}]}} loc(#loc1)
+  func.func public @main(%arg0: tensor<32xi32> loc("-":3:26)) -> (tensor<i32> {jax.result_info = "result"}) {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, []>] manual_axes={"x"} (%arg1: tensor<4xi32> loc("-":4:119)) {
+      %c = stablehlo.constant dense<0> : tensor<i32> loc(#loc6)
+      %1 = stablehlo.reduce(%arg1 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32> loc(#loc7)
+      %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, use_global_device_ids}> ({
+      ^bb0(%arg2: tensor<i32> loc("-":8:12), %arg3: tensor<i32> loc("-":8:32)):
+        %3 = stablehlo.add %arg2, %arg3 : tensor<i32> loc(#loc11)
+        stablehlo.return %3 : tensor<i32> loc(#loc12)
+      }) : (tensor<i32>) -> tensor<i32> loc(#loc8)
+      sdy.return %2 : tensor<i32> loc(#loc13)
+    } : (tensor<32xi32>) -> tensor<i32> loc(#loc4)
+    return %0 : tensor<i32> loc(#loc14)
+  } loc(#loc2)
+} loc(#loc)
+#loc = loc("-":1:1)
+#loc1 = loc("-":2:3)
+#loc2 = loc("-":3:3)
+#loc4 = loc("-":4:10)
+#loc6 = loc("-":5:12)
+#loc7 = loc("-":6:28)
+#loc8 = loc("-":7:12)
+#loc11 = loc("-":9:14)
+#loc12 = loc("-":10:9)
+#loc13 = loc("-":12:7)
+#loc14 = loc("-":14:5)

@@ -1,0 +1,270 @@
+//! Attributes and types of StableHLO's portable form, by the codes in VhloBytecode.cpp, as those that they stand for.
+
+use std::rc::Rc;
+
+use super::builtin::{literal, number_attr};
+use super::entries::Reader;
+use super::ir::Named;
+use super::properties::{Form, Property, Usual, Whole};
+use super::quant;
+use super::stablehlo::{self as hlo, token};
+use super::value::{Attr, Kind, Scalar, Type, dimensions, float, list, symbol, types};
+use super::{Fault, Read};
+
+pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
+    let code = r.from.number()?;
+    let word = |r: &mut Reader<'_, '_>, kind, words| Ok(Attr::word("stablehlo", kind, r.one_of(words)?));
+    Ok(match code {
+        1 => Attr::array(r.attrs()?),
+        2 => Attr::bool(r.from.number()? != 0),
+        3 => return word(r, "comparison_direction", hlo::DIRECTIONS),
+        4 => return word(r, "comparison_type", hlo::COMPARISONS),
+        5 => {
+            // The dialect has a number for it.
+            let version = r.from.number()?;
+            Attr::new(format!("{version} : i32"), Kind::Int(version as i64))
+        }
+        6 => {
+            let n = r.from.count("attributes")?;
+            let entry = |_| {
+                let name = r.attr()?;
+                match &name.kind {
+                    Kind::Str(text) => Ok((text.clone(), r.attr()?)),
+                    _ => r.from.fault("a name was expected to be a string"),
+                }
+            };
+            Attr::dict((0..n).map(entry).collect::<Read<_>>()?)
+        }
+        7 => return word(r, "fft_type", hlo::FFTS),
+        8 | 9 => {
+            let ty = r.ty()?;
+            number_attr(r, &ty)?
+        }
+        10 => hlo::alias(r)?,
+        11 => return word(r, "precision", hlo::PRECISIONS),
+        12 => return word(r, "rng_algorithm", hlo::ALGORITHMS),
+        13 => return word(r, "rng_distribution", hlo::DISTRIBUTIONS),
+        14 => Attr::string(r.string()?),
+        15 => {
+            let (ty, bytes) = (r.ty()?, r.blob()?);
+            literal(r, &ty, bytes)?
+        }
+        16 => return word(r, "transpose", hlo::TRANSPOSES),
+        17 => {
+            let ty = r.ty()?;
+            Attr::new(ty.text.clone(), Kind::Type(ty.text == "none"))
+        }
+        18 => hlo::bounds(&r.signed_list()?),
+        19 => hlo::mode(r)?,
+        20 => hlo::accuracy(r)?,
+        21 => hlo::sub_axis(r)?,
+        22 => {
+            let name = r.attr()?;
+            let part = if r.from.number()? != 0 { Some(r.attr()?) } else { None };
+            hlo::axis(&name.text, part.as_deref())
+        }
+        23 => {
+            let (mesh, axes) = (r.attr()?, r.attr()?);
+            // The mesh itself, or its name.
+            let mesh = match &mesh.kind {
+                Kind::Str(name) => symbol(name.as_bytes()),
+                _ => mesh.text.clone(),
+            };
+            hlo::mesh_axes(&mesh, &axes.text)
+        }
+        24 => {
+            let name = r.attr()?;
+            hlo::mesh_axis(&name.text, r.from.signed()?)
+        }
+        25 => {
+            let (axes, ids) = (r.attr()?, r.optional_attr()?);
+            hlo::mesh(&axes, ids.as_deref())
+        }
+        _ => return r.no_code(code, "an attribute of the dialect 'vhlo'"),
+    })
+}
+
+/// Integers by their codes: unsigned ones have other codes.
+const INTEGERS: [(u64, u32); 6] = [(31, 2), (10, 4), (11, 8), (12, 16), (13, 32), (14, 64)];
+const UNSIGNED: [(u64, u32); 6] = [(32, 2), (15, 4), (16, 8), (17, 16), (18, 32), (19, 64)];
+const FLOATS: [(u64, &str, u32); 16] = [
+    (2, "bf16", 16),
+    (3, "f16", 16),
+    (4, "f32", 32),
+    (5, "f64", 64),
+    (6, "f8E4M3FN", 8),
+    (7, "f8E5M2", 8),
+    (27, "f8E4M3FNUZ", 8),
+    (28, "f8E5M2FNUZ", 8),
+    (29, "f8E4M3B11FNUZ", 8),
+    (34, "tf32", 19),
+    (35, "f8E4M3", 8),
+    (36, "f8E3M4", 8),
+    (37, "f4E2M1FN", 4),
+    (38, "f6E2M3FN", 6),
+    (39, "f6E3M2FN", 6),
+    (40, "f8E8M0FNU", 8),
+];
+
+pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
+    let code = r.from.number()?;
+    if let Some(&(_, bits)) = INTEGERS.iter().find(|i| i.0 == code) {
+        return Ok(Type::number(format!("i{bits}"), Scalar::Int(bits)));
+    }
+    if let Some(&(_, bits)) = UNSIGNED.iter().find(|i| i.0 == code) {
+        return Ok(Type::number(format!("ui{bits}"), Scalar::Unsigned(bits)));
+    }
+    if let Some(&(_, name, bits)) = FLOATS.iter().find(|f| f.0 == code) {
+        return Ok(float(name, bits));
+    }
+    Ok(match code {
+        0 => Type::number("i1", Scalar::Int(1)),
+        1 => Type::new(format!("complex<{}>", r.ty()?.text)),
+        8 => {
+            let (inputs, results) = (r.types()?, r.types()?);
+            Type::function(&inputs, &results)
+        }
+        9 => Type::number("index", Scalar::Index),
+        20 => Type::tensor(r.signed_list()?, r.ty()?, None),
+        21 => {
+            let encoding = r.attr()?;
+            Type::tensor(r.signed_list()?, r.ty()?, Some(&encoding))
+        }
+        22 => token(),
+        23 => Type::new(format!("tuple<{}>", types(&r.types()?))),
+        24 => quant::uniform(r)?,
+        25 => Type::new(format!("tensor<*x{}>", r.ty()?.text)),
+        26 => Type::new("!shape.witness"),
+        30 => quant::per_axis(r)?,
+        33 => Type::new("none"),
+        41 => {
+            let (sizes, element) = (r.signed_list()?, r.ty()?);
+            Type::new(format!("memref<{}{}>", dimensions(&sizes), element.text))
+        }
+        42 => hlo::future(r)?,
+        _ => return r.no_code(code, "a type of the dialect 'vhlo'"),
+    })
+}
+
+/// The attributes that an op has today; what means the same as nothing is left out.
+pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read<Named> {
+    let mut today = Named::new();
+    let mut wholes: Vec<&Whole> = Vec::new();
+    let layouts = ["operand_layouts", "result_layouts"];
+    let empty = |name: &str| attributes.iter().any(|(n, a)| n == name && is_usual(a, Usual::Empty));
+    let no_layouts = layouts.iter().all(|name| empty(name));
+    for (name, value) in &attributes {
+        let Some(property) = table.iter().find(|p| p.name == name) else {
+            today.push((name.clone(), value.clone()));
+            continue;
+        };
+        if is_usual(value, property.usual) || no_layouts && layouts.contains(&property.name) {
+            continue;
+        }
+        let wrong = |what: &str| Fault::new(at, format!("the attribute '{name}' was expected to be {what}"));
+        let form = |attr: Attr| (name.clone(), Rc::new(attr));
+        today.push(match property.form {
+            Form::Same if property.until < u32::MAX => continue,
+            Form::Same | Form::Segments(_) => (name.clone(), value.clone()),
+            Form::Integers => {
+                let ints = value.integers().ok_or_else(|| wrong("a literal of integers"))?;
+                form(Attr::other(array("i64", ints.iter())))
+            }
+            Form::Truths => {
+                let truths = value.truths().ok_or_else(|| wrong("a literal of truth values"))?;
+                form(Attr::other(array("i1", truths.iter())))
+            }
+            Form::Symbol => form(symbol_attr(value).ok_or_else(|| wrong("a string"))?),
+            Form::Symbols => match &value.kind {
+                Kind::Array(items) => {
+                    let symbols: Option<Vec<_>> = items.iter().map(|a| symbol_attr(a).map(Rc::new)).collect();
+                    form(Attr::array(symbols.ok_or_else(|| wrong("a list of strings"))?))
+                }
+                _ => return Err(wrong("a list of strings")),
+            },
+            Form::Flag => match value.kind {
+                Kind::Bool(true) => form(Attr::new("unit", Kind::Unit)),
+                _ => return Err(wrong("true or false")),
+            },
+            Form::Channel => match value.kind {
+                Kind::Int(handle) => ("channel_handle".to_owned(), Rc::new(hlo::channel(handle, 0))),
+                _ => return Err(wrong("a number")),
+            },
+            Form::Part(whole) => {
+                if !wholes.iter().any(|w| w.open == whole.open) {
+                    wholes.push(whole);
+                }
+                continue;
+            }
+        });
+    }
+    for whole in wholes {
+        today.extend(put_together(whole, &attributes, at)?.map(|attr| (whole.name.to_owned(), Rc::new(attr))));
+    }
+    Ok(today)
+}
+
+/// An attribute from its parts; none if the parts say `none`.
+fn put_together(whole: &Whole, attributes: &Named, at: usize) -> Read<Option<Attr>> {
+    let mut values = Vec::new();
+    for name in whole.parts {
+        let value = match attributes.iter().find(|a| a.0 == *name).map(|a| &a.1) {
+            // An older version of the op didn't have it.
+            None => "[]".to_owned(),
+            Some(value) => match (&value.kind, value.integers()) {
+                (Kind::Type(true), _) => return Ok(None),
+                (Kind::Int(n), _) => n.to_string(),
+                (_, Some(ints)) => list(&ints),
+                (Kind::Type(false) | Kind::Bool(_), _) => value.text.clone(),
+                _ => {
+                    return Err(Fault::new(
+                        at,
+                        format!("the attribute '{name}' is neither a number nor a list of them"),
+                    ));
+                }
+            },
+        };
+        values.push(value);
+    }
+    Ok(Some(Attr::other(hlo::fields(whole.open, whole.before, whole.keys, &values))))
+}
+
+fn symbol_attr(value: &Attr) -> Option<Attr> {
+    match &value.kind {
+        Kind::Str(name) => Some(Attr::other(symbol(name.as_bytes()))),
+        _ => None,
+    }
+}
+
+/// `array<i64: 1, 2>`
+fn array<T: ToString>(element: &str, values: impl Iterator<Item = T>) -> String {
+    let values: Vec<String> = values.map(|v| v.to_string()).collect();
+    match values.is_empty() {
+        true => format!("array<{element}>"),
+        false => format!("array<{element}: {}>", values.join(", ")),
+    }
+}
+
+/// Whether an attribute has the value that isn't written.
+fn is_usual(value: &Attr, usual: Usual) -> bool {
+    match (usual, &value.kind) {
+        (Usual::Int(n), Kind::Int(found)) => n == *found,
+        (Usual::False, Kind::Bool(found)) => !found,
+        (Usual::Empty, Kind::Str(text)) => text.is_empty(),
+        (Usual::Empty, Kind::Array(items)) => items.is_empty(),
+        (Usual::Empty, Kind::Dict(entries)) => entries.is_empty(),
+        (Usual::Empty, Kind::Dense(_, bytes, _)) => bytes.is_empty(),
+        (Usual::All(n), Kind::Dense(..)) => {
+            value.integers().is_some_and(|ints| !ints.is_empty() && ints.iter().all(|&i| i == n))
+        }
+        (Usual::AllFalse, Kind::Dense(..)) => {
+            value.truths().is_some_and(|truths| !truths.is_empty() && truths.iter().all(|&t| !t))
+        }
+        (Usual::Word(word), Kind::Word(found)) => word == *found,
+        (Usual::Words(word), Kind::Array(items)) => {
+            items.iter().all(|item| matches!(item.kind, Kind::Word(found) if found == word))
+        }
+        (Usual::Accuracy, Kind::Accuracy(usual)) => *usual,
+        _ => false,
+    }
+}
