@@ -54,6 +54,7 @@ class Exported(unittest.TestCase):
         loaded = jax.export.deserialize(self.compiled.serialize(vjp_order=1))
         self.same(loaded.call(*self.args), self.exported.call(*self.args))
         self.assertIn("sdy.manual_computation", loaded.vjp().mlir_module())
+        self.assertEqual(shardc.partition(self.exported.serialize()), shardc.partition(self.exported))
 
     def test_one_device_has_nothing_to_plan(self):
         exported = jax.export.export(jax.jit(jnp.sin))(1.0)

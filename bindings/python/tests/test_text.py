@@ -48,6 +48,14 @@ class Programs(unittest.TestCase):
         self.assertEqual(shardc.partition(jax.jit(f).trace(*arguments())), text)
         exported = jax.export.export(jax.jit(f))(*arguments())
         self.assertIn("(tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>", shardc.partition(exported))
+        saved = exported.mlir_module_serialized
+        self.assertEqual(shardc.partition(saved), shardc.partition(exported))
+        self.assertEqual(shardc.partition(bytes(lowered.as_text(), "utf-8")), text)
+        self.assertIn("test_text.py", shardc.partition(saved, locations=True))
+        with self.assertRaisesRegex(shardc.ShardcError, "byte .* expected"):
+            shardc.partition(saved[: len(saved) // 2])
+        with self.assertRaisesRegex(shardc.ShardcError, "neither MLIR bytecode"):
+            shardc.partition(b"\xff\xfe")
         with self.assertRaisesRegex(TypeError, "not int"):
             shardc.partition(3)
 
