@@ -65,6 +65,11 @@ fn the_program_of_an_exported_function_is_found() {
 
 #[test]
 fn damaged_files_give_diagnostics() {
+    // Attributes as deep as they may be take more stack than a test has, as code that isn't optimized.
+    std::thread::Builder::new().stack_size(16 << 20).spawn(damage_files).unwrap().join().unwrap();
+}
+
+fn damage_files() {
     let mut random = fastrand::Rng::with_seed(1);
     let (mut read, mut refused) = (0, 0);
     for (name, bytes, _) in FILES {
