@@ -1,5 +1,7 @@
 //! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
+#[cfg(feature = "jit")]
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +14,7 @@ use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::signature::Signature;
+use runtime::collective::Wire;
 use runtime::reference;
 
 use crate::compiler::Compiler;
@@ -62,6 +65,33 @@ pub struct ExecuteOptions {
     pub trace: bool,
     /// Where native execution says how far it is, for others to read meanwhile.
     pub progress: Option<Progress>,
+    /// The processes that run the program's devices together, each as many of them; `None` if this one has them all.
+    pub ranks: Option<Ranks>,
+}
+
+/// The processes that run a program together, as [`ExecuteOptions`] names them. All run the same program.
+#[derive(Clone)]
+pub struct Ranks {
+    /// What they exchange bytes by.
+    pub wire: Arc<dyn Wire>,
+    /// How many of them are on this machine.
+    pub neighbors: usize,
+    /// Whether the first of them is to have all results in the end.
+    pub gather: bool,
+}
+
+impl PartialEq for Ranks {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.wire, &other.wire) && (self.neighbors, self.gather) == (other.neighbors, other.gather)
+    }
+}
+
+impl Eq for Ranks {}
+
+impl std::fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rank {} of {}", self.wire.rank(), self.wire.ranks())
+    }
 }
 
 /// How far a run is. Clones are of the same run.
@@ -100,8 +130,13 @@ impl Eq for Progress {}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Execution {
-    /// The global results of the last call, for each replica.
+    /// The global results of the last call, for each replica. Where several processes run the program, the first of them has
+    /// them, if that was asked for.
     pub results: Vec<Vec<Literal>>,
+    /// The shards of the results that this process has, where several run the program.
+    pub shards: Vec<ResultShard>,
+    /// Bytes that this process has sent to others in all calls.
+    pub sent_bytes: u64,
     /// Time spent compiling machine code; zero for the reference evaluator.
     pub compile: Duration,
     /// Time of each call, excluding sharding the inputs and assembling the results.
@@ -110,6 +145,19 @@ pub struct Execution {
     pub peak_bytes: Option<usize>,
     /// What each device did in the last call, if that was to be recorded.
     pub trace: Option<Trace>,
+}
+
+/// A part of a result. Those of all processes together make up the results.
+#[derive(Clone, Debug)]
+pub struct ResultShard {
+    /// Which replica's result it is part of.
+    pub replica: usize,
+    /// Which result.
+    pub result: usize,
+    /// The device of the replica that holds it.
+    pub device: usize,
+    /// The shard, padding included.
+    pub literal: Literal,
 }
 
 /// The argument and result types of a program, and how many devices it runs on.
@@ -302,7 +350,8 @@ fn by_reference(
             replica.push(layout.assemble(of_replica));
         }
     }
-    Ok(Execution { results, compile: Duration::ZERO, calls: times, peak_bytes: None, trace: None })
+    let (shards, compile) = (Vec::new(), Duration::ZERO);
+    Ok(Execution { results, shards, sent_bytes: 0, compile, calls: times, peak_bytes: None, trace: None })
 }
 
 #[cfg(feature = "jit")]
@@ -320,10 +369,16 @@ fn native(
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
     let math = if options.strict_math { Math::Strict } else { Math::Fast };
-    let executable = Executable::compile_with(program, cache.as_ref(), math).map_err(one)?;
+    let (replicas, partitions) = replicas_and_partitions(&program);
+    // Devices of all processes here share the cores.
+    let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
+    let executable = Executable::compile_with(program, cache.as_ref(), math, here).map_err(one)?;
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
-    let session = executable.session_on(ids.clone()).map_err(one)?.with_subnormals(subnormals);
+    let session = executable
+        .session_among(ids.clone(), options.ranks.as_ref().map(|ranks| ranks.wire.clone()))
+        .map_err(one)?
+        .with_subnormals(subnormals);
     let progress = options.progress.clone().unwrap_or_default();
     let session = session.with_turns(Arc::clone(&progress.0.turns));
     let (mut times, mut trace) = (Vec::new(), None);
@@ -335,15 +390,78 @@ fn native(
         }
         let start = Instant::now();
         if options.trace && call == calls {
-            trace = Some(of_tracks(module, &session.run_traced().map_err(one)?, &ids));
+            trace = Some(of_tracks(module, &session.run_traced().map_err(one)?, &ids[session.held()]));
         } else {
             session.run().map_err(one)?;
         }
         progress.0.calls.fetch_add(1, Ordering::Relaxed);
         times.push(start.elapsed());
     }
-    let results = (0..executable.replicas()).map(|replica| session.results_of(replica)).collect();
-    Ok(Execution { results, compile, calls: times, peak_bytes: Some(executable.arena_bytes()), trace })
+    let (results, shards) = match &options.ranks {
+        None => ((0..executable.replicas()).map(|replica| session.results_of(replica)).collect(), Vec::new()),
+        Some(ranks) => {
+            let shards = shards(&session, session.held(), partitions);
+            let results =
+                if ranks.gather { gather(&session, ranks, replicas, partitions, &shards)? } else { Vec::new() };
+            (results, shards)
+        }
+    };
+    let (sent_bytes, peak_bytes) = (session.sent(), Some(executable.arena_bytes()));
+    Ok(Execution { results, shards, sent_bytes, compile, calls: times, peak_bytes, trace })
+}
+
+/// The shards of results that make up the results, of those of these devices.
+#[cfg(feature = "jit")]
+fn shards(session: &runtime::execute::Session<'_>, held: Range<usize>, partitions: usize) -> Vec<ResultShard> {
+    let mut shards = Vec::new();
+    for (result, layout) in session.result_layouts().iter().enumerate() {
+        let holders = layout.holders();
+        for (replica, device) in held.clone().map(|device| (device / partitions, device % partitions)) {
+            if holders.binary_search(&device).is_ok() {
+                let literal = session.result(result, replica * partitions + device);
+                shards.push(ResultShard { replica, result, device, literal });
+            }
+        }
+    }
+    shards
+}
+
+/// The global results from all processes' shards, on the first of them.
+#[cfg(feature = "jit")]
+fn gather(
+    session: &runtime::execute::Session<'_>,
+    ranks: &Ranks,
+    replicas: usize,
+    partitions: usize,
+    mine: &[ResultShard],
+) -> Result<Vec<Vec<Literal>>, Diagnostics> {
+    let bytes: Vec<u8> = mine.iter().flat_map(|shard| shard.literal.dense_bytes().into_owned()).collect();
+    let fault = |message: String| one(Diagnostic::error(codes::DEVICE_FAILED, Span::default(), message));
+    let all = ranks.wire.to_first(&bytes).map_err(fault)?;
+    let each = replicas * partitions / ranks.wire.ranks().max(1);
+    let mut pieces: Vec<Vec<Vec<(usize, Literal)>>> = vec![vec![Vec::new(); session.result_layouts().len()]; replicas];
+    for (rank, bytes) in all.iter().enumerate() {
+        let mut rest = &bytes[..];
+        // Of other processes' shards, only the types count.
+        for shard in shards(session, rank * each..(rank + 1) * each, partitions) {
+            let (literal, size) = (&shard.literal, shard.literal.dense_bytes().len());
+            let Some((mine, behind)) = rest.split_at_checked(size) else {
+                return Err(fault(format!("rank {rank} has sent too little of a result")));
+            };
+            rest = behind;
+            let literal = Literal::from_bytes(literal.element, &literal.shape, mine.to_vec());
+            pieces[shard.replica][shard.result].push((shard.device, literal));
+        }
+    }
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let assemble = |(layout, pieces): (&dialect::sharding::Layout, &Vec<(usize, Literal)>)| {
+        layout.assemble_held(pieces.iter().map(|(device, literal)| (*device, literal)))
+    };
+    let of_replica =
+        |pieces: &Vec<Vec<(usize, Literal)>>| session.result_layouts().iter().zip(pieces).map(assemble).collect();
+    Ok(pieces.iter().map(of_replica).collect())
 }
 
 #[cfg(not(feature = "jit"))]

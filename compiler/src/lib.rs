@@ -64,7 +64,7 @@ pub use compiler::Refused;
 pub use compiler::{CompileOptions, Compiler, Replicate, Times, Watch};
 pub use cost::{CollectiveCost, Cost, TimelineEvent};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
-pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, Progress};
+pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, Progress, Ranks, ResultShard};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
 pub use frames::Frame;
 pub use inputs::{edge_inputs, random_inputs};

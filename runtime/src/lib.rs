@@ -10,6 +10,8 @@ pub mod files;
 pub mod gemm;
 #[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 #[cfg(feature = "jit")]
 mod native;
 pub mod npz;

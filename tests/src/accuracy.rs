@@ -90,7 +90,7 @@ fn native(program: dialect::ir::Program, input: Literal, strict: bool) -> Litera
     use runtime::subnormals::Subnormals;
     let math = if strict { Math::Strict } else { Math::Fast };
     let subnormals = if strict { Subnormals::Keep } else { Subnormals::Flush };
-    let executable = Executable::compile_with(program, None, math).unwrap_or_else(|d| panic!("{d:?}"));
+    let executable = Executable::compile_with(program, None, math, None).unwrap_or_else(|d| panic!("{d:?}"));
     let session = executable.session().expect("memory").with_subnormals(subnormals);
     session.set_inputs(&[input]).expect("inputs fit");
     session.run().unwrap_or_else(|d| panic!("{d:?}"));

@@ -90,6 +90,7 @@ fn each_outside_crate_has_one_home() {
         ("melior", "runtime"),
         ("gemm", "runtime"),
         ("memmap2", "runtime"),
+        ("mpi", "runtime"),
         ("clap", "compiler"),
         ("codespan-reporting", "compiler"),
         ("pyo3", "bindings/python"),

@@ -12,6 +12,7 @@ mod knobs;
 mod perfetto;
 mod picture;
 mod progress;
+mod ranks;
 pub(crate) mod render;
 pub(crate) mod session;
 mod svg;

@@ -65,12 +65,17 @@ pub(crate) struct Session<'a> {
     document: Option<Value>,
     /// The diagnostics so far, for the JSON document.
     diagnosed: Vec<Diagnostic>,
+    /// Which rank this is, in words, if other processes run the program with this one.
+    speaker: Option<String>,
+    /// Whether another rank prints what all of them would print alike.
+    mute: bool,
 }
 
 impl<'a> Session<'a> {
     /// A run that has reported nothing yet.
     pub(crate) fn new(compiler: &Compiler, io: Io<'a>) -> Self {
-        Self { compiler: Arc::new(compiler.clone()), io, json: false, document: None, diagnosed: Vec::new() }
+        let compiler = Arc::new(compiler.clone());
+        Self { compiler, io, json: false, document: None, diagnosed: Vec::new(), speaker: None, mute: false }
     }
 
     /// Ends the run: writes the JSON line and returns the exit code.
@@ -99,6 +104,24 @@ impl<'a> Session<'a> {
         code
     }
 
+    /// From now on, speaks as this rank: the first one prints results, the others say errors only.
+    #[cfg(feature = "mpi")]
+    pub(crate) fn speak_as(&mut self, rank: usize, place: String) {
+        self.mute = rank > 0;
+        self.speaker = Some(place);
+    }
+
+    /// Why the run ends early, in a sentence for other ranks.
+    pub(crate) fn reason(&self, failure: &Failure) -> String {
+        match failure {
+            Failure::Usage(message) | Failure::System(message) => message.clone(),
+            _ => {
+                let errors = self.diagnosed.iter().filter(|d| d.severity == Severity::Error);
+                errors.map(|d| d.message.clone()).next().unwrap_or_else(|| "it ended early".to_owned())
+            }
+        }
+    }
+
     /// Asks for JSON on the last line.
     pub(crate) fn want_json(&mut self, wanted: bool) {
         self.json = wanted;
@@ -111,12 +134,18 @@ impl<'a> Session<'a> {
 
     /// Writes to the output.
     pub(crate) fn print(&mut self, text: &str) -> Outcome {
+        if self.mute {
+            return Ok(());
+        }
         write(self.io.out, text)
     }
 
     /// Writes to the error stream.
     pub(crate) fn say(&mut self, text: &str) -> Outcome {
-        write(self.io.err, text)
+        match &self.speaker {
+            Some(speaker) if !text.is_empty() => write(self.io.err, &format!("{speaker}: {text}")),
+            _ => write(self.io.err, text),
+        }
     }
 
     /// Writes a result: to the file if one is named, else to the output.
@@ -255,7 +284,8 @@ impl<'a> Session<'a> {
 
     /// Shows diagnostics; fails if any is an error.
     pub(crate) fn report(&mut self, source: &Source, diagnostics: &Diagnostics) -> Outcome {
-        let text = render(source, diagnostics.iter(), self.io.err_color);
+        let shown = diagnostics.iter().filter(|d| !self.mute || d.severity == Severity::Error);
+        let text = render(source, shown, self.io.err_color);
         self.diagnosed.extend(diagnostics.iter().cloned());
         self.say(&text)?;
         if diagnostics.dropped > 0 {

@@ -89,6 +89,16 @@ impl Layout {
         }
     }
 
+    /// The devices whose shards together make the tensor: of those that hold the same shard, the first.
+    pub fn holders(&self) -> Vec<usize> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let is_first = |&device: &usize| {
+            let at = self.positions.get(device).copied().unwrap_or(0);
+            seen.insert((self.range(device).0, index(&self.unreduced, at)))
+        };
+        (0..self.devices()).filter(is_first).collect()
+    }
+
     /// The same with undefined padding: shards are padded with values that show up in any result that uses them.
     pub fn with_undefined_padding(mut self) -> Self {
         self.padding = Padding::Undefined;

@@ -1,12 +1,12 @@
 //! Devices that share no memory: operands travel as messages, one copy to each member of the group.
 //!
-//! Transports between machines would have this structure: a message names its collective, so a device that receives an
-//! unexpected one knows that the devices' programs disagree. Devices of one process can also detect a cycle of waits.
+//! A message names its collective, so a device that receives an unexpected one knows that the devices' programs disagree.
+//! Devices of one process can also detect a cycle of waits.
 
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Site, Transport, wait};
+use super::{Needs, Site, Transport, wait};
 
 enum Message {
     Operand { site: usize, bytes: Vec<u8> },
@@ -91,6 +91,7 @@ impl Transport for Channels {
         site: usize,
         group: usize,
         mine: &[u8],
+        _: &Needs<'_>,
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String> {
         let here = &self.sites[site];

@@ -6,11 +6,14 @@
 
 mod channels;
 mod members;
+mod part;
 mod plan;
+mod ranks;
 mod reduce;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,20 +21,24 @@ use std::time::{Duration, Instant};
 
 pub use channels::Channels;
 pub use members::Members;
+pub use part::{Needs, Part};
 pub use plan::Plan;
+pub use ranks::{Ranks, Scratch};
 pub use shared::Shared;
+pub use wire::{State, Watched, Wire};
 
 /// How devices read each other's bytes.
 pub trait Transport: Sync {
     /// Makes `mine` visible to the devices of group `group` of collective `site`, and calls `read` with the bytes of
-    /// all members in the order of the group. Returns once nobody reads `mine` anymore. Fails if a device of the group
-    /// has ended or failed, or if devices wait for each other forever.
+    /// all members in the order of the group, of which it may look at what `needs` says alone. Returns once nobody reads
+    /// `mine` anymore. Fails if a device of the group has ended or failed, or if devices wait for each other forever.
     fn share(
         &self,
         device: usize,
         site: usize,
         group: usize,
         mine: &[u8],
+        needs: &Needs<'_>,
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String>;
 

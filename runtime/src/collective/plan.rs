@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "devices of a group write parts of one result")]
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Members, Site, Transport, reduce};
+use super::{Members, Part, Site, Transport, reduce};
 
 /// One collective of a program, ready to run.
 #[derive(Clone, Debug)]
@@ -121,7 +122,35 @@ impl Plan {
                 return self.reduce_in_two(transport, (device, site, group, place), n, operand, result);
             }
         }
-        transport.share(device, site, group, operand, &mut |all| self.read(device, place, all, result))
+        // Only asked for where members are on several machines.
+        let members = OnceCell::new();
+        let count = || *members.get_or_init(|| self.members.of_group(group).len());
+        let needs = |from: usize, to: usize| self.needs(operand.len(), group, &count, from, to);
+        transport.share(device, site, group, operand, &needs, &mut |all| self.read(device, place, all, result))
+    }
+
+    /// What the member at place `to` of a group of `count` reads of an operand of `bytes` bytes of that at place `from`.
+    fn needs(&self, bytes: usize, group: usize, count: &dyn Fn() -> usize, from: usize, to: usize) -> Part {
+        use CollectiveKind::{
+            AllGather, AllReduce, AllToAll, CollectiveBroadcast, CollectivePermute, CollectiveReduce, RaggedAllToAll,
+            ReduceScatter,
+        };
+        let all = match self.kind {
+            AllReduce | AllGather | RaggedAllToAll => true,
+            CollectiveReduce => to == 0,
+            CollectiveBroadcast => from == 0,
+            // Of a cycle, the last one sends to the first.
+            CollectivePermute => match to.checked_sub(1) {
+                Some(source) => from == source,
+                None => from + 1 == count() && self.members.source(group).is_some(),
+            },
+            ReduceScatter | AllToAll => {
+                let (outer, along, inner) = self.split;
+                let row = along / count() * inner * self.element.bytes();
+                return Part::block(bytes, to, row, count() * row, outer);
+            }
+        };
+        if all { Part::whole(bytes) } else { Part::nothing(bytes) }
     }
 
     /// [`Self::run`] where the result [is alike](Self::is_alike) and lies in memory of the group: each device writes a
@@ -148,7 +177,9 @@ impl Plan {
             // SAFETY: inside the result; no other device's part has these bytes.
             unsafe { std::slice::from_raw_parts_mut(result.add(range.start), range.len()) }
         };
-        transport.share(device, site, group, operand, &mut |all| {
+        // All of them are in one process.
+        let needs = |_: usize, _: usize| Part::whole(operand.len());
+        transport.share(device, site, group, operand, &needs, &mut |all| {
             if self.kind == CollectiveKind::AllGather {
                 let (outer, along, inner) = self.split;
                 let row = along * inner * self.element.bytes();
@@ -181,16 +212,20 @@ impl Plan {
         result: &mut [u8],
     ) -> Result<(), String> {
         let length = result.len();
-        let mine = self.piece(length, n, place);
-        transport.share(device, site, group, operand, &mut |all| {
+        let piece = |i: usize| self.piece(length, n, i);
+        let mine = piece(place);
+        let bytes = operand.len();
+        let needs = |_: usize, to: usize| Part::one(bytes, piece(to).start, piece(to).len());
+        transport.share(device, site, group, operand, &needs, &mut |all| {
             let parts: Vec<&[u8]> = all.iter().map(|a| &a[mine.clone()]).collect();
             self.combine(&parts, &mut result[mine.clone()]);
         })?;
         let (before, rest) = result.split_at_mut(mine.start);
         let (own, after) = rest.split_at_mut(mine.len());
-        transport.share(device, site, group, own, &mut |all| {
+        let needs = |from: usize, _: usize| Part::whole(piece(from).len());
+        transport.share(device, site, group, own, &needs, &mut |all| {
             for (i, part) in all.iter().enumerate().filter(|part| part.0 != place) {
-                let Range { start, end } = self.piece(length, n, i);
+                let Range { start, end } = piece(i);
                 let to = if i < place { &mut before[start..end] } else { &mut after[start - mine.end..end - mine.end] };
                 to.copy_from_slice(part);
             }

@@ -10,11 +10,12 @@
 
 #![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{Site, Transport, wait};
+use super::{Needs, Site, Transport, wait};
 
 #[derive(Default)]
 struct Meeting {
@@ -35,13 +36,16 @@ struct Group {
 /// A collective; a group is created when the first of its devices arrives.
 struct Place {
     site: Site,
+    /// The devices that meet here.
+    held: Range<usize>,
     groups: Box<[OnceLock<Group>]>,
 }
 
 impl Place {
     fn group(&self, group: usize) -> &Group {
         self.groups[group].get_or_init(|| {
-            let members = self.site.members.of_group(group);
+            let mut members = self.site.members.of_group(group);
+            members.retain(|member| self.held.contains(member));
             let meeting = Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() });
             Group { members, meeting, changed: Condvar::new() }
         })
@@ -88,14 +92,21 @@ impl Shared {
 
     /// A transport for these collectives and devices with these numbers, which messages use.
     pub fn on(ids: Vec<u32>, sites: &[Site]) -> Self {
+        let all = 0..ids.len();
+        Self::within(ids, sites, all)
+    }
+
+    /// The same where only the devices `held` meet: of each group, those among them.
+    pub(super) fn within(ids: Vec<u32>, sites: &[Site], held: Range<usize>) -> Self {
         let place = |site: &Site| Place {
             site: site.clone(),
+            held: held.clone(),
             groups: (0..site.members.count()).map(|_| OnceLock::new()).collect(),
         };
         Self {
             sites: sites.iter().map(place).collect(),
             devices: Mutex::new(Devices {
-                left: vec![false; ids.len()],
+                left: (0..ids.len()).map(|device| !held.contains(&device)).collect(),
                 at: vec![None; ids.len()],
                 ids,
                 ..Devices::default()
@@ -114,7 +125,7 @@ impl Shared {
     }
 
     /// Ends all waits. The caller must hold no lock.
-    fn fail(&self, message: String) {
+    pub(super) fn fail(&self, message: String) {
         lock(&self.devices).failure.get_or_insert(message);
         self.failed.store(true, Ordering::SeqCst);
         for group in self.sites.iter().flat_map(|s| &s.groups).filter_map(OnceLock::get) {
@@ -210,6 +221,7 @@ impl Transport for Shared {
         site: usize,
         group: usize,
         mine: &[u8],
+        _: &Needs<'_>,
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String> {
         let at = site;

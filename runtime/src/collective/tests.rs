@@ -1,8 +1,10 @@
 //! Both transports, against shards computed by hand; and that no device hangs or reads freed memory.
 
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use dialect::collective::Groups;
@@ -12,7 +14,12 @@ use dialect::literal::Literal;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Channels, Members, Plan, Shared, Site, Transport};
+use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Watched, Wire};
+
+/// Every member reads all of every operand; of which sizes, nobody asks in one process.
+fn all(_: usize, _: usize) -> Part {
+    Part::nothing(0)
+}
 
 fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     let n = shape.iter().product::<i64>() as usize;
@@ -23,8 +30,82 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
     Literal::from_scalars(element, shape, (0..n).map(at))
 }
 
+/// Messages between ranks that are threads of this process.
+#[derive(Default)]
+struct Post {
+    /// By sender, receiver and tag.
+    boxes: Mutex<HashMap<(usize, usize, u32), VecDeque<Vec<u8>>>>,
+    came: Condvar,
+}
+
+struct Mail<'p> {
+    post: &'p Post,
+    rank: usize,
+    ranks: usize,
+}
+
+impl Wire for Mail<'_> {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn exchange(
+        &self,
+        tag: u32,
+        sends: &[(usize, &[u8])],
+        into: &mut [u8],
+        receives: &[(usize, Range<usize>)],
+    ) -> Result<(), String> {
+        let mut boxes = self.post.boxes.lock().expect("no panic");
+        for &(to, bytes) in sends {
+            boxes.entry((self.rank, to, tag)).or_default().push_back(bytes.to_vec());
+        }
+        self.post.came.notify_all();
+        for (from, range) in receives {
+            let message = loop {
+                match boxes.entry((*from, self.rank, tag)).or_default().pop_front() {
+                    Some(message) => break message,
+                    None => boxes = self.post.came.wait(boxes).expect("no panic"),
+                }
+            };
+            into[range.clone()].copy_from_slice(&message);
+        }
+        Ok(())
+    }
+
+    fn watch(&self, _: Option<Arc<dyn Watched>>) {}
+}
+
+/// [`run`] on devices that are divided among so many ranks. Every message has a receiver.
+fn run_on_ranks(ranks: usize, plan: &Plan, inputs: &[Literal], result_bytes: usize) -> Vec<Result<Vec<u8>, String>> {
+    let post = Post::default();
+    let wires: Vec<Mail<'_>> = (0..ranks).map(|rank| Mail { post: &post, rank, ranks }).collect();
+    let scratch: Vec<Scratch> = (0..ranks).map(|_| Scratch::new(inputs.len() / ranks)).collect();
+    let ids: Vec<u32> = (0..inputs.len() as u32).collect();
+    let rank = |rank: usize| Ranks::new(&wires[rank], ids.clone(), &[plan.site()], &scratch[rank]);
+    let transports: Vec<Ranks<'_>> = (0..ranks).map(|r| rank(r).expect("few groups")).collect();
+    let transports: Vec<&dyn Transport> = transports.iter().map(|t| t as &dyn Transport).collect();
+    let results = run_on(&transports, plan, inputs, result_bytes);
+    assert!(post.boxes.lock().expect("no panic").values().all(VecDeque::is_empty));
+    results
+}
+
 fn run(
     transport: &dyn Transport,
+    plan: &Plan,
+    inputs: &[Literal],
+    result_bytes: usize,
+) -> Vec<Result<Vec<u8>, String>> {
+    run_on(&[transport], plan, inputs, result_bytes)
+}
+
+/// Runs it on devices of which each transport has as many.
+fn run_on(
+    transports: &[&dyn Transport],
     plan: &Plan,
     inputs: &[Literal],
     result_bytes: usize,
@@ -32,6 +113,7 @@ fn run(
     std::thread::scope(|s| {
         let start = |(d, input): (usize, &Literal)| {
             let bytes = input.dense_bytes().into_owned();
+            let transport = transports[d * transports.len() / inputs.len()];
             s.spawn(move || {
                 let mut out = vec![1; result_bytes];
                 // Twice, as in a loop.
@@ -75,10 +157,12 @@ fn check(
     );
     let shared = Shared::new(devices, &[plan.site()]);
     let channels = Channels::new(devices, &[plan.site()]);
-    for transport in [&shared as &dyn Transport, &channels] {
-        let got = run(transport, &plan, &inputs, expected[0].len());
+    let ranks = (2..=devices).filter(|ranks| devices.is_multiple_of(*ranks));
+    let ranks = ranks.map(|ranks| run_on_ranks(ranks, &plan, &inputs, expected[0].len()));
+    let one = [&shared as &dyn Transport, &channels].map(|t| run(t, &plan, &inputs, expected[0].len()));
+    for got in one.into_iter().chain(ranks) {
         for (d, (g, e)) in got.into_iter().zip(&expected).enumerate() {
-            assert_eq!(&g.expect("runs"), e, "{kind:?} {element:?} device {d}");
+            assert!(&g.expect("runs") == e, "{kind:?} {element:?} {shape:?} device {d}");
         }
     }
 }
@@ -95,6 +179,8 @@ fn all_kinds_over_both_transports() {
     for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::UI8, ElementType::F64] {
         check(CollectiveKind::AllReduce, element, &[3, 6], &groups, (0, 0), |all, _| sum(all));
         check(CollectiveKind::AllReduce, element, &[64, 65], &groups, (0, 0), |all, _| sum(all));
+        // So long that parts are sent from where they lie.
+        check(CollectiveKind::AllReduce, element, &[300, 400], &groups, (0, 0), |all, _| sum(all));
         check(CollectiveKind::CollectiveReduce, element, &[3, 6], &groups, (0, 0), |all, i| {
             let zero = Scalar::zero(element);
             if i == 0 { sum(all) } else { Literal::splat(element, &[3, 6], zero) }
@@ -128,8 +214,10 @@ fn a_permute_sends_and_gives_zeros() {
     };
     let plan = Plan::new(&collective, ElementType::I32, &[2], 4);
     let inputs: Vec<Literal> = (0..4).map(|d| value(d, &[2], ElementType::I32)).collect();
-    for transport in [&Shared::new(4, &[plan.site()]) as &dyn Transport, &Channels::new(4, &[plan.site()])] {
-        let got: Vec<Vec<u8>> = run(transport, &plan, &inputs, 8).into_iter().map(|r| r.expect("runs")).collect();
+    let one = [&Shared::new(4, &[plan.site()]) as &dyn Transport, &Channels::new(4, &[plan.site()])];
+    let ranks = [2, 4].map(|ranks| run_on_ranks(ranks, &plan, &inputs, 8));
+    for got in one.map(|transport| run(transport, &plan, &inputs, 8)).into_iter().chain(ranks) {
+        let got: Vec<Vec<u8>> = got.into_iter().map(|r| r.expect("runs")).collect();
         let bytes = |d: usize| inputs[d].dense_bytes().into_owned();
         assert_eq!(got, [vec![0; 8], bytes(0), bytes(1), vec![0; 8]]);
     }
@@ -182,12 +270,12 @@ fn an_operand_outlives_its_readers_whatever_fails_elsewhere() {
     let (is_owner_gone, was_gone) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|s| {
         s.spawn(|| {
-            let result = shared.share(0, 0, 0, &[1; 64], &mut |_| {});
+            let result = shared.share(0, 0, 0, &[1; 64], &all, &mut |_| {});
             is_owner_gone.store(true, Ordering::SeqCst);
             assert_eq!(result, Ok(()));
         });
         s.spawn(|| {
-            let result = shared.share(1, 0, 0, &[2; 64], &mut |all| {
+            let result = shared.share(1, 0, 0, &[2; 64], &all, &mut |all| {
                 shared.leave(2, Some("out of memory"));
                 std::thread::sleep(Duration::from_millis(50));
                 was_gone.store(is_owner_gone.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -198,19 +286,19 @@ fn an_operand_outlives_its_readers_whatever_fails_elsewhere() {
     });
     assert!(!was_gone.load(Ordering::SeqCst));
     // Everything after the failure fails too.
-    assert_eq!(shared.share(0, 0, 0, &[], &mut |_| {}), Err("device 2 failed: out of memory".to_owned()));
+    assert_eq!(shared.share(0, 0, 0, &[], &all, &mut |_| {}), Err("device 2 failed: out of memory".to_owned()));
 }
 
 #[test]
 fn an_operand_taken_back_is_never_read() {
     let shared = Shared::new(3, &sites(&[&[0, 1]]));
     std::thread::scope(|s| {
-        let first = s.spawn(|| shared.share(0, 0, 0, &[1; 64], &mut |_| panic!("nobody else came")));
+        let first = s.spawn(|| shared.share(0, 0, 0, &[1; 64], &all, &mut |_| panic!("nobody else came")));
         std::thread::sleep(Duration::from_millis(20));
         shared.leave(2, Some("out of memory"));
         assert!(first.join().expect("no panic").is_err());
     });
-    assert!(shared.share(1, 0, 0, &[2; 64], &mut |_| panic!("device 0 has gone")).is_err());
+    assert!(shared.share(1, 0, 0, &[2; 64], &all, &mut |_| panic!("device 0 has gone")).is_err());
 }
 
 #[test]
@@ -218,12 +306,13 @@ fn a_reader_that_panics_keeps_nobody() {
     let shared = Shared::new(2, &sites(&[&[0, 1]]));
     std::thread::scope(|s| {
         s.spawn(|| {
-            let read = catch_unwind(AssertUnwindSafe(|| shared.share(0, 0, 0, &[1], &mut |_| panic!("as planned"))));
+            let read =
+                catch_unwind(AssertUnwindSafe(|| shared.share(0, 0, 0, &[1], &all, &mut |_| panic!("as planned"))));
             assert!(read.is_err());
             shared.leave(0, Some("it panicked"));
         });
-        assert_eq!(shared.share(1, 0, 0, &[2], &mut |_| {}), Ok(()));
-        assert_eq!(shared.share(1, 0, 0, &[2], &mut |_| {}), Err("device 0 failed: it panicked".to_owned()));
+        assert_eq!(shared.share(1, 0, 0, &[2], &all, &mut |_| {}), Ok(()));
+        assert_eq!(shared.share(1, 0, 0, &[2], &all, &mut |_| {}), Err("device 0 failed: it panicked".to_owned()));
     });
 }
 
@@ -240,7 +329,8 @@ fn devices_at_different_collectives_do_not_hang() {
             std::thread::scope(|s| {
                 for (device, site) in at.into_iter().enumerate() {
                     s.spawn(move || {
-                        let result = transport.share(device, site, 0, &[0], &mut |_| panic!("the group is incomplete"));
+                        let result =
+                            transport.share(device, site, 0, &[0], &all, &mut |_| panic!("the group is incomplete"));
                         let error = result.expect_err("the devices disagree");
                         transport.leave(device, Some(&error));
                         assert!(error.contains("op"), "{error}");

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -28,7 +29,7 @@ use super::memory::Arena;
 use super::room::does_not_fit;
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
-use crate::collective::{Plan, Shared, Site, Transport};
+use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
 use crate::jit::{Cache, Engine, KernelFn, vector_bytes};
 use crate::native::{View, ViewMut};
 use crate::subnormals::{Mode, Subnormals};
@@ -54,9 +55,15 @@ pub struct Session<'e> {
     executable: &'e Executable,
     /// The device numbers used in messages.
     ids: Vec<u32>,
+    /// The devices that this process runs.
+    held: Range<usize>,
+    /// Their memory.
     arenas: Vec<Arena>,
     /// What the devices of each group have in common, of each of [`Lowered::commons`]; none if there isn't the memory.
     commons: Vec<Vec<Arena>>,
+    /// What the other devices are reached by, if other processes run them.
+    wire: Option<Arc<dyn Wire>>,
+    scratch: Scratch,
     subnormals: Subnormals,
     /// Turns of loops that the first device has made.
     turns: Arc<AtomicU64>,
@@ -76,11 +83,17 @@ impl Executable {
     ///
     /// Kernels that are in `cache` aren't compiled, and those that are go there.
     pub fn compile(program: Program, cache: Option<&Cache>) -> Result<Self, Diagnostic> {
-        Self::compile_with(program, cache, Math::Fast)
+        Self::compile_with(program, cache, Math::Fast, None)
     }
 
-    /// [`Executable::compile`] with elementary functions computed in this way.
-    pub fn compile_with(mut program: Program, cache: Option<&Cache>, math: Math) -> Result<Self, Diagnostic> {
+    /// [`Executable::compile`] with elementary functions computed in this way, for as many devices of the program as this
+    /// machine runs: all, if that isn't said.
+    pub fn compile_with(
+        mut program: Program,
+        cache: Option<&Cache>,
+        math: Math,
+        here: Option<usize>,
+    ) -> Result<Self, Diagnostic> {
         let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
         let signature = Signature::of(&mut program).ok_or_else(|| {
             fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types".to_owned())
@@ -93,7 +106,7 @@ impl Executable {
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
-        let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / devices).max(1);
+        let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
         let mut lowered = lower(&program, &buffers, block, devices, target)?;
         let arena_bytes = buffers.bytes;
@@ -163,29 +176,44 @@ impl Executable {
     /// Allocates the memory of devices with these numbers, one for each of the program's devices in order. Numbers are
     /// used in thread names and messages; the results don't depend on them.
     pub fn session_on(&self, ids: Vec<u32>) -> Result<Session<'_>, Diagnostic> {
+        self.session_among(ids, None)
+    }
+
+    /// The same with the devices divided among the ranks of `wire`, as many to each, in order: allocates the memory of this
+    /// rank's.
+    pub fn session_among(&self, ids: Vec<u32>, wire: Option<Arc<dyn Wire>>) -> Result<Session<'_>, Diagnostic> {
+        let (rank, ranks) = wire.as_ref().map_or((0, 1), |wire| (wire.rank(), wire.ranks().max(1)));
+        if !self.devices.is_multiple_of(ranks) {
+            let message = format!("{} devices can't be divided among {ranks} ranks", self.devices);
+            return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
+        }
+        let each = self.devices / ranks;
+        let held = rank * each..(rank + 1) * each;
         if ids.len() != self.devices {
             let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
-        if self.devices > MAX_THREADS {
-            let message = format!("{} devices are as many threads, more than {MAX_THREADS}", self.devices);
+        if each > MAX_THREADS {
+            let message = format!("{each} devices are as many threads, more than {MAX_THREADS}");
             return Err(Diagnostic::error(codes::NO_NATIVE_FORM, Default::default(), message)
                 .note("the reference evaluator runs on any number of devices: add --interpret"));
         }
         // Memory is given out before there is any, so failing to get some isn't the only sign.
-        let needed = (self.arena_bytes.max(1) as u64).saturating_mul(self.devices as u64);
+        let needed = (self.arena_bytes.max(1) as u64).saturating_mul(each as u64);
         let free = crate::files::available_memory();
         let fits = free.is_none_or(|free| needed <= free);
-        let arenas = || (0..self.devices).map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
+        let arenas = || held.clone().map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
         let arenas = fits.then(arenas).flatten();
-        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, self.devices, self.arena_bytes, free))?;
+        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, each, self.arena_bytes, free))?;
         for constant in &self.lowered.constants {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
         let free = free.map(|free| free - needed);
-        let commons = self.commons(free).unwrap_or_default();
-        Ok(Session { executable: self, ids, arenas, commons, subnormals: Subnormals::default(), turns: Arc::default() })
+        // A group may have devices of several processes, whose memory is nobody's in common.
+        let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
+        let (scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
+        Ok(Session { executable: self, ids, held, arenas, commons, wire, scratch, subnormals, turns })
     }
 
     /// Memory that groups of devices have in common, if there is so much.
@@ -252,7 +280,7 @@ impl Session<'_> {
                 return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
             }
             let slot = e.slot(e.lowered.arguments[i]);
-            for (partition, arena) in self.of(replica).iter().enumerate() {
+            for (partition, arena) in self.of(replica) {
                 arena.write(slot.offset, &layout.shard(input, partition).dense_bytes());
             }
         }
@@ -272,8 +300,15 @@ impl Session<'_> {
 
     fn run_on_devices(&self, recorder: impl Fn() -> Option<Recorder>) -> Result<Vec<Track>, Diagnostic> {
         let sites: Vec<Site> = self.executable.lowered.collectives.iter().map(Plan::site).collect();
-        let transport = Shared::on(self.ids.clone(), &sites);
+        let transport = match &self.wire {
+            None => Between::Threads(Shared::on(self.ids.clone(), &sites)),
+            Some(wire) => {
+                let ranks = Ranks::new(&**wire, self.ids.clone(), &sites, &self.scratch);
+                Between::Ranks(ranks.map_err(|e| Diagnostic::error(codes::DEVICE_FAILED, Span::default(), e))?)
+            }
+        };
         let transport = &transport;
+        let first = self.held.start;
         let devices = 0..self.arenas.len();
         let recorders: Vec<_> = devices.clone().map(|_| Mutex::new(Some(recorder()))).collect();
         let results: Mutex<BTreeMap<usize, Result<Track, Fault>>> = Mutex::default();
@@ -283,12 +318,15 @@ impl Session<'_> {
         let work = |device: usize| {
             let recorder = recorders[device].lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(recorder) = recorder {
-                ended(device, Device { session: self, transport, device, recorder }.main());
+                ended(
+                    device,
+                    Device { session: self, transport: transport.as_dyn(), device: first + device, recorder }.main(),
+                );
             }
         };
         let missing = |device: usize, error: std::io::Error| {
             // The devices that do run must not wait for one that will never start.
-            transport.leave(device, Some("there is no thread for it"));
+            transport.as_dyn().leave(first + device, Some("there is no thread for it"));
             ended(device, Err(format!("no thread for a device: {error}").into()));
         };
         threads::all_at_once(devices.len(), &work, &missing);
@@ -307,7 +345,7 @@ impl Session<'_> {
         };
         let (code, message) = match fault.span {
             Some(_) if self.ids.len() > 1 => {
-                (codes::DEVICE_FAILED, format!("device {} failed: {}", self.ids[*device], fault.message))
+                (codes::DEVICE_FAILED, format!("device {} failed: {}", self.ids[first + *device], fault.message))
             }
             Some(_) => (codes::EVALUATION, fault.message.clone()),
             None => (codes::DEVICE_FAILED, fault.message.clone()),
@@ -335,21 +373,64 @@ impl Session<'_> {
     pub fn results_of(&self, replica: usize) -> Vec<Literal> {
         let e = self.executable;
         let result = |(i, layout): (usize, &Layout)| {
-            let slot = e.slot(e.lowered.results[i]);
-            let arenas = self.of(replica);
-            let piece = |device: usize| {
-                let bytes = arenas[device].read(slot.offset, slot.bytes);
-                Literal::from_bytes(slot.element, &slot.shape, bytes)
-            };
-            layout.assemble_from(0..arenas.len(), piece)
+            let first = replica * e.partitions;
+            layout.assemble_from(0..e.partitions, |partition| self.result(i, first + partition))
         };
         e.results.iter().enumerate().map(result).collect()
     }
 
-    /// The memory of one replica's devices.
-    fn of(&self, replica: usize) -> &[Arena] {
+    /// A device's shard of result `i`; zeros of a device that another process runs.
+    pub fn result(&self, i: usize, device: usize) -> Literal {
+        let slot = self.executable.slot(self.executable.lowered.results[i]);
+        let arena = device.checked_sub(self.held.start).and_then(|index| self.arenas.get(index));
+        let bytes = arena.map_or_else(|| vec![0; slot.bytes], |arena| arena.read(slot.offset, slot.bytes));
+        Literal::from_bytes(slot.element, &slot.shape, bytes)
+    }
+
+    /// How the results lie on the devices of a replica.
+    pub fn result_layouts(&self) -> &[Layout] {
+        &self.executable.results
+    }
+
+    /// The devices that this process runs, of all replicas.
+    pub fn held(&self) -> Range<usize> {
+        self.held.clone()
+    }
+
+    /// Bytes that this process has sent to others in all runs.
+    pub fn sent(&self) -> u64 {
+        self.scratch.sent()
+    }
+
+    /// Those of one replica's devices that this process runs, by their numbers in the replica, with their memory.
+    fn of(&self, replica: usize) -> impl Iterator<Item = (usize, &Arena)> {
         let n = self.executable.partitions;
-        self.arenas.get(replica * n..(replica + 1) * n).unwrap_or_default()
+        let mine = self.held.clone().zip(&self.arenas).filter(move |(device, _)| device / n == replica);
+        mine.map(move |(device, arena)| (device % n, arena))
+    }
+}
+
+/// What devices meet by.
+enum Between<'s> {
+    /// All are threads of this process.
+    Threads(Shared),
+    /// Some are other processes'.
+    Ranks(Ranks<'s>),
+}
+
+impl Between<'_> {
+    fn as_dyn(&self) -> &dyn Transport {
+        match self {
+            Between::Threads(shared) => shared,
+            Between::Ranks(ranks) => ranks,
+        }
+    }
+
+    fn stuck(&self) -> Vec<(u32, usize)> {
+        match self {
+            Between::Threads(shared) => shared.stuck(),
+            Between::Ranks(ranks) => ranks.stuck(),
+        }
     }
 }
 
@@ -420,7 +501,7 @@ impl Device<'_> {
     }
 
     fn arena(&self) -> &Arena {
-        &self.session.arenas[self.device]
+        &self.session.arenas[self.device - self.session.held.start]
     }
 
     fn slot(&self, slot: Slot) -> &SlotData {
@@ -512,7 +593,7 @@ impl Device<'_> {
                     break;
                 }
                 self.steps(body)?;
-                if self.device == 0 {
+                if self.device == self.session.held.start {
                     self.session.turns.fetch_add(1, Ordering::Relaxed);
                 }
             },

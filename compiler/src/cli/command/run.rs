@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::Common;
 use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::perfetto::Timeline;
+use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
 use crate::cli::{arrays, cache, progress};
 use crate::{
     Backend, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
-    Profile, ProfiledOp, Progress, Trace, random_inputs, units,
+    Profile, ProfiledOp, Progress, Source, Trace, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -82,6 +83,13 @@ pub(crate) struct Args {
     /// needs by the model
     #[arg(long, conflicts_with = "interpret")]
     profile: bool,
+    /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started [default: as many
+    /// as there are for each]
+    #[arg(long, value_name = "N")]
+    devices_per_rank: Option<usize>,
+    /// Seconds until a process that doesn't answer counts as gone
+    #[arg(long, value_name = "S", default_value_t = PATIENCE, value_parser = patience)]
+    rank_timeout: f64,
     /// Compile every kernel, and keep none for the next run
     #[arg(long)]
     no_cache: bool,
@@ -89,21 +97,53 @@ pub(crate) struct Args {
     knobs: Knobs,
 }
 
-/// Runs the command.
+/// A time after which others count as gone: ranks say four times a second that they are there.
+fn patience(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (2.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected seconds, from 2 to 86400".to_owned()),
+    }
+}
+
+/// Runs the command: by itself, or as one of the processes that a launcher has started.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
+    let Some(here) = Here::join(session, Duration::from_secs_f64(args.rank_timeout))? else {
+        return run_here(args, session, None);
+    };
+    let outcome = run_here(args, session, Some(&here));
+    match &outcome {
+        Ok(()) => here.finish(),
+        Err(failure) => {
+            here.fail(&session.reason(failure));
+            // Leaving would wait for the others.
+            std::mem::forget(here);
+            outcome
+        }
+    }
+}
+
+fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outcome {
     if !HAS_NATIVE && !args.interpret {
         let how = "add --interpret to run by the reference evaluator";
         return Err(Failure::Usage(format!("this shardc was built without native execution; {how}")));
     }
     let source = session.read(&args.common.input)?;
     let options = args.knobs.options(session)?;
+    if let Some(here) = here {
+        if args.interpret {
+            return Err(Failure::Usage("--interpret runs in one process".to_owned()));
+        }
+        here.agree(&identity(args, &source, &options))?;
+    }
     let module = session.compile(source, "compile", &options)?;
     let source = module.source().clone();
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
-    check_devices(args, &interface)?;
-    session.take(&source, session.compiler.fits_in_memory(&module))?;
+    check_devices(args, &interface, here)?;
+    if here.is_none() {
+        session.take(&source, session.compiler.fits_in_memory(&module))?;
+    }
     let program = module.program();
     let inputs = match &args.inputs {
         Some(path) => arrays::read(program, path, "arg", &interface.arguments, interface.replicas)?,
@@ -121,11 +161,25 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let trace = args.trace.is_some() || args.profile;
     let progress = Progress::default();
     let watched = Some(progress.clone());
-    let execute =
-        ExecuteOptions { backend, calls, devices, cache, keep_subnormals, strict_math, trace, progress: watched };
+    let quiet = args.outputs.is_some() || args.repeat.is_some() || trace;
+    let ranks = here.and_then(|here| here.options(expected.is_some() || !quiet || args.outputs.is_some()));
+    let execute = ExecuteOptions {
+        backend,
+        calls,
+        devices,
+        cache,
+        keep_subnormals,
+        strict_math,
+        trace,
+        progress: watched,
+        ranks,
+    };
     let compiler = session.compiler.clone();
     let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
     let ran = session.take(&source, ran)?;
+    if here.is_some_and(|here| here.rank > 0) {
+        return Ok(());
+    }
     if let Some(path) = &args.outputs {
         arrays::write(path, "out", &ran.results)?;
     }
@@ -133,7 +187,6 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
         session.emit(Some(path), &timeline(trace))?;
     }
-    let quiet = args.outputs.is_some() || args.repeat.is_some() || execute.trace;
     if expected.is_none() && !quiet {
         for (name, result) in named(&ran.results) {
             let ty = program.type_data_text(&result.ty().into());
@@ -168,6 +221,26 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     if equal { Ok(()) } else { Err(Failure::Said) }
 }
 
+/// What all processes of a run must have alike.
+fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
+    let Args { seed, repeat, keep_subnormals, strict_math, devices, devices_per_rank, trace, profile, .. } = args;
+    let (trace, expect) = (trace.is_some(), args.expect.is_some());
+    Identity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: source.name.clone(),
+        program: fingerprint(source.text.as_bytes()),
+        options: format!(
+            "{options:?} seed {seed} repeat {repeat:?} subnormals {keep_subnormals} strict {strict_math} devices {devices:?} \
+             per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect}"
+        ),
+    }
+}
+
+/// A number that texts which differ have in common once in 2^64 times: FNV-1a.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 /// The types that the program takes and returns, which must be tensors.
 pub(crate) fn interface(module: &Module) -> Result<Interface, Failure> {
     let name = &module.source().name;
@@ -193,8 +266,18 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
 }
 
 /// Checks that `--devices` names as many distinct devices as the program runs on.
-fn check_devices(args: &Args, interface: &Interface) -> Outcome {
+fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Outcome {
     let wanted = interface.replicas * interface.partitions;
+    if let Some(here) = here {
+        let held = args.devices_per_rank.unwrap_or(wanted / here.ranks) * here.ranks;
+        if held != wanted {
+            let (ranks, each) = (here.ranks, held / here.ranks);
+            let how = "each rank holds as many devices as every other";
+            return Err(Failure::Usage(format!(
+                "the program runs on {wanted} devices, {ranks} ranks with {each} each have {held}: {how}"
+            )));
+        }
+    }
     let mut seen = args.devices.clone();
     seen.sort_unstable();
     seen.dedup();

@@ -1,0 +1,204 @@
+//! The processes that a launcher (mpirun, srun, Kubernetes' MPI operator) has started to run one program together.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::session::{Failure, Session};
+use crate::Ranks;
+
+/// How long another process may be silent, in seconds, unless the command line says otherwise.
+pub(crate) const PATIENCE: f64 = 10.0;
+
+/// What a launcher says of this process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Launched {
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+    /// Who says so.
+    pub(crate) by: &'static str,
+}
+
+/// The variables by which launchers say a process's number and how many there are. Slurm's are those of a step, since those
+/// of a job are set in its script too, which runs once.
+const VARIABLES: &[(&str, &str, &str)] = &[
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"),
+    ("PMI_RANK", "PMI_SIZE", "PMI"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm"),
+];
+
+/// What the launcher of this process says, if there is one; `variable` reads the environment.
+pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
+    let number = |name: &str| variable(name)?.trim().parse::<usize>().ok();
+    let said = |&(rank, ranks, by): &(&str, &str, &'static str)| {
+        let (rank, ranks) = (number(rank)?, number(ranks)?);
+        (rank < ranks).then_some(Launched { rank, ranks, by })
+    };
+    VARIABLES.iter().find_map(said)
+}
+
+/// What processes must agree on before they run a program together.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) version: String,
+    pub(crate) name: String,
+    pub(crate) program: u64,
+    pub(crate) options: String,
+}
+
+impl Identity {
+    /// What is different in another process, in words.
+    fn difference(&self, other: &Identity) -> Option<String> {
+        if self.version != other.version {
+            return Some(format!("is shardc {}, not {}", other.version, self.version));
+        }
+        if self.program != other.program {
+            let (mine, theirs) = (self.program, other.program);
+            return Some(format!(
+                "runs another program: {} ({theirs:016x}), not {} ({mine:016x})",
+                other.name, self.name
+            ));
+        }
+        let (mine, theirs) = (&self.options, &other.options);
+        (mine != theirs).then(|| format!("runs with other options: {theirs}, not {mine}"))
+    }
+}
+
+/// Where this process is among those of its launch.
+pub(crate) struct Here {
+    #[cfg(feature = "mpi")]
+    world: std::sync::Arc<runtime::mpi::World>,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+}
+
+#[cfg(not(feature = "mpi"))]
+impl Here {
+    /// Nothing, if this process was started by itself.
+    pub(crate) fn join(_: &mut Session<'_>, _: Duration) -> Result<Option<Self>, Failure> {
+        match launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) {
+            None => Ok(None),
+            Some(Launched { rank, ranks, by }) => Err(Failure::Usage(format!(
+                "{by} has started this process as number {rank} of {ranks}, but this shardc was built without MPI; \
+                 build it with: cargo build --release -p shardc --features mpi"
+            ))),
+        }
+    }
+
+    pub(crate) fn agree(&self, _: &Identity) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    pub(crate) fn options(&self, _: bool) -> Option<Ranks> {
+        None
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    pub(crate) fn fail(&self, _: &str) {}
+}
+
+#[cfg(feature = "mpi")]
+impl Here {
+    /// Joins the other processes, if there are any. From now on this process speaks as one of them, and only the first
+    /// prints results.
+    pub(crate) fn join(session: &mut Session<'_>, patience: Duration) -> Result<Option<Self>, Failure> {
+        use runtime::collective::Wire;
+        use runtime::mpi::{Behavior, World};
+        let Some(launched) = launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) else {
+            return Ok(None);
+        };
+        let rank = launched.rank;
+        let last_words = Box::new(move |why: &str| {
+            // Standard error may be in use by who doesn't end.
+            eprintln!("shardc: rank {rank}: {why}");
+            std::process::exit(i32::from(super::FAILED));
+        });
+        let world = World::join(Behavior { patience, last_words }).map_err(Failure::System)?;
+        if world.ranks() != launched.ranks {
+            let Launched { rank, ranks, by } = launched;
+            let seen = world.ranks();
+            return Err(Failure::Usage(format!(
+                "{by} has started this process as number {rank} of {ranks}, but MPI knows of {seen}: launcher and library \
+                 don't fit (with Slurm: srun --mpi=pmix or --mpi=pmi2, whichever the library was built for)"
+            )));
+        }
+        let (rank, ranks) = (world.rank(), world.ranks());
+        session.speak_as(rank, world.place(rank));
+        Ok(Some(Self { world: std::sync::Arc::new(world), rank, ranks }))
+    }
+
+    /// Fails on all ranks if some are about to do something else.
+    pub(crate) fn agree(&self, mine: &Identity) -> Result<(), Failure> {
+        use runtime::collective::Wire;
+        let text = serde_json::to_vec(mine).unwrap_or_default();
+        let all = self.world.everybody(&text).map_err(Failure::System)?;
+        let read = |bytes: &Vec<u8>| serde_json::from_slice::<Identity>(bytes).ok();
+        let first = read(&all[0]);
+        for (rank, theirs) in all.iter().enumerate() {
+            let difference = match (&first, read(theirs)) {
+                (Some(first), Some(theirs)) => first.difference(&theirs),
+                _ => Some("is another version of shardc".to_owned()),
+            };
+            if let Some(difference) = difference {
+                return Err(Failure::Usage(format!("{} {difference}, as rank 0 does", self.world.place(rank))));
+            }
+        }
+        Ok(())
+    }
+
+    /// What execution needs to know; the first rank gets all results if that is wanted.
+    pub(crate) fn options(&self, gather: bool) -> Option<Ranks> {
+        let wire: std::sync::Arc<dyn runtime::collective::Wire> = self.world.clone();
+        Some(Ranks { wire, neighbors: self.world.neighbors(), gather })
+    }
+
+    /// Waits for the others, and leaves.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        match std::sync::Arc::try_unwrap(self.world) {
+            Ok(world) => world.finish().map_err(Failure::System),
+            // Somebody still holds it: the process ends without having left.
+            Err(_) => Err(Failure::System("MPI is still in use".to_owned())),
+        }
+    }
+
+    /// Tells the others that this rank has failed.
+    pub(crate) fn fail(&self, why: &str) {
+        self.world.fail(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_say_who_a_process_is() {
+        let read = |set: &[(&str, &str)]| {
+            launched(|name| set.iter().find(|v| v.0 == name).map(|v| v.1.to_owned()))
+                .map(|Launched { rank, ranks, by }| (rank, ranks, by))
+        };
+        assert_eq!(read(&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4")]), Some((2, 4, "Open MPI")));
+        assert_eq!(read(&[("PMI_RANK", "0"), ("PMI_SIZE", "2")]), Some((0, 2, "PMI")));
+        // A step of Slurm's; and the script of a job, which runs once.
+        assert_eq!(read(&[("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "8")]), Some((1, 8, "Slurm")));
+        assert_eq!(read(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), None);
+        assert_eq!(read(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]), None);
+        assert_eq!(read(&[]), None);
+    }
+
+    #[test]
+    fn what_is_different_is_named() {
+        let one = Identity { version: "1".into(), name: "a.mlir".into(), program: 1, options: "{}".into() };
+        assert_eq!(one.difference(&one.clone()), None);
+        let two = Identity { program: 2, name: "b.mlir".into(), ..one.clone() };
+        assert!(one.difference(&two).is_some_and(|d| d.contains("b.mlir") && d.contains("a.mlir")));
+        assert!(
+            one.difference(&Identity { version: "2".into(), ..one.clone() }).is_some_and(|d| d.contains("shardc 2"))
+        );
+        let other = Identity { options: "{x}".into(), ..one.clone() };
+        assert!(one.difference(&other).is_some_and(|d| d.contains("{x}")));
+    }
+}

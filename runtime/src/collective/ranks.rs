@@ -1,0 +1,360 @@
+//! Devices of several processes, a *rank* each: those of one rank read each other's operands in place, and one of them,
+//! the first, exchanges with the other ranks what its companions need.
+//!
+//! A collective whose group spans ranks goes in two meetings of the rank's own devices. In the first they show their
+//! operands; while all can be read, the first device sends the other ranks what their devices need of them, and receives
+//! what its own need of theirs. In the second it shows what it has received, and each device reads its companions'
+//! operands and the received parts of the others exactly as it would read them in one process: in the order of the
+//! group, so that results have the same bits whatever the number of ranks.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::wire::{FIRST_TAG, State, Watched, Wire};
+use super::{Needs, Part, Shared, Site, Transport, wait};
+
+/// The least size of a part that is sent from where it lies, and received where it is read.
+const DIRECT: usize = 32 << 10;
+
+/// The most devices of a rank that a message tells of.
+const MAX_DESCRIBED: usize = 4;
+
+/// Who of a group is where.
+struct Spanning {
+    /// For each member, which of those on this rank it is.
+    local: Vec<Option<usize>>,
+    /// The places of those on this rank.
+    mine: Vec<usize>,
+    /// The places of those on each other rank.
+    others: Vec<(usize, Vec<usize>)>,
+    /// The first device on this rank.
+    leader: usize,
+}
+
+/// What is kept from run to run: received bytes, and who is where in which group.
+#[derive(Default)]
+pub struct Scratch {
+    /// What each device of the rank has received last.
+    received: Vec<Mutex<Vec<u8>>>,
+    spanning: Mutex<FxHashMap<(usize, usize), Option<Arc<Spanning>>>>,
+    /// Bytes that this rank has sent to others.
+    sent: AtomicU64,
+}
+
+impl Scratch {
+    /// For a rank with so many devices.
+    pub fn new(devices: usize) -> Self {
+        Self { received: (0..devices).map(|_| Mutex::default()).collect(), ..Self::default() }
+    }
+
+    /// Bytes that this rank has sent to other ranks so far.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+}
+
+/// The bytes of a member's operand, if some of these members read anything of it.
+fn room(from: usize, to: &[usize], needs: &Needs<'_>) -> usize {
+    let read = |&to: &usize| Some(needs(from, to)).filter(|part| *part != Part::nothing(part.of));
+    to.iter().find_map(read).map_or(0, |part| part.of)
+}
+
+/// The devices of this rank, as others see them.
+struct Here {
+    held: Range<usize>,
+    /// The numbers of all devices in messages.
+    ids: Vec<u32>,
+    /// The names of the collectives.
+    names: Vec<String>,
+    /// Where devices waited when another rank failed.
+    stuck: Mutex<Vec<(u32, usize)>>,
+    shared: Shared,
+    /// What each device does: [`RUNS`], [`LEFT`], or the number of a collective.
+    at: Vec<AtomicU32>,
+    version: AtomicU64,
+    /// The first tag of each collective, and the end of the last one's.
+    tags: Vec<u32>,
+}
+
+const RUNS: u32 = u32::MAX;
+const LEFT: u32 = u32::MAX - 1;
+
+impl Here {
+    fn set(&self, device: usize, state: u32) {
+        self.at[device - self.held.start].store(state, Ordering::SeqCst);
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Watched for Here {
+    fn fail(&self, why: &str) {
+        let waits = self.ids[self.held.clone()].iter().zip(self.state().1).filter_map(|(&id, state)| match state {
+            State::Waits(site) => Some((id, site as usize)),
+            _ => None,
+        });
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner).extend(waits);
+        self.shared.fail(why.to_owned());
+    }
+
+    fn state(&self) -> (u64, Vec<State>) {
+        let version = self.version.load(Ordering::SeqCst);
+        let state = |at: &AtomicU32| match at.load(Ordering::SeqCst) {
+            RUNS => State::Runs,
+            LEFT => State::Left,
+            site => State::Waits(site),
+        };
+        (version, self.at.iter().map(state).collect())
+    }
+
+    fn describe(&self, rank: usize, states: &[State]) -> String {
+        let mut said: Vec<String> = Vec::new();
+        for (i, state) in states.iter().enumerate() {
+            let Some(id) = self.ids.get(rank * self.held.len() + i) else { break };
+            let what = match state {
+                State::Runs => "computes".to_owned(),
+                State::Left => "has ended".to_owned(),
+                State::Waits(site) => match self.names.get(*site as usize) {
+                    Some(name) => format!("is at {name}"),
+                    None => "is at another collective".to_owned(),
+                },
+            };
+            if said.len() == MAX_DESCRIBED {
+                said.push("…".to_owned());
+                break;
+            }
+            said.push(format!("device {id} {what}"));
+        }
+        said.join(", ")
+    }
+}
+
+/// The transport of devices of which this process has some.
+pub struct Ranks<'s> {
+    wire: &'s dyn Wire,
+    scratch: &'s Scratch,
+    sites: Vec<Site>,
+    here: Arc<Here>,
+}
+
+impl<'s> Ranks<'s> {
+    /// A transport for these collectives and devices with these numbers, of which each rank has as many, in order; `scratch`
+    /// is that of all runs of this rank's.
+    pub fn new(wire: &'s dyn Wire, ids: Vec<u32>, sites: &[Site], scratch: &'s Scratch) -> Result<Self, String> {
+        let each = ids.len() / wire.ranks().max(1);
+        let held = wire.rank() * each..(wire.rank() + 1) * each;
+        let mut tags = vec![0u32];
+        for site in sites {
+            let next = u32::try_from(site.members.count()).ok().and_then(|n| tags.last()?.checked_add(n));
+            tags.push(next.filter(|&tag| tag < FIRST_TAG).ok_or("the program has too many groups of collectives")?);
+        }
+        // Each collective has two meetings.
+        let meetings: Vec<Site> = sites.iter().chain(sites).cloned().collect();
+        let here = Arc::new(Here {
+            shared: Shared::within(ids.clone(), &meetings, held.clone()),
+            ids,
+            names: sites.iter().map(|site| site.name.clone()).collect(),
+            stuck: Mutex::default(),
+            at: held.clone().map(|_| AtomicU32::new(RUNS)).collect(),
+            held,
+            version: AtomicU64::new(0),
+            tags,
+        });
+        wire.watch(Some(here.clone()));
+        Ok(Self { wire, scratch, sites: sites.to_vec(), here })
+    }
+
+    /// [`Shared::stuck`] of this rank's devices; or where they waited when another rank failed.
+    pub fn stuck(&self) -> Vec<(u32, usize)> {
+        let stuck = self.here.stuck.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if !stuck.is_empty() {
+            return stuck;
+        }
+        self.here.shared.stuck().into_iter().map(|(device, site)| (device, site % self.sites.len())).collect()
+    }
+
+    /// Who is where in a group, if it spans ranks.
+    fn spanning(&self, site: usize, group: usize) -> Option<Arc<Spanning>> {
+        let make = || {
+            let members = self.sites[site].members.of_group(group);
+            let held = &self.here.held;
+            let mine: Vec<usize> = (0..members.len()).filter(|&i| held.contains(&members[i])).collect();
+            if mine.len() == members.len() {
+                return None;
+            }
+            let mut local = vec![None; members.len()];
+            mine.iter().enumerate().for_each(|(i, &place)| local[place] = Some(i));
+            let mut others: Vec<(usize, Vec<usize>)> = Vec::new();
+            for place in (0..members.len()).filter(|&i| local[i].is_none()) {
+                let rank = members[place] / held.len();
+                match others.iter_mut().find(|o| o.0 == rank) {
+                    Some(other) => other.1.push(place),
+                    None => others.push((rank, vec![place])),
+                }
+            }
+            let leader = mine.first().map_or(usize::MAX, |&place| members[place]);
+            Some(Arc::new(Spanning { local, mine, others, leader }))
+        };
+        let mut known = self.scratch.spanning.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry((site, group)).or_insert_with(make).clone()
+    }
+
+    /// Exchanges what this rank's devices and those of the others need. The operands of the others, with the parts that
+    /// are needed in place, are in `buffer` then, one after the other.
+    fn exchange(
+        &self,
+        tag: u32,
+        group: &Spanning,
+        operands: &[&[u8]],
+        needs: &Needs<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        // The parts of an operand that some members need, each once.
+        let parts = |from: usize, to: &[usize]| {
+            let mut parts: Vec<Part> = Vec::with_capacity(1);
+            for &to in to {
+                let part = needs(from, to);
+                if part.bytes() > 0 && !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+            parts
+        };
+        let direct = |part: &Part| part.start_if_contiguous().filter(|_| part.bytes() >= DIRECT);
+        let mut packed: Vec<(usize, Vec<u8>)> = Vec::new();
+        let mut sends: Vec<(usize, &[u8])> = Vec::new();
+        for (rank, places) in &group.others {
+            let mut small = Vec::new();
+            for (&from, operand) in group.mine.iter().zip(operands) {
+                for part in parts(from, places) {
+                    match direct(&part) {
+                        Some(start) => sends.push((*rank, &operand[start..start + part.bytes()])),
+                        None => part.pack(operand, &mut small),
+                    }
+                }
+            }
+            if !small.is_empty() {
+                packed.push((*rank, small));
+            }
+        }
+        sends.extend(packed.iter().map(|(rank, bytes)| (*rank, &bytes[..])));
+
+        // Where the others' operands are, and behind them what came packed.
+        let mut end = 0;
+        let mut receives: Vec<(usize, Range<usize>)> = Vec::new();
+        let (mut unpacked, mut small): (Vec<(Part, usize)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+        for (rank, places) in &group.others {
+            let mut bytes = 0;
+            for &from in places {
+                for part in parts(from, &group.mine) {
+                    match direct(&part) {
+                        Some(start) => receives.push((*rank, end + start..end + start + part.bytes())),
+                        None => {
+                            unpacked.push((part, end));
+                            bytes += part.bytes();
+                        }
+                    }
+                }
+                end += room(from, &group.mine, needs);
+            }
+            if bytes > 0 {
+                small.push((*rank, bytes));
+            }
+        }
+        let mut total = end;
+        for (rank, bytes) in &small {
+            receives.push((*rank, total..total + bytes));
+            total += bytes;
+        }
+        if buffer.len() < total {
+            *buffer = vec![0; total];
+        }
+        self.scratch.sent.fetch_add(sends.iter().map(|s| s.1.len() as u64).sum(), Ordering::Relaxed);
+        let done = wait(|| self.wire.exchange(tag, &sends, buffer, &receives));
+        if done.is_err() {
+            // Somebody may still read or write them.
+            std::mem::forget((packed, std::mem::take(buffer)));
+            return done;
+        }
+        let (operands, came) = buffer[..total].split_at_mut(end);
+        let mut came = &came[..];
+        for (part, start) in unpacked {
+            came = part.unpack(came, &mut operands[start..start + part.of]);
+        }
+        Ok(())
+    }
+
+    /// A collective among ranks.
+    fn share_across(
+        &self,
+        (device, site, group): (usize, usize, usize),
+        spanning: &Spanning,
+        mine: &[u8],
+        needs: &Needs<'_>,
+        read: &mut dyn FnMut(&[&[u8]]),
+    ) -> Result<(), String> {
+        let here = &self.here;
+        let mut outcome = Ok(());
+        here.set(device, site as u32);
+        here.shared.share(device, site, group, mine, needs, &mut |operands| {
+            let index = device - here.held.start;
+            let mut received = self.scratch.received[index].lock().unwrap_or_else(PoisonError::into_inner);
+            if spanning.leader == device {
+                let tag = here.tags[site] + group as u32;
+                if let Err(why) = self.exchange(tag, spanning, operands, needs, &mut received) {
+                    // The others of this rank wait for this device.
+                    here.shared.fail(why.clone());
+                    outcome = Err(why);
+                    return;
+                }
+            }
+            let shown = if spanning.leader == device { &received[..] } else { &[] };
+            let meeting = self.sites.len() + site;
+            outcome = here.shared.share(device, meeting, group, shown, needs, &mut |shown| {
+                here.set(device, RUNS);
+                let mut rest = shown[0];
+                let mut all: Vec<&[u8]> = spanning.local.iter().map(|l| l.map_or(&[][..], |i| operands[i])).collect();
+                for &from in spanning.others.iter().flat_map(|o| &o.1) {
+                    (all[from], rest) = rest.split_at(room(from, &spanning.mine, needs));
+                }
+                read(&all);
+            });
+        })?;
+        here.set(device, RUNS);
+        outcome
+    }
+}
+
+impl Transport for Ranks<'_> {
+    fn share(
+        &self,
+        device: usize,
+        site: usize,
+        group: usize,
+        mine: &[u8],
+        needs: &Needs<'_>,
+        read: &mut dyn FnMut(&[&[u8]]),
+    ) -> Result<(), String> {
+        if let Some(spanning) = self.spanning(site, group) {
+            return self.share_across((device, site, group), &spanning, mine, needs, read);
+        }
+        self.here.set(device, site as u32);
+        self.here.shared.share(device, site, group, mine, needs, &mut |all| {
+            self.here.set(device, RUNS);
+            read(all);
+        })
+    }
+
+    fn leave(&self, device: usize, failure: Option<&str>) {
+        self.here.set(device, LEFT);
+        self.here.shared.leave(device, failure);
+    }
+}
+
+impl Drop for Ranks<'_> {
+    fn drop(&mut self) {
+        self.wire.watch(None);
+    }
+}

@@ -1,0 +1,526 @@
+//! The thread that makes all calls of MPI.
+
+#![allow(unsafe_code, reason = "calls MPI")]
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ::mpi::ffi;
+
+use super::Behavior;
+use super::beat::{Beat, STILL, is_forever};
+use super::peers::{CARD, Peer, card};
+use crate::collective::Watched;
+
+/// How often ranks tell each other how they are.
+const BEAT: Duration = Duration::from_millis(250);
+/// How long this process has to end by itself after a failure, and after it was asked to.
+const GRACE: [Duration; 2] = [Duration::from_secs(2), Duration::from_millis(600)];
+/// The most bytes of one message: counts are 32-bit.
+const MAX_MESSAGE: usize = 1 << 30;
+/// How often it asks MPI at once before it sleeps between.
+const EAGER: u32 = 200;
+
+/// Tags of what ranks tell each other, on a communicator of its own.
+const TAG_BEAT: c_int = 1;
+const TAG_FAILED: c_int = 2;
+
+/// What other threads ask for.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) watched: Option<Arc<dyn Watched>>,
+    /// Why this rank has failed; to be told to the others.
+    pub(super) failed: Option<String>,
+    /// Whether they have been told.
+    pub(super) told: bool,
+    /// Why nothing works any longer.
+    pub(super) ended: Option<String>,
+    /// Whether to leave.
+    pub(super) over: bool,
+    /// Ranks in words.
+    pub(super) places: Vec<String>,
+    /// Ranks on this machine.
+    pub(super) neighbors: usize,
+}
+
+/// What other threads share with this one.
+#[derive(Default)]
+pub(super) struct Shared {
+    asked: Mutex<Asked>,
+    changed: Condvar,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn wake(&self) {
+        self.changed.notify_all();
+    }
+}
+
+/// Where the result of an exchange is awaited.
+type Done = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
+
+/// An exchange that a thread waits for.
+pub(super) struct Exchange {
+    tag: u32,
+    sends: Vec<(usize, *const u8, usize)>,
+    receives: Vec<(usize, *mut u8, usize)>,
+    requests: Vec<ffi::MPI_Request>,
+    /// The rank of each request.
+    ranks: Vec<u32>,
+    done: Done,
+}
+
+// SAFETY: the thread that waits for the exchange keeps the memory, and touches none of it until it is done; after an
+// error it gives the memory to nobody else.
+unsafe impl Send for Exchange {}
+
+impl Exchange {
+    pub(super) fn new(tag: u32, sends: &[(usize, &[u8])], into: &mut [u8], receives: &[(usize, Range<usize>)]) -> Self {
+        let base = into.as_mut_ptr();
+        let place = |(from, range): &(usize, Range<usize>)| {
+            assert!(range.start <= range.end && range.end <= into.len(), "what is received has its place");
+            // SAFETY: inside the slice, as just checked.
+            (*from, unsafe { base.add(range.start) }, range.len())
+        };
+        Self {
+            tag,
+            sends: sends.iter().map(|(to, bytes)| (*to, bytes.as_ptr(), bytes.len())).collect(),
+            receives: receives.iter().map(place).collect(),
+            requests: Vec::new(),
+            ranks: Vec::new(),
+            done: Arc::default(),
+        }
+    }
+
+    pub(super) fn done(&self) -> Done {
+        Arc::clone(&self.done)
+    }
+
+    fn end(&self, result: Result<(), String>) {
+        *self.done.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        self.done.1.notify_all();
+    }
+
+    /// The ranks for which it still waits.
+    fn waits_for(&self) -> Vec<u32> {
+        let mut ranks = self.ranks.clone();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+}
+
+/// The signal that has asked this process to end.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn on_signal(number: c_int) {
+    SIGNAL.store(number, Ordering::SeqCst);
+}
+
+unsafe extern "C" {
+    fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
+}
+
+const INTERRUPTED: c_int = 2;
+const TERMINATED: c_int = 15;
+
+/// A message that is being sent to a rank.
+struct Letter {
+    to: usize,
+    request: ffi::MPI_Request,
+    _bytes: Vec<u8>,
+}
+
+/// The thread's state.
+pub(super) struct Funnel {
+    shared: Arc<Shared>,
+    behavior: Behavior,
+    data: ffi::MPI_Comm,
+    control: ffi::MPI_Comm,
+    rank: usize,
+    peers: Vec<Peer>,
+    active: Vec<Exchange>,
+    letters: Vec<Letter>,
+    /// Why nothing works any longer, and when the process has to end.
+    ended: Option<(String, Instant)>,
+    /// When something has happened last, on any rank.
+    moved: Instant,
+    /// Exchanges that are over.
+    version: u64,
+}
+
+fn check(code: c_int, what: &str) -> Result<(), String> {
+    if code == 0 { Ok(()) } else { Err(format!("MPI can't {what}: error {code}")) }
+}
+
+impl Funnel {
+    /// Starts MPI on this thread, and meets the other ranks.
+    pub(super) fn start(shared: Arc<Shared>, behavior: Behavior) -> Result<Self, String> {
+        let (mut provided, mut rank, mut ranks) = (0, 0, 0);
+        let (mut data, mut control);
+        let mut cards;
+        // SAFETY: MPI is started once, by this thread, which makes all its calls; every pointer is to what lives here.
+        unsafe {
+            (data, control) = (ffi::RSMPI_COMM_NULL, ffi::RSMPI_COMM_NULL);
+            let none = std::ptr::null_mut();
+            check(ffi::MPI_Init_thread(none, none.cast(), ffi::RSMPI_THREAD_FUNNELED, &mut provided), "start")?;
+            if provided < ffi::RSMPI_THREAD_FUNNELED {
+                return Err("this MPI can't be used by a program with threads".to_owned());
+            }
+            let world = ffi::RSMPI_COMM_WORLD;
+            check(ffi::MPI_Comm_rank(world, &mut rank), "say its rank")?;
+            check(ffi::MPI_Comm_size(world, &mut ranks), "say how many there are")?;
+            check(ffi::MPI_Comm_dup(world, &mut data), "make a communicator")?;
+            check(ffi::MPI_Comm_dup(world, &mut control), "make a communicator")?;
+            for comm in [data, control] {
+                check(ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN), "return errors")?;
+            }
+            cards = vec![0u8; CARD * ranks as usize];
+            let (mine, byte) = (card(), ffi::RSMPI_UINT8_T);
+            let (from, to) = (mine.as_ptr().cast(), cards.as_mut_ptr().cast());
+            check(ffi::MPI_Allgather(from, CARD as c_int, byte, to, CARD as c_int, byte, control), "meet the others")?;
+            // Launchers end ranks by signals; each says why before it does.
+            signal(INTERRUPTED, on_signal);
+            signal(TERMINATED, on_signal);
+        }
+        let peers: Vec<Peer> = cards.chunks_exact(CARD).map(Peer::new).collect();
+        let place =
+            |(rank, peer): (usize, &Peer)| format!("rank {rank} (host {}, process {})", peer.host, peer.process);
+        let mut asked = shared.lock();
+        asked.places = peers.iter().enumerate().map(place).collect();
+        asked.neighbors = peers.iter().filter(|peer| peer.is_here()).count();
+        drop(asked);
+        Ok(Self {
+            shared,
+            behavior,
+            data,
+            control,
+            rank: rank as usize,
+            peers,
+            active: Vec::new(),
+            letters: Vec::new(),
+            ended: None,
+            moved: Instant::now(),
+            version: 0,
+        })
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// All ranks but this one.
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let rank = self.rank;
+        (0..self.peers.len()).filter(move |&other| other != rank)
+    }
+
+    /// Works until it is told to leave.
+    pub(super) fn run(mut self) {
+        let (mut beat, mut idle, mut looked) = (Instant::now(), 0u32, Instant::now());
+        loop {
+            let (new, failed, over) = {
+                let mut asked = self.shared.lock();
+                (std::mem::take(&mut asked.exchanges), asked.failed.take(), asked.over)
+            };
+            if over {
+                // SAFETY: all ranks are here, and this thread has started MPI.
+                unsafe { ffi::MPI_Finalize() };
+                return;
+            }
+            let mut busy = !new.is_empty();
+            new.into_iter().for_each(|exchange| self.begin(exchange));
+            busy |= self.progress();
+            if let Some(why) = failed {
+                self.tell_failure(&why);
+                self.end(&why, GRACE[0]);
+            }
+            let now = Instant::now();
+            if now - beat >= BEAT {
+                if now - looked > 4 * BEAT {
+                    // This process itself was away: what the others said meanwhile is still to be read.
+                    self.peers.iter_mut().for_each(|peer| peer.heard = now);
+                    self.moved = now;
+                }
+                beat = now;
+                self.listen();
+                self.look();
+                self.speak();
+            } else if idle % 16 == 0 {
+                self.listen();
+            }
+            looked = now;
+            idle = if busy { 0 } else { idle.saturating_add(1) };
+            if idle < EAGER && !self.active.is_empty() {
+                std::thread::yield_now();
+                continue;
+            }
+            // Short naps while something is on its way; a new exchange ends them.
+            let nap = if self.active.is_empty() { 10_000 } else { (u64::from(idle) / 4).clamp(50, 500) };
+            let asked = self.shared.lock();
+            if asked.exchanges.is_empty() && asked.failed.is_none() && !asked.over {
+                drop(self.shared.changed.wait_timeout(asked, Duration::from_micros(nap)));
+            }
+        }
+    }
+
+    /// Posts the messages of an exchange.
+    fn begin(&mut self, mut exchange: Exchange) {
+        if let Some((why, _)) = &self.ended {
+            return exchange.end(Err(why.clone()));
+        }
+        let mut result = Ok(());
+        let tag = exchange.tag as c_int;
+        let chunks = |bytes: usize| (0..bytes).step_by(MAX_MESSAGE).map(move |at| (at, MAX_MESSAGE.min(bytes - at)));
+        // SAFETY: the memory lives until the exchange is done, and longer after an error.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            for &(from, to, bytes) in &exchange.receives {
+                for (at, count) in chunks(bytes) {
+                    let byte = ffi::RSMPI_UINT8_T;
+                    let place = to.add(at).cast();
+                    let code = ffi::MPI_Irecv(place, count as c_int, byte, from as c_int, tag, self.data, &mut request);
+                    result = result.and_then(|()| check(code, "receive"));
+                    exchange.requests.push(request);
+                    exchange.ranks.push(from as u32);
+                }
+            }
+            for &(to, from, bytes) in &exchange.sends {
+                for (at, count) in chunks(bytes) {
+                    let byte = ffi::RSMPI_UINT8_T;
+                    let place = from.add(at).cast();
+                    let code = ffi::MPI_Isend(place, count as c_int, byte, to as c_int, tag, self.data, &mut request);
+                    result = result.and_then(|()| check(code, "send"));
+                    exchange.requests.push(request);
+                    exchange.ranks.push(to as u32);
+                }
+            }
+        }
+        self.active.push(exchange);
+        if let Err(why) = result {
+            self.end(&why, GRACE[0]);
+        }
+    }
+
+    /// Lets MPI work, and ends what is done. Whether anything was.
+    fn progress(&mut self) -> bool {
+        let (mut any, mut fault) = (false, None);
+        let mut completed: Vec<c_int> = Vec::new();
+        self.active.retain_mut(|exchange| {
+            let mut count = 0;
+            completed.resize(exchange.requests.len(), 0);
+            // SAFETY: requests of this thread, and as many places for indices.
+            let code = unsafe {
+                ffi::MPI_Testsome(
+                    exchange.requests.len() as c_int,
+                    exchange.requests.as_mut_ptr(),
+                    &mut count,
+                    completed.as_mut_ptr(),
+                    ffi::RSMPI_STATUSES_IGNORE,
+                )
+            };
+            if let Err(why) = check(code, "exchange bytes") {
+                fault = Some(why);
+                return true;
+            }
+            // Of no requests at all, the count is undefined.
+            let count = usize::try_from(count).unwrap_or(0).min(exchange.requests.len());
+            any |= count > 0;
+            let mut done: Vec<usize> = completed[..count].iter().map(|&i| i as usize).collect();
+            done.sort_unstable();
+            for i in done.into_iter().rev() {
+                exchange.requests.swap_remove(i);
+                exchange.ranks.swap_remove(i);
+            }
+            if exchange.requests.is_empty() {
+                exchange.end(Ok(()));
+                any = true;
+                return false;
+            }
+            true
+        });
+        if any {
+            self.version += 1;
+        }
+        if let Some(why) = fault {
+            self.end(&why, GRACE[0]);
+        }
+        any
+    }
+
+    /// Reads what the others say.
+    fn listen(&mut self) {
+        loop {
+            let mut flag = 0;
+            // SAFETY: the status is written before it is read.
+            let (from, tag, bytes) = unsafe {
+                let mut status: ffi::MPI_Status = std::mem::zeroed();
+                let (any, every) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG);
+                let code = ffi::MPI_Iprobe(any, every, self.control, &mut flag, &mut status);
+                if code != 0 || flag == 0 {
+                    return;
+                }
+                let mut count = 0;
+                ffi::MPI_Get_count(&status, ffi::RSMPI_UINT8_T, &mut count);
+                let (from, tag) = (status.MPI_SOURCE, status.MPI_TAG);
+                let mut bytes = vec![0u8; count.max(0) as usize];
+                let place = bytes.as_mut_ptr().cast();
+                // It is there already, so this doesn't wait.
+                let nothing = ffi::RSMPI_STATUS_IGNORE;
+                let code = ffi::MPI_Recv(place, count, ffi::RSMPI_UINT8_T, from, tag, self.control, nothing);
+                if code != 0 {
+                    return;
+                }
+                (from as usize, tag, bytes)
+            };
+            let Some(peer) = self.peers.get_mut(from) else { continue };
+            peer.heard = Instant::now();
+            if tag == TAG_FAILED {
+                let why = format!("{} failed: {}", self.place(from), String::from_utf8_lossy(&bytes));
+                self.end(&why, GRACE[0]);
+            } else if let Some(beat) = Beat::decode(&bytes) {
+                if beat != peer.beat {
+                    self.moved = peer.heard;
+                }
+                peer.beat = beat;
+            }
+        }
+    }
+
+    /// Tells the others how this rank is.
+    fn speak(&mut self) {
+        let watched = self.shared.lock().watched.clone();
+        let state = watched.map(|watched| watched.state());
+        let beat = Beat {
+            version: self.version + state.as_ref().map_or(0, |state| state.0),
+            devices: state.map(|state| state.1),
+            pending: self.active.iter().map(|exchange| (exchange.tag, exchange.waits_for())).collect(),
+        };
+        if beat != self.peers[self.rank].beat {
+            self.moved = Instant::now();
+        }
+        let bytes = beat.encode();
+        self.peers[self.rank].beat = beat;
+        for to in self.others() {
+            // One that doesn't read gets no more.
+            if !self.letters.iter().any(|letter| letter.to == to) {
+                self.send(to, TAG_BEAT, bytes.clone());
+            }
+        }
+    }
+
+    fn send(&mut self, to: usize, tag: c_int, bytes: Vec<u8>) {
+        // SAFETY: the letter keeps the bytes until they are sent, or forever.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let (place, count) = (bytes.as_ptr().cast(), bytes.len() as c_int);
+            let code = ffi::MPI_Isend(place, count, ffi::RSMPI_UINT8_T, to as c_int, tag, self.control, &mut request);
+            if code == 0 {
+                self.letters.push(Letter { to, request, _bytes: bytes });
+            }
+        }
+        self.post();
+    }
+
+    /// Forgets letters that are sent.
+    fn post(&mut self) {
+        self.letters.retain_mut(|letter| {
+            let mut flag = 0;
+            // SAFETY: a request of this thread.
+            let code = unsafe { ffi::MPI_Test(&mut letter.request, &mut flag, ffi::RSMPI_STATUS_IGNORE) };
+            code == 0 && flag == 0
+        });
+    }
+
+    fn tell_failure(&mut self, why: &str) {
+        for to in self.others() {
+            self.send(to, TAG_FAILED, why.as_bytes().to_vec());
+        }
+        let start = Instant::now();
+        while !self.letters.is_empty() && start.elapsed() < BEAT {
+            self.post();
+            std::thread::yield_now();
+        }
+        self.shared.lock().told = true;
+    }
+
+    /// Whether everybody is still there, and waits for something that may come.
+    fn look(&mut self) {
+        self.post();
+        if let Some((why, end)) = &self.ended {
+            if Instant::now() >= *end {
+                (self.behavior.last_words)(why);
+            }
+            return;
+        }
+        let others = || self.others();
+        let gone = others().find(|&rank| self.peers[rank].has_ended());
+        let asked = SIGNAL.swap(0, Ordering::SeqCst);
+        if let Some(rank) = gone {
+            return self.end(&format!("{} has ended{}", self.place(rank), self.scene(rank)), GRACE[1]);
+        }
+        if asked != 0 {
+            let name = if asked == INTERRUPTED { "an interrupt (SIGINT)" } else { "its launcher (SIGTERM)" };
+            return self.end(&format!("{} was asked to end by {name}", self.place(self.rank)), GRACE[1]);
+        }
+        let silent = others().find(|&rank| self.peers[rank].heard.elapsed() > self.behavior.patience);
+        if let Some(rank) = silent {
+            let (place, scene) = (self.place(rank), self.scene(rank));
+            let seconds = self.behavior.patience.as_secs_f64();
+            return self.end(&format!("{place} has not answered for {seconds} s{scene}"), GRACE[0]);
+        }
+        let recent = others().all(|rank| self.peers[rank].heard.elapsed() < STILL);
+        if recent && self.moved.elapsed() > STILL {
+            let beats: Vec<Beat> = self.peers.iter().map(|peer| peer.beat.clone()).collect();
+            if is_forever(&beats) {
+                let scenes: Vec<String> = (0..self.peers.len()).map(|rank| self.scene(rank)).collect();
+                let scenes = scenes.concat().trim_start_matches("; ").to_owned();
+                self.end(&format!("all devices wait for each other: {scenes}"), GRACE[0]);
+            }
+        }
+    }
+
+    fn place(&self, rank: usize) -> String {
+        self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
+    }
+
+    /// What the devices of a rank did when it was heard of last.
+    fn scene(&self, rank: usize) -> String {
+        let watched = self.shared.lock().watched.clone();
+        let states = self.peers[rank].beat.devices.as_deref().unwrap_or_default();
+        let text = watched.map(|watched| watched.describe(rank, states)).unwrap_or_default();
+        if text.is_empty() { text } else { format!("; on rank {rank} {text}") }
+    }
+
+    /// Ends everything that waits, for this reason; the process ends at the latest after `grace`.
+    fn end(&mut self, why: &str, grace: Duration) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.ended = Some((why.to_owned(), Instant::now() + grace));
+        let watched = {
+            let mut asked = self.shared.lock();
+            asked.ended = Some(why.to_owned());
+            asked.watched.clone()
+        };
+        if let Some(watched) = watched {
+            watched.fail(why);
+        }
+        for exchange in &self.active {
+            exchange.end(Err(why.to_owned()));
+        }
+        self.active.clear();
+    }
+}

@@ -1,0 +1,132 @@
+//! The processes that an MPI launcher has started, as ranks: what moves bytes between them, and who notices that one of
+//! them is no longer there.
+//!
+//! One thread makes all calls of MPI (`MPI_THREAD_FUNNELED`, which every MPI has), none of which blocks: devices give it
+//! what they want to exchange and sleep until it is done. The same thread tells the other ranks four times a second how
+//! this one is, so that everybody notices who has ended, has stopped answering, or waits for something that will never
+//! come: MPI itself would let the others wait forever.
+
+mod beat;
+mod funnel;
+mod peers;
+
+use std::ops::Range;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use self::funnel::{Exchange, Funnel, Shared};
+use crate::collective::{Watched, Wire};
+
+/// This process and the others of its launch.
+pub struct World {
+    rank: usize,
+    ranks: usize,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How a [`World`] behaves.
+pub struct Behavior {
+    /// How long another rank may be silent until it counts as gone.
+    pub patience: Duration,
+    /// Called when this rank has to end and doesn't by itself within a moment: says why, and ends the process.
+    pub last_words: Box<dyn Fn(&str) + Send>,
+}
+
+impl World {
+    /// Joins the other processes of the launch. Each process can do so once.
+    ///
+    /// # Errors
+    /// If there is no MPI to talk to, or no thread for it.
+    pub fn join(behavior: Behavior) -> Result<Self, String> {
+        let shared = Arc::new(Shared::default());
+        let (tell, told) = channel();
+        let theirs = Arc::clone(&shared);
+        let work = move || match Funnel::start(theirs, behavior) {
+            Ok(funnel) => {
+                let _ = tell.send(Ok((funnel.rank(), funnel.ranks())));
+                funnel.run();
+            }
+            Err(error) => {
+                let _ = tell.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("mpi".to_owned()).spawn(work);
+        let thread = thread.map_err(|e| format!("there is no thread for MPI: {e}"))?;
+        let (rank, ranks) = told.recv().map_err(|_| "MPI could not be started".to_owned())??;
+        Ok(Self { rank, ranks, shared, thread: Some(thread) })
+    }
+
+    /// Tells the other ranks that this one has failed, and waits a moment until they know.
+    pub fn fail(&self, why: &str) {
+        let mut queue = self.shared.lock();
+        queue.failed.get_or_insert_with(|| why.to_owned());
+        drop(queue);
+        self.shared.wake();
+        let start = Instant::now();
+        while !self.shared.lock().told && start.elapsed() < Duration::from_millis(500) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How many ranks run on the machine of this one, itself among them.
+    pub fn neighbors(&self) -> usize {
+        self.shared.lock().neighbors.max(1)
+    }
+
+    /// Where a rank is, in words: its number, its host and its process.
+    pub fn place(&self, rank: usize) -> String {
+        self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
+    }
+
+    /// Leaves when all ranks are here. After a failure that would take forever, so the process should just end.
+    pub fn finish(mut self) -> Result<(), String> {
+        self.barrier()?;
+        self.shared.lock().over = true;
+        self.shared.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        Ok(())
+    }
+}
+
+impl Wire for World {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn exchange(
+        &self,
+        tag: u32,
+        sends: &[(usize, &[u8])],
+        into: &mut [u8],
+        receives: &[(usize, Range<usize>)],
+    ) -> Result<(), String> {
+        let exchange = Exchange::new(tag, sends, into, receives);
+        let done = exchange.done();
+        self.shared.lock().exchanges.push(exchange);
+        self.shared.wake();
+        let mut result = done.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            result = done.1.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn watch(&self, devices: Option<Arc<dyn Watched>>) {
+        let mut queue = self.shared.lock();
+        if let (Some(devices), Some(why)) = (&devices, &queue.ended) {
+            devices.fail(why);
+        }
+        queue.watched = devices;
+    }
+}

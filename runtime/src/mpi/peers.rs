@@ -1,0 +1,67 @@
+//! The other ranks, and whether they are still there.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::beat::Beat;
+
+/// Bytes with which ranks say where they are when they meet.
+pub(super) const CARD: usize = 128;
+
+/// One rank.
+pub(super) struct Peer {
+    pub(super) host: String,
+    pub(super) process: u32,
+    /// When it was heard of last.
+    pub(super) heard: Instant,
+    /// What it said.
+    pub(super) beat: Beat,
+    /// Where the system says how its process is, if it is on this machine.
+    status: Option<PathBuf>,
+}
+
+/// The name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_default().trim().to_owned()
+}
+
+/// What this rank says of itself.
+pub(super) fn card() -> [u8; CARD] {
+    let mut card = [0; CARD];
+    card[..4].copy_from_slice(&std::process::id().to_le_bytes());
+    let host = host();
+    let name = &host.as_bytes()[..host.len().min(CARD - 4)];
+    card[4..4 + name.len()].copy_from_slice(name);
+    card
+}
+
+impl Peer {
+    /// A rank that has said this of itself.
+    pub(super) fn new(card: &[u8]) -> Self {
+        let mut process = [0; 4];
+        process.copy_from_slice(&card[..4]);
+        let process = u32::from_le_bytes(process);
+        let name = card[4..].split(|&byte| byte == 0).next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name).into_owned();
+        let status = PathBuf::from(format!("/proc/{process}/stat"));
+        // A container shares its machine's name perhaps, but not its processes.
+        let status = (name == host() && status.exists()).then_some(status);
+        Self { host: name, process, heard: Instant::now(), beat: Beat::default(), status }
+    }
+
+    /// Whether it runs on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.status.is_some()
+    }
+
+    /// Whether its process is no longer there.
+    pub(super) fn has_ended(&self) -> bool {
+        let Some(status) = &self.status else { return false };
+        match std::fs::read_to_string(status) {
+            // The state stands behind the name, which is in parentheses.
+            Ok(text) => text.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X'])),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+}
