@@ -16,17 +16,18 @@
 # make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
 # make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
+# make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools and python3-venv are for
-# comparisons with peers.
+# comparisons with peers, Open MPI for the feature mpi.
 PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev mlir-22-tools \
-	zlib1g-dev libzstd-dev
+	zlib1g-dev libzstd-dev openmpi-bin libopenmpi-dev
 
 setup:
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust from https://rustup.rs"; exit 1; }
@@ -70,7 +71,7 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 publish-check: setup
 	cargo publish --dry-run --allow-dirty --workspace
 
-test: setup oracles python plugin
+test: setup oracles python plugin mpi
 	SHARDC_ORACLES=1 cargo test --workspace
 
 test-without-llvm:
@@ -123,6 +124,27 @@ $(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
 
 plugin: setup $(TARGET)/plugin/libShardcPlugin.so
 
+# Of the selection that is built for the tests, so that nothing else is built for it.
+mpi: setup
+	cargo build --quiet --workspace --bin shardc --features shardc/mpi
+	@mkdir -p $(TARGET)/mpi
+	@ln -f $(TARGET)/debug/shardc $(TARGET)/mpi/shardc
+
+DEMO := tests/corpus/tpu_p3_mlp_block_auto
+MPIRUN := mpirun --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
+MPI_DEMO := $(TARGET)/mpi/demo
+
+# What each process holds in the end, as JAX's tutorial of several processes shows it.
+demo-mpi: mpi
+	@rm -rf $(MPI_DEMO) && mkdir -p $(MPI_DEMO)
+	@echo "== 4 processes with 2 devices each"
+	$(MPIRUN) -n 4 $(TARGET)/mpi/shardc run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --outputs $(MPI_DEMO)/out.npz
+	@for rank in 0 1 2 3; do echo "process $$rank holds:"; \
+		python3 tests/oracles/shards.py $(MPI_DEMO)/out.index.json $$rank; done
+	$(TARGET)/mpi/shardc gather $(MPI_DEMO)/out.index.json --outputs $(MPI_DEMO)/out.npz
+	@echo "== joined, and compared with one process"
+	$(TARGET)/mpi/shardc run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(MPI_DEMO)/out.npz --rtol 0
+
 # The oldest version that is promised; make test has the newest.
 JAX := 0.7.2
 OTHER := $(TARGET)/python-jax-$(JAX)
@@ -133,7 +155,6 @@ python-jax: python
 	$(OTHER)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/shardc-*.whl
 	cd bindings/python/tests && $(abspath $(OTHER))/bin/python -m unittest discover
 
-DEMO := tests/corpus/tpu_p3_mlp_block_auto
 SHARDC := cargo run --release --quiet -p shardc --
 
 # Shardings as device grids, collectives with what caused them, the comparison with what JAX computed, the time.

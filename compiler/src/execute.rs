@@ -1,6 +1,5 @@
 //! Running programs: natively if this build of shardc can, or by the reference evaluator.
 
-#[cfg(feature = "jit")]
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +9,12 @@ use std::time::{Duration, Instant};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::eval::{EvalError, Lanes};
+#[cfg(feature = "jit")]
+use dialect::ir::Shape;
 use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
 use dialect::literal::Literal;
 use dialect::ops::func;
+use dialect::sharding::{Layout, ReductionKind};
 use dialect::signature::Signature;
 use runtime::collective::Wire;
 use runtime::reference;
@@ -78,11 +80,34 @@ pub struct Ranks {
     pub neighbors: usize,
     /// Whether the first of them is to have all results in the end.
     pub gather: bool,
+    /// Where this one gets its devices' inputs from.
+    pub inputs: RankInputs,
+}
+
+/// Where one of several processes gets its devices' inputs from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RankInputs {
+    /// The global inputs are given; it reads only what its devices need of them.
+    Whole,
+    /// For each replica and argument, the block that [`Interface::blocks`] tells of.
+    Blocks(Vec<Vec<Literal>>),
+    /// They are those of [`random_inputs`](crate::random_inputs) with this seed, of which it makes what its devices need.
+    Random(u64),
+}
+
+/// A part of a tensor: where it begins, and its sizes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// The index of its first element.
+    pub start: Vec<i64>,
+    /// How many there are along each dimension.
+    pub sizes: Vec<i64>,
 }
 
 impl PartialEq for Ranks {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.wire, &other.wire) && (self.neighbors, self.gather) == (other.neighbors, other.gather)
+        Arc::ptr_eq(&self.wire, &other.wire)
+            && (self.neighbors, self.gather, &self.inputs) == (other.neighbors, other.gather, &other.inputs)
     }
 }
 
@@ -156,8 +181,12 @@ pub struct ResultShard {
     pub result: usize,
     /// The device of the replica that holds it.
     pub device: usize,
-    /// The shard, padding included.
+    /// The shard, without padding.
     pub literal: Literal,
+    /// Where it begins in the result.
+    pub start: Vec<i64>,
+    /// How shards of the same place are combined, if they are partial results.
+    pub combine: Option<ReductionKind>,
 }
 
 /// The argument and result types of a program, and how many devices it runs on.
@@ -186,13 +215,48 @@ impl Interface {
     }
 }
 
+/// Of each replica and argument or result of a program, the smallest block that holds the shards of all devices of one process,
+/// which runs as many devices as every other.
+fn blocks(layouts: &[Layout], partitions: usize, held: Range<usize>, replica: usize) -> Vec<Block> {
+    let mine = || held.clone().filter(|device| device / partitions == replica).map(|device| device % partitions);
+    let block = |layout: &Layout| {
+        let rank = layout.ty.rank();
+        let (mut start, mut end) = (vec![i64::MAX; rank], vec![0; rank]);
+        for device in mine() {
+            let (first, sizes) = layout.range(device);
+            for d in 0..rank {
+                start[d] = start[d].min(first[d]);
+                end[d] = end[d].max(first[d] + sizes[d]);
+            }
+        }
+        let start: Vec<i64> = start.iter().zip(&end).map(|(&start, &end)| start.min(end)).collect();
+        let sizes = start.iter().zip(&end).map(|(start, end)| end - start).collect();
+        Block { start, sizes }
+    };
+    layouts.iter().map(block).collect()
+}
+
+impl Interface {
+    /// For each replica and argument, the block of it that the devices of one of several processes need.
+    pub fn blocks(module: &Module, rank: usize, ranks: usize) -> Option<Vec<Vec<Block>>> {
+        let mut program = module.program().clone();
+        let signature = Signature::of(&mut program)?;
+        let (replicas, partitions) = replicas_and_partitions(&program);
+        let each = replicas * partitions / ranks.max(1);
+        let layouts: Vec<Layout> = signature.arguments.iter().map(|side| signature.layout(side)).collect();
+        let of = |replica| blocks(&layouts, partitions, rank * each..(rank + 1) * each, replica);
+        Some((0..replicas).map(of).collect())
+    }
+}
+
 impl Compiler {
     /// Runs a per-device program over the global inputs of each replica on simulated devices.
     /// [`random_inputs`](crate::random_inputs) makes inputs where any will do.
     pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
         let program = module.program();
-        let ran =
-            check_inputs(module, inputs).and_then(|()| runnable(program)).and_then(|()| run(module, inputs, options));
+        let is_given = options.ranks.as_ref().is_none_or(|ranks| ranks.inputs == RankInputs::Whole);
+        let checked = if is_given { check_inputs(module, inputs) } else { Ok(()) };
+        let ran = checked.and_then(|()| runnable(program)).and_then(|()| run(module, inputs, options));
         Outcome::of(module.source(), ran)
     }
 
@@ -385,8 +449,33 @@ fn native(
     let calls = options.calls.max(1);
     for call in 1..=calls {
         // A program may write into its donated arguments.
-        for (replica, values) in inputs.iter().enumerate() {
-            session.set_inputs_of(replica, values).map_err(fault)?;
+        match options.ranks.as_ref().map(|ranks| &ranks.inputs) {
+            None | Some(RankInputs::Whole) => {
+                for (replica, values) in inputs.iter().enumerate() {
+                    session.set_inputs_of(replica, values).map_err(fault)?;
+                }
+            }
+            Some(RankInputs::Random(seed)) => {
+                for replica in 0..replicas {
+                    session.set_pieces(replica, |i, start, sizes| {
+                        let ty = &session.argument_layouts()[i].ty;
+                        crate::inputs::random_piece((i, ty), *seed, replica, start, sizes)
+                    });
+                }
+            }
+            Some(RankInputs::Blocks(of_replicas)) => {
+                for (replica, values) in of_replicas.iter().enumerate() {
+                    let origins = blocks(session.argument_layouts(), partitions, session.held(), replica);
+                    session.set_pieces(replica, |i, start, sizes| {
+                        let inside: Vec<i64> = start.iter().zip(&origins[i].start).map(|(s, o)| s - o).collect();
+                        values[i].piece(&inside, sizes)
+                    });
+                }
+            }
+        }
+        if let Some(ranks) = &options.ranks {
+            // All begin together, so that what one waits for another is the program's.
+            ranks.wire.barrier().map_err(|e| one(Diagnostic::error(codes::DEVICE_FAILED, Span::default(), e)))?;
         }
         let start = Instant::now();
         if options.trace && call == calls {
@@ -418,8 +507,11 @@ fn shards(session: &runtime::execute::Session<'_>, held: Range<usize>, partition
         let holders = layout.holders();
         for (replica, device) in held.clone().map(|device| (device / partitions, device % partitions)) {
             if holders.binary_search(&device).is_ok() {
-                let literal = session.result(result, replica * partitions + device);
-                shards.push(ResultShard { replica, result, device, literal });
+                let (start, sizes) = layout.range(device);
+                let zeros: Shape = sizes.iter().map(|_| 0).collect();
+                let literal = session.result(result, replica * partitions + device).piece(&zeros, &sizes);
+                let (start, combine) = (start.to_vec(), layout.reduction());
+                shards.push(ResultShard { replica, result, device, literal, start, combine });
             }
         }
     }
@@ -456,7 +548,7 @@ fn gather(
     if all.is_empty() {
         return Ok(Vec::new());
     }
-    let assemble = |(layout, pieces): (&dialect::sharding::Layout, &Vec<(usize, Literal)>)| {
+    let assemble = |(layout, pieces): (&Layout, &Vec<(usize, Literal)>)| {
         layout.assemble_held(pieces.iter().map(|(device, literal)| (*device, literal)))
     };
     let of_replica =

@@ -1,12 +1,31 @@
 //! Pseudorandom inputs from a seed: plain ones, or with values that programs forget.
 
-use dialect::ir::{ElementClass, ElementType, TensorType};
-use dialect::literal::Literal;
+use dialect::ir::{ElementClass, ElementType, Shape, TensorType};
+use dialect::literal::{Indices, Literal};
 use dialect::scalar::Scalar;
 
 /// Pseudorandom tensors for each replica; replicas get different ones.
 pub fn random_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Vec<Literal>> {
     (0..replicas as u64).map(|replica| made_up(types, seed.wrapping_add(replica << 32), plain)).collect()
+}
+
+/// The part of argument `i` of [`random_inputs`] from `start` on and of these sizes, without making the rest.
+pub(crate) fn random_piece(
+    (i, ty): (usize, &TensorType),
+    seed: u64,
+    replica: usize,
+    start: &[i64],
+    sizes: &[i64],
+) -> Literal {
+    let seed = state(i, seed.wrapping_add((replica as u64) << 32));
+    // Every element takes as many numbers.
+    let each = if ty.element.class() == ElementClass::Complex { 2 } else { 1 };
+    let element = |index: Shape| {
+        let at = ty.shape.iter().zip(index.iter().zip(start)).fold(0, |at, (&d, (&i, &s))| at * d + i + s) as u64;
+        let mut state = seed.wrapping_add((at * each).wrapping_mul(STEP));
+        plain(ty.element, &mut || next(&mut state))
+    };
+    Literal::from_scalars(ty.element, sizes, Indices::of(sizes).map(element))
 }
 
 /// The same with one element in eight an edge case: NaN, infinities and zeros of both signs, the largest and smallest
@@ -22,17 +41,26 @@ fn made_up(
     scalar: fn(ElementType, &mut dyn FnMut() -> u64) -> Scalar,
 ) -> Vec<Literal> {
     let one = |(i, ty): (usize, &TensorType)| {
-        let mut state = seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95);
-        let mut next = || {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        Literal::from_fn(ty, |_| scalar(ty.element, &mut next))
+        let mut state = state(i, seed);
+        Literal::from_fn(ty, |_| scalar(ty.element, &mut || next(&mut state)))
     };
     types.iter().enumerate().map(one).collect()
+}
+
+/// What SplitMix64's state grows by with every number.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The state before the first number of argument `i`.
+fn state(i: usize, seed: u64) -> u64 {
+    seed ^ (i as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95)
+}
+
+/// The next number of SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(STEP);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Floats between -1 and 1 in steps of 1/64, integers from 0 to 9, so that sums of a few thousand of them are exact in
@@ -92,6 +120,18 @@ mod tests {
             assert!(values.iter().all(|v| (low..=high).contains(v)));
             assert!(values.contains(&low) && values.contains(&high), "{literal:?}");
         }
+    }
+
+    #[test]
+    fn a_piece_is_what_the_whole_has_there() {
+        for element in [ElementType::F32, ElementType::BF16, ElementType::I32, ElementType::I1, ElementType::C64] {
+            let types = [TensorType::new(&[2], element), TensorType::new(&[5, 6, 7], element)];
+            let whole = &random_inputs(&types, 9, 2)[1][1];
+            let (start, sizes) = ([2, 0, 3], [3, 6, 2]);
+            assert_eq!(random_piece((1, &types[1]), 9, 1, &start, &sizes), whole.piece(&start, &sizes), "{element:?}");
+        }
+        let scalar = TensorType::new(&[], ElementType::F32);
+        assert_eq!(random_piece((0, &scalar), 9, 0, &[], &[]), random_inputs(&[scalar.clone()], 9, 1)[0][0]);
     }
 
     #[test]

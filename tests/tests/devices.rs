@@ -1,6 +1,9 @@
 //! Partitioned programs on simulated devices, natively and by the reference evaluator, give the results of JAX; and
 //! there can be far more devices than cores.
 
+#[cfg(feature = "jit")]
+mod ranks;
+
 use std::path::{Path, PathBuf};
 
 /// Programs with an op that is not supported yet: sort, reduce_window, top_k.

@@ -1,35 +1,34 @@
 """Several processes, each with some of the devices: every one of them plans, and all must plan alike."""
 
-import json
-import os
-import socket
-import subprocess
+import pathlib
 import sys
 import unittest
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples"))
+
+import processes  # noqa: E402
+
 
 class Processes(unittest.TestCase):
-    def test_two_processes_run_one_program(self):
-        with socket.socket() as free:
-            free.bind(("localhost", 0))
-            port = free.getsockname()[1]
-        worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
-        start = lambda rank: subprocess.Popen(
-            [sys.executable, worker, str(port), "2", str(rank)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        workers = [start(rank) for rank in range(2)]
-        try:
-            ended = [worker.communicate(timeout=300) for worker in workers]
-        finally:
-            for worker in workers:
-                worker.kill()
-        for worker, (out, err) in zip(workers, ended):
-            self.assertEqual(worker.returncode, 0, err[-3000:])
-            results = json.loads(out.splitlines()[-1])
-            np.testing.assert_allclose(results["shardc"]["loss"], results["jax"]["loss"], rtol=1e-6)
-            np.testing.assert_allclose(results["shardc"]["mine"], results["jax"]["mine"], rtol=1e-5)
+    def test_two_processes_run_one_program_as_one_does(self):
+        one = processes.launch(1)[0]
+        two = processes.launch(2)
+        seen = {}
+        for results in two:
+            ours, theirs = results["shardc"], results["jax"]
+            np.testing.assert_allclose(ours["loss"], theirs["loss"], rtol=1e-6)
+            np.testing.assert_allclose(ours["loss"], one["shardc"]["loss"], rtol=1e-6)
+            self.assertEqual(len(ours["shards"]), processes.DEVICES // 2)
+            for device, shard in ours["shards"].items():
+                np.testing.assert_allclose(shard, theirs["shards"][device], rtol=1e-5)
+            seen |= ours["shards"]
+        # Devices of another process have numbers of their own; in order, they hold what those of one process hold.
+        self.assertEqual(len(seen), processes.DEVICES)
+        mine = [seen[device] for device in sorted(seen, key=int)]
+        whole = [one["shardc"]["shards"][device] for device in sorted(one["shardc"]["shards"], key=int)]
+        np.testing.assert_allclose(mine, whole, rtol=1e-5)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ use runtime::npz;
 use super::session::Failure;
 
 /// The name of array `i` of a replica: `arg0` for the first replica, `arg0.replica1` for the next.
-fn array_name(prefix: &str, i: usize, replica: usize) -> String {
+pub(crate) fn array_name(prefix: &str, i: usize, replica: usize) -> String {
     if replica == 0 { format!("{prefix}{i}") } else { format!("{prefix}{i}.replica{replica}") }
 }
 
@@ -27,6 +27,29 @@ pub(crate) fn read(
     replicas: usize,
 ) -> Result<Vec<Vec<Literal>>, Failure> {
     let arrays = npz::read_file(path).map_err(Failure::Usage)?;
+    read_arrays(program, path, arrays, prefix, |_| types.to_vec(), replicas)
+}
+
+/// The same of an archive of which only parts are needed, for tensors that may be others for each replica.
+pub(crate) fn map(
+    program: &Program,
+    path: &Path,
+    types: impl Fn(usize) -> Vec<TensorType>,
+    replicas: usize,
+) -> Result<Vec<Vec<Literal>>, Failure> {
+    let arrays = npz::map_file(path).map_err(Failure::Usage)?;
+    read_arrays(program, path, arrays, "arg", types, replicas)
+}
+
+fn read_arrays(
+    program: &Program,
+    path: &Path,
+    arrays: npz::Arrays,
+    prefix: &str,
+    types_of: impl Fn(usize) -> Vec<TensorType>,
+    replicas: usize,
+) -> Result<Vec<Vec<Literal>>, Failure> {
+    let types = types_of(0);
     let of_results = prefix == "out";
     let mut all: Vec<Vec<Literal>> = Vec::with_capacity(replicas);
     let mut faults = Vec::new();
@@ -41,6 +64,7 @@ pub(crate) fn read(
         faults.push(format!("'{name}' is too much: the program has {s} {what}"));
     }
     for replica in 0..replicas {
+        let types = types_of(replica);
         let mut literals = Vec::with_capacity(types.len());
         for (i, ty) in types.iter().enumerate() {
             let name = array_name(prefix, i, replica);

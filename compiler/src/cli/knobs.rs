@@ -95,6 +95,13 @@ pub(crate) struct Tolerances {
     atol: Option<f64>,
 }
 
+impl Tolerances {
+    /// Whether the command line says any.
+    pub(crate) fn are_given(&self) -> bool {
+        self.rtol.is_some() || self.atol.is_some()
+    }
+}
+
 impl From<Tolerances> for Tolerance {
     fn from(given: Tolerances) -> Self {
         Tolerance { relative: given.rtol, absolute: given.atol }

@@ -15,6 +15,7 @@ mod progress;
 mod ranks;
 pub(crate) mod render;
 pub(crate) mod session;
+mod shards;
 mod svg;
 
 use std::ffi::OsString;
@@ -81,6 +82,7 @@ enum Command {
     Cost(command::cost::Args),
     Show(command::show::Args),
     Opt(command::opt::Args),
+    Gather(command::gather::Args),
 }
 
 impl Command {
@@ -93,6 +95,7 @@ impl Command {
             Command::Cost(args) => command::cost::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
+            Command::Gather(args) => command::gather::run(&args, session),
         }
     }
 }

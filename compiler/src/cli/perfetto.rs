@@ -4,29 +4,56 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+const END: &str = "]}\n";
+
 /// A timeline as it is written.
 pub(crate) struct Timeline {
     text: String,
+    /// The process that its rows belong to.
+    process: usize,
 }
 
 impl Timeline {
     /// A timeline with a row for each of these names; their numbers are those of [`Self::slice`].
     pub(crate) fn new(rows: &[(usize, String)]) -> Self {
-        let mut timeline = Self { text: "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[".to_owned() };
-        for (row, name) in rows {
-            timeline.event(&json!({"name": "thread_name", "ph": "M", "pid": 0, "tid": row, "args": {"name": name}}));
+        Self::of_process(0, None, rows)
+    }
+
+    /// The same where the rows are those of one of several processes, which has this number and name.
+    pub(crate) fn of_process(process: usize, name: Option<&str>, rows: &[(usize, String)]) -> Self {
+        let mut timeline = Self { text: START.to_owned(), process };
+        if let Some(name) = name {
+            timeline.event(&json!({"name": "process_name", "ph": "M", "pid": process, "args": {"name": name}}));
             timeline.event(
-                &json!({"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": row, "args": {"sort_index": row}}),
+                &json!({"name": "process_sort_index", "ph": "M", "pid": process, "args": {"sort_index": process}}),
+            );
+        }
+        for (row, name) in rows {
+            timeline
+                .event(&json!({"name": "thread_name", "ph": "M", "pid": process, "tid": row, "args": {"name": name}}));
+            timeline.event(
+                &json!({"name": "thread_sort_index", "ph": "M", "pid": process, "tid": row, "args": {"sort_index": row}}),
             );
         }
         timeline
+    }
+
+    /// One text of those of several processes.
+    pub(crate) fn join(texts: impl Iterator<Item = String>) -> String {
+        let events = |text: String| Some(text.strip_prefix(START)?.strip_suffix(END)?.to_owned());
+        let events: Vec<String> = texts.filter_map(events).filter(|events| !events.is_empty()).collect();
+        format!("{START}{}{END}", events.join(",\n"))
     }
 
     /// Adds what lasts from `start` on, seconds.
     pub(crate) fn slice(&mut self, row: usize, name: &str, source: Option<&str>, start: f64, seconds: f64) {
         let (start, seconds) = (start * 1e6, seconds * 1e6);
         let args = json!({ "source": source });
-        self.event(&json!({"name": name, "ph": "X", "pid": 0, "tid": row, "ts": start, "dur": seconds, "args": args}));
+        let process = self.process;
+        self.event(
+            &json!({"name": name, "ph": "X", "pid": process, "tid": row, "ts": start, "dur": seconds, "args": args}),
+        );
     }
 
     fn event(&mut self, event: &serde_json::Value) {
@@ -38,7 +65,7 @@ impl Timeline {
 
     /// The whole text.
     pub(crate) fn finish(mut self) -> String {
-        self.text.push_str("]}\n");
+        self.text.push_str(END);
         self.text
     }
 }

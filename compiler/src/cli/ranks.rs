@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::session::{Failure, Session};
-use crate::Ranks;
+use crate::{RankInputs, Ranks};
 
 /// How long another process may be silent, in seconds, unless the command line says otherwise.
 pub(crate) const PATIENCE: f64 = 10.0;
@@ -46,6 +46,7 @@ pub(crate) struct Identity {
     pub(crate) options: String,
 }
 
+#[cfg(any(feature = "mpi", test))]
 impl Identity {
     /// What is different in another process, in words.
     fn difference(&self, other: &Identity) -> Option<String> {
@@ -89,7 +90,15 @@ impl Here {
         Ok(())
     }
 
-    pub(crate) fn options(&self, _: bool) -> Option<Ranks> {
+    pub(crate) fn together(&self, _: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn place(&self, rank: usize) -> String {
+        format!("rank {rank}")
+    }
+
+    pub(crate) fn options(&self, _: bool, _: RankInputs) -> Option<Ranks> {
         None
     }
 
@@ -149,10 +158,21 @@ impl Here {
         Ok(())
     }
 
+    /// What every rank gives, once all have.
+    pub(crate) fn together(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
+        use runtime::collective::Wire;
+        self.world.everybody(mine).map_err(Failure::System)
+    }
+
+    /// Where a rank is, in words.
+    pub(crate) fn place(&self, rank: usize) -> String {
+        self.world.place(rank)
+    }
+
     /// What execution needs to know; the first rank gets all results if that is wanted.
-    pub(crate) fn options(&self, gather: bool) -> Option<Ranks> {
+    pub(crate) fn options(&self, gather: bool, inputs: RankInputs) -> Option<Ranks> {
         let wire: std::sync::Arc<dyn runtime::collective::Wire> = self.world.clone();
-        Some(Ranks { wire, neighbors: self.world.neighbors(), gather })
+        Some(Ranks { wire, neighbors: self.world.neighbors(), gather, inputs })
     }
 
     /// Waits for the others, and leaves.

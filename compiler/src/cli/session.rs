@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
             Failure::Usage(message) | Failure::System(message) => message.clone(),
             _ => {
                 let errors = self.diagnosed.iter().filter(|d| d.severity == Severity::Error);
-                errors.map(|d| d.message.clone()).next().unwrap_or_else(|| "it ended early".to_owned())
+                errors.map(|d| d.message.clone()).next().unwrap_or_else(|| "it has said why".to_owned())
             }
         }
     }

@@ -68,25 +68,36 @@ impl Layout {
     /// `device`'s shard of `whole`. Of an unreduced value the first device of each group gets the value, the others the
     /// reduction's identity.
     pub fn shard(&self, whole: &Literal, device: usize) -> Literal {
-        let (at, local) = (self.positions.get(device).copied().unwrap_or(0), self.shard.shape());
+        self.shard_from(device, |start, sizes| whole.piece(start, sizes))
+    }
+
+    /// [`Layout::shard`] of a tensor of which `piece` gives any part, from `start` on and of these sizes.
+    pub fn shard_from(&self, device: usize, piece: impl FnOnce(&[i64], &[i64]) -> Literal) -> Literal {
+        let (at, local, element) =
+            (self.positions.get(device).copied().unwrap_or(0), self.shard.shape(), self.ty.element);
         if index(&self.unreduced, at) != 0 {
-            return Literal::splat(whole.element, &local, identity(self.kind, whole.element));
+            return Literal::splat(element, &local, identity(self.kind, element));
         }
         let (start, sizes) = self.range(device);
-        let part = whole.piece(&start, &sizes);
+        let part = piece(&start, &sizes);
         if sizes == local {
             return part;
         }
         let zeros: Shape = sizes.iter().map(|_| 0).collect();
-        let zero = Scalar::zero(whole.element);
-        match self.padding.value().unwrap_or_else(|| noticeable(whole.element)) {
-            value if value == zero => Literal::assemble(whole.element, &local, [(zeros, &part)]),
+        let zero = Scalar::zero(element);
+        match self.padding.value().unwrap_or_else(|| noticeable(element)) {
+            value if value == zero => Literal::assemble(element, &local, [(zeros, &part)]),
             value => {
                 let inside = |at: &Shape| at.iter().zip(&sizes).all(|(i, n)| i < n);
                 let element = |at: Shape| if inside(&at) { part.get(part.position(&at)) } else { value };
-                Literal::from_scalars(whole.element, &local, Indices::of(&local).map(element))
+                Literal::from_scalars(self.ty.element, &local, Indices::of(&local).map(element))
             }
         }
+    }
+
+    /// How the shards of the same part are combined, if devices hold partial results.
+    pub fn reduction(&self) -> Option<ReductionKind> {
+        (!self.unreduced.is_empty()).then_some(self.kind)
     }
 
     /// The devices whose shards together make the tensor: of those that hold the same shard, the first.

@@ -279,12 +279,22 @@ impl Session<'_> {
             if input.ty() != layout.ty {
                 return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
             }
+        }
+        self.set_pieces(replica, |i, start, sizes| inputs[i].piece(start, sizes));
+        Ok(())
+    }
+
+    /// Gives the devices of one replica that this process runs their shards: `piece` makes the part of an argument, by its
+    /// number, from `start` on and of these sizes.
+    pub fn set_pieces(&self, replica: usize, piece: impl Fn(usize, &[i64], &[i64]) -> Literal) {
+        let e = self.executable;
+        for (i, layout) in e.arguments.iter().enumerate() {
             let slot = e.slot(e.lowered.arguments[i]);
             for (partition, arena) in self.of(replica) {
-                arena.write(slot.offset, &layout.shard(input, partition).dense_bytes());
+                let shard = layout.shard_from(partition, |start, sizes| piece(i, start, sizes));
+                arena.write(slot.offset, &shard.dense_bytes());
             }
         }
-        Ok(())
     }
 
     /// Runs the program once on all devices. An error names the device that failed first, and the op.
@@ -390,6 +400,11 @@ impl Session<'_> {
     /// How the results lie on the devices of a replica.
     pub fn result_layouts(&self) -> &[Layout] {
         &self.executable.results
+    }
+
+    /// How the arguments lie on the devices of a replica.
+    pub fn argument_layouts(&self) -> &[Layout] {
+        &self.executable.arguments
     }
 
     /// The devices that this process runs, of all replicas.

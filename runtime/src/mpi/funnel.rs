@@ -244,6 +244,11 @@ impl Funnel {
             new.into_iter().for_each(|exchange| self.begin(exchange));
             busy |= self.progress();
             if let Some(why) = failed {
+                // What came from elsewhere is passed on as it came.
+                let why = self
+                    .ended
+                    .as_ref()
+                    .map_or_else(|| format!("{} failed: {why}", self.place(self.rank)), |(why, _)| why.clone());
                 self.tell_failure(&why);
                 self.end(&why, GRACE[0]);
             }
@@ -388,8 +393,7 @@ impl Funnel {
             let Some(peer) = self.peers.get_mut(from) else { continue };
             peer.heard = Instant::now();
             if tag == TAG_FAILED {
-                let why = format!("{} failed: {}", self.place(from), String::from_utf8_lossy(&bytes));
-                self.end(&why, GRACE[0]);
+                self.end(&String::from_utf8_lossy(&bytes), GRACE[0]);
             } else if let Some(beat) = Beat::decode(&bytes) {
                 if beat != peer.beat {
                     self.moved = peer.heard;

@@ -1,8 +1,9 @@
 //! `shardc run`: partition and execute on simulated devices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dialect::ir::TensorType;
 use dialect::literal::Literal;
 use serde::Serialize;
 
@@ -11,10 +12,10 @@ use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::perfetto::Timeline;
 use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::cli::{arrays, cache, progress};
+use crate::cli::{arrays, cache, progress, shards};
 use crate::{
-    Backend, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module,
-    Profile, ProfiledOp, Progress, Source, Trace, random_inputs, units,
+    Backend, Block, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface,
+    Module, Profile, ProfiledOp, Progress, RankInputs, Source, Trace, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -31,6 +32,15 @@ Integers must agree exactly. Each element of floats may differ by as much as rou
 runs the program again with other rounding errors. With --rtol or --atol, by --rtol of the expected value plus --atol.
 With mhlo.num_replicas = 2, arg0.replica1 is the second replica's argument; without it, arg0 is both's. Results likewise.
 Made-up inputs differ from replica to replica.
+
+  mpirun -n 4 shardc run model.mlir --inputs in.npz --outputs out.npz     the devices in four processes
+  mpirun -n 4 shardc run model.mlir --inputs 'in.{rank}.npz'              inputs of each process in a file of its own
+
+Built with the feature mpi, processes that mpirun, srun or the like has started run one program together, each as many of its
+devices (the first ones the first, and so on). Each reads of in.npz what its devices need; an archive of its own has, of every
+argument, the smallest block that holds its devices' shards. Results are written as shards, out.0.npz and so on, with
+out.index.json; 'shardc gather' joins them. Results have the same bits for any number of processes. If one ends, is stopped or
+runs another program, the others say so and end.
 
 Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_HOME or ~/.cache: at most 256 MiB, those used last,
 for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.
@@ -50,7 +60,7 @@ pub(crate) struct Args {
     /// The arguments: an .npz archive with arg0, arg1, ...
     #[arg(long, value_name = "NPZ", conflicts_with = "seed")]
     inputs: Option<PathBuf>,
-    /// Write the results to an .npz archive as out0, out1, ...
+    /// Write the results to an .npz archive as out0, out1, ...; several processes write their shards
     #[arg(long, value_name = "NPZ")]
     outputs: Option<PathBuf>,
     /// Compare the results with out0, out1, ... of an .npz archive
@@ -145,11 +155,30 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         session.take(&source, session.compiler.fits_in_memory(&module))?;
     }
     let program = module.program();
-    let inputs = match &args.inputs {
-        Some(path) => arrays::read(program, path, "arg", &interface.arguments, interface.replicas)?,
-        None => random_inputs(&interface.arguments, args.seed, interface.replicas),
+    let whole = |path: &Path| arrays::read(program, path, "arg", &interface.arguments, interface.replicas);
+    let made_up = || random_inputs(&interface.arguments, args.seed, interface.replicas);
+    let judges = here.is_some_and(|here| here.rank == 0) && args.expect.is_some();
+    let (inputs, of_rank) = match (&args.inputs, here) {
+        (Some(path), None) => (whole(path)?, RankInputs::Whole),
+        (None, None) => (made_up(), RankInputs::Whole),
+        (Some(path), Some(here)) => match shards::own(path, here.rank) {
+            Some(path) => {
+                if args.expect.is_some() && !args.tolerances.are_given() {
+                    let why = "how far rounding can move a result is measured with all inputs";
+                    return Err(Failure::Usage(format!(
+                        "with inputs of ranks, --expect needs --rtol or --atol: {why}"
+                    )));
+                }
+                (Vec::new(), RankInputs::Blocks(blocks(&module, &path, here, &interface)?))
+            }
+            None => {
+                let inputs = arrays::map(program, path, |_| interface.arguments.clone(), interface.replicas)?;
+                (inputs, RankInputs::Whole)
+            }
+        },
+        (None, Some(_)) => (if judges { made_up() } else { Vec::new() }, RankInputs::Random(args.seed)),
     };
-    let expected = match &args.expect {
+    let expected = match args.expect.as_ref().filter(|_| here.is_none() || judges) {
         Some(path) => Some(arrays::read(program, path, "out", &interface.results, interface.replicas)?),
         None => None,
     };
@@ -162,7 +191,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let progress = Progress::default();
     let watched = Some(progress.clone());
     let quiet = args.outputs.is_some() || args.repeat.is_some() || trace;
-    let ranks = here.and_then(|here| here.options(expected.is_some() || !quiet || args.outputs.is_some()));
+    let ranks = here.and_then(|here| here.options(args.expect.is_some() || !quiet, of_rank));
     let execute = ExecuteOptions {
         backend,
         calls,
@@ -177,16 +206,38 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let compiler = session.compiler.clone();
     let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
     let ran = session.take(&source, ran)?;
+    match (&args.outputs, here) {
+        (Some(path), Some(here)) => shards::write(path, here, &interface, &ran.shards)?,
+        (Some(path), None) => arrays::write(path, "out", &ran.results)?,
+        (None, _) => {}
+    }
+    if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
+        let text = match here {
+            None => timeline(trace, None),
+            Some(here) => {
+                let texts = here.together(timeline(trace, Some(here)).as_bytes())?;
+                Timeline::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
+            }
+        };
+        if here.is_none_or(|here| here.rank == 0) {
+            session.emit(Some(path), &text)?;
+        }
+    }
+    let sent = match here {
+        None => None,
+        Some(here) => {
+            let sent = here.together(&ran.sent_bytes.to_le_bytes())?;
+            Some(
+                sent.iter()
+                    .map(|b| b.as_chunks().0.first().map_or(0, |b| u64::from_le_bytes(*b)))
+                    .collect::<Vec<u64>>(),
+            )
+        }
+    };
     if here.is_some_and(|here| here.rank > 0) {
         return Ok(());
     }
-    if let Some(path) = &args.outputs {
-        arrays::write(path, "out", &ran.results)?;
-    }
     let mut text = String::new();
-    if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
-        session.emit(Some(path), &timeline(trace))?;
-    }
     if expected.is_none() && !quiet {
         for (name, result) in named(&ran.results) {
             let ty = program.type_data_text(&result.ty().into());
@@ -195,7 +246,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     }
     let timing = args.repeat.map(|_| {
         let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
-        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), &mut text)
+        timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), sent, &mut text)
     });
     let profile = match ran.trace.as_ref().filter(|_| args.profile) {
         Some(trace) => Some(session.take(&source, session.compiler.profile(&module, trace, &options))?),
@@ -219,6 +270,16 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     });
     session.print(&text)?;
     if equal { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// The inputs that the devices of one rank need, from an archive of its own: of each argument either all, or the block.
+fn blocks(module: &Module, path: &Path, here: &Here, interface: &Interface) -> Result<Vec<Vec<Literal>>, Failure> {
+    let blocks = Interface::blocks(module, here.rank, here.ranks).unwrap_or_default();
+    let types = |replica: usize| -> Vec<TensorType> {
+        let of = |(ty, block): (&TensorType, &Block)| TensorType::new(&block.sizes, ty.element);
+        blocks.get(replica).map(|b| interface.arguments.iter().zip(b).map(of).collect()).unwrap_or_default()
+    };
+    arrays::map(module.program(), path, types, interface.replicas)
 }
 
 /// What all processes of a run must have alike.
@@ -269,6 +330,10 @@ pub(crate) fn named(replicas: &[Vec<Literal>]) -> impl Iterator<Item = (String, 
 fn check_devices(args: &Args, interface: &Interface, here: Option<&Here>) -> Outcome {
     let wanted = interface.replicas * interface.partitions;
     if let Some(here) = here {
+        if !wanted.is_multiple_of(here.ranks) {
+            let ranks = here.ranks;
+            return Err(Failure::Usage(format!("the program's {wanted} devices can't be divided among {ranks} ranks")));
+        }
         let held = args.devices_per_rank.unwrap_or(wanted / here.ranks) * here.ranks;
         if held != wanted {
             let (ranks, each) = (here.ranks, held / here.ranks);
@@ -336,10 +401,13 @@ struct Timing {
     modelled_peak_bytes: u64,
     /// Bytes of the arena that the runtime allocated for each device; `None` for the reference evaluator.
     arena_bytes: Option<usize>,
+    /// Bytes that each process sends to others in a call, where several run the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent_bytes: Option<Vec<u64>>,
 }
 
 /// Reports how long it took, in words and as data.
-fn timing(ran: &Execution, modelled_peak_bytes: u64, text: &mut String) -> Timing {
+fn timing(ran: &Execution, modelled_peak_bytes: u64, sent: Option<Vec<u64>>, text: &mut String) -> Timing {
     let mut calls: Vec<Duration> = ran.calls.clone();
     calls.sort_unstable();
     let (min_s, median_s) = (calls[0].as_secs_f64(), calls[calls.len() / 2].as_secs_f64());
@@ -347,8 +415,13 @@ fn timing(ran: &Execution, modelled_peak_bytes: u64, text: &mut String) -> Timin
     text.push_str(&format!(
         "compiled in {compile_s:.6} s, {calls} calls: median {median_s:.6} s, fastest {min_s:.6} s\n"
     ));
+    let sent_bytes = sent.map(|sent| sent.iter().map(|bytes| bytes / calls as u64).collect::<Vec<u64>>());
+    if let Some(sent) = &sent_bytes {
+        let sent: Vec<String> = sent.iter().map(|&bytes| units::bytes(bytes as f64)).collect();
+        text.push_str(&format!("each call sends from rank to rank: {}\n", sent.join(", ")));
+    }
     let arena_bytes = ran.peak_bytes;
-    Timing { compile_s, calls, median_s, min_s, peak_bytes: arena_bytes, modelled_peak_bytes, arena_bytes }
+    Timing { compile_s, calls, median_s, min_s, peak_bytes: arena_bytes, modelled_peak_bytes, arena_bytes, sent_bytes }
 }
 
 /// The most ops that a profile shows.
@@ -388,12 +461,16 @@ fn table(profile: &Profile) -> String {
 }
 
 /// A row for each device's steps, and one for its waits.
-fn timeline(trace: &Trace) -> String {
+fn timeline(trace: &Trace, here: Option<&Here>) -> String {
     let rows = |(i, device): (usize, &DeviceTrace)| {
         let name = |what: &str| format!("device {}{what}", device.device);
         [(2 * i, name("")), (2 * i + 1, name(" waits"))]
     };
-    let mut timeline = Timeline::new(&trace.devices.iter().enumerate().flat_map(rows).collect::<Vec<_>>());
+    let rows: Vec<(usize, String)> = trace.devices.iter().enumerate().flat_map(rows).collect();
+    let mut timeline = match here {
+        None => Timeline::new(&rows),
+        Some(here) => Timeline::of_process(here.rank, Some(&here.place(here.rank)), &rows),
+    };
     for (i, device) in trace.devices.iter().enumerate() {
         for step in &device.steps {
             let op = &trace.ops[step.op];

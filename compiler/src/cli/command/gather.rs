@@ -1,0 +1,31 @@
+//! `shardc gather`: the results of a run in several processes, joined.
+
+use std::path::PathBuf;
+
+use runtime::npz;
+
+use crate::cli::session::{Failure, Outcome, Session};
+use crate::cli::shards;
+
+const EXAMPLES: &str = "\
+Examples:
+  mpirun -n 4 shardc run model.mlir --outputs out.npz     writes out.0.npz to out.3.npz and out.index.json
+  shardc gather out.index.json --outputs out.npz          joins them: out0, out1, ...";
+
+/// Join the results that several processes have written
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The index that `shardc run --outputs` has written beside the shards
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+    /// The .npz archive to write
+    #[arg(long, value_name = "NPZ")]
+    outputs: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, _: &mut Session<'_>) -> Outcome {
+    let arrays = shards::read(&args.index)?;
+    npz::write_file(&args.outputs, &arrays).map_err(Failure::System)
+}

@@ -1,0 +1,225 @@
+//! Programs whose devices are in several processes, started by mpirun: results have the bits of one process, and nobody waits
+//! for who is gone.
+//!
+//! Without what `make mpi` makes, and without `SHARDC_ORACLES=1`, they are skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use shardc_tests::oracle;
+
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is below the target folder")
+}
+
+/// The command line with MPI in it.
+fn shardc() -> Option<PathBuf> {
+    oracle::made(target(), "mpi/shardc", "mpi")
+}
+
+fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name)
+}
+
+/// A folder of a test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// `mpirun` over so many processes of this command.
+fn mpirun(ranks: usize, command: &Path) -> Command {
+    let mut run = Command::new("mpirun");
+    run.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", &ranks.to_string()]).arg(command);
+    run
+}
+
+fn ok(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{command:?}: {}", said(&output));
+    said(&output)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
+}
+
+#[test]
+fn results_have_the_same_bits_for_any_number_of_ranks() {
+    let Some(shardc) = shardc() else { return };
+    // A training step, permutes, padded shards, rows sent by sizes known at run time; inputs made up.
+    for (name, given) in
+        [("train_2d", true), ("dist_ppermute", true), ("kind_uneven_mlp", false), ("tpu_p2_moe_ragged_dot", true)]
+    {
+        let (program, folder) = (corpus(name).join("program.mlir"), folder(&format!("bits_{name}")));
+        let at = |name: &str| folder.join(name);
+        let run = |command: &mut Command, outputs: &str| {
+            command.arg("run").arg(&program).arg("--outputs").arg(at(outputs));
+            if given {
+                command.arg("--inputs").arg(corpus(name).join("inputs.npz"));
+            }
+            ok(command)
+        };
+        run(&mut Command::new(&shardc), "one.npz");
+        for ranks in [2, 4] {
+            run(&mut mpirun(ranks, &shardc), &format!("of{ranks}.npz"));
+            let index = at(&format!("of{ranks}.index.json"));
+            ok(Command::new(&shardc).arg("gather").arg(index).arg("--outputs").arg(at("joined.npz")));
+            let bytes = |name: &str| fs::read(at(name)).expect("it was written");
+            assert!(bytes("one.npz") == bytes("joined.npz"), "{name} on {ranks} ranks");
+        }
+        // One file of one process, two and four with their indices, and what was joined.
+        assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1 + 2 + 1 + 4 + 1 + 1);
+    }
+}
+
+#[test]
+fn expectations_and_traces_are_of_all_ranks() {
+    let Some(shardc) = shardc() else { return };
+    let folder = folder("expect");
+    let (trace, case) = (folder.join("run.json"), corpus("dist_psum_scatter"));
+    let mut run = mpirun(2, &shardc);
+    run.arg("run").arg(case.join("program.mlir")).arg("--inputs").arg(case.join("inputs.npz"));
+    run.arg("--expect").arg(case.join("expected.npz")).arg("--trace").arg(&trace);
+    let text = ok(&mut run);
+    assert_eq!(text.matches("result 0: as expected").count(), 1, "{text}");
+    let events: serde_json::Value = serde_json::from_slice(&fs::read(&trace).expect("a trace")).expect("JSON");
+    let events = events["traceEvents"].as_array().expect("events");
+    for rank in 0..2 {
+        let of = |event: &&serde_json::Value| event["pid"] == rank && event["ph"] == "X" && event["name"] != "waits";
+        let rows: std::collections::BTreeSet<u64> =
+            events.iter().filter(of).filter_map(|event| event["tid"].as_u64()).collect();
+        assert_eq!(rows.len(), 4, "devices of rank {rank}");
+    }
+}
+
+/// Every rank's process, whose number a script writes before it becomes shardc.
+struct Running {
+    mpirun: Child,
+    folder: PathBuf,
+}
+
+impl Running {
+    fn start(name: &str, ranks: usize, shardc: &Path, args: &str) -> Self {
+        let folder = folder(name);
+        let script = folder.join("rank.sh");
+        let line =
+            format!("echo $$ > {}/pid.$OMPI_COMM_WORLD_RANK\nexec {} {args}\n", folder.display(), shardc.display());
+        fs::write(&script, line).expect("a script");
+        let mut run = mpirun(ranks, Path::new("sh"));
+        run.arg(&script).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self { mpirun: run.spawn().expect("mpirun starts"), folder }
+    }
+
+    /// Waits until the devices of a rank run.
+    fn wait_for(&self, rank: usize) {
+        let runs = || {
+            let pid = fs::read_to_string(self.folder.join(format!("pid.{rank}"))).ok()?;
+            let mut threads = fs::read_dir(format!("/proc/{}/task", pid.trim())).ok()?.filter_map(Result::ok);
+            let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+            threads.any(|thread| name(thread).trim() == "device").then_some(())
+        };
+        let start = Instant::now();
+        while runs().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(60), "rank {rank} doesn't run");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        // The others hear of it.
+        std::thread::sleep(Duration::from_secs(2));
+    }
+
+    /// Sends a signal to a rank.
+    fn signal(&self, rank: usize, signal: &str) {
+        let pid = fs::read_to_string(self.folder.join(format!("pid.{rank}"))).expect("it has started");
+        ok(Command::new("kill").args([signal, pid.trim()]));
+    }
+
+    /// What all said, once all have ended, which must be within these seconds.
+    fn ended_within(self, seconds: u64) -> String {
+        let start = Instant::now();
+        let mut mpirun = self.mpirun;
+        while mpirun.try_wait().expect("it is our child").is_none() {
+            if start.elapsed() > Duration::from_secs(seconds) {
+                mpirun.kill().expect("it is our child");
+                panic!("still there after {seconds} s");
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let output = mpirun.wait_with_output().expect("it has ended");
+        assert!(!output.status.success());
+        said(&output)
+    }
+}
+
+#[test]
+fn a_rank_that_is_gone_is_named_by_all_others() {
+    let Some(shardc) = shardc() else { return };
+    let long =
+        format!("run {} --repeat 4000000 --rank-timeout 4", corpus("dist_psum_scatter").join("program.mlir").display());
+    for (signal, says, seconds) in [("-KILL", "has ended", 20), ("-STOP", "has not answered for 4 s", 30)] {
+        let running = Running::start(&format!("gone{signal}"), 4, &shardc, &long);
+        running.wait_for(2);
+        running.signal(2, signal);
+        let text = running.ended_within(seconds);
+        for rank in [0, 1, 3] {
+            let line = text.lines().find(|line| line.contains(&format!("rank {rank} (host")) && line.contains("error"));
+            let line = line.unwrap_or_else(|| panic!("rank {rank} is silent: {text}"));
+            assert!(line.contains("rank 2 (host") && line.contains(says), "{line}");
+            assert!(line.contains("device 4"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn ranks_that_disagree_do_not_begin() {
+    let Some(shardc) = shardc() else { return };
+    let (one, other) = (corpus("dist_psum_scatter"), corpus("dist_ppermute"));
+    let pick = |rank: usize, a: &str, b: &str| format!("$([ $OMPI_COMM_WORLD_RANK = {rank} ] && echo {b} || echo {a})");
+    let file = |folder: &Path, name: &str| folder.join(name).display().to_string();
+    let program = pick(1, &file(&one, "program.mlir"), &file(&other, "program.mlir"));
+    let text = Running::start("program", 2, &shardc, &format!("run {program}")).ended_within(60);
+    assert!(text.contains("rank 1 (host") && text.contains("runs another program"), "{text}");
+    let text = Running::start(
+        "options",
+        2,
+        &shardc,
+        &format!("run {} --seed {}", file(&one, "program.mlir"), pick(1, "3", "4")),
+    );
+    let text = text.ended_within(60);
+    assert!(text.contains("runs with other options"), "{text}");
+    // An input that one rank can't take is everybody's end.
+    let inputs = pick(1, &file(&one, "inputs.npz"), &file(&other, "expected.npz"));
+    let text = Running::start("inputs", 2, &shardc, &format!("run {} --inputs {inputs}", file(&one, "program.mlir")));
+    let text = text.ended_within(60);
+    assert!(text.lines().any(|line| line.starts_with("rank 0") && line.contains("rank 1 (host")), "{text}");
+}
+
+#[test]
+fn inputs_may_be_in_a_file_for_each_rank() {
+    let Some(shardc) = shardc() else { return };
+    let folder = folder("inputs");
+    let at = |name: &str| folder.join(name);
+    let program = "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @mesh = <[\"x\"=4]>\n  func.func public @main(\
+                   %a: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}, %b: tensor<2xf32>) -> tensor<2xf32> {\n    \
+                   %0 = stablehlo.constant dense<0.0> : tensor<f32>\n    %1 = stablehlo.reduce(%a init: %0) applies stablehlo.add \
+                   across dimensions = [0] : (tensor<8x2xf32>, tensor<f32>) -> tensor<2xf32>\n    \
+                   %2 = stablehlo.add %1, %b : tensor<2xf32>\n    return %2 : tensor<2xf32>\n  }\n}\n";
+    fs::write(at("sum.mlir"), program).expect("a program");
+    let array = |values: &[f32], shape: &[i64]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        shardc::Literal::from_bytes(dialect::ir::ElementType::F32, shape, bytes)
+    };
+    for rank in 0..2 {
+        // The block of a rank's two devices; of what all hold, everything.
+        let values: Vec<f32> = (0..8).map(|i| (8 * rank + i) as f32).collect();
+        let arrays = [("arg0".to_owned(), array(&values, &[4, 2])), ("arg1".to_owned(), array(&[100.0, 200.0], &[2]))];
+        runtime::npz::write_file(&at(&format!("in.{rank}.npz")), &arrays).expect("it is written");
+    }
+    let mut run = mpirun(2, &shardc);
+    let text = ok(run.arg("run").arg(at("sum.mlir")).arg("--inputs").arg(at("in.{rank}.npz")));
+    assert!(text.contains("[156.0, 264.0]"), "{text}");
+}
