@@ -3,22 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use dialect::diagnostic::Diagnostics;
-use dialect::ir::{ElementType, Program, TensorType, Ty};
-use dialect::literal::Literal;
-use dialect::ops::func;
-use dialect::scalar::{Scalar, ScalarOp};
+use dialect::ir::{ElementType, TensorType};
+use dialect::scalar::ScalarOp;
 use runtime::npz;
-
-/// Programs with an op that is not supported yet: sort, reduce_window, top_k.
-const LATER: &[&str] = &[
-    "tpu_p2_moe_all_to_all",
-    "tpu_p2_moe_jit",
-    "tpu_p2_moe_local",
-    "tpu_p2_moe_ragged_dot",
-    "tpu_p2_moe_topk",
-    "tpu_p2_moe_while_all_to_all",
-];
+use shardc::{Compiler, Interface, Literal, Source, Tolerance};
 
 #[test]
 fn programs_give_what_jax_computed() {
@@ -26,15 +14,12 @@ fn programs_give_what_jax_computed() {
     let mut count = 0;
     for folder in folders() {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if LATER.contains(&name.as_str()) {
-            continue;
-        }
         count += 1;
         if let Err(message) = run(&folder) {
             failures.push(format!("{name}: {message}"));
         }
     }
-    assert!(count >= 46, "only {count} programs");
+    assert!(count >= 67, "only {count} programs");
     assert!(failures.is_empty(), "{} of {count} programs:\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -48,29 +33,23 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn run(folder: &Path) -> Result<(), String> {
-    let text = std::fs::read_to_string(folder.join("program.mlir")).map_err(|e| e.to_string())?;
-    let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(&text, &mut diagnostics);
-    dialect::verify(&program, &mut diagnostics);
-    if let Some(first) = diagnostics.iter().next() {
-        return Err(first.message.clone());
+    let compiler = Compiler::standard();
+    let path = folder.join("program.mlir");
+    let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+    let source = Source::new(path.to_string_lossy(), text);
+    let module = compiler.parse(source).into_result().map_err(|e| e.to_string())?;
+    let interface = Interface::of(&module).ok_or("no tensors go in and out")?;
+    let inputs = vec![arrays(&folder.join("inputs.npz"), "arg", &interface.arguments)?];
+    let expected = vec![arrays(&folder.join("expected.npz"), "out", &interface.results)?];
+    let results = compiler.evaluate(&module, &inputs).into_result().map_err(|e| e.to_string())?;
+    let found = compiler.compare_results(&module, &inputs, &results, &expected, Tolerance::default());
+    if found.len() != expected[0].len() {
+        return Err(format!("{} results, expected {}", found.len(), expected[0].len()));
     }
-    let main = func::function(&program, "main").ok_or("no @main")?;
-    let signature = func::signature(&program, main);
-    let inputs = arrays(&folder.join("inputs.npz"), "arg", &tensors(&program, signature.inputs))?;
-    let expected = arrays(&folder.join("expected.npz"), "out", &tensors(&program, signature.results))?;
-    let results = runtime::reference::evaluate_global(&program, &inputs).map_err(|e| e.to_string())?;
-    if results.len() != expected.len() {
-        return Err(format!("{} results, expected {}", results.len(), expected.len()));
+    match found.iter().find(|r| !r.equal) {
+        Some(wrong) => Err(format!("result {}: {}", wrong.index, wrong.comparison.text("equal"))),
+        None => Ok(()),
     }
-    for (i, (found, expected)) in results.iter().zip(&expected).enumerate() {
-        compare(found, expected).map_err(|message| format!("result {i}: {message}"))?;
-    }
-    Ok(())
-}
-
-fn tensors(program: &Program, types: &[Ty]) -> Vec<TensorType> {
-    types.iter().map(|&ty| program.type_data(ty).tensor().expect("a tensor").clone()).collect()
 }
 
 /// The arrays `prefix0`, `prefix1`, … of a file, converted to the program's types.
@@ -94,31 +73,4 @@ fn converted(array: &Literal, element: ElementType) -> Literal {
     }
     let convert = |i: usize| ScalarOp::Convert.apply(array.element, element, &[array.get(i)]);
     Literal::from_scalars(element, &array.shape, (0..array.len()).map(convert))
-}
-
-/// Integers must be equal. Floats must be within a relative and absolute tolerance of their type, and within four units
-/// in the last place of the largest element: where large terms cancel, JAX's own sum has that error.
-fn compare(found: &Literal, expected: &Literal) -> Result<(), String> {
-    if found.ty() != expected.ty() {
-        return Err(format!("{:?}, expected {:?}", found.ty(), expected.ty()));
-    }
-    let (tolerance, epsilon) = match found.element {
-        ElementType::BF16 => (2e-2, f64::powi(2.0, -8)),
-        ElementType::F32 => (1e-5, f64::from(f32::EPSILON)),
-        _ => (0.0, 0.0),
-    };
-    let largest = (0..expected.len()).map(|i| expected.get(i).as_f64().abs()).fold(0.0, f64::max);
-    for i in 0..found.len() {
-        let (a, b) = (found.get(i), expected.get(i));
-        let near = match (a, b) {
-            (Scalar::Float(a), Scalar::Float(b)) => {
-                a == b || (a - b).abs() <= tolerance + tolerance * b.abs() + 4.0 * epsilon * largest
-            }
-            _ => a == b,
-        };
-        if !near {
-            return Err(format!("element {i} is {a:?}, expected {b:?}; the largest is {largest:?}"));
-        }
-    }
-    Ok(())
 }
