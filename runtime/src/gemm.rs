@@ -182,12 +182,18 @@ impl Gemm {
             return;
         }
         self.each(|l, r, o, adds| {
+            let product = Product {
+                sizes: [m.size, n.size, k.size],
+                out: out.wrapping_offset(o),
+                out_strides: [m.out, n.out],
+                adds,
+                lhs: lhs.wrapping_offset(l),
+                lhs_strides: [m.lhs, k.lhs],
+                rhs: rhs.wrapping_offset(r),
+                rhs_strides: [k.rhs, n.rhs],
+            };
             // SAFETY: offsets and strides stay inside the tensors by construction from their shapes.
-            unsafe {
-                let (lhs, rhs, out) = (lhs.offset(l), rhs.offset(r), out.offset(o));
-                let sizes = [m.size, n.size, k.size];
-                library(sizes, out, [m.out, n.out], adds, lhs, [m.lhs, k.lhs], rhs, [k.rhs, n.rhs], threads);
-            }
+            unsafe { product.run(threads) };
         });
     }
 }
@@ -195,51 +201,119 @@ impl Gemm {
 /// From this many multiplications on, sharing them between threads pays.
 const PARALLEL: usize = 1 << 18;
 
-/// One product of the library: `sizes` are rows, columns and contracted elements, strides those of rows and columns.
-/// Adds to the result if `adds`.
-///
-/// # Safety
-///
-/// All positions are inside the buffers, and nobody else accesses the result.
-unsafe fn library<T: Float>(
-    [m, n, k]: [usize; 3],
+/// The least rows and columns of a part of a product that a thread does at a time: its operands are packed for it alone.
+const SIDE: usize = 512;
+
+/// Parts of a product for each thread, so that one which gets less of the machine's time does fewer of them.
+const PARTS: usize = 4;
+
+/// One product of the library: sizes are rows, columns and contracted elements, strides those of rows and columns.
+#[derive(Clone, Copy)]
+struct Product<T> {
+    sizes: [usize; 3],
     out: *mut T,
-    [out_down, out_along]: [isize; 2],
+    out_strides: [isize; 2],
+    /// Whether it is added to the result.
     adds: bool,
     lhs: *const T,
-    [lhs_down, lhs_along]: [isize; 2],
+    lhs_strides: [isize; 2],
     rhs: *const T,
-    [rhs_down, rhs_along]: [isize; 2],
-    threads: usize,
-) {
-    let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
-    // SAFETY: the caller's promise.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            out,
-            out_along,
-            out_down,
-            adds,
-            lhs,
-            lhs_along,
-            lhs_down,
-            rhs,
-            rhs_along,
-            rhs_down,
-            T::ONE,
-            T::ONE,
-            false,
-            false,
-            false,
-            parallel,
-        );
+    rhs_strides: [isize; 2],
+}
+
+// SAFETY: operands are only read, and parts of a product write different elements.
+unsafe impl<T: Send> Send for Product<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Product<T> {}
+
+impl<T: Float> Product<T> {
+    /// Multiplies on some threads, with the same results on any number of them.
+    ///
+    /// # Safety
+    ///
+    /// All positions are inside the buffers, and nobody else accesses the result.
+    unsafe fn run(&self, threads: usize) {
+        let parts = PARTS * threads;
+        if threads > 1 && self.halves().is_some() {
+            // SAFETY: the caller's promise.
+            unsafe { self.run_parts(parts) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.library(threads) };
+        }
+    }
+
+    /// Multiplies in about this many parts, which any thread does.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn run_parts(&self, parts: usize) {
+        match self.halves().filter(|_| parts > 1) {
+            Some([first, second]) => {
+                let each = parts.div_ceil(2);
+                // SAFETY: the caller's promise; they write different rows or columns.
+                rayon::join(|| unsafe { first.run_parts(each) }, || unsafe { second.run_parts(each) });
+            }
+            // SAFETY: the caller's promise.
+            None => unsafe { self.library(1) },
+        }
+    }
+
+    /// The products of both halves of its rows, or of its columns if these are more; `None` of a small one.
+    fn halves(&self) -> Option<[Self; 2]> {
+        let side = usize::from(self.sizes[1] > self.sizes[0]);
+        let (all, half) = (self.sizes[side], (self.sizes[side] / 2).next_multiple_of(64));
+        if all < 2 * SIDE {
+            return None;
+        }
+        let (mut first, mut second) = (*self, *self);
+        first.sizes[side] = half;
+        second.sizes[side] = all - half;
+        second.out = second.out.wrapping_offset(half as isize * self.out_strides[side]);
+        if side == 0 {
+            second.lhs = second.lhs.wrapping_offset(half as isize * self.lhs_strides[0]);
+        } else {
+            second.rhs = second.rhs.wrapping_offset(half as isize * self.rhs_strides[1]);
+        }
+        Some([first, second])
+    }
+
+    /// The library's product.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn library(&self, threads: usize) {
+        let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
+        // SAFETY: the caller's promise.
+        unsafe {
+            gemm::gemm(
+                self.sizes[0],
+                self.sizes[1],
+                self.sizes[2],
+                self.out,
+                self.out_strides[1],
+                self.out_strides[0],
+                self.adds,
+                self.lhs,
+                self.lhs_strides[1],
+                self.lhs_strides[0],
+                self.rhs,
+                self.rhs_strides[1],
+                self.rhs_strides[0],
+                T::ONE,
+                T::ONE,
+                false,
+                false,
+                false,
+                parallel,
+            );
+        }
     }
 }
 
-trait Float: Copy + Default + 'static {
+trait Float: Copy + Default + Send + Sync + 'static {
     const ONE: Self;
 }
 
@@ -290,4 +364,47 @@ fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: b
     let best = runs.remove(i);
     outer.extend(runs.into_iter().map(|r| (r, contracted)));
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_the_bits_of_the_whole() {
+        let mut random = fastrand::Rng::with_seed(2);
+        // Rows, columns and contracted elements; the last is cut where nothing is left over.
+        for ([m, n, k], transposed) in [([1100, 1025, 21], false), ([30, 2600, 17], true), ([1024, 512, 9], true)] {
+            let mut values = |count: usize| (0..count).map(|_| random.f32() - 0.5).collect::<Vec<f32>>();
+            let (lhs, rhs) = (values(m * k), values(k * n));
+            let run = |size, lhs, rhs, out| Run { size, lhs, rhs, out };
+            let (rows, along) = if transposed { (1, m as isize) } else { (k as isize, 1) };
+            let loops = Loops {
+                rows: vec![run(m, rows, 0, n as isize)],
+                columns: vec![run(n, 0, 1, 1)],
+                contracted: vec![run(k, along, n as isize, 0)],
+                ..Loops::default()
+            };
+            let gemm = Gemm::of_loops([ElementType::F32; 3], [m * k, k * n, m * n], loops);
+            let product = |threads| {
+                let mut out = vec![f32::NAN; m * n];
+                // SAFETY: tensors of these sizes.
+                unsafe { gemm.run(lhs.as_ptr().cast(), rhs.as_ptr().cast(), out.as_mut_ptr().cast(), threads) };
+                out
+            };
+            let want = product(1);
+            for threads in [2, 5] {
+                let got = product(threads);
+                let same = got.iter().zip(&want).all(|(a, b)| a.to_bits() == b.to_bits());
+                assert!(same, "{m} x {n} x {k} on {threads} threads");
+            }
+            for _ in 0..500 {
+                let (i, j) = (random.usize(..m), random.usize(..n));
+                let term =
+                    |l: usize| f64::from(lhs[i * rows as usize + l * along as usize]) * f64::from(rhs[l * n + j]);
+                let sum: f64 = (0..k).map(term).sum();
+                assert!((f64::from(want[i * n + j]) - sum).abs() < 1e-5, "{m} x {n} x {k} at {i}, {j}");
+            }
+        }
+    }
 }

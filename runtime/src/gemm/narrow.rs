@@ -158,6 +158,7 @@ trait Wide: Copy + Default + Send + Sync + 'static {
 /// # Safety
 ///
 /// The line is inside the operand, whose elements are `T`.
+#[inline(always)]
 unsafe fn line<T: Copy, P>(from: Source, start: isize, stride: isize, to: &mut [P], value: impl Fn(T) -> P) {
     let from = from.start.cast::<T>().wrapping_offset(start);
     if stride == 1 {
@@ -205,20 +206,26 @@ wide!(f64 u32 u64);
 impl Wide for f32 {
     unsafe fn widen(from: Source, start: isize, stride: isize, to: &mut [Self]) {
         use ElementType::*;
-        // SAFETY: the caller's promise; the types are those of the elements in memory.
-        unsafe {
-            match from.element {
-                BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16)),
-                F16 if stride == 1 => {
-                    let from = from.start.cast::<f16>().wrapping_offset(start);
-                    std::slice::from_raw_parts(from, to.len()).convert_to_f32_slice(to);
-                }
-                F16 => line::<f16, _>(from, start, stride, to, f16::to_f32),
-                F32 => line::<f32, _>(from, start, stride, to, |v| v),
-                I2 | I4 | I8 => line::<i8, _>(from, start, stride, to, f32::from),
-                _ => line::<u8, _>(from, start, stride, to, f32::from),
-            }
+        if from.element == F16 && stride == 1 {
+            // SAFETY: the caller's promise; the type is that of the elements in memory.
+            let from = unsafe { std::slice::from_raw_parts(from.start.cast::<f16>().wrapping_offset(start), to.len()) };
+            return from.convert_to_f32_slice(to);
         }
+        in_vectors(
+            #[inline(always)]
+            || {
+                // SAFETY: the caller's promise; the types are those of the elements in memory.
+                unsafe {
+                    match from.element {
+                        BF16 => line::<u16, _>(from, start, stride, to, |v| f32::from_bits(u32::from(v) << 16)),
+                        F16 => line::<f16, _>(from, start, stride, to, f16::to_f32),
+                        F32 => line::<f32, _>(from, start, stride, to, |v| v),
+                        I2 | I4 | I8 => line::<i8, _>(from, start, stride, to, f32::from),
+                        _ => line::<u8, _>(from, start, stride, to, f32::from),
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -253,14 +260,14 @@ struct Floats<P> {
 }
 
 macro_rules! floats {
-    ($($wide:ty, $round:ident;)*) => {$(
+    ($($wide:ty, $bf16:expr, $f16:expr;)*) => {$(
         impl Tile for Floats<$wide> {
             fn new() -> Self {
                 Self { panels: Panels::new(), sums: Vec::new(), columns: 0, begun: false }
             }
 
             fn clear(&mut self, [rows, columns]: [usize; 2], _: ElementType) {
-                self.sums.clear();
+                // The first product is written over what is there.
                 self.sums.resize(rows * columns, 0.0);
                 self.columns = columns;
                 self.begun = false;
@@ -275,50 +282,83 @@ macro_rules! floats {
 
             unsafe fn store(&self, row: usize, to: *mut u8, stride: isize, element: ElementType) {
                 let sums = &self.sums[row * self.columns..(row + 1) * self.columns];
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match element {
-                        ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, bf16::$round),
-                        ElementType::F16 => spread(sums, to.cast::<f16>(), stride, f16::$round),
-                        ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| v as f32),
-                        _ => spread(sums, to.cast::<f64>(), stride, |v| v as f64),
-                    }
-                }
+                let zeros;
+                let sums = if self.begun {
+                    sums
+                } else {
+                    zeros = vec![0.0; sums.len()];
+                    &zeros
+                };
+                in_vectors(
+                    #[inline(always)]
+                    || {
+                        // SAFETY: the caller's promise.
+                        unsafe {
+                            match element {
+                                ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, $bf16),
+                                ElementType::F16 => spread(sums, to.cast::<f16>(), stride, $f16),
+                                ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| v as f32),
+                                _ => spread(sums, to.cast::<f64>(), stride, |v| v as f64),
+                            }
+                        }
+                    },
+                );
             }
         }
     )*};
 }
 
-floats!(f32, from_f32; f64, from_f64;);
+floats!(f32, near, f16::from_f32; f64, bf16::from_f64, f16::from_f64;);
+
+/// The nearest bf16, without a branch that would keep loops from running in vectors.
+#[inline(always)]
+fn near(value: f32) -> bf16 {
+    let bits = value.to_bits();
+    let rounded = bits.wrapping_add(0x7FFF + ((bits >> 16) & 1)) >> 16;
+    let nan = (bits >> 16) | 0x40;
+    bf16::from_bits((if value.is_nan() { nan } else { rounded }) as u16)
+}
+
+/// Calls a function, inlined there, with the processor's widest vectors.
+#[inline(always)]
+fn in_vectors(work: impl FnOnce()) {
+    pulp::Arch::new().dispatch(work);
+}
 
 /// Writes converted elements so far apart.
 ///
 /// # Safety
 ///
 /// There are that many elements.
+#[inline(always)]
 unsafe fn spread<S: Copy, T>(from: &[S], to: *mut T, stride: isize, value: impl Fn(S) -> T) {
+    if stride == 1 {
+        for (i, &v) in from.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(i).write(value(v)) };
+        }
+        return;
+    }
     for (i, &v) in from.iter().enumerate() {
         // SAFETY: the caller's promise.
         unsafe { to.offset(i as isize * stride).write(value(v)) };
     }
 }
 
-fn multiply<P: Wide + super::Float>([m, n, k]: [usize; 3], out: &mut [P], adds: bool, panels: &Panels<P>) {
+fn multiply<P: Wide + super::Float>(sizes: [usize; 3], out: &mut [P], adds: bool, panels: &Panels<P>) {
     let Panels { lhs, rhs } = panels;
-    // SAFETY: the panels have m x k and k x n elements, the result m x n.
-    unsafe {
-        super::library(
-            [m, n, k],
-            out.as_mut_ptr(),
-            [n as isize, 1],
-            adds,
-            lhs.elements.as_ptr(),
-            lhs.strides,
-            rhs.elements.as_ptr(),
-            rhs.strides,
-            1,
-        );
-    }
+    let product = super::Product {
+        sizes,
+        out: out.as_mut_ptr(),
+        out_strides: [sizes[1] as isize, 1],
+        adds,
+        lhs: lhs.elements.as_ptr(),
+        lhs_strides: lhs.strides,
+        rhs: rhs.elements.as_ptr(),
+        rhs_strides: rhs.strides,
+    };
+    // SAFETY: the panels have rows x contracted and contracted x columns elements, the result rows x columns.
+    unsafe { product.run(1) };
 }
 
 /// Sums of integers that are products of floats, exact for as many terms as a block has.
@@ -535,4 +575,21 @@ pub(super) fn is_supported(element: ElementType) -> bool {
     use ElementType::{BF16, F16, F32, F64, I1};
     matches!(element, BF16 | F16 | F32 | F64 | I1)
         || matches!(element.class(), ElementClass::Signed | ElementClass::Unsigned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_bf16_of_any_bits() {
+        let mut random = fastrand::Rng::with_seed(4);
+        let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-45];
+        // Halfway between two, and beside that.
+        let halfway = (0..0x300u32).map(|high| f32::from_bits((high << 17 | 0x8000) + high % 3 - 1));
+        let any = (0..100_000).map(|_| f32::from_bits(random.u32(..)));
+        for value in special.into_iter().chain(halfway).chain(any) {
+            assert_eq!(near(value).to_bits(), bf16::from_f32(value).to_bits(), "{value:e}, {:08x}", value.to_bits());
+        }
+    }
 }
