@@ -190,9 +190,9 @@ impl Shared {
         let n = group.members.len();
         if meeting.read == n {
             *meeting = Meeting { operands: vec![None; n], round: round + 1, ..Meeting::default() };
-            if n > 1 {
-                self.release(group);
-            }
+            self.end_waits(group);
+            drop(meeting);
+            group.changed.notify_all();
             return;
         }
         lock(&self.devices).waiting += 1;
@@ -201,16 +201,14 @@ impl Shared {
         }
     }
 
-    /// Wakes the other members and ends their waits.
-    fn release(&self, group: &Group) {
-        {
-            let mut devices = lock(&self.devices);
-            devices.waiting -= group.members.len() - 1;
-            for &member in &group.members {
-                devices.at[member] = None;
-            }
+    /// Counts the other members as no longer waiting. They are to be woken when the caller holds no lock that they need:
+    /// each of many devices would only begin to wait for that.
+    fn end_waits(&self, group: &Group) {
+        let mut devices = lock(&self.devices);
+        devices.waiting -= group.members.len() - 1;
+        for &member in &group.members {
+            devices.at[member] = None;
         }
-        group.changed.notify_all();
     }
 }
 
@@ -236,15 +234,17 @@ impl Transport for Shared {
         let round = meeting.round;
         meeting.operands[position] = Some((mine.as_ptr() as usize, mine.len()));
         meeting.arrived += 1;
-        if meeting.arrived == group.members.len() {
-            if meeting.arrived > 1 {
-                self.release(group);
-            }
+        let is_last = meeting.arrived == group.members.len();
+        if is_last {
+            self.end_waits(group);
         } else {
             meeting = self.wait_for_operands(at, group, position, meeting)?;
         }
         let operands: Vec<(usize, usize)> = meeting.operands.iter().flatten().copied().collect();
         drop(meeting);
+        if is_last && group.members.len() > 1 {
+            group.changed.notify_all();
+        }
         // SAFETY: each address and length is that of a slice whose owner stays in this function, even if it panics,
         // until every member has counted itself as a reader below, so it is alive and nobody writes it.
         let slices: Vec<&[u8]> =
