@@ -18,15 +18,16 @@
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
+# make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi lit-shardy
 
-# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools and python3-venv are for
-# comparisons with peers, Open MPI for the feature mpi.
-PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev mlir-22-tools \
+# Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
+# and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
+PACKAGES := g++ make python3-venv llvm-22-dev libmlir-22-dev libclang1-22 libclang-common-22-dev libpolly-22-dev mlir-22-tools llvm-22-tools \
 	zlib1g-dev libzstd-dev openmpi-bin libopenmpi-dev
 
 setup:
@@ -83,6 +84,16 @@ $(TARGET)/oracles/ready: tests/oracles/requirements.txt
 	python3 -m venv $(TARGET)/oracles
 	$(TARGET)/oracles/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+SHARDY ?= shardy
+
+lit-shardy: setup oracles
+	cargo build --quiet -p shardc
+	@rm -rf $(TARGET)/lit-shardy && mkdir -p $(TARGET)/lit-shardy
+	@cp -r $(SHARDY)/shardy/dialect/sdy tests/filecheck/lit.cfg.py $(TARGET)/lit-shardy
+	-PATH="$(abspath $(TARGET))/debug:$(LLVM)/bin:$$PATH" $(TARGET)/oracles/bin/lit -q $(TARGET)/lit-shardy > $(TARGET)/lit-shardy/log 2>&1
+	@tail -3 $(TARGET)/lit-shardy/log; PATH="$(abspath $(TARGET))/debug:$(LLVM)/bin:$$PATH" \
+		$(TARGET)/oracles/bin/lit $(TARGET)/lit-shardy 2>/dev/null | grep ^PASS
 
 # The environment sees the packages of the oracles. Without LLVM, in release: what users get.
 PYTHON := $(TARGET)/python

@@ -37,10 +37,15 @@ impl Source {
 
     /// The pieces of text between lines that begin with `// -----`, with line numbers of the full text.
     pub fn split(&self) -> Vec<Source> {
+        self.split_at("// -----")
+    }
+
+    /// The same for another marker.
+    pub fn split_at(&self, marker: &str) -> Vec<Source> {
         let mut pieces = Vec::new();
         let (mut start, mut first_line) = (0, 0);
         for (line, &at) in self.line_starts.iter().enumerate() {
-            if self.text[at..].starts_with("// -----") {
+            if self.text[at..].starts_with(marker) {
                 let piece = Source::new(self.name.clone(), &self.text[start..at]);
                 pieces.push(Source { first_line, ..piece });
                 start = self.line_starts.get(line + 1).copied().unwrap_or(self.text.len());

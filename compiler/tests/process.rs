@@ -29,6 +29,8 @@ fn results_and_diagnostics_go_their_own_ways() {
     assert_eq!(good.status.code(), Some(0));
     assert!(text(&good.stdout).starts_with("module {\n  func.func @main(%arg0: tensor<4xf32>)"));
     assert_eq!(text(&good.stderr), "");
+    // As mlir-opt does, it reads standard input where no file is named.
+    assert_eq!(shardc(&["opt"], GOOD).stdout, good.stdout);
     let bad = shardc(&["opt", "-"], BAD);
     assert_eq!(bad.status.code(), Some(1));
     assert_eq!(text(&bad.stdout), "");
@@ -40,7 +42,7 @@ fn results_and_diagnostics_go_their_own_ways() {
 
 #[test]
 fn usage_is_exit_code_2() {
-    for args in [&["opt"][..], &["nonsense"], &["opt", "--nonsense", "-"], &["opt", "no/such/file.mlir"], &[]] {
+    for args in [&["compile"][..], &["nonsense"], &["opt", "--nonsense", "-"], &["opt", "no/such/file.mlir"], &[]] {
         let output = shardc(args, GOOD);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert_eq!(text(&output.stdout), "", "{args:?}");

@@ -216,4 +216,33 @@ fn a_melior_module_stays_as_it_was_where_there_are_faults() {
         shardc_mlir::melior::ir::operation::OperationPrintingFlags::new().enable_debug_info(true, false),
     );
     assert!(located.expect("a text").contains("loc(\"mine\""));
+#[test]
+fn what_has_no_location_is_where_mlir_opt_says() {
+    if !Path::new(MLIR_OPT).exists() {
+        assert!(std::env::var_os("SHARDC_ORACLES").is_none(), "{MLIR_OPT} is missing: run `make setup`");
+        eprintln!("skipped: run `make setup` for {MLIR_OPT}");
+        return;
+    }
+    let compiler = Compiler::standard();
+    // Every location of a text in order, as `file":line:column`.
+    let places = |text: &str| -> Vec<String> {
+        text.split(" loc(\"").skip(1).map(|rest| rest.split(')').next().unwrap_or_default().to_owned()).collect()
+    };
+    for program in ["tpu_p3_mlp_block_auto", "train_2d"] {
+        let text =
+            fs::read_to_string(root().join("tests/corpus").join(program).join("program.mlir")).expect("it is there");
+        let module = done(compiler.parse(Source::new(program, text))).expect("a program");
+        let plain = compiler.print(&module, PrintOptions { generic: true, ..PrintOptions::default() });
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}.plain.mlir"));
+        fs::write(&file, &plain).expect("the target folder can be written");
+        let flags = ["--allow-unregistered-dialect", "--mlir-very-unsafe-disable-verifier-on-parsing"];
+        let shown = ["--mlir-print-op-generic", "--mlir-print-debuginfo", "--mlir-print-local-scope"];
+        let theirs = Command::new(MLIR_OPT).args(flags).args(shown).arg(&file).output().expect("mlir-opt starts");
+        assert!(theirs.status.success(), "{}", said(&theirs));
+        let again = done(compiler.parse(Source::new(file.display().to_string(), plain))).expect("a program");
+        let print = PrintOptions { generic: true, locations: true, local_scope: true, ..PrintOptions::default() };
+        let (ours, theirs) = (places(&compiler.print(&again, print)), places(&said(&theirs)));
+        assert!(ours.len() > 20, "{program} has {} locations", ours.len());
+        assert_eq!(ours, theirs, "{program}");
+    }
 }

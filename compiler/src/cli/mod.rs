@@ -9,6 +9,7 @@ mod command;
 mod expectation;
 mod json;
 mod knobs;
+mod lines;
 mod perfetto;
 mod picture;
 mod progress;
@@ -71,6 +72,19 @@ Exit codes: 0 ok, 1 errors or a failed comparison, 2 usage, 101 a bug in shardc.
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Show diagnostics with the lines of the text, or as 'file:line:column: error: …', one line each
+    #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t)]
+    diagnostics: Form,
+}
+
+/// How diagnostics are shown.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Form {
+    /// With the lines of the text
+    #[default]
+    Full,
+    /// One line each, as MLIR and compilers of C print them
+    Lines,
 }
 
 #[derive(Subcommand)]
@@ -107,7 +121,7 @@ pub fn run<A: Into<OsString>>(args: impl IntoIterator<Item = A>, io: Io<'_>) -> 
 
 /// The same with a compiler that has more ops, passes, pipelines or targets.
 pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<Item = A>, io: Io<'_>) -> u8 {
-    let args: Vec<OsString> =
+    let mut args: Vec<OsString> =
         std::iter::once(OsString::from("shardc")).chain(args.into_iter().map(Into::into)).collect();
     // The streams may outlive the compiler; this shortens their lifetimes to that of the run.
     let Io { stdin, out, err, out_color, err_color } = io;
@@ -117,10 +131,25 @@ pub fn run_with<A: Into<OsString>>(compiler: &Compiler, args: impl IntoIterator<
         let outcome = codes(&args[3..], &mut session);
         return session.finish(outcome);
     }
-    let flags = Cli::command().mut_subcommand("opt", |c| c.after_long_help(command::opt::help(compiler)));
-    let read = flags.try_get_matches_from(args).and_then(|m| Cli::from_arg_matches(&m));
+    let is_opt = args.get(1).is_some_and(|a| a == "opt");
+    if is_opt {
+        command::opt::double_dashes(&mut args[2..]);
+    }
+    let flags = Cli::command().mut_subcommand("opt", |c| command::opt::add(c, compiler));
+    let read = flags.try_get_matches_from(args).and_then(|m| Ok((Cli::from_arg_matches(&m)?, m)));
     let outcome = match read {
-        Ok(cli) => cli.command.run(&mut session),
+        Ok((mut cli, matches)) => {
+            if cli.diagnostics == Form::Lines {
+                session.say_lines();
+            }
+            let listed = match (&mut cli.command, matches.subcommand_matches("opt")) {
+                (Command::Opt(args), Some(flags)) => {
+                    command::opt::listed(flags, compiler).map(|listed| args.listed = listed)
+                }
+                _ => Ok(()),
+            };
+            listed.and_then(|()| cli.command.run(&mut session))
+        }
         Err(e) => {
             let color = if e.use_stderr() { session.io.err_color } else { session.io.out_color };
             let text = e.render();

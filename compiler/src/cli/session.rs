@@ -11,6 +11,7 @@ use dialect::ir::Program;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::lines::lines;
 use super::progress;
 use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
@@ -61,6 +62,8 @@ pub(crate) struct Session<'a> {
     pub(crate) io: Io<'a>,
     /// Whether the last line of output is to be JSON.
     json: bool,
+    /// Whether diagnostics are shown as one line each.
+    lines: bool,
     /// The JSON document of the command, once it has one.
     document: Option<Value>,
     /// The diagnostics so far, for the JSON document.
@@ -75,7 +78,7 @@ impl<'a> Session<'a> {
     /// A run that has reported nothing yet.
     pub(crate) fn new(compiler: &Compiler, io: Io<'a>) -> Self {
         let compiler = Arc::new(compiler.clone());
-        Self { compiler, io, json: false, document: None, diagnosed: Vec::new(), speaker: None, mute: false }
+        Self { compiler, io, json: false, lines: false, document: None, diagnosed: Vec::new(), speaker: None, mute: false }
     }
 
     /// Ends the run: writes the JSON line and returns the exit code.
@@ -125,6 +128,11 @@ impl<'a> Session<'a> {
     /// Asks for JSON on the last line.
     pub(crate) fn want_json(&mut self, wanted: bool) {
         self.json = wanted;
+    }
+
+    /// Shows diagnostics as one line each from now on.
+    pub(crate) fn say_lines(&mut self) {
+        self.lines = true;
     }
 
     /// Sets the JSON document; its `schema` is added.
@@ -285,7 +293,10 @@ impl<'a> Session<'a> {
     /// Shows diagnostics; fails if any is an error.
     pub(crate) fn report(&mut self, source: &Source, diagnostics: &Diagnostics) -> Outcome {
         let shown = diagnostics.iter().filter(|d| !self.mute || d.severity == Severity::Error);
-        let text = render(source, shown, self.io.err_color);
+        let text = match self.lines {
+            true => lines(source, shown),
+            false => render(source, shown, self.io.err_color),
+        };
         self.diagnosed.extend(diagnostics.iter().cloned());
         self.say(&text)?;
         if diagnostics.dropped > 0 {

@@ -1,0 +1,202 @@
+//! `shardc opt`: parse, verify, run passes, print; with the conventions and flags of mlir-opt.
+
+mod flags;
+mod printing;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use dialect::text::PrintOptions;
+use passes::Step;
+
+use self::printing::Dump;
+use crate::cli::expectation::{self, Unexpected};
+use crate::cli::knobs::GroupForm;
+use crate::cli::session::{Failure, Outcome, Session};
+use crate::{Diagnostics, Source, Watch};
+
+pub(crate) use flags::{add, double_dashes, listed};
+
+/// Run passes over a program and print it
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The program: text of MLIR with StableHLO and Shardy; '-' is standard input
+    #[arg(value_name = "IN", default_value = "-")]
+    input: OsString,
+    /// Write the result here instead of to standard output
+    #[arg(short, value_name = "OUT", long)]
+    output: Option<PathBuf>,
+    /// End the output with one line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Passes in order, with options in braces: a,b{option=value other=value}; each is also a flag: --a --b=option=value
+    #[arg(long, value_name = "LIST")]
+    passes: Vec<String>,
+    /// The same as mlir-opt has it: builtin.module(a,func.func(b))
+    #[arg(long, value_name = "LIST", conflicts_with = "passes")]
+    pass_pipeline: Option<String>,
+    /// Passes and their options as the command line has them, in its order: filled from its flags
+    #[arg(skip)]
+    pub(crate) listed: Vec<Listed>,
+    /// Treat the text between lines of '// -----', or of the marker, as programs of their own
+    #[arg(long, value_name = "MARKER", num_args = 0..=1, require_equals = true, default_missing_value = "// -----")]
+    split_input_file: Option<String>,
+    /// What is printed between them
+    #[arg(long, value_name = "MARKER", default_value = "// -----")]
+    output_split_marker: String,
+    /// Compare diagnostics with the comments '// expected-error@+1 {{text}}'; 'only-expected' lets others pass
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    verify_diagnostics: Option<Unexpected>,
+    /// Print the program after these passes, or after 'all', on the error stream
+    #[arg(long, visible_alias = "mlir-print-ir-after", value_name = "PASS", value_delimiter = ',')]
+    print_after: Vec<String>,
+    /// Print the program before these passes, or before 'all', on the error stream
+    #[arg(long, visible_alias = "mlir-print-ir-before", value_name = "PASS", value_delimiter = ',')]
+    print_before: Vec<String>,
+    /// Print the program after each pass, on the error stream
+    #[arg(long)]
+    mlir_print_ir_after_all: bool,
+    /// Print the program before each pass, on the error stream
+    #[arg(long)]
+    mlir_print_ir_before_all: bool,
+    /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = clap::builder::BoolishValueParser::new())]
+    verify_each: Option<bool>,
+    /// Report the seconds each pass takes, on the error stream
+    #[arg(long, visible_alias = "mlir-timing")]
+    timing: bool,
+    /// Print the passes that will run, as --pass-pipeline takes them, on the error stream
+    #[arg(long)]
+    dump_pass_pipeline: bool,
+    /// Print source locations
+    #[arg(long, visible_alias = "mlir-print-debuginfo")]
+    locations: bool,
+    /// Print locations where they are used, in place of aliases behind the module
+    #[arg(long, visible_alias = "mlir-print-local-scope")]
+    local_scope: bool,
+    /// Print every op in MLIR's generic form
+    #[arg(long, visible_alias = "mlir-print-op-generic")]
+    generic: bool,
+    /// As it always is: ops of other dialects are read in generic form
+    #[arg(long)]
+    allow_unregistered_dialect: bool,
+    /// As it always is: what is printed between passes is the whole module
+    #[arg(long)]
+    mlir_print_ir_module_scope: bool,
+    /// As it always is: passes run on one thread
+    #[arg(long)]
+    mlir_disable_threading: bool,
+    /// Leave the annotation each axis comes from as Shardy's sdy.sharding_origins, where the pass propagate runs;
+    /// explain reads it
+    #[arg(long)]
+    show_origins: bool,
+    /// Print why each collective is there
+    #[arg(long)]
+    causes: bool,
+    /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    groups: GroupForm,
+}
+
+/// Passes that a flag lists.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Listed {
+    /// Its place on the command line.
+    pub(crate) at: usize,
+    /// The flag, `--passes`.
+    pub(crate) flag: String,
+    /// The passes, in the syntax of `--passes`.
+    pub(crate) passes: String,
+}
+
+/// Parses the lists of passes into steps; reports what is wrong with them.
+fn steps(session: &mut Session<'_>, listed: &[Listed]) -> Result<Vec<Step>, Failure> {
+    let mut steps = Vec::new();
+    for Listed { flag, passes, .. } in listed {
+        match session.compiler.passes().parse(passes) {
+            Ok(more) => steps.extend(more),
+            Err(faults) => {
+                let source = Source::new(flag.clone(), passes.clone());
+                return Err(match session.report(&source, &Diagnostics::new(&source, &faults)) {
+                    Err(Failure::Said) | Ok(()) => Failure::SaidUsage,
+                    Err(other) => other,
+                });
+            }
+        }
+    }
+    Ok(steps)
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+    session.want_json(args.json);
+    let mut steps = steps(session, &args.listed)?;
+    let source = session.read(&args.input)?;
+    if args.show_origins {
+        for step in steps.iter_mut().filter(|s| s.pass.options.iter().any(|o| o.name == "origins")) {
+            step.options.set(step.pass.options, "origins", "true").map_err(Failure::Usage)?;
+        }
+    }
+    if args.dump_pass_pipeline {
+        session.say(&printing::pipeline(&steps))?;
+    }
+    let print = PrintOptions {
+        locations: args.locations,
+        local_scope: args.local_scope,
+        generic: args.generic,
+        causes: args.causes,
+        group_axes: args.groups == GroupForm::Axes,
+    };
+    let dump = Dump {
+        after: args.mlir_print_ir_after_all.then_some("all").into_iter().chain(words(&args.print_after)).collect(),
+        before: args.mlir_print_ir_before_all.then_some("all").into_iter().chain(words(&args.print_before)).collect(),
+        print,
+    };
+    dump.check(&session.compiler)?;
+    if args.verify_diagnostics.is_some() {
+        session.say_lines();
+    }
+    let parts = args.split_input_file.as_ref().map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
+    let (mut printed, mut failed) = (Vec::new(), false);
+    for part in &parts {
+        let compiler = session.compiler.clone();
+        let mut shown = String::new();
+        let mut watch = Watch { verify_each: args.verify_each.unwrap_or(false), ..Watch::default() };
+        let parsed = compiler.parse_unverified(part.clone(), &mut watch);
+        if let (Some(module), Some(first)) = (&parsed.value, steps.first()) {
+            dump.before(module.program(), first, &mut shown);
+        }
+        let mut over = 0;
+        let mut after = |program: &dialect::ir::Program, step: &Step| {
+            over += 1;
+            dump.after(program, step, &mut shown);
+            if let Some(next) = steps.get(over) {
+                dump.before(program, next, &mut shown);
+            }
+        };
+        watch.after = Some(&mut after);
+        let gave = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
+        let times = watch.times;
+        session.say(&shown)?;
+        if args.timing {
+            session.say_times(&times)?;
+        }
+        printed.extend(gave.value.map(|module| compiler.print(&module, print)));
+        let mut diagnostics = gave.diagnostics;
+        if let Some(unexpected) = args.verify_diagnostics {
+            diagnostics = expectation::compare(part, &diagnostics, unexpected);
+        }
+        match session.report(part, &diagnostics) {
+            Ok(()) => {}
+            Err(Failure::Said) => failed = true,
+            Err(other) => return Err(other),
+        }
+    }
+    session.emit(args.output.as_deref(), &printed.join(&format!("{}\n", args.output_split_marker)))?;
+    if failed { Err(Failure::Said) } else { Ok(()) }
+}
+
+fn words(list: &[String]) -> impl Iterator<Item = &str> {
+    list.iter().map(String::as_str)
+}

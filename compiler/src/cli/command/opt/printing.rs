@@ -1,0 +1,64 @@
+//! What `shardc opt` prints on the way: programs between passes, and the passes.
+
+use dialect::ir::Program;
+use dialect::text::{PrintOptions, nearest};
+use passes::Step;
+
+use crate::Compiler;
+use crate::cli::session::Failure;
+
+/// Around which passes the program is printed.
+pub(super) struct Dump<'a> {
+    /// After these, or `all`.
+    pub(super) after: Vec<&'a str>,
+    /// Before these, or `all`.
+    pub(super) before: Vec<&'a str>,
+    /// How.
+    pub(super) print: PrintOptions,
+}
+
+impl Dump<'_> {
+    /// Refuses names that no pass has: they would print nothing.
+    pub(super) fn check(&self, compiler: &Compiler) -> Result<(), Failure> {
+        let known = || compiler.passes().passes().iter().map(|p| p.name);
+        for name in self.after.iter().chain(&self.before) {
+            if *name != "all" && !known().any(|k| k == *name) {
+                let hint = nearest(name, known()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                return Err(Failure::Usage(format!("there is no pass '{name}' to print the program around{hint}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the program to `shown` if it is wanted before `step`.
+    pub(super) fn before(&self, program: &Program, step: &Step, shown: &mut String) {
+        self.show("Before", &self.before, program, step, shown);
+    }
+
+    /// Adds the program to `shown` if it is wanted after `step`.
+    pub(super) fn after(&self, program: &Program, step: &Step, shown: &mut String) {
+        self.show("After", &self.after, program, step, shown);
+    }
+
+    fn show(&self, when: &str, wanted: &[&str], program: &Program, step: &Step, shown: &mut String) {
+        let name = step.pass.name;
+        if wanted.iter().any(|w| *w == "all" || *w == name) {
+            let text = dialect::print_with(program, self.print);
+            shown.push_str(&format!("// -----// IR Dump {when} {name} //----- //\n{text}\n"));
+        }
+    }
+}
+
+/// The passes as `--pass-pipeline` takes them, with the options that aren't at their defaults.
+pub(super) fn pipeline(steps: &[Step]) -> String {
+    let pass = |step: &Step| {
+        let changed = step.pass.options.iter().filter(|o| step.options.text(o.name) != o.default);
+        let changed: Vec<String> = changed.map(|o| format!("{}={}", o.name, step.options.text(o.name))).collect();
+        match changed.is_empty() {
+            true => step.pass.name.to_owned(),
+            false => format!("{}{{{}}}", step.pass.name, changed.join(" ")),
+        }
+    };
+    let passes: Vec<String> = steps.iter().map(pass).collect();
+    format!("Pass Manager with {} passes:\nbuiltin.module({})\n\n", steps.len(), passes.join(","))
+}
