@@ -216,6 +216,8 @@ fn a_melior_module_stays_as_it_was_where_there_are_faults() {
         shardc_mlir::melior::ir::operation::OperationPrintingFlags::new().enable_debug_info(true, false),
     );
     assert!(located.expect("a text").contains("loc(\"mine\""));
+}
+
 #[test]
 fn what_has_no_location_is_where_mlir_opt_says() {
     if !Path::new(MLIR_OPT).exists() {

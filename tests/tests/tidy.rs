@@ -92,6 +92,7 @@ fn each_outside_crate_has_one_home() {
         ("memmap2", "runtime"),
         ("mpi", "runtime"),
         ("clap", "compiler"),
+        ("lsp-types", "compiler"),
         ("codespan-reporting", "compiler"),
         ("pyo3", "bindings/python"),
     ] {

@@ -10,6 +10,7 @@ mod expectation;
 mod json;
 mod knobs;
 mod lines;
+mod lsp;
 mod perfetto;
 mod picture;
 mod progress;
@@ -97,6 +98,7 @@ enum Command {
     Show(command::show::Args),
     Opt(command::opt::Args),
     Gather(command::gather::Args),
+    Lsp(command::lsp::Args),
 }
 
 impl Command {
@@ -110,6 +112,7 @@ impl Command {
             Command::Show(args) => command::show::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
             Command::Gather(args) => command::gather::run(&args, session),
+            Command::Lsp(args) => command::lsp::run(&args, session),
         }
     }
 }

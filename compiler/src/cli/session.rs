@@ -78,7 +78,16 @@ impl<'a> Session<'a> {
     /// A run that has reported nothing yet.
     pub(crate) fn new(compiler: &Compiler, io: Io<'a>) -> Self {
         let compiler = Arc::new(compiler.clone());
-        Self { compiler, io, json: false, lines: false, document: None, diagnosed: Vec::new(), speaker: None, mute: false }
+        Self {
+            compiler,
+            io,
+            json: false,
+            lines: false,
+            document: None,
+            diagnosed: Vec::new(),
+            speaker: None,
+            mute: false,
+        }
     }
 
     /// Ends the run: writes the JSON line and returns the exit code.

@@ -176,3 +176,9 @@ fn the_command_line_is_theirs_too() {
     let cost = shardc(&["cost", "--target", "acme-box", "-"]);
     assert!(cost.starts_with("target acme-box: 4 devices, mesh \"x\"=4\n"), "{cost}");
 }
+
+/// Their own folder of lit tests; `INSTA_UPDATE=always` writes snapshots.
+#[test]
+fn the_lit_tests_are_theirs_too() {
+    assert_eq!(shardc_lit::Suite::new("lit").with_compiler(compiler).check(), Ok(1));
+}

@@ -8,6 +8,7 @@ pub(crate) mod compile;
 pub(crate) mod cost;
 pub(crate) mod explain;
 pub(crate) mod gather;
+pub(crate) mod lsp;
 pub(crate) mod opt;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -1,0 +1,26 @@
+//! `shardc lsp`: a language server, for editors.
+
+use crate::cli::knobs::Knobs;
+use crate::cli::lsp;
+use crate::cli::session::{Failure, Outcome, Session};
+
+/// Serve an editor over standard input and output (the language server protocol)
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    knobs: Knobs,
+    /// As it always is: editors give it
+    #[arg(long)]
+    stdio: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+    let options = args.knobs.options(session)?;
+    let compiler = session.compiler.clone();
+    match lsp::serve(&compiler, options, session.io.stdin, session.io.out) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::System("the editor left without saying 'shutdown'".to_owned())),
+        Err(e) => Err(Failure::System(format!("can't talk to the editor: {e}"))),
+    }
+}

@@ -1,0 +1,246 @@
+//! What is known of one version of a text: its programs, their values and faults, and, once somebody asks, their shardings
+//! after propagation and what their ops cost.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use dialect::diagnostic::{Diagnostics as Plains, Span};
+use dialect::ir::{Loc, Op, Program, Value};
+use dialect::ops::sdy;
+use dialect::sharding::{ShardingTable, TensorSharding};
+
+use crate::{CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Source};
+
+/// Programs of more ops are not compiled for what they cost while somebody types.
+const PRICED_OPS: usize = 3000;
+
+/// What is known of a text.
+pub(super) struct Analysis {
+    /// Its programs: several, between lines of `// -----`.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// One program of a text.
+pub(super) struct Piece {
+    /// Its first byte in the text.
+    pub(super) start: usize,
+    /// Its own text, with the lines of the whole.
+    pub(super) source: Source,
+    /// What could be read of it.
+    pub(super) program: Program,
+    /// What is wrong with it, places within `source`.
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The program after propagation, if nothing is wrong with it.
+    sharded: Option<Module>,
+    /// Where values are named.
+    mentions: Vec<Mention>,
+    shardings: OnceCell<HashMap<u32, Vec<Held>>>,
+    costs: OnceCell<HashMap<(u32, u32), OpCost>>,
+}
+
+/// A value in the text.
+#[derive(Clone, Copy)]
+pub(super) struct Mention {
+    /// Where.
+    pub(super) span: Span,
+    /// Which.
+    pub(super) value: Value,
+}
+
+/// How a value lies on devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Held {
+    /// Its sharding without the mesh: `[{"x"}, {}]`; empty if it has none.
+    pub(super) sharding: String,
+    /// The mesh, as the sharding names it.
+    pub(super) mesh: String,
+    /// The type of what one device holds.
+    pub(super) local: String,
+    /// Its bytes.
+    pub(super) bytes: usize,
+}
+
+/// What an op costs in one run, in the model of the target.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct OpCost {
+    /// Seconds of computing.
+    pub(super) compute: f64,
+    /// Seconds of communication for it.
+    pub(super) communication: f64,
+}
+
+impl Analysis {
+    /// Reads a text and runs it up to propagation, if nothing is wrong with it.
+    pub(super) fn new(compiler: &Compiler, options: &CompileOptions, source: &Source) -> Self {
+        let pieces = source.split().into_iter().map(|piece| {
+            let start = if piece.first_line < source.line_count() {
+                source.line(piece.first_line).start
+            } else {
+                source.text.len()
+            };
+            Piece::new(compiler, options, piece, start)
+        });
+        Self { pieces: pieces.collect() }
+    }
+
+    /// The program that holds byte `at`.
+    pub(super) fn piece(&self, at: usize) -> Option<&Piece> {
+        let piece = self.pieces.iter().rev().find(|p| p.start <= at)?;
+        (at - piece.start <= piece.source.text.len()).then_some(piece)
+    }
+}
+
+impl Piece {
+    fn new(compiler: &Compiler, options: &CompileOptions, source: Source, start: usize) -> Self {
+        let mut found = Plains::default();
+        let mut program = dialect::parse_with(&source.text, compiler.ops(), &mut found);
+        program.set_text_file(&source.name, source.first_line);
+        let mut diagnostics = Diagnostics::new(&source, &found).list;
+        let mut sharded = None;
+        if !found.has_errors() {
+            let module = Module::new(program.clone(), source.clone());
+            let gave = compiler.compile(module, "sharded", options);
+            diagnostics.extend(gave.diagnostics.list);
+            sharded = gave.value;
+        }
+        let mentions = mentions(&program);
+        let (shardings, costs) = (OnceCell::new(), OnceCell::new());
+        Self { start, source, program, diagnostics, sharded, mentions, shardings, costs }
+    }
+
+    /// The value named at byte `at` of the piece.
+    pub(super) fn value_at(&self, at: usize) -> Option<Mention> {
+        let after = self.mentions.partition_point(|m| m.span.start as usize <= at);
+        let found = self.mentions[..after].last().copied()?;
+        (at <= found.span.end as usize).then_some(found)
+    }
+
+    /// Every place that names one of the values defined where `value` is.
+    pub(super) fn mentions_of(&self, value: Value) -> impl Iterator<Item = &Mention> {
+        let defined = self.program.value_span(value);
+        self.mentions.iter().filter(move |m| self.program.value_span(m.value) == defined)
+    }
+
+    /// Places where values are defined, each with the first of them.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = &Mention> {
+        self.mentions.iter().filter(|m| self.program.value_span(m.value) == m.span)
+    }
+
+    /// The innermost op whose text holds byte `at`.
+    pub(super) fn op_named_at(&self, at: usize) -> Option<Op> {
+        let ops = self.program.ops_under(self.program.body());
+        let holds = |span: Span| !span.is_empty() && (span.start as usize..=span.end as usize).contains(&at);
+        ops.into_iter().find(|&op| holds(self.program.op(op).span))
+    }
+
+    /// How the values that are defined at `span` lie after propagation; several where a function is called several times.
+    pub(super) fn held(&self, span: Span) -> &[Held] {
+        let all = self.shardings.get_or_init(|| self.sharded.as_ref().map(shardings).unwrap_or_default());
+        all.get(&span.start).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the op at `span` costs; `None` where the program can't be compiled, or is too large to be while somebody types.
+    pub(super) fn cost(&self, compiler: &Compiler, options: &CompileOptions, span: Span) -> Option<OpCost> {
+        let costs = self.costs.get_or_init(|| self.price(compiler, options).unwrap_or_default());
+        let (line, column) = self.source.position(span.start as usize);
+        costs.get(&(line as u32, column as u32)).copied()
+    }
+
+    fn price(&self, compiler: &Compiler, options: &CompileOptions) -> Option<HashMap<(u32, u32), OpCost>> {
+        if self.sharded.is_none() || self.program.op_count() > PRICED_OPS {
+            return None;
+        }
+        // Places in this text, and not in the one it was made of.
+        let mut program = self.program.clone();
+        for op in program.ops_under(program.body()) {
+            let span = program.op(op).span;
+            program.op_mut(op).loc = Loc::of_text(span);
+        }
+        let module = Module::new(program, self.source.clone());
+        let device = compiler.compile(module, "compile", options).value?;
+        let cost = compiler.estimate(&device, options).value?;
+        let mut costs: HashMap<(u32, u32), OpCost> = HashMap::new();
+        for event in &cost.timeline {
+            let Some(place) = event.loc.as_deref().and_then(line_and_column) else { continue };
+            let of = costs.entry(place).or_default();
+            *if event.communicates { &mut of.communication } else { &mut of.compute } += event.seconds;
+        }
+        Some(costs)
+    }
+
+    /// A diagnostic's bytes in the whole text.
+    pub(super) fn range(&self, range: &Range<usize>) -> Range<usize> {
+        self.start + range.start..self.start + range.end
+    }
+}
+
+/// `4:10` at the end of `model.mlir:4:10`.
+fn line_and_column(place: &str) -> Option<(u32, u32)> {
+    let mut parts = place.rsplit(':');
+    let column = parts.next()?.parse().ok()?;
+    Some((parts.next()?.parse().ok()?, column))
+}
+
+/// Every place that names a value, in order.
+fn mentions(program: &Program) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut add = |span: Span, value| {
+        if !span.is_empty() {
+            mentions.push(Mention { span, value });
+        }
+    };
+    for value in program.values_under(program.body()) {
+        add(program.value_span(value), value);
+    }
+    for op in program.ops_under(program.body()) {
+        let data = program.op(op);
+        data.operand_spans.iter().zip(&data.operands).for_each(|(&span, &value)| add(span, value));
+    }
+    // Of several results of one name the first stands for all.
+    mentions.sort_by_key(|m| (m.span, m.value));
+    mentions.dedup_by_key(|m| m.span);
+    mentions
+}
+
+/// How each value lies, by where it is defined.
+fn shardings(module: &Module) -> HashMap<u32, Vec<Held>> {
+    let program = module.program();
+    let table = ShardingTable::of(program);
+    let mut all: HashMap<u32, Vec<Held>> = HashMap::new();
+    for value in program.values_under(program.body()) {
+        let span = program.value_span(value);
+        if span.is_empty() {
+            continue;
+        }
+        let held = held(program, value, table.get(value).map(|s| &**s));
+        let of = all.entry(span.start).or_default();
+        if !of.contains(&held) {
+            of.push(held);
+        }
+    }
+    all
+}
+
+fn held(program: &Program, value: Value, sharding: Option<&TensorSharding>) -> Held {
+    let whole = program.tensor_type(value);
+    let mut local = whole.cloned();
+    let (mut text, mut mesh) = (String::new(), String::new());
+    if let Some(sharding) = sharding {
+        let all = program.sharding_text(sharding);
+        let inside = all.strip_prefix('<').and_then(|t| t.strip_suffix('>')).unwrap_or(&all);
+        (mesh, text) = match inside.find(", [") {
+            Some(at) => (inside[..at].to_owned(), inside[at + 2..].to_owned()),
+            None => (String::new(), inside.to_owned()),
+        };
+        if let (Some(local), Some(mesh)) = (&mut local, sdy::resolve(program, &sharding.mesh))
+            && local.is_static()
+        {
+            local.shape = sharding.local_shape(&local.shape, mesh);
+        }
+    }
+    let bytes = local.as_ref().and_then(dialect::ir::TensorType::bytes).unwrap_or(0);
+    let local =
+        local.map_or_else(|| program.type_text(program.value_type(value)), |t| program.type_data_text(&t.into()));
+    Held { sharding: text, mesh, local, bytes }
+}
