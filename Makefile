@@ -9,7 +9,7 @@
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir" to choose
-# make fuzz SECONDS=60   damages texts, guided by coverage, until one makes the language panic or hang
+# make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
 # make fuzz-commands COUNT=20000   damaged programs through compile, check, explain, cost, show and run, until one ends with a bug
 # make random COUNT=20000   random programs of every family of ops, planned, partitioned and compared bit for bit
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
@@ -208,7 +208,7 @@ COVERAGE := -Ccodegen-units=1 -Cpasses=sancov-module -Cllvm-args=-sanitizer-cove
 fuzz:
 	RUSTFLAGS="$(COVERAGE)" cargo build --release --quiet --manifest-path tests/fuzz/Cargo.toml --target $(HOST) --target-dir $(TARGET)/fuzz
 	@mkdir -p $(TARGET)/fuzz/corpus $(TARGET)/fuzz/found $(TARGET)/fuzz/seeds
-	@for file in lit-tests/*/*.mlir tests/corpus/*/program.mlir; do cp $$file $(TARGET)/fuzz/seeds/$$(echo $$file | tr / _); done
+	@for file in lit-tests/*/*.mlir tests/corpus/*/program.mlir dialect/src/bytecode/tests/*.b*; do cp $$file $(TARGET)/fuzz/seeds/$$(echo $$file | tr / _); done
 	$(TARGET)/fuzz/$(HOST)/release/shardc-fuzz $(TARGET)/fuzz/corpus $(TARGET)/fuzz/seeds -artifact_prefix=$(TARGET)/fuzz/found/ \
 		-max_total_time=$(SECONDS) -max_len=20000 -timeout=10 -rss_limit_mb=4096
 

@@ -193,6 +193,23 @@ pub(super) fn name_of_location(index: usize) -> String {
     format!("#loc{index}")
 }
 
+/// Floats of which MLIR has had codes for a shorter time, from [`FIRST_NARROW`] on.
+const NARROW: [(&str, u32); 12] = [
+    ("tf32", 19),
+    ("f8E5M2", 8),
+    ("f8E4M3", 8),
+    ("f8E4M3FN", 8),
+    ("f8E5M2FNUZ", 8),
+    ("f8E4M3FNUZ", 8),
+    ("f8E4M3B11FNUZ", 8),
+    ("f8E3M4", 8),
+    ("f4E2M1FN", 4),
+    ("f6E2M3FN", 6),
+    ("f6E3M2FN", 6),
+    ("f8E8M0FNU", 8),
+];
+const FIRST_NARROW: u64 = 21;
+
 pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
     let code = r.from.number()?;
     Ok(match code {
@@ -257,7 +274,10 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
             let text: String = sizes.iter().enumerate().map(size).collect();
             Type { shaped: Some((sizes, Rc::clone(&element))), ..Type::new(format!("vector<{text}{}>", element.text)) }
         }
-        _ => return r.no_code(code, "a type of the dialect 'builtin'"),
+        _ => match code.checked_sub(FIRST_NARROW).and_then(|i| NARROW.get(i as usize)) {
+            Some(&(name, bits)) => float(name, bits),
+            None => return r.no_code(code, "a type of the dialect 'builtin'"),
+        },
     })
 }
 

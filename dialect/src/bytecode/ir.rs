@@ -196,14 +196,12 @@ impl<'a> Writer<'_, 'a> {
         }
         let (name, own, attributes) = match op.text.strip_prefix("vhlo.") {
             Some(name) => {
+                // Old files have all of them in one list.
                 own.append(&mut attributes);
-                match upgraded(name, own, parent, start) {
-                    Ok((name, own)) => (name, own, attributes),
-                    Err(fault) => {
-                        entries.report(fault);
-                        (op.text.clone(), Named::new(), attributes)
-                    }
-                }
+                upgraded(name, own, parent, start).unwrap_or_else(|fault| {
+                    entries.report(fault);
+                    (op.text.clone(), Named::new(), Named::new())
+                })
             }
             None => (op.text.clone(), own, attributes),
         };
@@ -503,8 +501,8 @@ fn stem_and_version(name: &str) -> (&str, u32) {
     }
 }
 
-/// The name and the attributes that an op of StableHLO's portable form has today.
-fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(String, Named)> {
+/// The name and the attributes, its own and others, that an op of StableHLO's portable form has today.
+fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(String, Named, Named)> {
     let (stem, version) = stem_and_version(name);
     let (table, newest) = properties::portable(stem);
     if version == 0 || version > newest {
@@ -516,5 +514,6 @@ fn upgraded(name: &str, attributes: Named, parent: &str, at: usize) -> Read<(Str
         "return" if parent == "func.func" => "func.return".to_owned(),
         _ => format!("stablehlo.{stem}"),
     };
-    Ok((today, vhlo::upgraded(table, attributes, at)?))
+    let (own, others) = vhlo::upgraded(table, attributes, at)?;
+    Ok((today, own, others))
 }

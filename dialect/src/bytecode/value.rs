@@ -256,7 +256,7 @@ pub(super) fn dense(ty: &Type, element: &Type, bytes: &[u8], count: usize) -> St
     };
     let value = match shown {
         _ if bytes.is_empty() => String::new(),
-        Some(values) if values.len() == 1 && (count > 1 || ty.shaped.as_ref().is_none_or(|s| s.0.is_empty())) => {
+        Some(values) if values.len() == 1 && (count != 1 || ty.shaped.as_ref().is_none_or(|s| s.0.is_empty())) => {
             values[0].clone()
         }
         Some(values) if values.len() == count => {

@@ -146,16 +146,16 @@ pub(super) fn ty(r: &mut Reader<'_, '_>) -> Read<Type> {
     })
 }
 
-/// The attributes that an op has today; what means the same as nothing is left out.
-pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read<Named> {
-    let mut today = Named::new();
+/// The attributes that an op has today, its own and others; what means the same as nothing is left out.
+pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read<(Named, Named)> {
+    let (mut today, mut others) = (Named::new(), Named::new());
     let mut wholes: Vec<&Whole> = Vec::new();
     let layouts = ["operand_layouts", "result_layouts"];
     let empty = |name: &str| attributes.iter().any(|(n, a)| n == name && is_usual(a, Usual::Empty));
     let no_layouts = layouts.iter().all(|name| empty(name));
     for (name, value) in &attributes {
         let Some(property) = table.iter().find(|p| p.name == name) else {
-            today.push((name.clone(), value.clone()));
+            others.push((name.clone(), value.clone()));
             continue;
         };
         if is_usual(value, property.usual) || no_layouts && layouts.contains(&property.name) {
@@ -201,7 +201,7 @@ pub(super) fn upgraded(table: &[Property], attributes: Named, at: usize) -> Read
     for whole in wholes {
         today.extend(put_together(whole, &attributes, at)?.map(|attr| (whole.name.to_owned(), Rc::new(attr))));
     }
-    Ok(today)
+    Ok((today, others))
 }
 
 /// An attribute from its parts; none if the parts say `none`.

@@ -1,6 +1,6 @@
-//! Coverage-guided fuzzing with libFuzzer: no text makes the reader, the verifier or the printer panic or hang, and a
-//! valid program is printed so that it reads back as the same program. `make fuzz` starts from the corpus and the lit
-//! tests.
+//! Coverage-guided fuzzing with libFuzzer: no text and no bytecode makes the reader, the verifier or the printer panic or
+//! hang, and a valid program is printed so that it reads back as the same program. `make fuzz` starts from the corpus, the
+//! lit tests and files of bytecode.
 
 #![no_main]
 
@@ -11,9 +11,14 @@ use dialect::text::PrintOptions;
 const FULL: PrintOptions =
     PrintOptions { locations: true, generic: false, causes: true, group_axes: true, local_scope: false };
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut diagnostics = Diagnostics::default();
-    let program = dialect::parse(text, &mut diagnostics);
+    let text = match dialect::bytecode::is_bytecode(data) {
+        true => dialect::bytecode::text_of(data, &mut diagnostics),
+        false => std::str::from_utf8(data).ok().map(str::to_owned),
+    };
+    let Some(text) = text else { return };
+    let program = dialect::parse(&text, &mut diagnostics);
     // A program that could only be read in part is verified and printed too, but the output needn't read back.
     let whole = !diagnostics.has_errors();
     dialect::verify(&program, &mut diagnostics);
