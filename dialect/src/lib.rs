@@ -25,7 +25,7 @@ pub mod scalar;
 mod scalar_eval;
 pub mod sharding;
 pub mod signature;
-mod small_float;
+pub mod small_float;
 pub mod text;
 mod verify;
 

@@ -5,8 +5,9 @@
 
 use crate::ir::ElementType;
 
-#[derive(Clone, Copy, PartialEq)]
-enum Top {
+/// What the largest patterns of a format mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Top {
     /// Infinities and NaNs as in IEEE 754.
     Ieee,
     /// No infinity; NaN is all ones.
@@ -17,11 +18,46 @@ enum Top {
     Finite,
 }
 
-struct Format {
-    exponent: u32,
-    mantissa: u32,
-    bias: i32,
-    top: Top,
+/// How a float of a byte or less is made of bits: a sign, an exponent, a mantissa.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Format {
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the mantissa.
+    pub mantissa: u32,
+    /// What is subtracted from the exponent.
+    pub bias: i32,
+    /// Its special values.
+    pub top: Top,
+}
+
+impl Format {
+    /// The format of a type of a byte or less; `None` for other types, and for the one that is an exponent alone.
+    pub fn of(element: ElementType) -> Option<Self> {
+        let small = element.is_float() && element.bits() <= 8 && element != ElementType::F8E8M0FNU;
+        small.then(|| format(element))
+    }
+
+    /// The pattern of the largest finite value.
+    pub fn largest(&self) -> u8 {
+        let all = (1u32 << (self.exponent + self.mantissa)) - 1;
+        (match self.top {
+            Top::Ieee => all - (1 << self.mantissa),
+            Top::NanOnly => all - 1,
+            Top::Unsigned | Top::Finite => all,
+        }) as u8
+    }
+
+    /// The pattern that a NaN becomes: minus zero, where there is none.
+    pub fn nan(&self) -> u8 {
+        let sign_bit = 1u8 << (self.exponent + self.mantissa);
+        match self.top {
+            // The specification leaves open what a format without NaN gives.
+            Top::Unsigned | Top::Finite => sign_bit,
+            Top::Ieee => (((1u32 << self.exponent) - 1) << self.mantissa | 1 << (self.mantissa - 1)) as u8,
+            Top::NanOnly => sign_bit - 1,
+        }
+    }
 }
 
 fn format(element: ElementType) -> Format {
@@ -77,28 +113,20 @@ pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
     if element == ElementType::F8E8M0FNU {
         return encode_exponent(v);
     }
-    let wide = 0..=positive_max(element);
     let f = format(element);
+    let (max, nan) = (f.largest(), f.nan());
     let sign_bit = 1u8 << (f.exponent + f.mantissa);
-    let nan = match (element, f.top) {
-        (_, Top::Unsigned) => sign_bit,
-        // A format without NaN gives minus zero; the specification leaves this open.
-        (_, Top::Finite) => sign_bit,
-        (_, Top::Ieee) => (((1u32 << f.exponent) - 1) << f.mantissa | 1 << (f.mantissa - 1)) as u8,
-        (_, Top::NanOnly) => sign_bit - 1,
-    };
     if v.is_nan() {
         return nan;
     }
     let negative = v.is_sign_negative();
     let a = v.abs();
     // The patterns of one sign are in order of value, so the nearest is found by bisection.
-    let (mut lo, mut hi) = (*wide.start(), *wide.end());
+    let (mut lo, mut hi) = (0, max);
     while lo < hi {
         let mid = lo + (hi - lo).div_ceil(2);
         if decode(mid, element) <= a { lo = mid } else { hi = mid - 1 }
     }
-    let max = *wide.end();
     let below = decode(lo, element);
     let mut bits = lo;
     if lo < max {
@@ -134,17 +162,6 @@ fn encode_exponent(v: f64) -> u8 {
     let exponent = (v.to_bits() >> 52) as i32 - 1023;
     let up = v.to_bits() >> 51 & 1 == 1;
     (exponent + i32::from(up) + 127).clamp(0, 254) as u8
-}
-
-/// The pattern of the largest finite value.
-fn positive_max(element: ElementType) -> u8 {
-    let f = format(element);
-    let all = (1u32 << (f.exponent + f.mantissa)) - 1;
-    (match f.top {
-        Top::Ieee => all - (1 << f.mantissa),
-        Top::NanOnly => all - 1,
-        Top::Unsigned | Top::Finite => all,
-    }) as u8
 }
 
 fn sign(v: f64, negative: bool) -> f64 {

@@ -98,6 +98,31 @@ fn elementwise_chains_of_every_type() {
 }
 
 #[test]
+fn floats_of_a_byte_are_summed_scanned_and_seen_through_windows() {
+    for t in ["f8E4M3FN", "f8E5M2", "f8E4M3B11FNUZ"] {
+        check(&format!(
+            "func.func @main(%a: tensor<6x40x{t}>) -> (tensor<6x{t}>, tensor<40x{t}>, tensor<6x39x{t}>, tensor<6x40x{t}>, tensor<6x40x{t}>) {{
+              %z = stablehlo.constant dense<0.0> : tensor<{t}>
+              %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<6x40x{t}>, tensor<{t}>) -> tensor<6x{t}>
+              %1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<6x40x{t}>, tensor<{t}>) -> tensor<40x{t}>
+              %2 = \"stablehlo.reduce_window\"(%a, %z) <{{window_dimensions = array<i64: 1, 2>}}> ({{
+              ^bb0(%x: tensor<{t}>, %y: tensor<{t}>):
+                %s = stablehlo.maximum %x, %y : tensor<{t}>
+                stablehlo.return %s : tensor<{t}>
+              }}) : (tensor<6x40x{t}>, tensor<{t}>) -> tensor<6x39x{t}>
+              %3 = \"stablehlo.reduce_window\"(%a, %z) <{{window_dimensions = array<i64: 1, 40>, padding = dense<[[0, 0], [39, 0]]> : tensor<2x2xi64>}}> ({{
+              ^bb0(%x: tensor<{t}>, %y: tensor<{t}>):
+                %s = stablehlo.add %x, %y : tensor<{t}>
+                stablehlo.return %s : tensor<{t}>
+              }}) : (tensor<6x40x{t}>, tensor<{t}>) -> tensor<6x40x{t}>
+              %4 = stablehlo.exponential %a : tensor<6x40x{t}>
+              return %0, %1, %2, %3, %4 : tensor<6x{t}>, tensor<40x{t}>, tensor<6x39x{t}>, tensor<6x40x{t}>, tensor<6x40x{t}>
+            }}"
+        ));
+    }
+}
+
+#[test]
 fn softmax_and_column_sums() {
     check(
         "func.func @main(%a: tensor<6x16xf32>) -> (tensor<6x16xf32>, tensor<16xf32>) {

@@ -9,6 +9,7 @@ use dialect::ops::func;
 use dialect::scalar::Scalar;
 use shardc_runtime::execute::Executable;
 use shardc_runtime::reference::evaluate_global;
+use shardc_runtime::subnormals::Subnormals;
 
 /// Random numbers, the same in every run.
 struct Random(u64);
@@ -26,7 +27,24 @@ impl Random {
     }
 }
 
-const TYPES: [&str; 12] = ["f32", "f32", "f64", "bf16", "f16", "i8", "i16", "i32", "i64", "ui8", "ui32", "i1"];
+const TYPES: [&str; 16] = [
+    "f32",
+    "f32",
+    "f64",
+    "bf16",
+    "f16",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "ui8",
+    "ui32",
+    "i1",
+    "f8E4M3FN",
+    "f8E5M2",
+    "f8E4M3FNUZ",
+    "f6E2M3FN",
+];
 
 const ROWS: [usize; 14] = [0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 130];
 
@@ -151,19 +169,66 @@ fn blocks_of_rows_compute_what_whole_kernels_do() {
     }
 }
 
+/// All floats of a byte and less: every pattern to other types, and middles of neighbors, their neighbors and values past the
+/// largest from other types.
+#[test]
+fn small_floats_are_converted_exactly() {
+    let small = ElementType::ALL.iter().copied().filter(|t| t.is_float() && t.bits() <= 8);
+    for ty in small.clone() {
+        let t = ty.text().expect("a known type");
+        let patterns: Vec<Scalar> =
+            (0..=u8::MAX).map(|bits| Scalar::decode(ty, &[bits & (u8::MAX >> (8 - ty.bits()))])).collect();
+        let mut finite: Vec<f64> = patterns.iter().map(|p| p.as_f64()).filter(|v| v.is_finite()).collect();
+        finite.sort_by(f64::total_cmp);
+        let middles = finite.windows(2).map(|pair| pair[0] + (pair[1] - pair[0]) / 2.0);
+        let near = |v: f64| [v, f64::from_bits(v.to_bits() + 1), f64::from_bits(v.to_bits().saturating_sub(1))];
+        let special =
+            [0.0, -0.0, f64::NAN, f64::INFINITY, -f64::INFINITY, 1e30, -1e30, 1e-30, -1e-30, 480.0, 464.0, 5e8];
+        let mut values: Vec<f64> = middles.chain(finite.iter().copied()).flat_map(near).chain(special).collect();
+        values.resize(1600, 1.0);
+        let others = ["f64", "f32", "bf16", "i32", "ui8", if t == "f8E5M2" { "f8E4M3FN" } else { "f8E5M2" }];
+        let from = others.map(|o| format!("tensor<1600x{o}>"));
+        let (mut body, mut results, mut types) = (String::new(), Vec::new(), Vec::new());
+        for (i, o) in others.iter().enumerate() {
+            body += &format!("  %x{i} = stablehlo.convert %a{i} : ({}) -> tensor<1600x{t}>\n", from[i]);
+            body += &format!("  %y{i} = stablehlo.convert %p : (tensor<256x{t}>) -> tensor<256x{o}>\n");
+            results.extend([format!("%x{i}"), format!("%y{i}")]);
+            types.extend([format!("tensor<1600x{t}>"), format!("tensor<256x{o}>")]);
+        }
+        let arguments: Vec<String> = from.iter().enumerate().map(|(i, ty)| format!("%a{i}: {ty}")).collect();
+        let (results, types) = (results.join(", "), types.join(", "));
+        let text = format!(
+            "func.func @main({}, %p: tensor<256x{t}>) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n",
+            arguments.join(", ")
+        );
+        let numbers = |ty: &TensorType| match ty.element {
+            e if ty.shape[0] == 256 => Literal::from_scalars(e, &ty.shape, patterns.iter().copied()),
+            e if e.is_float() => Literal::from_fn(ty, |i| Scalar::Float(values[i]).round(e)),
+            e => Literal::from_fn(ty, |i| Scalar::Int(values[i].clamp(-1e9, 1e9) as i128 + i as i128 % 3).round(e)),
+        };
+        equals_on(&text, numbers);
+    }
+}
+
 /// Runs a program on random inputs; says whether it has kernels with vectors.
 fn equals_the_reference(text: &str, r: &mut Random) -> bool {
+    equals_on(text, |ty| input(ty, r))
+}
+
+/// Runs a program on the inputs that `make` gives for their types; says whether it has kernels with vectors.
+fn equals_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> bool {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
     dialect::verify(&program, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
     let main = func::function(&program, "main").expect("a main");
     let types = func::signature(&program, main).inputs;
-    let inputs: Vec<Literal> =
-        types.iter().map(|&t| input(program.type_data(t).tensor().expect("a tensor"), r)).collect();
+    let inputs: Vec<Literal> = types.iter().map(|&t| make(program.type_data(t).tensor().expect("a tensor"))).collect();
     let expected = evaluate_global(&program, &inputs).expect("evaluates");
     let executable = Executable::compile(program, None).unwrap_or_else(|d| panic!("{text}\n{d:?}"));
     let session = executable.session().expect("memory");
+    // The smallest of these is a subnormal number of f32.
+    let session = if text.contains("f8E8M0FNU") { session.with_subnormals(Subnormals::Keep) } else { session };
     session.set_inputs(&inputs).expect("inputs fit");
     session.run().unwrap_or_else(|d| panic!("{d:?}"));
     for (got, want) in session.results().iter().zip(&expected) {

@@ -206,7 +206,7 @@ fn is_compiled(op: OpRef<'_>, nest: &Nest) -> bool {
 /// Whether machine code loads, stores and computes elements of this type.
 pub fn has_code(element: ElementType) -> bool {
     use ElementType::*;
-    matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | BF16 | F16 | F32 | F64 | C64 | C128)
+    element.is_float() || matches!(element, I1 | I8 | UI8 | I16 | UI16 | I32 | UI32 | I64 | UI64 | C64 | C128)
 }
 
 /// Whether there is machine code for a scalar operation from one element type to another.

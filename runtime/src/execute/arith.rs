@@ -10,6 +10,7 @@ use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::emit::{register, storage};
+use super::small;
 
 /// How elementary functions are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,10 +41,13 @@ pub(super) fn rounds(op: ScalarOp, from: ElementType, ty: ElementType) -> bool {
     use ScalarOp::*;
     match op {
         // These return one of their operands, perhaps with another sign, so they are exact.
-        Select | Max | Min | Neg | Abs | Sign | Floor | Ceil | RoundAfz | RoundEven | Bitcast | Real | Imag => false,
-        Convert => {
-            ty.is_float() && from != ty && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float())
-        }
+        Select | Max | Min | Bitcast | Real | Imag => false,
+        Neg | Abs | Sign => small::lacks_zeros(ty),
+        // The next integer may be past the largest number.
+        Floor | Ceil | RoundAfz | RoundEven => small::is_small(ty),
+        Convert if from == ty => false,
+        Convert if small::is_small(ty) || small::is_small(from) => ty.is_float(),
+        Convert => ty.is_float() && !(from == ElementType::I1 || from.bits() < ty.bits() && from.is_float()),
         _ => ty.is_float(),
     }
 }
@@ -62,7 +66,7 @@ pub(super) fn constant(value: Scalar, ty: ElementType, emit: Emit<'_>) -> String
 }
 
 /// A constant written as in MLIR, in each element.
-fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> String {
+pub(super) fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> String {
     let ty = emit.of(element);
     match element {
         _ if ty != element => emit.value(&format!("arith.constant dense<{text}> : {ty}")),
@@ -72,7 +76,7 @@ fn literal(text: &str, element: &'static str, emit: Emit<'_>) -> String {
 }
 
 /// `then` where the condition holds, else `otherwise`; each holds elements of this MLIR type.
-fn select(condition: &str, then: &str, otherwise: &str, element: &'static str, emit: Emit<'_>) -> String {
+pub(super) fn select(condition: &str, then: &str, otherwise: &str, element: &'static str, emit: Emit<'_>) -> String {
     let ty = emit.of(element);
     let condition_ty = if ty == element { String::new() } else { format!("{}, ", emit.of("i1")) };
     emit.value(&format!("arith.select {condition}, {then}, {otherwise} : {condition_ty}{ty}"))
@@ -135,12 +139,10 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
         Bitcast => {
             // Narrow floats are held in wider registers: convert to their stored form first.
             let (low, high) = (emit.of(storage(from).unwrap_or("i8")), emit.of(storage(to).unwrap_or("i8")));
-            let stored =
-                if low == reg { a.to_owned() } else { emit.value(&format!("arith.truncf {a} : {reg} to {low}")) };
+            let stored = stored(a, from, emit);
             let cast =
                 if low == high { stored } else { emit.value(&format!("arith.bitcast {stored} : {low} to {high}")) };
-            let wide = emit.of(register(to));
-            return if wide == high { cast } else { emit.value(&format!("arith.extf {cast} : {high} to {wide}")) };
+            return loaded(&cast, to, emit);
         }
         IsFinite => {
             let abs = emit.value(&format!("math.absf {a} : {reg}"));
@@ -315,12 +317,38 @@ fn divide(remainder: bool, ty: ElementType, reg: &str, a: &str, b: &str, emit: E
     select(&by_zero, &otherwise, &v, register(ty), emit)
 }
 
+/// A value in the form in which it is stored.
+pub(super) fn stored(v: &str, ty: ElementType, emit: Emit<'_>) -> String {
+    let (wide, low) = (emit.of(register(ty)), emit.of(storage(ty).unwrap_or("i8")));
+    match ty {
+        ElementType::I1 => emit.value(&format!("arith.extui {v} : {wide} to {low}")),
+        _ if small::is_small(ty) => small::narrow(v, ty, emit),
+        _ if wide == low => v.to_owned(),
+        _ => emit.value(&format!("arith.truncf {v} : {wide} to {low}")),
+    }
+}
+
+/// The value of what is stored.
+pub(super) fn loaded(v: &str, ty: ElementType, emit: Emit<'_>) -> String {
+    let (wide, low) = (emit.of(register(ty)), emit.of(storage(ty).unwrap_or("i8")));
+    match ty {
+        ElementType::I1 => {
+            let zero = constant(Scalar::Int(0), ElementType::I8, emit);
+            emit.value(&format!("arith.cmpi ne, {v}, {zero} : {low}"))
+        }
+        _ if small::is_small(ty) => small::widen(v, ty, emit),
+        _ if wide == low => v.to_owned(),
+        _ => emit.value(&format!("arith.extf {v} : {low} to {wide}")),
+    }
+}
+
 fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> String {
     let (f, t) = (emit.of(register(from)), emit.of(register(to)));
     match (from.class(), to.class()) {
         _ if from == to => a.to_owned(),
         (ElementClass::Float, ElementClass::Float) => match (register(from), register(to)) {
             ("f32", "f64") => emit.value(&format!("arith.extf {a} : {f} to {t}")),
+            ("f64", "f32") if small::is_small(to) => small::to_odd(a, emit),
             ("f64", "f32") => narrow(a, to, emit),
             _ => a.to_owned(),
         },
@@ -332,6 +360,13 @@ fn convert(a: &str, from: ElementType, to: ElementType, emit: Emit<'_>) -> Strin
         (_, ElementClass::Bool) => {
             let zero = constant(Scalar::Int(0), from, emit);
             emit.value(&format!("arith.cmpi ne, {a}, {zero} : {f}"))
+        }
+        // Through f64, which has more digits.
+        (ElementClass::Signed | ElementClass::Unsigned, ElementClass::Float)
+            if small::is_small(to) && from.bits() > 16 =>
+        {
+            let wide = convert(a, from, ElementType::F64, emit);
+            convert(&wide, ElementType::F64, to, emit)
         }
         (ElementClass::Signed, ElementClass::Float) => emit.value(&format!("arith.sitofp {a} : {f} to {t}")),
         (_, ElementClass::Float) => emit.value(&format!("arith.uitofp {a} : {f} to {t}")),

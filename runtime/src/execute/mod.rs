@@ -16,6 +16,7 @@ mod memory;
 mod room;
 mod routine;
 mod run;
+mod small;
 mod step;
 mod trace;
 mod update;

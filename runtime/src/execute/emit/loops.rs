@@ -64,7 +64,11 @@ impl Emitter<'_> {
         }
         self.outer = names;
         self.values = saved.clone();
-        let next: Vec<String> = k.accumulators.iter().map(|a| self.node(a.next, false)).collect();
+        let next: Vec<String> = match &k.accumulators[..] {
+            // A sum alone is rounded where it is stored.
+            [one] => vec![self.accumulated(0, one.next, false)],
+            all => all.iter().map(|a| self.node(a.next, false)).collect(),
+        };
         next.iter().enumerate().for_each(|(i, v)| self.store(i, v, false));
         self.line(&format!("scf.yield {} : {}", next.join(", "), types.join(", ")));
         self.close();

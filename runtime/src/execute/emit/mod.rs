@@ -1,6 +1,6 @@
 //! A fused kernel as MLIR text: `scf` loops over `memref` buffers, `arith` and `math` inside.
 //!
-//! Buffers are flat and row-major; `i1` is stored as a byte. bf16 and f16 values are held in f32 registers and rounded
+//! Buffers are flat and row-major; `i1` is stored as a byte. bf16, f16 and smaller floats are held in f32 registers and rounded
 //! after every operation, except that a sum of them accumulates in f32 and is rounded once. Neighboring loops that
 //! every access traverses with one stride are joined, so that the innermost loop is as long as possible.
 //!
@@ -24,6 +24,7 @@ use super::arith::{Math, Write};
 use super::chain::Ranges;
 use super::complex;
 use super::fused::{Fused, Node, Place};
+use super::small::is_small;
 use super::update::{self, Bound};
 use collapse::collapse;
 use lanes::Lanes;
@@ -39,6 +40,7 @@ pub(super) fn storage(element: ElementType) -> Option<&'static str> {
         ElementType::F16 => "f16",
         ElementType::F32 => "f32",
         ElementType::F64 => "f64",
+        e if is_small(e) => "i8",
         _ => return None,
     })
 }
@@ -47,14 +49,14 @@ pub(super) fn storage(element: ElementType) -> Option<&'static str> {
 pub(super) fn register(element: ElementType) -> &'static str {
     match element {
         ElementType::I1 => "i1",
-        ElementType::BF16 | ElementType::F16 => "f32",
+        e if is_narrow(e) => "f32",
         e => storage(e).unwrap_or("i64"),
     }
 }
 
 /// Whether values of the type are rounded after every operation.
 fn is_narrow(element: ElementType) -> bool {
-    matches!(element, ElementType::BF16 | ElementType::F16)
+    matches!(element, ElementType::BF16 | ElementType::F16) || is_small(element)
 }
 
 /// What kernels are written for.

@@ -101,17 +101,7 @@ impl Emitter<'_> {
             1 => self.value(&format!("memref.load {from}[{at}] : memref<{count}x{stored}>")),
             _ => self.value(&format!("vector.load {from}[{at}] : memref<{count}x{stored}>, {ty}")),
         };
-        match element {
-            ElementType::I1 => {
-                let zero = arith::constant(Scalar::Int(0), ElementType::I8, self);
-                self.value(&format!("arith.cmpi ne, {v}, {zero} : {ty}"))
-            }
-            e if is_narrow(e) => {
-                let wide = self.of("f32");
-                self.value(&format!("arith.extf {v} : {ty} to {wide}"))
-            }
-            _ => v,
-        }
+        arith::loaded(&v, element, self)
     }
 
     /// The row-major position of the current iteration in a result.
@@ -139,12 +129,8 @@ impl Emitter<'_> {
         let at = self.result_offset(&place);
         let width = self.vector_width(vector);
         let outer = std::mem::replace(&mut self.width, width);
-        let (from, to) = (self.of(register(element)), self.of(stored));
-        let v = match element {
-            ElementType::I1 => self.value(&format!("arith.extui {value} : {from} to {to}")),
-            e if is_narrow(e) => self.value(&format!("arith.truncf {value} : {from} to {to}")),
-            _ => value.to_owned(),
-        };
+        let to = self.of(stored);
+        let v = arith::stored(value, element, self);
         self.width = outer;
         let into = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
         let memory = format!("memref<{}x{stored}>", self.result_count(&place));
@@ -159,9 +145,8 @@ impl Emitter<'_> {
         if !is_narrow(ty) {
             return v.to_owned();
         }
-        let (wide, low) = (self.of("f32"), self.of(storage(ty).unwrap_or("bf16")));
-        let v = self.value(&format!("arith.truncf {v} : {wide} to {low}"));
-        self.value(&format!("arith.extf {v} : {low} to {wide}"))
+        let v = arith::stored(v, ty, self);
+        arith::loaded(&v, ty, self)
     }
 
     /// Whether all guards hold.
