@@ -1,7 +1,7 @@
 //! Pseudorandom inputs from a seed: plain ones, or with values that programs forget.
 
-use dialect::ir::{ElementClass, ElementType, Shape, TensorType};
-use dialect::literal::{Indices, Literal};
+use dialect::ir::{ElementClass, ElementType, TensorType};
+use dialect::literal::Literal;
 use dialect::scalar::Scalar;
 
 /// Pseudorandom tensors for each replica; replicas get different ones.
@@ -10,6 +10,7 @@ pub fn random_inputs(types: &[TensorType], seed: u64, replicas: usize) -> Vec<Ve
 }
 
 /// The part of argument `i` of [`random_inputs`] from `start` on and of these sizes, without making the rest.
+#[cfg(any(feature = "jit", test))]
 pub(crate) fn random_piece(
     (i, ty): (usize, &TensorType),
     seed: u64,
@@ -20,12 +21,12 @@ pub(crate) fn random_piece(
     let seed = state(i, seed.wrapping_add((replica as u64) << 32));
     // Every element takes as many numbers.
     let each = if ty.element.class() == ElementClass::Complex { 2 } else { 1 };
-    let element = |index: Shape| {
+    let element = |index: dialect::ir::Shape| {
         let at = ty.shape.iter().zip(index.iter().zip(start)).fold(0, |at, (&d, (&i, &s))| at * d + i + s) as u64;
         let mut state = seed.wrapping_add((at * each).wrapping_mul(STEP));
         plain(ty.element, &mut || next(&mut state))
     };
-    Literal::from_scalars(ty.element, sizes, Indices::of(sizes).map(element))
+    Literal::from_scalars(ty.element, sizes, dialect::literal::Indices::of(sizes).map(element))
 }
 
 /// The same with one element in eight an edge case: NaN, infinities and zeros of both signs, the largest and smallest

@@ -90,7 +90,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON", conflicts_with = "interpret")]
     trace: Option<PathBuf>,
     /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the target
-    /// needs by the model
+    /// needs by the model; of several processes, on the devices of the first
     #[arg(long, conflicts_with = "interpret")]
     profile: bool,
     /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started [default: as many
