@@ -149,6 +149,8 @@ pub(super) struct Funnel {
     peers: Vec<Peer>,
     active: Vec<Exchange>,
     letters: Vec<Letter>,
+    /// The devices of the run that is or was last, who know their names.
+    watched: Option<Arc<dyn Watched>>,
     /// Why nothing works any longer, and when the process has to end.
     ended: Option<(String, Instant)>,
     /// When something has happened last, on any rank.
@@ -207,6 +209,7 @@ impl Funnel {
             peers,
             active: Vec::new(),
             letters: Vec::new(),
+            watched: None,
             ended: None,
             moved: Instant::now(),
             version: 0,
@@ -395,10 +398,9 @@ impl Funnel {
             if tag == TAG_FAILED {
                 self.end(&String::from_utf8_lossy(&bytes), GRACE[0]);
             } else if let Some(beat) = Beat::decode(&bytes) {
-                if beat != peer.beat {
+                if peer.says(beat) {
                     self.moved = peer.heard;
                 }
-                peer.beat = beat;
             }
         }
     }
@@ -406,17 +408,19 @@ impl Funnel {
     /// Tells the others how this rank is.
     fn speak(&mut self) {
         let watched = self.shared.lock().watched.clone();
-        let state = watched.map(|watched| watched.state());
+        let state = watched.as_ref().map(|watched| watched.state());
+        if watched.is_some() {
+            self.watched = watched;
+        }
         let beat = Beat {
             version: self.version + state.as_ref().map_or(0, |state| state.0),
             devices: state.map(|state| state.1),
             pending: self.active.iter().map(|exchange| (exchange.tag, exchange.waits_for())).collect(),
         };
-        if beat != self.peers[self.rank].beat {
+        let bytes = beat.encode();
+        if self.peers[self.rank].says(beat) {
             self.moved = Instant::now();
         }
-        let bytes = beat.encode();
-        self.peers[self.rank].beat = beat;
         for to in self.others() {
             // One that doesn't read gets no more.
             if !self.letters.iter().any(|letter| letter.to == to) {
@@ -502,9 +506,8 @@ impl Funnel {
 
     /// What the devices of a rank did when it was heard of last.
     fn scene(&self, rank: usize) -> String {
-        let watched = self.shared.lock().watched.clone();
-        let states = self.peers[rank].beat.devices.as_deref().unwrap_or_default();
-        let text = watched.map(|watched| watched.describe(rank, states)).unwrap_or_default();
+        let states = &self.peers[rank].devices;
+        let text = self.watched.as_ref().map(|watched| watched.describe(rank, states)).unwrap_or_default();
         if text.is_empty() { text } else { format!("; on rank {rank} {text}") }
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::beat::Beat;
+use crate::collective::State;
 
 /// Bytes with which ranks say where they are when they meet.
 pub(super) const CARD: usize = 128;
@@ -16,6 +17,8 @@ pub(super) struct Peer {
     pub(super) heard: Instant,
     /// What it said.
     pub(super) beat: Beat,
+    /// What its devices did when it was in a run last.
+    pub(super) devices: Vec<State>,
     /// Where the system says how its process is, if it is on this machine.
     status: Option<PathBuf>,
 }
@@ -47,7 +50,17 @@ impl Peer {
         let status = PathBuf::from(format!("/proc/{process}/stat"));
         // A container shares its machine's name perhaps, but not its processes.
         let status = (name == host() && status.exists()).then_some(status);
-        Self { host: name, process, heard: Instant::now(), beat: Beat::default(), status }
+        Self { host: name, process, heard: Instant::now(), beat: Beat::default(), devices: Vec::new(), status }
+    }
+
+    /// Notes what it says; whether that is something else than before.
+    pub(super) fn says(&mut self, beat: Beat) -> bool {
+        if let Some(devices) = &beat.devices {
+            self.devices.clone_from(devices);
+        }
+        let is_new = beat != self.beat;
+        self.beat = beat;
+        is_new
     }
 
     /// Whether it runs on this machine.
