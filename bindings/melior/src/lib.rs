@@ -83,12 +83,12 @@ pub fn run_with<'c>(
 
 /// A pass over modules that runs passes of shardc; `report` is told why it failed. One pass with a list is cheaper than
 /// several: each hands the whole program over as text.
-pub fn pass<'c>(context: &'c Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
+pub fn pass(context: &Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
     pass_with(&Compiler::standard(), context, passes, report)
 }
 
 /// The same with a compiler that has more ops, passes, pipelines or targets.
-pub fn pass_with<'c>(compiler: &Compiler, context: &'c Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
+pub fn pass_with(compiler: &Compiler, context: &Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
     let run = Run { compiler: compiler.clone(), context, passes: passes.to_owned(), report };
     create_external(run, TypeId::create(&ID), "shardc", "shardc", "Runs passes of shardc", "builtin.module", &[])
 }

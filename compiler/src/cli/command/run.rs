@@ -125,9 +125,8 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     match &outcome {
         Ok(()) => here.finish(),
         Err(failure) => {
-            here.fail(&session.reason(failure));
             // Leaving would wait for the others.
-            std::mem::forget(here);
+            std::mem::ManuallyDrop::new(here).fail(&session.reason(failure));
             outcome
         }
     }
