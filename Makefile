@@ -15,6 +15,7 @@
 # make accuracy COUNT=1000000   the worst error of every elementary and special function, in units in the last place
 # make python  the wheel of bindings/python in target/wheels, installed beside JAX in target/python, where make test finds it
 # make capi    the C library, its header, and what CMake and pkg-config find it by, in target/capi
+# make iree    IREE's wheels in target/iree (500 MB), with which make test compiles and runs programs there
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
@@ -23,7 +24,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi lit-shardy
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi lit-shardy iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -155,6 +156,13 @@ demo-mpi: mpi
 	$(TARGET)/mpi/shardc gather $(MPI_DEMO)/out.index.json --outputs $(MPI_DEMO)/out.npz
 	@echo "== joined, and compared with one process"
 	$(TARGET)/mpi/shardc run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(MPI_DEMO)/out.npz --rtol 0
+
+iree: $(TARGET)/iree/ready
+
+$(TARGET)/iree/ready: Makefile
+	python3 -m venv $(TARGET)/iree
+	$(TARGET)/iree/bin/pip install --quiet --disable-pip-version-check iree-base-compiler==3.13.0 iree-base-runtime==3.13.0
+	touch $@
 
 # The oldest version that is promised; make test has the newest.
 JAX := 0.7.2

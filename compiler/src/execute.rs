@@ -280,6 +280,12 @@ impl Compiler {
         Outcome::of(module.source(), Interface::of(module).map_or(Ok(()), |interface| check_memory(&interface)))
     }
 
+    /// A per-device program as a module of upstream MLIR: `@main` over tensors, `linalg.generic` for ops, calls of
+    /// declared functions for collectives. The stock mlir-opt takes it down to LLVM.
+    pub fn linalg(&self, module: &Module) -> Outcome<String> {
+        Outcome::of(module.source(), linalg(module.program()))
+    }
+
     /// The kernels that native execution generates for a per-device program, as MLIR or as LLVM IR.
     pub fn kernels(&self, module: &Module, llvm: bool) -> Outcome<String> {
         Outcome::of(module.source(), kernels(module.program().clone(), llvm))
@@ -588,6 +594,16 @@ fn kernels(program: Program, llvm: bool) -> Result<String, Diagnostics> {
     // Each kernel is compiled by itself.
     let engine = runtime::jit::Engine::new().map_err(fault)?;
     executable.kernel_texts().map(|text| engine.llvm_ir(&text)).collect::<Result<String, String>>().map_err(fault)
+}
+
+#[cfg(feature = "jit")]
+fn linalg(program: &Program) -> Result<String, Diagnostics> {
+    runtime::execute::linalg(program).map_err(one)
+}
+
+#[cfg(not(feature = "jit"))]
+fn linalg(_: &Program) -> Result<String, Diagnostics> {
+    Err(no_native())
 }
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.

@@ -248,3 +248,276 @@ fn what_has_no_location_is_where_mlir_opt_says() {
         assert_eq!(ours, theirs, "{program}");
     }
 }
+
+/// What takes a program over tensors down to LLVM.
+#[cfg(feature = "jit")]
+const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferize-function-boundaries=1 \
+    function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=1},expand-realloc,\
+    buffer-deallocation-pipeline,convert-bufferization-to-memref,convert-linalg-to-loops,convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-math-to-llvm,\
+    convert-math-to-libm,convert-arith-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,\
+    reconcile-unrealized-casts)";
+
+/// Programs of one device, their results f32.
+#[cfg(feature = "jit")]
+const ONE_DEVICE: &[(&str, &str)] = &[
+    (
+        "product",
+        "func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>) -> (tensor<5x3xf32>, tensor<5xf32>) {
+           %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x3xf32>) -> tensor<5x3xf32>
+           %1 = stablehlo.tanh %0 : tensor<5x3xf32>
+           %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+           %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<5x3xf32>, tensor<f32>) -> tensor<5xf32>
+           return %1, %2 : tensor<5x3xf32>, tensor<5xf32> }",
+    ),
+    (
+        "windows",
+        "func.func @main(%a: tensor<6x4xf32>, %i: tensor<i32>) -> (tensor<8x7xf32>, tensor<2x4xf32>, tensor<4x6xf32>, tensor<6x4xf32>) {
+           %c = stablehlo.constant dense<1.5> : tensor<f32>
+           %z = stablehlo.constant dense<0> : tensor<i32>
+           %0 = stablehlo.pad %a, %c, low = [1, 0], high = [1, 0], interior = [0, 1] : (tensor<6x4xf32>, tensor<f32>) -> tensor<8x7xf32>
+           %1 = stablehlo.dynamic_slice %a, %i, %z, sizes = [2, 4] : (tensor<6x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+           %2 = stablehlo.transpose %a, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+           %3 = stablehlo.dynamic_update_slice %a, %1, %i, %z : (tensor<6x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>
+           return %0, %1, %2, %3 : tensor<8x7xf32>, tensor<2x4xf32>, tensor<4x6xf32>, tensor<6x4xf32> }",
+    ),
+    (
+        "control",
+        "func.func @main(%a: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>) {
+           %z = stablehlo.constant dense<0> : tensor<i32>
+           %n = stablehlo.constant dense<3> : tensor<i32>
+           %o = stablehlo.constant dense<1> : tensor<i32>
+           %0:2 = stablehlo.while(%k = %z, %x = %a) : tensor<i32>, tensor<4xf32>
+            cond {
+             %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+             stablehlo.return %c : tensor<i1>
+           } do {
+             %j = stablehlo.add %k, %o : tensor<i32>
+             %y = stablehlo.multiply %x, %x : tensor<4xf32>
+             stablehlo.return %j, %y : tensor<i32>, tensor<4xf32>
+           }
+           %1 = \"stablehlo.if\"(%p) ({ %y = stablehlo.negate %a : tensor<4xf32> stablehlo.return %y : tensor<4xf32> }, { stablehlo.return %0#1 : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
+           return %0#1, %1 : tensor<4xf32>, tensor<4xf32> }",
+    ),
+    (
+        "types",
+        "func.func @main(%a: tensor<3x5xbf16>, %u: tensor<6xui8>, %e: tensor<0x3xf32>) -> (tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<3xf32>) {
+           %c = stablehlo.constant dense<0.0> : tensor<bf16>
+           %f = stablehlo.constant dense<0.0> : tensor<f32>
+           %0 = stablehlo.reduce(%a init: %c) applies stablehlo.add across dimensions = [1] : (tensor<3x5xbf16>, tensor<bf16>) -> tensor<3xbf16>
+           %1 = stablehlo.convert %0 : (tensor<3xbf16>) -> tensor<3xf32>
+           %k = stablehlo.constant dense<[0, 1, 2, 250, 3, 7]> : tensor<6xui8>
+           %2 = stablehlo.divide %u, %k : tensor<6xui8>
+           %3 = stablehlo.convert %2 : (tensor<6xui8>) -> tensor<6xf32>
+           %4 = stablehlo.compare LT, %u, %k : (tensor<6xui8>, tensor<6xui8>) -> tensor<6xi1>
+           %5 = stablehlo.convert %4 : (tensor<6xi1>) -> tensor<6xf32>
+           %6 = stablehlo.reduce(%e init: %f) applies stablehlo.add across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+           return %1, %3, %5, %6 : tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<3xf32> }",
+    ),
+];
+
+/// An array as nested lists of its elements' bits.
+#[cfg(feature = "jit")]
+fn nested(literal: &shardc::Literal, dim: usize, at: &mut usize) -> String {
+    if dim == literal.shape.len() {
+        *at += 1;
+        let bytes = literal.element_bytes(*at - 1);
+        let hex: String = bytes.iter().rev().map(|b| format!("{b:02X}")).collect();
+        return match literal.element.text() {
+            Some("i1") => (bytes[0] != 0).to_string(),
+            _ => format!("0x{hex}"),
+        };
+    }
+    let rows: Vec<String> = (0..literal.shape[dim]).map(|_| nested(literal, dim + 1, at)).collect();
+    format!("[{}]", rows.join(", "))
+}
+
+#[cfg(feature = "jit")]
+#[test]
+fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
+    use shardc::{Interface, random_inputs};
+    let (llvm, folder) = (Path::new("/usr/lib/llvm-22"), Path::new(env!("CARGO_TARGET_TMPDIR")).join("linalg"));
+    if !llvm.join("bin/mlir-runner").exists() {
+        eprintln!("skipped: mlir-runner-22 is missing (make setup installs it)");
+        return;
+    }
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let compiler = Compiler::standard();
+    for (name, text) in ONE_DEVICE {
+        let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
+        let made = done(compiler.linalg(&device)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let interface = Interface::of(&module).expect("tensors");
+        let inputs = random_inputs(&interface.arguments, 7, 1);
+        let wanted = done(compiler.evaluate(&module, &inputs)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        // A function that calls it on these inputs and prints what it gives.
+        let tensor = |t: &dialect::ir::TensorType| {
+            let dims: String = t.shape.iter().map(|d| format!("{d}x")).collect();
+            format!("tensor<{dims}{}>", t.element.text().expect("a plain type").replace("ui", "i"))
+        };
+        let (mut body, mut names, mut types) = (String::new(), Vec::new(), Vec::new());
+        for (i, input) in inputs[0].iter().enumerate() {
+            let ty = tensor(&input.ty());
+            let elements = if input.is_empty() { String::new() } else { nested(input, 0, &mut 0) };
+            body += &format!("%in{i} = arith.constant dense<{elements}> : {ty}\n");
+            names.push(format!("%in{i}"));
+            types.push(ty);
+        }
+        let results: Vec<String> = interface.results.iter().map(tensor).collect();
+        body += &format!(
+            "%out:{} = func.call @main({}) : ({}) -> ({})\n",
+            results.len(),
+            names.join(", "),
+            types.join(", "),
+            results.join(", ")
+        );
+        for (i, ty) in results.iter().enumerate() {
+            body += &format!("%any{i} = tensor.cast %out#{i} : {ty} to tensor<*xf32>\n");
+            body += &format!("func.call @printMemrefF32(%any{i}) : (tensor<*xf32>) -> ()\n");
+        }
+        let end = made.trim_end().rfind('}').expect("a module");
+        let driven = format!(
+            "{}func.func private @printMemrefF32(tensor<*xf32>)\nfunc.func @driver() {{\n{body}return\n}}\n}}\n",
+            &made[..end]
+        );
+        let [given, lowered] = ["mlir", "llvm.mlir"].map(|ext| folder.join(format!("{name}.{ext}")));
+        fs::write(&given, driven).expect("the target folder can be written");
+        let opt = Command::new(MLIR_OPT).arg(TO_LLVM).arg(&given).arg("-o").arg(&lowered).output().expect("mlir-opt");
+        assert!(opt.status.success(), "{name}: {}", said(&opt));
+        let library = |name: &str| llvm.join("lib").join(name).display().to_string();
+        let libraries = [library("libmlir_runner_utils.so"), library("libmlir_c_runner_utils.so")].join(",");
+        let ran = Command::new(llvm.join("bin/mlir-runner"))
+            .args(["-e", "driver", "--entry-point-result=void", &format!("--shared-libs={libraries}")])
+            .arg(&lowered)
+            .output()
+            .expect("mlir-runner");
+        assert!(ran.status.success(), "{name}: {}", said(&ran));
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let arrays: Vec<Vec<f64>> = printed
+            .split("data =")
+            .skip(1)
+            .map(|text| text.split("Unranked").next().unwrap_or_default())
+            .map(|text| text.split(['[', ']', ',', ' ', '\n']).filter_map(|word| word.parse().ok()).collect())
+            .collect();
+        near(name, &arrays, &wanted[0], &printed);
+    }
+}
+
+/// The numbers that were printed, six digits of each, are these.
+#[cfg(feature = "jit")]
+fn near(name: &str, arrays: &[Vec<f64>], wanted: &[shardc::Literal], printed: &str) {
+    assert_eq!(arrays.len(), wanted.len(), "{name}: {printed}");
+    for (i, (got, want)) in arrays.iter().zip(wanted).enumerate() {
+        assert_eq!(got.len(), want.len(), "{name}: result {i}: {printed}");
+        for (j, got) in got.iter().enumerate() {
+            let dialect::scalar::Scalar::Float(want) = want.get(j) else { panic!("{name}: no float") };
+            let near = (got - want).abs() <= 2e-5 * want.abs() || got.is_nan() && want.is_nan() || *got == want;
+            assert!(near, "{name}: result {i}, element {j}: {got} instead of {want}");
+        }
+    }
+}
+
+#[cfg(feature = "jit")]
+#[test]
+fn iree_compiles_programs_and_gives_the_evaluators_values() {
+    use shardc::{Interface, random_inputs};
+    let iree = target().join("iree/bin");
+    if !iree.join("iree-compile").exists() {
+        eprintln!("skipped: make iree installs IREE's wheels in {}", iree.display());
+        return;
+    }
+    let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("iree"));
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let compile = |name: &str, text: String| {
+        let [given, made] = ["mlir", "vmfb"].map(|ext| folder.join(format!("{name}.{ext}")));
+        fs::write(&given, text).expect("the target folder can be written");
+        let backend = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu"];
+        let run = Command::new(iree.join("iree-compile"))
+            .args(backend)
+            .args(["--iree-input-type=stablehlo", "--iree-llvmcpu-target-cpu=generic", "-o"])
+            .args([&made, &given])
+            .output()
+            .expect("iree-compile");
+        assert!(run.status.success(), "{name}: {}", said(&run).chars().take(2000).collect::<String>());
+        made
+    };
+    for (name, text) in ONE_DEVICE.iter().filter(|program| program.0 != "types") {
+        let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
+        let made = compile(name, compiler.print(&device, PrintOptions::default()));
+        let inputs = random_inputs(&Interface::of(&module).expect("tensors").arguments, 7, 1);
+        let wanted = done(compiler.evaluate(&module, &inputs)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let input = |literal: &shardc::Literal| {
+            let dims: String = literal.shape.iter().map(|d| format!("{d}x")).collect();
+            let number = |i| match literal.get(i) {
+                dialect::scalar::Scalar::Float(v) => v.to_string(),
+                other => other.as_i64().expect("a number").to_string(),
+            };
+            let numbers: Vec<String> = (0..literal.len()).map(number).collect();
+            // IREE takes bits as bytes.
+            let element = match literal.element.text().expect("a plain type") {
+                "i1" => "i8",
+                other => other,
+            };
+            format!("--input={dims}{element}={}", numbers.join(" "))
+        };
+        let ran = Command::new(iree.join("iree-run-module"))
+            .args(["--device=local-sync", "--function=main", &format!("--module={}", made.display())])
+            .args(inputs[0].iter().map(input))
+            .output()
+            .expect("iree-run-module");
+        assert!(ran.status.success(), "{name}: {}", said(&ran));
+        let printed = said(&ran);
+        let arrays: Vec<Vec<f64>> = printed
+            .lines()
+            .filter_map(|line| line.split_once("f32="))
+            .map(|(_, numbers)| numbers.split(['[', ']', ' ']).filter_map(|word| word.parse().ok()).collect())
+            .collect();
+        near(name, &arrays, &wanted[0], &printed);
+    }
+    // Collectives of one operand each, which is what IREE reads.
+    let (name, text) = corpus().into_iter().find(|program| program.0 == "train_2d").expect("a training step");
+    let module = done(compiler.parse(Source::new(&*name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    let device = compiler.run_passes(module, "compile{several-operands=false}");
+    compile(&name, compiler.print(&done(device).unwrap_or_else(|f| panic!("{name}: {f}")), PrintOptions::default()));
+}
+
+#[cfg(feature = "jit")]
+#[test]
+fn mlir_opt_reads_what_linalg_makes_of_jax_programs() {
+    if !Path::new(MLIR_OPT).exists() {
+        eprintln!("skipped: mlir-opt-22 is missing (make setup installs it)");
+        return;
+    }
+    let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("linalg"));
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let (mut written, mut refused, mut files) = (0, Vec::new(), Vec::new());
+    for (name, text) in corpus() {
+        let module = done(compiler.parse(Source::new(&*name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let device = done(compiler.run_passes(module, "compile")).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        match compiler.linalg(&device).into_result() {
+            Ok(text) => {
+                files.push(text);
+                written += 1;
+            }
+            Err(fault) => {
+                let fault = fault.to_string();
+                assert!(
+                    fault.contains("has no form in linalg") || fault.contains("upstream MLIR lacks"),
+                    "{name}: {fault}"
+                );
+                refused.push(name);
+            }
+        }
+    }
+    assert!(refused.iter().any(|name| name == "kind_argsort"), "a sort is no loop nest");
+    let sum =
+        "attributes {shardc.op = \"stablehlo.all_reduce\", shardc.reduction = \"sum\", shardc.groups = dense<[[0, 1";
+    assert!(files.iter().any(|text| text.contains(sum)), "no program sums over devices");
+    // One file of many modules: mlir-opt starts once.
+    let all = folder.join("corpus.mlir");
+    fs::write(&all, files.join("\n// -----\n")).expect("the target folder can be written");
+    let read = Command::new(MLIR_OPT).args([TO_LLVM, "--split-input-file", "-o", "/dev/null"]).arg(&all).output();
+    let read = read.expect("mlir-opt");
+    assert!(read.status.success(), "{}", said(&read).chars().take(2000).collect::<String>());
+    assert!(written >= 50, "only {written}; refused: {refused:?}");
+}

@@ -11,6 +11,7 @@ mod emit;
 mod exchange;
 mod fuse;
 mod fused;
+mod linalg;
 mod lower;
 mod memory;
 mod room;
@@ -23,6 +24,7 @@ mod update;
 
 pub use arith::Math;
 pub(crate) use arith::STRICT;
+pub use linalg::linalg;
 #[cfg(test)]
 pub(crate) use routine::linked;
 pub use run::{Executable, Session};

@@ -60,8 +60,11 @@ enum Emit {
     Stablehlo,
     /// The per-device program as one sdy.manual_computation under the global signature
     Manual,
-    /// The kernels of the per-device program as MLIR, for this processor
+    /// The per-device program as upstream MLIR, which mlir-opt takes down to LLVM: @main, linalg.generic, scf; collectives are
+    /// calls of functions that are only declared
     Linalg,
+    /// The kernels that native execution makes of it, as MLIR for this processor
+    Kernels,
     /// The kernels as LLVM IR
     Llvm,
 }
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let source = session.read(&args.common.input)?;
     let pipeline = match args.emit {
         Emit::Sdy => "planned",
-        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => "compile",
+        Emit::Stablehlo | Emit::Linalg | Emit::Kernels | Emit::Llvm => "compile",
         Emit::Manual => "compile-manual",
     };
     let options = args.knobs.options(session)?;
@@ -92,11 +95,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         Emit::Sdy | Emit::Manual => compiler
             .parse_unverified(shown.clone(), &mut Watch::default())
             .and_then(|module| compiler.check_budgets(&module, &options)),
-        Emit::Stablehlo | Emit::Linalg | Emit::Llvm => compiler.check_budgets(&module, &options),
+        Emit::Stablehlo | Emit::Linalg | Emit::Kernels | Emit::Llvm => compiler.check_budgets(&module, &options),
     };
     session.take(&shown, checked)?;
     let text = match args.emit {
-        Emit::Linalg => session.take(&shown, compiler.kernels(&module, false))?,
+        Emit::Linalg => session.take(&shown, compiler.linalg(&module))?,
+        Emit::Kernels => session.take(&shown, compiler.kernels(&module, false))?,
         Emit::Llvm => session.take(&shown, compiler.kernels(&module, true))?,
         _ => {
             let group_axes = args.groups == GroupForm::Axes;

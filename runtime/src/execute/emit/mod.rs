@@ -55,7 +55,7 @@ pub(super) fn register(element: ElementType) -> &'static str {
 }
 
 /// Whether values of the type are rounded after every operation.
-fn is_narrow(element: ElementType) -> bool {
+pub(super) fn is_narrow(element: ElementType) -> bool {
     matches!(element, ElementType::BF16 | ElementType::F16) || is_small(element)
 }
 
