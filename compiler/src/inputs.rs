@@ -132,7 +132,10 @@ mod tests {
             assert_eq!(random_piece((1, &types[1]), 9, 1, &start, &sizes), whole.piece(&start, &sizes), "{element:?}");
         }
         let scalar = TensorType::new(&[], ElementType::F32);
-        assert_eq!(random_piece((0, &scalar), 9, 0, &[], &[]), random_inputs(std::slice::from_ref(&scalar), 9, 1)[0][0]);
+        assert_eq!(
+            random_piece((0, &scalar), 9, 0, &[], &[]),
+            random_inputs(std::slice::from_ref(&scalar), 9, 1)[0][0]
+        );
     }
 
     #[test]

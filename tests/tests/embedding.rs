@@ -170,8 +170,8 @@ fn a_melior_module_becomes_what_the_command_line_prints() {
             }
         } else {
             let manager = PassManager::new(&context);
-            manager.add_pass(shardc_mlir::pass(&context, "sharded,one-device,plan", |fault| eprintln!("{fault}")));
-            manager.add_pass(shardc_mlir::pass(&context, "partition,collective-matmul,schedule", |_| {}));
+            shardc_mlir::add_pass(&manager, &context, "sharded,one-device,plan", |fault| eprintln!("{fault}"));
+            shardc_mlir::add_pass(&manager, &context, "partition,collective-matmul,schedule", |_| {});
             if manager.run(&mut module).is_err() {
                 faults.push(format!("{name}: a pass failed"));
             }
@@ -203,7 +203,7 @@ fn a_melior_module_stays_as_it_was_where_there_are_faults() {
     assert_eq!(module.as_operation().to_string(), before);
     let said = Arc::new(Mutex::new(String::new()));
     let (manager, told) = (PassManager::new(&context), said.clone());
-    manager.add_pass(shardc_mlir::pass(&context, "plam", move |fault| *told.lock().unwrap() = fault.to_string()));
+    shardc_mlir::add_pass(&manager, &context, "plam", move |fault| *told.lock().unwrap() = fault.to_string());
     assert!(manager.run(&mut module).is_err());
     assert!(said.lock().unwrap().contains("there is no pass 'plam'"));
     // What isn't known here is kept: the op, its attribute and location, the module's name and attributes.

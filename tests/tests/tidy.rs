@@ -229,9 +229,7 @@ fn passes_and_runtime_ask_for_roles_and_name_no_op() {
     let mut dialects: BTreeSet<&str> = dialect::ops::OPS.iter().filter_map(|op| op.name().split('.').next()).collect();
     dialects.insert("mhlo");
     for (path, text) in sources() {
-        // Proofs are made on programs, which are text.
-        let proofs = path.ends_with("/proofs.rs");
-        let tests = proofs || path.ends_with("tests.rs") || path.contains("/tests/");
+        let tests = path.ends_with("tests.rs") || path.contains("/tests/");
         let inside = (path.starts_with("passes/src") || path.starts_with("runtime/src")) && !tests;
         if !inside {
             continue;

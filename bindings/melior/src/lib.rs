@@ -1,5 +1,5 @@
-//! shardc on modules in memory: [`run`] works on a [`Module`] in place, [`pass`] gives the same to melior's pass
-//! managers.
+//! shardc on modules in memory: [`run`] works on a [`Module`] in place, [`add_pass`] gives the same to melior's
+//! pass managers.
 //!
 //! A module goes over as text in the generic form, with its locations, and what comes back takes the place of its body
 //! and attributes. Ops, attributes and types that shardc doesn't know are kept. The context must know the dialects
@@ -15,7 +15,7 @@ use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationBuilder, OperationLike, OperationMutLike, OperationPrintingFlags};
 use melior::ir::r#type::TypeId;
 use melior::ir::{Block, BlockRef, Identifier, Location, Module, OperationRef, Region, RegionLike};
-use melior::pass::{ExternalPass, Pass, RunExternalPass, create_external};
+use melior::pass::{ExternalPass, PassManager, RunExternalPass, create_external};
 use shardc::{Compiler, Diagnostics, PrintOptions, Source, on_deep_stack};
 
 pub use melior;
@@ -81,16 +81,30 @@ pub fn run_with<'c>(
     replace(compiler, context, module.as_operation(), passes)
 }
 
-/// A pass over modules that runs passes of shardc; `report` is told why it failed. One pass with a list is cheaper than
-/// several: each hands the whole program over as text.
-pub fn pass(context: &Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
-    pass_with(&Compiler::standard(), context, passes, report)
+/// Adds a pass over modules that runs passes of shardc to a pass manager of this context; `report` is told why it failed.
+/// One pass with a list is cheaper than several: each hands the whole program over as text.
+pub fn add_pass<'c>(
+    manager: &PassManager<'c>,
+    context: &'c Context,
+    passes: &str,
+    report: impl Fn(&Fault) + Clone + 'static,
+) {
+    add_pass_with(&Compiler::standard(), manager, context, passes, report);
 }
 
 /// The same with a compiler that has more ops, passes, pipelines or targets.
-pub fn pass_with(compiler: &Compiler, context: &Context, passes: &str, report: impl Fn(&Fault) + Clone) -> Pass {
+pub fn add_pass_with<'c>(
+    compiler: &Compiler,
+    manager: &PassManager<'c>,
+    context: &'c Context,
+    passes: &str,
+    report: impl Fn(&Fault) + Clone + 'static,
+) {
+    // A pass of melior's doesn't say how long it may live, so it isn't given away: the manager ends before the context.
     let run = Run { compiler: compiler.clone(), context, passes: passes.to_owned(), report };
-    create_external(run, TypeId::create(&ID), "shardc", "shardc", "Runs passes of shardc", "builtin.module", &[])
+    let pass =
+        create_external(run, TypeId::create(&ID), "shardc", "shardc", "Runs passes of shardc", "builtin.module", &[]);
+    manager.add_pass(pass);
 }
 
 /// MLIR knows a kind of pass by an address, which has to be aligned.
@@ -125,6 +139,9 @@ fn replace<'c>(
     module: OperationRef<'c, '_>,
     passes: &str,
 ) -> Result<(), Fault> {
+    if module.context() != *context {
+        return Err(Fault::Mlir("the module is of another context than the one that was given".to_owned()));
+    }
     let flags = OperationPrintingFlags::new().print_generic_operation_form().enable_debug_info(true, false);
     let text = module.to_string_with_flags(flags).map_err(|fault| Fault::Mlir(fault.to_string()))?;
     let text = compiled(compiler, text, passes).map_err(Fault::Program)?;
