@@ -254,7 +254,7 @@ mod tests {
         check("slice = [4, 4]", "slice = [4000000, 4000000, 4000000]", "[4000000", "shape of a slice");
         check("slice = [4, 4]", "slice = [4, 4, 4]", "[true, true]", "different lengths");
         check("slice = [4, 4]", "slice = [4, 4", "", "");
-        check("slice = [4, 4]\n", "\n", "\"acme\"", "lacks slice");
+        check("slice = [4, 4] ", "", "\"acme\"", "lacks slice");
         check("[links]", "[flat]\nlatency = 1\n[links]", "", "missing field");
     }
 }

@@ -136,8 +136,8 @@ fn locations_are_one_however_aliases_lead_to_them() {
     );
     assert_eq!(
         printed,
-        "module {\n  \"x.a\"() : () -> () loc(#loc1)\n  \"x.b\"() : () -> () loc(#loc1)\n  \"x.c\"() : () -> () loc(#loc2)\n} loc(unknown)\n\
-         #loc3 = loc(\"g\":1:2)\n#loc1 = loc(\"f\"(#loc3))\n#loc2 = loc(\"h\")\n"
+        "module {\n  \"x.a\"() : () -> () loc(#loc1)\n  \"x.b\"() : () -> () loc(#loc1)\n  \"x.c\"() : () -> () loc(#loc2)\n} loc(#loc3)\n\
+         #loc4 = loc(\"g\":1:2)\n#loc1 = loc(\"f\"(#loc4))\n#loc2 = loc(\"h\")\n#loc3 = loc(\"-\":0:0)\n"
     );
 }
 
