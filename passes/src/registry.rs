@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::op::OpDef;
+use dialect::ops::func;
 use dialect::text::nearest;
 
 use crate::context::Context;
@@ -130,7 +132,9 @@ impl Default for Registry {
 }
 
 /// The ops that a list of passes may stand in.
-const ANCHORS: &[&str] = &["builtin.module", "func.func", "any"];
+fn anchors() -> [&'static str; 3] {
+    [func::MODULE_NAME, func::FUNC.name(), "any"]
+}
 
 /// How deep lists may stand in lists.
 const MAX_ANCHORS: usize = 16;
@@ -178,8 +182,8 @@ impl<'a> Reader<'a> {
 
     /// `builtin.module(…)`: whether reading can go on after it.
     fn anchored(&mut self, name: &str, span: Span, depth: usize) -> bool {
-        if !ANCHORS.contains(&name) {
-            let message = format!("passes run on {}, not on '{name}'", ANCHORS.join(" or "));
+        if !anchors().contains(&name) {
+            let message = format!("passes run on {}, not on '{name}'", anchors().join(" or "));
             self.error(codes::PASS_LIST, span, message);
             return false;
         }

@@ -240,8 +240,12 @@ fn passes_and_runtime_ask_for_roles_and_name_no_op() {
         // Tests at the end of a file contain program text.
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (i, line) in code.lines().enumerate() {
-            // `"dialect.op"(` is the text of a program, which rewrites are proved with.
-            let stands = |at: usize| line[at + 1..].split_once('"').is_none_or(|(_, rest)| !rest.starts_with('('));
+            // `"dialect.op"(` and `"dialect.op @name` are texts of programs, which rewrites are proved with.
+            let word = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+            let stands = |at: usize| match line[at + 1..].split_once('"') {
+                Some((name, rest)) => name.chars().all(word) && !rest.starts_with('('),
+                None => true,
+            };
             let named = names.iter().any(|name| line.match_indices(name.as_str()).any(|(at, _)| stands(at)));
             assert!(!named, "{path}:{} names an op or attribute of a dialect: {}", i + 1, line.trim());
         }

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::algorithm::engine::{Engine, FunctionResults};
 use super::algorithm::manual::Manual;
 use super::algorithm::rule::{Rule, RuleId};
-use super::algorithm::sharding::{Sharding, ShardingId};
+use super::algorithm::sharding::ShardingId;
 use super::graph::role::Kind;
 use super::graph::{Node, Place, Val};
 
@@ -209,17 +209,12 @@ impl Reader<'_> {
     /// A manual computation's shardings: what lies outside and inside is one tensor to propagation, by its
     /// `in_shardings` and `out_shardings`, which Shardy cleans up together.
     fn read_manual(&mut self, node: Node, op: Op) {
-        let whole = |s: Option<Sharding>| s.unwrap_or_else(|| Sharding::whole(0, 0, false));
-        let inputs = self
-            .list(op, "in_shardings")
-            .iter()
-            .map(|s| whole(self.engine.meshes.read_nontrivial(s)))
-            .collect::<Vec<_>>();
-        let outputs = self
-            .list(op, "out_shardings")
-            .iter()
-            .map(|s| whole(self.engine.meshes.read_nontrivial(s)))
-            .collect::<Vec<_>>();
+        let read = |list: Vec<TensorSharding>| {
+            list.iter().map(|s| self.engine.meshes.read_nontrivial(s)).collect::<Option<Vec<_>>>()
+        };
+        // In a module inside the module, whose meshes are its own, nothing is known of them.
+        let lists = (read(self.list(op, "in_shardings")), read(self.list(op, "out_shardings")));
+        let (Some(inputs), Some(outputs)) = lists else { return };
         let names = match self.program.view(op).attr("manual_axes") {
             Some(AttrData::ManualAxes(names)) => names.clone(),
             _ => Vec::new(),
