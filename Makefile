@@ -106,7 +106,11 @@ $(PYTHON)/ready: bindings/python/tests/requirements.txt $(TARGET)/oracles/ready
 	$(PYTHON)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# Both bindings at once: alone, each would turn on other features of common dependencies and build all of them anew.
+BINDINGS := cargo build --release --quiet -p shardc-capi -p shardc-python --target-dir $(TARGET)
+
 python: oracles $(PYTHON)/ready
+	$(BINDINGS)
 	@rm -f $(TARGET)/wheels/shardc-*.whl
 	$(PYTHON)/bin/maturin build --quiet --release --manifest-path bindings/python/Cargo.toml --interpreter $(PYTHON)/bin/python \
 		--target-dir $(TARGET) --out $(TARGET)/wheels
@@ -117,7 +121,7 @@ python: oracles $(PYTHON)/ready
 CAPI := $(TARGET)/capi
 
 capi:
-	cargo build --release --quiet --manifest-path bindings/c/Cargo.toml --target-dir $(TARGET)
+	$(BINDINGS)
 	@mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/Shardc
 	cp bindings/c/include/shardc.h bindings/mlir/include/ShardcPass.h $(CAPI)/include
 	@strip --strip-debug $(TARGET)/release/libshardc_capi.a -o $(CAPI)/lib/libshardc.a
@@ -224,11 +228,11 @@ COUNT ?= 20000
 FROM ?= 0
 
 fuzz-commands: setup
-	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test commands
+	COMMANDS=$(COUNT) COMMANDS_FROM=$(FROM) cargo test --workspace --test all commands::
 
 # Without native execution, so that building it is short.
 random:
-	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test families -- --nocapture
+	FAMILIES_PROGRAMS=$(COUNT) FAMILIES_FROM=$(FROM) cargo test --release --no-default-features -p shardc-tests --test all families:: -- --nocapture
 
 accuracy: setup oracles
 	cargo run --release --quiet -p shardc-tests --bin accuracy -- --python $(TARGET)/oracles/bin/python --count $(if $(filter command line,$(origin COUNT)),$(COUNT),1000000)

@@ -1,5 +1,4 @@
 //! The cost model's memory per device equals what the runtime allocates: both use the same buffer plan.
-#![cfg(feature = "jit")]
 
 use std::path::Path;
 

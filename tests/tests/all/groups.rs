@@ -28,10 +28,10 @@ fn per_device(text: &str) -> Program {
 #[test]
 fn axes_read_back_as_the_same_program() {
     let programs = [
-        include_str!("../plan/tpu_p3_mlp_block_auto.mlir"),
-        include_str!("../plan/several_dimensions.mlir"),
-        include_str!("../plan/train_2d.mlir"),
-        include_str!("../plan/train_fsdp.mlir"),
+        include_str!("../../plan/tpu_p3_mlp_block_auto.mlir"),
+        include_str!("../../plan/several_dimensions.mlir"),
+        include_str!("../../plan/train_2d.mlir"),
+        include_str!("../../plan/train_fsdp.mlir"),
     ];
     let mut by_axes = 0;
     for text in programs {

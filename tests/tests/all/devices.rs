@@ -1,9 +1,6 @@
 //! Partitioned programs on simulated devices, natively and by the reference evaluator, give the results of JAX; and
 //! there can be far more devices than cores.
 
-#[cfg(feature = "jit")]
-mod ranks;
-
 use std::path::{Path, PathBuf};
 
 /// The exit code and all output.

@@ -14,22 +14,22 @@ use runtime::reference::{evaluate, evaluate_global};
 
 /// Programs as `propagate` leaves them, and the number of collectives in their plans.
 const PROGRAMS: &[(&str, &str, &[(&str, usize)])] = &[
-    ("spmd_reshard", include_str!("../plan/spmd_reshard.mlir"), &[("sdy.all_gather", 1), ("sdy.all_slice", 1)]),
+    ("spmd_reshard", include_str!("../../plan/spmd_reshard.mlir"), &[("sdy.all_gather", 1), ("sdy.all_slice", 1)]),
     (
         "mlp_block",
-        include_str!("../plan/tpu_p3_mlp_block_auto.mlir"),
+        include_str!("../../plan/tpu_p3_mlp_block_auto.mlir"),
         &[("sdy.all_gather", 1), ("sdy.reduce_scatter", 1)],
     ),
-    ("reduce_scatter", include_str!("../plan/tpu_p3_reduce_scatter_auto.mlir"), &[("sdy.reduce_scatter", 1)]),
-    ("two_matmuls", include_str!("../plan/tpu_two_matmuls_constraint.mlir"), &[("sdy.all_reduce", 1)]),
-    ("other_mesh", include_str!("../plan/intro_contract_other_mesh.mlir"), &[]),
+    ("reduce_scatter", include_str!("../../plan/tpu_p3_reduce_scatter_auto.mlir"), &[("sdy.reduce_scatter", 1)]),
+    ("two_matmuls", include_str!("../../plan/tpu_two_matmuls_constraint.mlir"), &[("sdy.all_reduce", 1)]),
+    ("other_mesh", include_str!("../../plan/intro_contract_other_mesh.mlir"), &[]),
     (
         "several_dimensions",
-        include_str!("../plan/several_dimensions.mlir"),
+        include_str!("../../plan/several_dimensions.mlir"),
         &[("sdy.all_gather", 4), ("sdy.all_slice", 5)],
     ),
-    ("train_2d", include_str!("../plan/train_2d.mlir"), &[]),
-    ("train_fsdp", include_str!("../plan/train_fsdp.mlir"), &[]),
+    ("train_2d", include_str!("../../plan/train_2d.mlir"), &[]),
+    ("train_fsdp", include_str!("../../plan/train_fsdp.mlir"), &[]),
 ];
 
 fn parsed(text: &str) -> Program {

@@ -1,5 +1,4 @@
 //! An all_to_all whose pieces are only combined runs as one reduction, and gives what the two ops give.
-#![cfg(feature = "jit")]
 
 use shardc::{Backend, Compiler, ExecuteOptions, Interface, Source, Tolerance, compare, random_inputs};
 

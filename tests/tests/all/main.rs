@@ -1,0 +1,44 @@
+//! What no single crate can say of itself: one program, since linking one for each file takes longer than most of them run.
+//!
+//! `cargo test -p shardc-tests --test all scans::` runs the tests of one file.
+
+mod accuracy;
+mod carried;
+mod check;
+mod collective_matmul;
+mod commands;
+mod devices;
+mod embedding;
+mod evaluator;
+#[cfg(feature = "jit")]
+mod exchange;
+mod explain;
+mod families;
+mod floats;
+mod gpt;
+mod groups;
+mod indexed;
+mod joins;
+mod json;
+#[cfg(feature = "jit")]
+mod memory;
+mod mutate;
+mod passes_alone;
+mod plan;
+mod propagation;
+mod python;
+mod random;
+#[cfg(feature = "jit")]
+mod ranks;
+mod replicas;
+mod reread;
+mod reshards;
+mod resources;
+mod scans;
+mod spmd;
+mod steps;
+mod tidy;
+mod tolerance;
+mod triangular;
+mod windows;
+mod xla;
