@@ -73,8 +73,9 @@ $(TARGET)/deny/bin/cargo-deny: Makefile
 publish-check: setup
 	cargo publish --dry-run --allow-dirty --workspace
 
+# With the features that `make mpi` builds with, so that nothing is built twice.
 test: setup oracles python plugin mpi
-	SHARDC_ORACLES=1 cargo test --workspace
+	SHARDC_ORACLES=1 cargo test --workspace --features shardc/mpi
 
 test-without-llvm:
 	cargo test --workspace --no-default-features
