@@ -31,11 +31,15 @@ pub struct Format {
     pub top: Top,
 }
 
+/// Whether a type is a float of a byte or less.
+pub fn is_small(element: ElementType) -> bool {
+    element.is_float() && element.bits() <= 8
+}
+
 impl Format {
     /// The format of a type of a byte or less; `None` for other types, and for the one that is an exponent alone.
     pub fn of(element: ElementType) -> Option<Self> {
-        let small = element.is_float() && element.bits() <= 8 && element != ElementType::F8E8M0FNU;
-        small.then(|| format(element))
+        (is_small(element) && element != ElementType::F8E8M0FNU).then(|| format(element))
     }
 
     /// The pattern of the largest finite value.
@@ -87,7 +91,7 @@ pub(crate) fn smallest_normal(element: ElementType) -> f64 {
 }
 
 /// The value of bit pattern `bits`.
-pub(crate) fn decode(bits: u8, element: ElementType) -> f64 {
+pub fn decode(bits: u8, element: ElementType) -> f64 {
     if element == ElementType::F8E8M0FNU {
         return if bits == 0xFF { f64::NAN } else { 2f64.powi(i32::from(bits) - 127) };
     }
@@ -109,46 +113,31 @@ pub(crate) fn decode(bits: u8, element: ElementType) -> f64 {
 }
 
 /// The nearest bit pattern, ties to even.
-pub(crate) fn encode(v: f64, element: ElementType) -> u8 {
+pub fn encode(v: f64, element: ElementType) -> u8 {
     if element == ElementType::F8E8M0FNU {
         return encode_exponent(v);
     }
     let f = format(element);
-    let (max, nan) = (f.largest(), f.nan());
-    let sign_bit = 1u8 << (f.exponent + f.mantissa);
     if v.is_nan() {
-        return nan;
+        return f.nan();
     }
-    let negative = v.is_sign_negative();
-    let a = v.abs();
-    // The patterns of one sign are in order of value, so the nearest is found by bisection.
-    let (mut lo, mut hi) = (0, max);
-    while lo < hi {
-        let mid = lo + (hi - lo).div_ceil(2);
-        if decode(mid, element) <= a { lo = mid } else { hi = mid - 1 }
-    }
-    let below = decode(lo, element);
-    let mut bits = lo;
-    if lo < max {
-        let above = decode(lo + 1, element);
-        let (down, up) = (a - below, above - a);
-        if up < down || up == down && lo & 1 == 1 {
-            bits = lo + 1;
-        }
-    } else if a > below {
-        // Past the largest finite value: rounded as if there were one more step, ties to even; reaching that step
-        // overflows.
-        let half = (below - decode(max - 1, element)) / 2.0;
-        let even = max & 1 == 0;
-        if a - below > half || a - below == half && !even {
-            match f.top {
-                Top::Ieee => bits = max + 1,
-                Top::Finite => {}
-                _ => return nan,
-            }
-        }
-    }
-    if negative && !(f.top == Top::Unsigned && bits == 0) { bits | sign_bit } else { bits }
+    // Anything past the largest value will do for infinity.
+    let magnitude = v.abs().min(1e9);
+    // Numbers with all their digits, and others, which have the last digit of the smallest one that has.
+    let least = 1 - f.bias;
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(least);
+    let last = f64::from_bits(((1023 + f.mantissa as i32 - exponent) as u64) << 52);
+    let digits = (magnitude * last).round_ties_even() as u32;
+    // The patterns of one sign are in order of value; a digit too many makes the next exponent.
+    let pattern = digits + (((exponent - least) as u32) << f.mantissa);
+    let bits = match f.top {
+        _ if pattern <= f.largest().into() => pattern as u8,
+        Top::Ieee => f.largest() + 1,
+        Top::Finite => f.largest(),
+        Top::NanOnly | Top::Unsigned => return f.nan(),
+    };
+    let sign_bit = 1u8 << (f.exponent + f.mantissa);
+    if v.is_sign_negative() && !(f.top == Top::Unsigned && bits == 0) { bits | sign_bit } else { bits }
 }
 
 /// The nearest power of two, the larger of two: there are no digits that could be even. What is not positive has none, and

@@ -4,7 +4,7 @@
 //! The loops of each role (batch, rows, contracted, columns) that can be walked with one stride in every tensor are
 //! joined; the longest loop of each of rows, contracted and columns goes to the library, the others become loops around
 //! it. f32 is summed in f32, as XLA does for every `precision_config`, and so are the parts of
-//! complex numbers. bf16 and f16 are summed in f32 and rounded once;
+//! complex numbers. Narrower floats are summed in f32 and rounded once;
 //! integers wrap (`narrow`).
 
 #![allow(unsafe_code, reason = "products read and write buffers by address and stride")]
@@ -60,7 +60,7 @@ pub struct Gemm {
 /// Whether there is code for products of elements of the first two types that are the third.
 pub(crate) fn is_product_of(types: [ElementType; 3]) -> bool {
     let out = types[2];
-    let result = is_supported(out) && out.bits() >= 8 || out == ElementType::I1;
+    let result = is_supported(out) && (out.is_float() || out.bits() >= 8) || out == ElementType::I1;
     let real = result && types.iter().all(|&t| is_supported(t) && t.is_float() == out.is_float());
     real || out.is_complex() && types == [out; 3]
 }

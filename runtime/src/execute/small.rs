@@ -4,6 +4,7 @@
 //! f32 are taken for zeros.
 
 use dialect::ir::ElementType;
+pub(super) use dialect::small_float::is_small;
 use dialect::small_float::{Format, Top};
 
 use super::arith::{Write, literal, select};
@@ -11,11 +12,6 @@ use super::arith::{Write, literal, select};
 /// The bits of infinity, and those of the NaN that all NaNs become.
 const INFINITY: u32 = 0x7F80_0000;
 const NAN: u32 = 0x7FC0_0000;
-
-/// Whether elements of a type are stored as bytes that are no numbers to the processor.
-pub(super) fn is_small(element: ElementType) -> bool {
-    element.is_float() && element.bits() <= 8
-}
 
 /// Whether a type lacks zeros, or a sign of them, so that even operations that give one of their operands are rounded.
 pub(super) fn lacks_zeros(element: ElementType) -> bool {

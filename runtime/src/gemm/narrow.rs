@@ -4,11 +4,14 @@
 //! and multiplied there; the tile is kept wide until the last block and rounded once. So memory beside the operands is a
 //! few blocks a thread, and elements are converted once in several hundred multiplications.
 //!
-//! Narrow floats have panels of f32. Integers of 8 bits are multiplied four at a time (`bytes`) where the processor can;
+//! Narrow floats have panels of f32; those of a byte and less are looked up in a table. Integers of 8 bits are multiplied four at a time (`bytes`) where the processor can;
 //! elsewhere they have panels of f32 too, and those of 16 bits have panels of f64: products and their sums over one block
 //! are exact there, which makes integers as fast as floats. Wider integers are multiplied by vectors of integers.
 
+use std::sync::LazyLock;
+
 use dialect::ir::{ElementClass, ElementType};
+use dialect::small_float::{decode, encode, is_small};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -173,6 +176,19 @@ unsafe fn line<T: Copy, P>(from: Source, start: isize, stride: isize, to: &mut [
     }
 }
 
+/// What each byte stands for as an element of one of the types of a byte and less. As numbers of f32, the smallest is
+/// subnormal: whether it is taken for zero depends on who asks.
+fn values(element: ElementType) -> &'static [f64; 256] {
+    static TABLES: LazyLock<Vec<(ElementType, [f64; 256])>> = LazyLock::new(|| {
+        let small = ElementType::ALL.iter().copied().filter(|&element| is_small(element));
+        // The highest bits of a byte are no part of a shorter pattern.
+        let value = |bits: usize, element: ElementType| decode(bits as u8 & (u8::MAX >> (8 - element.bits())), element);
+        small.map(|element| (element, std::array::from_fn(|bits| value(bits, element)))).collect()
+    });
+    let table = TABLES.iter().find(|table| table.0 == element);
+    &table.expect("the tables are those of all small types").1
+}
+
 macro_rules! wide {
     ($($wide:ty)*) => {$(
         impl Wide for $wide {
@@ -191,6 +207,10 @@ macro_rules! wide {
                         I32 => line::<i32, _>(from, start, stride, to, |v| v as $wide),
                         UI32 => line::<u32, _>(from, start, stride, to, |v| v as $wide),
                         I64 | UI64 => line::<u64, _>(from, start, stride, to, |v| v as $wide),
+                        small if is_small(small) => {
+                            let values = values(small);
+                            line::<u8, _>(from, start, stride, to, |v| values[usize::from(v)] as $wide)
+                        }
                         // Unsigned bytes and booleans.
                         _ => line::<u8, _>(from, start, stride, to, |v| v as $wide),
                     }
@@ -221,6 +241,10 @@ impl Wide for f32 {
                         F16 => line::<f16, _>(from, start, stride, to, f16::to_f32),
                         F32 => line::<f32, _>(from, start, stride, to, |v| v),
                         I2 | I4 | I8 => line::<i8, _>(from, start, stride, to, f32::from),
+                        small if is_small(small) => {
+                            let values = values(small);
+                            line::<u8, _>(from, start, stride, to, |v| values[usize::from(v)] as f32)
+                        }
                         _ => line::<u8, _>(from, start, stride, to, f32::from),
                     }
                 }
@@ -292,13 +316,18 @@ macro_rules! floats {
                 in_vectors(
                     #[inline(always)]
                     || {
+                        // Sums begin with 0, so that none is -0, but the library writes a single product as it is.
+                        let sum = |v: $wide| v + 0.0;
                         // SAFETY: the caller's promise.
                         unsafe {
                             match element {
-                                ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, $bf16),
-                                ElementType::F16 => spread(sums, to.cast::<f16>(), stride, $f16),
-                                ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| v as f32),
-                                _ => spread(sums, to.cast::<f64>(), stride, |v| v as f64),
+                                ElementType::BF16 => spread(sums, to.cast::<bf16>(), stride, |v| $bf16(sum(v))),
+                                ElementType::F16 => spread(sums, to.cast::<f16>(), stride, |v| $f16(sum(v))),
+                                ElementType::F32 => spread(sums, to.cast::<f32>(), stride, |v| sum(v) as f32),
+                                small if is_small(small) => {
+                                    spread(sums, to, stride, |v| encode(sum(v) as f64, small))
+                                }
+                                _ => spread(sums, to.cast::<f64>(), stride, |v| sum(v) as f64),
                             }
                         }
                     },
@@ -572,9 +601,8 @@ fn position(loops: &[Run], mut at: usize) -> [isize; 3] {
 
 /// Whether elements of this type are widened.
 pub(super) fn is_supported(element: ElementType) -> bool {
-    use ElementType::{BF16, F16, F32, F64, I1};
-    matches!(element, BF16 | F16 | F32 | F64 | I1)
-        || matches!(element.class(), ElementClass::Signed | ElementClass::Unsigned)
+    element == ElementType::I1
+        || matches!(element.class(), ElementClass::Float | ElementClass::Signed | ElementClass::Unsigned)
 }
 
 #[cfg(test)]
