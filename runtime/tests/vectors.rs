@@ -210,6 +210,84 @@ fn small_floats_are_converted_exactly() {
     }
 }
 
+/// Floats of every type, NaNs of both signs among them, rounded to fewer digits and exponents, and in their total order.
+#[test]
+fn bits_of_floats_are_rounded_and_compared() {
+    let formats = ["e5m10", "e8m7", "e2m0", "e3m2", "e1m1", "e11m23", "e20m60", "e4m3"];
+    for &ty in ElementType::ALL.iter().filter(|t| t.is_float()) {
+        let t = format!("tensor<3x531x{}>", ty.text().expect("a known type"));
+        let (mut body, mut results, mut types) = (String::new(), Vec::new(), Vec::new());
+        for (i, format) in formats.iter().enumerate() {
+            body += &format!("  %r{i} = stablehlo.reduce_precision %a, format = {format} : {t}\n");
+            results.push(format!("%r{i}"));
+            types.push(t.clone());
+        }
+        for (i, direction) in ["EQ", "NE", "LT", "LE", "GT", "GE"].iter().enumerate() {
+            body += &format!(
+                "  %c{i} = stablehlo.compare {direction}, %a, %b, TOTALORDER : ({t}, {t}) -> tensor<3x531xi1>\n"
+            );
+            results.push(format!("%c{i}"));
+            types.push("tensor<3x531xi1>".to_owned());
+        }
+        let (results, types) = (results.join(", "), types.join(", "));
+        let text =
+            format!("func.func @main(%a: {t}, %b: {t}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n");
+        let mut r = Random(0x2545_F491_4F6C_DD1D);
+        let vectors = equals_on(&text, |ty| {
+            Literal::from_fn(ty, |_| {
+                let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, 1.0, 1.5, 1.25, -1.75];
+                let bytes = (r.below(usize::MAX) as u64).to_le_bytes();
+                let bits: Vec<u8> = bytes[..ty.element.bytes()]
+                    .iter()
+                    .map(|b| b & (u8::MAX >> (8 - ty.element.bits().min(8))))
+                    .collect();
+                match Scalar::decode(ty.element, &bits) {
+                    Scalar::Float(v) if !v.is_nan() && r.below(4) > 0 => Scalar::Float(v),
+                    _ => Scalar::Float(special[r.below(special.len())]).round(ty.element),
+                }
+            })
+        });
+        assert!(vectors, "{ty:?}");
+    }
+}
+
+/// Products of floats of a byte and less: all patterns of one type with all of another, then sums that are exact, to the same
+/// type, to a wider one, and over several blocks.
+#[test]
+fn products_of_small_floats_are_exact() {
+    let small: Vec<ElementType> = ElementType::ALL.iter().copied().filter(|t| t.is_float() && t.bits() <= 8).collect();
+    for (n, &ty) in small.iter().enumerate() {
+        let (t, other) = (ty.text().expect("a known type"), small[(n + 1) % small.len()].text().expect("a known type"));
+        let text = format!(
+            "func.func @main(%a: tensor<256x1x{t}>, %b: tensor<256x1x{other}>, %c: tensor<5x600x{t}>, %d: tensor<600x7x{t}>)
+              -> (tensor<256x256xf32>, tensor<256x256x{t}>, tensor<5x7x{t}>, tensor<7x5xf64>, tensor<256x0xbf16>, tensor<256x256x{t}>) {{
+              %w = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<256x1x{t}>, tensor<256x1x{other}>) -> tensor<256x256xf32>
+              %x = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<256x1x{t}>, tensor<256x1x{t}>) -> tensor<256x256x{t}>
+              %y = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<5x600x{t}>, tensor<600x7x{t}>) -> tensor<5x7x{t}>
+              %z = stablehlo.dot_general %d, %c, contracting_dims = [0] x [1] : (tensor<600x7x{t}>, tensor<5x600x{t}>) -> tensor<7x5xf64>
+              %e = stablehlo.slice %a [0:256, 0:0] : (tensor<256x1x{t}>) -> tensor<256x0x{t}>
+              %f = stablehlo.slice %b [0:0, 0:1] : (tensor<256x1x{other}>) -> tensor<0x1x{other}>
+              %v = stablehlo.dot_general %a, %f, contracting_dims = [1] x [1] : (tensor<256x1x{t}>, tensor<0x1x{other}>) -> tensor<256x0xbf16>
+              %n = stablehlo.dot_general %e, %e, contracting_dims = [1] x [1] : (tensor<256x0x{t}>, tensor<256x0x{t}>) -> tensor<256x256x{t}>
+              return %w, %x, %y, %z, %v, %n : tensor<256x256xf32>, tensor<256x256x{t}>, tensor<5x7x{t}>, tensor<7x5xf64>, tensor<256x0xbf16>, tensor<256x256x{t}>
+            }}"
+        );
+        let mut r = Random(0x9E37_79B9_7F4A_7C15);
+        equals_on(&text, |ty| match ty.shape[1] {
+            1 => {
+                let patterns: Vec<u8> = (0..=u8::MAX).map(|b| b & (u8::MAX >> (8 - ty.element.bits()))).collect();
+                Literal::from_bytes(ty.element, &ty.shape, patterns)
+            }
+            _ => Literal::from_fn(ty, |_| {
+                let value: f64 = [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0][r.below(6)];
+                // One of the types has no negative numbers.
+                let signed = ty.element != ElementType::F8E8M0FNU;
+                Scalar::Float(if signed { value } else { value.abs() })
+            }),
+        });
+    }
+}
+
 /// Runs a program on random inputs; says whether it has kernels with vectors.
 fn equals_the_reference(text: &str, r: &mut Random) -> bool {
     equals_on(text, |ty| input(ty, r))

@@ -216,7 +216,7 @@ pub fn operation_has_code(op: ScalarOp, from: ElementType, to: ElementType) -> b
         return false;
     }
     match op {
-        CompareTotal(_) | ReducePrecision { .. } => false,
+        CompareTotal(_) | ReducePrecision { .. } => from.is_float(),
         Bitcast if from.is_complex() || to.is_complex() => false,
         Bitcast => from.bits() == to.bits() && from.bits() >= 8 && !matches!(from, ElementType::I1),
         Pow => from.is_float() || from.is_complex(),

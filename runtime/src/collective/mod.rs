@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 pub use channels::Channels;
 pub use members::Members;
 pub use part::{Needs, Part};
+#[cfg(feature = "jit")]
+pub(crate) use plan::Combiner;
 pub use plan::Plan;
 pub use ranks::{Ranks, Scratch};
 pub use shared::Shared;

@@ -14,8 +14,12 @@ use dialect::scalar::{Scalar, ScalarOp};
 
 use super::{Members, Part, Site, Transport, reduce};
 
+/// Machine code that combines elements: given are those so far, those of the next operand, where the combined ones go, all at
+/// multiples of 8 bytes, and how many there are.
+pub(crate) type Combiner = Arc<dyn Fn(&[u64], &[u64], &mut [u64], usize) + Send + Sync>;
+
 /// One collective of a program, ready to run.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
     kind: CollectiveKind,
     members: Arc<Members>,
@@ -28,6 +32,8 @@ pub struct Plan {
     /// The same for the dimension that an all_to_all concatenates, in one block of the split operand.
     concat: (usize, usize, usize),
     body: Option<Body>,
+    /// The code of the body, once it is compiled.
+    combiner: Option<Combiner>,
     /// The sizes of a ragged_all_to_all.
     ragged: Option<Ragged>,
 }
@@ -56,6 +62,7 @@ impl Plan {
             split: around(shape, collective.dim),
             concat: around(&piece, collective.concat_dim),
             body: collective.computation.clone(),
+            combiner: None,
             ragged: None,
         }
     }
@@ -89,6 +96,20 @@ impl Plan {
     pub fn is_supported(&self) -> bool {
         use CollectiveKind::{AllReduce, CollectiveReduce, ReduceScatter};
         self.body.is_some() || !matches!(self.kind, AllReduce | CollectiveReduce | ReduceScatter)
+    }
+
+    /// What it combines elements by, if that has to be compiled.
+    #[cfg(feature = "jit")]
+    pub(crate) fn uncompiled(&self) -> Option<&Body> {
+        let body = self.body.as_ref()?;
+        let known = body.as_binary().and_then(|op| reduce::combine(op, self.element));
+        known.is_none().then_some(body)
+    }
+
+    /// Takes the code of [`Self::uncompiled`].
+    #[cfg(feature = "jit")]
+    pub(crate) fn link(&mut self, combiner: Combiner) {
+        self.combiner = Some(combiner);
     }
 
     /// Runs it on `device`: `operand` in, `result` out.
@@ -299,28 +320,29 @@ impl Plan {
     }
 
     /// Reduces element by element, in the order of the group.
-    fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
+    pub(crate) fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
         let Some(body) = &self.body else { return out.fill(0) };
         let op = body.as_binary();
-        match op.and_then(|op| reduce::combine(op, self.element)) {
-            Some(combine) => combine(parts, out),
-            None => {
-                let width = self.element.bytes();
-                let mut bytes = Vec::with_capacity(width);
-                for (at, to) in out.chunks_exact_mut(width).enumerate() {
-                    let value = |p: &[u8]| Scalar::decode(self.element, &p[at * width..(at + 1) * width]);
-                    let mut sum = value(parts[0]);
-                    for p in &parts[1..] {
-                        sum = match op {
-                            Some(op) => op.apply(self.element, self.element, &[sum, value(p)]),
-                            None => body.eval(&[sum, value(p)], &[]).first().copied().unwrap_or(sum),
-                        };
-                    }
-                    bytes.clear();
-                    sum.encode(self.element, &mut bytes);
-                    to.copy_from_slice(&bytes);
-                }
+        if let Some(combine) = op.and_then(|op| reduce::combine(op, self.element)) {
+            return combine(parts, out);
+        }
+        let width = self.element.bytes();
+        if let Some(combiner) = &self.combiner {
+            return reduce::by_code(combiner, width, parts, out);
+        }
+        let mut bytes = Vec::with_capacity(width);
+        for (at, to) in out.chunks_exact_mut(width).enumerate() {
+            let value = |p: &[u8]| Scalar::decode(self.element, &p[at * width..(at + 1) * width]);
+            let mut sum = value(parts[0]);
+            for p in &parts[1..] {
+                sum = match op {
+                    Some(op) => op.apply(self.element, self.element, &[sum, value(p)]),
+                    None => body.eval(&[sum, value(p)], &[]).first().copied().unwrap_or(sum),
+                };
             }
+            bytes.clear();
+            sum.encode(self.element, &mut bytes);
+            to.copy_from_slice(&bytes);
         }
     }
 }

@@ -11,6 +11,8 @@ use dialect::scalar::ScalarOp;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
+use super::plan::Combiner;
+
 /// Combines the operands into the last argument. All have the same length, a whole number of elements.
 pub(super) type Combine = fn(&[&[u8]], &mut [u8]);
 
@@ -183,6 +185,23 @@ fn blocks_plain<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn
             }
         }
         E::store(sums, out);
+    }
+}
+
+/// Combines elements of `width` bytes by compiled code, some at a time, in memory that is aligned for it.
+pub(super) fn by_code(combiner: &Combiner, width: usize, operands: &[&[u8]], out: &mut [u8]) {
+    let Some((first, rest)) = operands.split_first() else { return };
+    let [mut sums, mut values, mut combined] = [(); 3].map(|()| vec![0u64; BLOCK * width.div_ceil(8)]);
+    let block = BLOCK * width.div_ceil(8) * 8 / width * width;
+    for (index, out) in out.chunks_mut(block).enumerate() {
+        let range = index * block..index * block + out.len();
+        bytemuck::cast_slice_mut(&mut sums)[..out.len()].copy_from_slice(&first[range.clone()]);
+        for operand in rest {
+            bytemuck::cast_slice_mut(&mut values)[..out.len()].copy_from_slice(&operand[range.clone()]);
+            combiner(&sums, &values, &mut combined, out.len() / width);
+            std::mem::swap(&mut sums, &mut combined);
+        }
+        out.copy_from_slice(&bytemuck::cast_slice(&sums)[..out.len()]);
     }
 }
 

@@ -10,7 +10,7 @@ use dialect::ir::{ElementClass, ElementType};
 use dialect::scalar::{Comparison, Scalar, ScalarOp};
 
 use super::emit::{register, storage};
-use super::small;
+use super::{precision, small};
 
 /// How elementary functions are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -136,6 +136,14 @@ pub(super) fn operation(op: ScalarOp, from: ElementType, to: ElementType, args: 
             };
             return emit.value(&text);
         }
+        CompareTotal(c) => return precision::compare_total(c, from, a, b, emit),
+        // These have their digits in f64, too.
+        ReducePrecision { .. } if small::is_small(from) => {
+            let wide = convert(a, from, ElementType::F64, emit);
+            let v = operation(op, ElementType::F64, ElementType::F64, &[wide], emit);
+            return convert(&v, ElementType::F64, to, emit);
+        }
+        ReducePrecision { exponent, mantissa } => return precision::reduce(exponent, mantissa, from, a, emit),
         Bitcast => {
             // Narrow floats are held in wider registers: convert to their stored form first.
             let (low, high) = (emit.of(storage(from).unwrap_or("i8")), emit.of(storage(to).unwrap_or("i8")));

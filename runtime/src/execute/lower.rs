@@ -24,7 +24,7 @@ use super::step::{ConstantSlot, Slot, SlotData, Step, Steps};
 use crate::collective::Plan;
 use crate::gemm::Gemm;
 use crate::jit::KernelFn;
-use crate::native::{self, Native};
+use crate::native::{self, Native, Routine, Times};
 use crate::window;
 
 /// The name of the function in the text of every kernel, to be replaced by one that tells it from the others.
@@ -53,6 +53,8 @@ pub(super) struct Lowered {
     pub natives: Vec<Computation>,
     /// Collectives.
     pub collectives: Vec<Plan>,
+    /// What collectives, given by their numbers, combine elements by, and the kernel of that.
+    pub combiners: Vec<(usize, Routine, usize)>,
     /// The op that each of them is of.
     pub collective_ops: Vec<Op>,
     /// Memory that the devices of a group have in common.
@@ -69,11 +71,17 @@ pub(super) struct Computation {
     pub routines: Vec<usize>,
 }
 
-impl Computation {
-    /// Gives the code its routines, once kernels are compiled.
+impl Lowered {
+    /// Gives native code and collectives their routines, once kernels are compiled.
     pub(super) fn link(&mut self, kernels: &[KernelFn]) {
-        let routines = self.computation.routines().into_iter().filter(|r| r.compiles());
-        routines.zip(&self.routines).for_each(|(routine, &kernel)| routine.link(kernels[kernel].clone()));
+        for Computation { computation, routines, .. } in &mut self.natives {
+            let compiled = computation.routines().into_iter().filter(|r| r.compiles());
+            compiled.zip(routines).for_each(|(routine, &mut kernel)| routine.link(kernels[kernel].clone()));
+        }
+        for (collective, mut routine, kernel) in self.combiners.drain(..) {
+            routine.link(kernels[kernel].clone());
+            self.collectives[collective].link(routine::combiner(routine));
+        }
     }
 }
 
@@ -234,10 +242,21 @@ impl Lowering<'_> {
         if read.start < written.end && written.start < read.end {
             return Ok(None);
         }
-        let number = self.out.collectives.len();
-        self.out.collectives.push(Plan::new(&collective, t.element, &t.shape, self.devices));
-        self.out.collective_ops.push(op);
+        let number = self.collective(op, Plan::new(&collective, t.element, &t.shape, self.devices));
         Ok(Some((reader, Step::Collective { collective: number, from, to })))
+    }
+
+    /// The number of a new collective, whose computation is compiled if there is no other code for it.
+    fn collective(&mut self, op: Op, plan: Plan) -> usize {
+        let number = self.out.collectives.len();
+        let routine = plan.uncompiled().map(|body| Routine::new(body.clone(), Times::Many));
+        if let Some(routine) = routine.filter(Routine::compiles) {
+            let kernel = self.compiled(routine::text(&routine, KERNEL, self.target), None);
+            self.out.combiners.push((number, routine, kernel));
+        }
+        self.out.collectives.push(plan);
+        self.out.collective_ops.push(op);
+        number
     }
 
     /// Lowers an op to a compiled kernel.
@@ -281,16 +300,15 @@ impl Lowering<'_> {
                     let fault = |e: String| Diagnostic::error(codes::MALFORMED_PROGRAM, view.span(), e);
                     let ragged = Ragged::of(view).map_err(fault)?;
                     let from = self.slots_of(self.program.op(op).operands.iter().copied())?;
-                    let number = self.out.collectives.len();
-                    self.out.collectives.push(Plan::ragged(&collective, ragged, self.devices));
-                    self.out.collective_ops.push(op);
+                    let number = self.collective(op, Plan::ragged(&collective, ragged, self.devices));
                     let from = [from[0], from[1], from[2], from[3], from[4]];
                     steps.push(Step::Ragged { collective: number, from, to: results[0] });
                     return Ok(());
                 }
+                let (program, devices) = (self.program, self.devices);
                 let plan = |v| {
-                    let t = self.program.tensor_type(v);
-                    t.map(|t| Plan::new(&collective, t.element, &t.shape, self.devices)).filter(Plan::is_supported)
+                    let t = program.tensor_type(v);
+                    t.map(|t| Plan::new(&collective, t.element, &t.shape, devices)).filter(Plan::is_supported)
                 };
                 let first = self.out.collectives.len();
                 for &v in &self.program.op(op).operands {
@@ -299,8 +317,7 @@ impl Lowering<'_> {
                         return Err(Diagnostic::error(codes::NO_NATIVE_FORM, view.span(), message)
                             .note("run it with --interpret"));
                     };
-                    self.out.collectives.push(plan);
-                    self.out.collective_ops.push(op);
+                    self.collective(op, plan);
                 }
                 let operands = self.slots_of(self.program.op(op).operands.iter().copied())?;
                 // Several operands become one exchange each.

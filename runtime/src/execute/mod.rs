@@ -14,6 +14,7 @@ mod fused;
 mod linalg;
 mod lower;
 mod memory;
+mod precision;
 mod room;
 mod routine;
 mod run;

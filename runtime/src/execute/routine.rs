@@ -1,12 +1,17 @@
 //! Machine code for the scalar computations that native code calls.
 
+#![allow(unsafe_code, reason = "machine code takes addresses of elements")]
+
+use std::sync::Arc;
+
 use dialect::ir::Value;
 use dialect::kernel::{Arg, Body, Index, Inst};
 use smallvec::{SmallVec, smallvec};
 
 use super::emit::{Target, emit};
 use super::fused::{Fused, Node, NodeData};
-use crate::native::{MOST, Routine, Times};
+use crate::collective::Combiner;
+use crate::native::{MOST, Routine, Times, read, write};
 #[cfg(test)]
 use {
     super::arith::Math,
@@ -66,6 +71,17 @@ fn kernel(body: &Body, times: Times) -> Fused {
     fused
 }
 
+/// A routine of two inputs and a result as what a collective combines elements by.
+pub(super) fn combiner(routine: Routine) -> Combiner {
+    let widths = [0, 1].map(|i| routine.body().inputs.get(i).map_or(0, |ty| ty.bytes()));
+    Arc::new(move |sums, values, combined, count| {
+        let bytes = [(sums, widths[0]), (values, widths[1]), (&*combined, widths[0])];
+        assert!(bytes.iter().all(|(all, width)| count * width <= 8 * all.len()), "elements outside of their memory");
+        // SAFETY: there are so many elements in each, at least as aligned as their type, and the last is the caller's alone.
+        unsafe { routine.call(&[read(sums), read(values), write(combined)], count) };
+    })
+}
+
 /// Native code with its routines compiled, each distinct one once.
 #[cfg(test)]
 pub(crate) fn linked(mut native: Box<dyn Native>) -> Result<Box<dyn Native>, String> {
@@ -81,4 +97,111 @@ pub(crate) fn linked(mut native: Box<dyn Native>) -> Result<Box<dyn Native>, Str
         routine.link(known[&text].clone());
     }
     Ok(native)
+}
+
+#[cfg(test)]
+mod tests {
+    use dialect::diagnostic::Diagnostics;
+    use dialect::ir::ElementType;
+    use dialect::op::Collective;
+    use dialect::ops::func;
+    use dialect::scalar::Scalar;
+
+    use super::*;
+    use crate::collective::Plan;
+
+    /// The all_reduce of a program with this region over elements of a type.
+    fn all_reduce(ty: &str, region: &str) -> Collective {
+        let mut diagnostics = Diagnostics::default();
+        let text = format!(
+            "func.func @main(%x: tensor<7x{ty}>) -> tensor<7x{ty}> {{
+              %r = \"stablehlo.all_reduce\"(%x) <{{replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>}}> ({{
+              ^bb0(%a: tensor<{ty}>, %b: tensor<{ty}>):
+                {region}
+                stablehlo.return %c : tensor<{ty}>
+              }}) : (tensor<7x{ty}>) -> tensor<7x{ty}>
+              return %r : tensor<7x{ty}>
+            }}"
+        );
+        let program = dialect::parse(&text, &mut diagnostics);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+        let main = func::function(&program, "main").expect("a main");
+        let op = program.block_ops(func::block(&program, main).expect("a body"))[0];
+        let view = program.view(op);
+        view.def().collective(view).expect("a collective")
+    }
+
+    /// Combining by compiled code gives the bits of combining by the meaning of the region.
+    #[test]
+    fn regions_of_collectives_are_compiled() {
+        let regions = [
+            "%d = stablehlo.add %a, %b : tensor<T> %c = stablehlo.subtract %d, %a : tensor<T>",
+            "%p = stablehlo.compare LT, %b, %a, C : (tensor<T>, tensor<T>) -> tensor<i1> %c = stablehlo.select %p, %b, %a : tensor<i1>, tensor<T>",
+            "%c = stablehlo.add %b, %b : tensor<T>",
+            "%c = stablehlo.add %a, %b : tensor<T>",
+        ];
+        let types = [
+            ("f32", "TOTALORDER"),
+            ("f64", "FLOAT"),
+            ("bf16", "FLOAT"),
+            ("f8E4M3FN", "TOTALORDER"),
+            ("complex<f64>", "FLOAT"),
+            ("i32", "SIGNED"),
+            ("ui8", "UNSIGNED"),
+            ("i1", "UNSIGNED"),
+        ];
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut compiled = 0;
+        for (ty, comparison) in types {
+            for region in regions.iter().filter(|r| ty != "i1" || !r.contains("subtract")) {
+                let region = region.replace("<T>", &format!("<{ty}>")).replace(", C :", &format!(", {comparison} :"));
+                // Complex numbers have no order.
+                let region = if ty.contains("complex") { region.replace("LT", "NE") } else { region };
+                let collective = all_reduce(ty, &region);
+                let element = collective.computation.as_ref().expect("a scalar computation").inputs[0];
+                let plan = Plan::new(&collective, element, &[7], 3);
+                let Some(body) = plan.uncompiled() else { continue };
+                let mut routine = Routine::new(body.clone(), Times::Many);
+                assert!(routine.compiles(), "{ty} {region}");
+                let target = Target { threads: 1, math: Math::Fast, vector_bytes: 16 };
+                let text = text(&routine, "routine", target);
+                let module = Engine::new().expect("an engine").compile_all(&[text], None).expect("compiles");
+                routine.link(module.function("routine").expect("is there"));
+                let mut by_code = plan.clone();
+                by_code.link(combiner(routine));
+                compiled += 1;
+                for count in [0, 1, 7, 1300] {
+                    let mut operand = || {
+                        let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+                        let mut bytes = Vec::new();
+                        for _ in 0..count {
+                            let mut number = || match random.usize(..12) {
+                                i if i < special.len() => special[i],
+                                _ => f64::from(random.i16(-64..64)) / 8.0,
+                            };
+                            let value = match element {
+                                ElementType::C128 => Scalar::Complex(number(), number()),
+                                _ if element.is_float() => Scalar::Float(number()).round(element),
+                                _ => Scalar::Int(random.i64(..).into()).round(element),
+                            };
+                            value.encode(element, &mut bytes);
+                        }
+                        bytes
+                    };
+                    let operands = [operand(), operand(), operand()];
+                    let parts: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+                    let [mut got, mut want] = [(); 2].map(|()| vec![1; operands[0].len()]);
+                    by_code.combine(&parts, &mut got);
+                    plan.combine(&parts, &mut want);
+                    let elements = |bytes: &[u8]| {
+                        let each = bytes.chunks(element.bytes()).map(|b| format!("{:?}", Scalar::decode(element, b)));
+                        each.collect::<Vec<String>>()
+                    };
+                    assert_eq!(elements(&got), elements(&want), "{ty} {region}");
+                }
+            }
+        }
+        // Sums of most types have code already; those of floats of a byte and of complex numbers don't.
+        assert_eq!(compiled, 7 * 3 + 2 + 2);
+    }
 }

@@ -112,7 +112,7 @@ impl Executable {
         let arena_bytes = buffers.bytes;
         let kernels = compile_kernels(&lowered.kernels, cache)
             .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
-        lowered.natives.iter_mut().for_each(|computation| computation.link(&kernels));
+        lowered.link(&kernels);
         Ok(Self {
             arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
             results: signature.results.iter().map(|s| signature.layout(s)).collect(),

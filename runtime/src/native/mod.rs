@@ -23,7 +23,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use dialect::ir::{OpRef, TensorType};
 use dialect::kernel::External;
 
-pub(crate) use routine::{MOST, Routine, Times};
+pub(crate) use routine::{MOST, Routine, Times, read, write};
 
 /// A tensor that is read; its type was given when the code was chosen.
 #[derive(Clone, Copy)]
