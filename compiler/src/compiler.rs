@@ -272,6 +272,11 @@ impl Compiler {
     pub fn print(&self, module: &Module, options: PrintOptions) -> String {
         dialect::print_with(module.program(), options)
     }
+
+    /// The program as MLIR bytecode, which MLIR and jaxlib read, and [`Source::of_bytecode`].
+    pub fn bytecode(&self, module: &Module, options: PrintOptions) -> Vec<u8> {
+        dialect::bytecode::bytecode_of(module.program(), options)
+    }
 }
 
 impl Default for Compiler {

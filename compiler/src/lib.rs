@@ -73,7 +73,7 @@ pub use module::Module;
 pub use place::written_name;
 pub use source::Source;
 pub use spmd::SpmdCheck;
-pub use stack::{STACK_BYTES, on_deep_stack};
+pub use stack::{STACK_BYTES, guarded, on_deep_stack};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 pub use dialect::bytecode::is_bytecode;

@@ -1,8 +1,15 @@
 //! Deep stacks for threads that parse or run passes: both recurse deeply on deeply nested programs, and the size of the
 //! main thread's stack is up to the system.
 
-use std::panic::resume_unwind;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic as Plain, Span};
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Source;
 
 /// Bytes of stack that are enough for every program within the limits of the language.
 pub const STACK_BYTES: usize = 256 << 20;
@@ -17,4 +24,34 @@ pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
             Err(panic) => resume_unwind(panic),
         }
     })
+}
+
+/// The same for callers that no panic may reach, such as other languages: it becomes a diagnostic that says that shardc has a
+/// bug.
+///
+/// # Errors
+/// `work` panicked.
+pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Diagnostic> {
+    // What it may have left half done is not used again: the caller gets nothing but the diagnostic.
+    catch_unwind(AssertUnwindSafe(|| on_deep_stack(work))).map_err(|panic| bug(&*panic))
+}
+
+fn bug(panic: &(dyn Any + Send)) -> Diagnostic {
+    let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    let message = format!("internal error: {}", why.unwrap_or("of an unknown kind"));
+    let note = "this is a bug in shardc, not in your program; please report it with the program";
+    Diagnostic::new(&Source::new("", ""), &Plain::error(codes::BUG, Span::default(), message).note(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_diagnostic() {
+        assert_eq!(guarded(|| 3), Ok(3));
+        let fault = guarded(|| -> i32 { panic!("{} things", 2) }).expect_err("it panicked");
+        assert_eq!((fault.code, fault.message.as_str()), ("bug", "internal error: 2 things"));
+        assert!(fault.place.is_none() && fault.notes.len() == 1, "{fault:?}");
+    }
 }

@@ -1,7 +1,8 @@
 """Whether MLIR reads what shardc prints as the module that was printed.
 
 Standard input holds one JSON object a line: {"name", "original", "prints"}: the text of a program, and what shardc prints of it as
-{form: text}; forms whose name ends in "locations" are compared with their locations. For each, one JSON object is printed:
+{form: text}; forms whose name ends in "locations" are compared with their locations, those whose name begins with "bytecode" are
+bytes as hex digits. For each, one JSON object is printed:
 {"name", "error"}, where error is null when jaxlib prints every one as it prints the original, or "skipped: …" where it doesn't read
 the original.
 """
@@ -34,7 +35,7 @@ def judge(case):
     for form, text in case["prints"].items():
         try:
             locations = form.endswith("locations")
-            again = asm(text, locations)
+            again = asm(bytes.fromhex(text) if form.startswith("bytecode") else text, locations)
         except Exception as e:
             return f"the {form} form isn't read: {str(e).strip()[:600]}"
         if again != originals[locations]:

@@ -25,7 +25,9 @@ enum {
   /* With the cause of each collective, as the attribute shardc.cause. */
   SHARDC_CAUSES = 4,
   /* Groups of collectives as axes of the mesh where they are along some, not as lists of devices. */
-  SHARDC_AXES = 8
+  SHARDC_AXES = 8,
+  /* As MLIR bytecode instead of text. */
+  SHARDC_BYTECODE = 16
 };
 
 enum { SHARDC_ERROR = 0, SHARDC_WARNING = 1, SHARDC_REMARK = 2 };
@@ -68,6 +70,12 @@ ShardcPassInfo shardc_pass(size_t number);
  * how the result is printed. Free what is returned with shardc_free; it is never NULL.
  */
 ShardcResult *shardc_run_passes(const char *text, size_t length, const char *name, const char *passes, uint32_t flags);
+
+/* The same for a target of one's own: `target` is the text of a TOML file as the command line takes it with --target, and
+ * `passes` call it by its name, "compile{target=acme}". What is wrong with it is a diagnostic about that text.
+ */
+ShardcResult *shardc_run_passes_for(const char *text, size_t length, const char *name, const char *passes,
+                                    uint32_t flags, const char *target);
 
 /* The program, `*length` bytes and a zero byte; NULL where there were errors. */
 const char *shardc_result_text(const ShardcResult *result, size_t *length);

@@ -4,20 +4,21 @@
 #![allow(unsafe_code, reason = "a C interface gets pointers; each block says what its caller promises")]
 
 use std::ffi::{CStr, CString, c_char};
-use std::panic::catch_unwind;
 use std::ptr;
 use std::sync::LazyLock;
 
-use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, is_bytecode, on_deep_stack, render};
+use shardc::{Compiler, Diagnostics, Frame, PrintOptions, Severity, Source, guarded, is_bytecode, render};
 
 const GENERIC: u32 = 1;
 const LOCATIONS: u32 = 2;
 const CAUSES: u32 = 4;
 const AXES: u32 = 8;
+const BYTECODE: u32 = 16;
 
 /// What a run of passes gave.
 pub struct ShardcResult {
-    text: Option<CString>,
+    /// The program and a zero byte.
+    text: Option<Vec<u8>>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -103,6 +104,23 @@ pub unsafe extern "C" fn shardc_run_passes(
     passes: *const c_char,
     flags: u32,
 ) -> *mut ShardcResult {
+    // SAFETY: the caller promises the same of all of them.
+    unsafe { shardc_run_passes_for(text, length, name, passes, flags, ptr::null()) }
+}
+
+/// The same for a target of one's own.
+///
+/// # Safety
+/// As [`shardc_run_passes`]; `target` ends with a zero byte, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shardc_run_passes_for(
+    text: *const c_char,
+    length: usize,
+    name: *const c_char,
+    passes: *const c_char,
+    flags: u32,
+    target: *const c_char,
+) -> *mut ShardcResult {
     let text = match text.is_null() {
         true => &[],
         // SAFETY: the caller promises `length` bytes that stay until this returns.
@@ -115,16 +133,23 @@ pub unsafe extern "C" fn shardc_run_passes(
     };
     let text = text.to_vec();
     let (name, passes) = (string(name, "<input>"), string(passes, "compile"));
-    let result = catch_unwind(|| on_deep_stack(|| run(text, name, &passes, flags))).unwrap_or_else(|panic| {
-        let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        let why = format!("internal error: {}", why.unwrap_or("of an unknown kind"));
-        ShardcResult::failed("bug", &format!("{why}; this is a bug in shardc, not in your program"))
+    let target = (!target.is_null()).then(|| string(target, ""));
+    let result = guarded(|| run(text, name, &passes, flags, target)).unwrap_or_else(|bug| {
+        let list = Diagnostics { list: vec![bug], dropped: 0 };
+        ShardcResult::new(&Compiler::standard(), &Source::new("", ""), None, &list)
     });
     Box::into_raw(Box::new(result))
 }
 
-fn run(program: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult {
-    let compiler = Compiler::standard();
+fn run(program: Vec<u8>, name: String, passes: &str, flags: u32, target: Option<String>) -> ShardcResult {
+    let mut compiler = Compiler::standard();
+    if let Some(target) = target {
+        let file = Source::new("<target>", target);
+        match compiler.clone().with_target_file(file.clone()).into_result() {
+            Ok((with_target, _)) => compiler = with_target,
+            Err(faults) => return ShardcResult::new(&compiler, &file, None, &faults),
+        }
+    }
     let source = if is_bytecode(&program) {
         let read = Source::of_bytecode(&name, &program);
         match read.value {
@@ -154,12 +179,15 @@ fn run(program: Vec<u8>, name: String, passes: &str, flags: u32) -> ShardcResult
         group_axes: flags & AXES != 0,
         local_scope: false,
     };
-    let text = outcome.value.map(|module| compiler.print(&module, print));
+    let text = outcome.value.map(|module| match flags & BYTECODE != 0 {
+        true => compiler.bytecode(&module, print),
+        false => compiler.print(&module, print).into_bytes(),
+    });
     ShardcResult::new(&compiler, &source, text, &outcome.diagnostics)
 }
 
 impl ShardcResult {
-    fn new(compiler: &Compiler, source: &Source, text: Option<String>, found: &Diagnostics) -> Self {
+    fn new(compiler: &Compiler, source: &Source, text: Option<Vec<u8>>, found: &Diagnostics) -> Self {
         let frames = compiler.frames(source, found);
         let diagnostic = |(d, frame): (&shardc::Diagnostic, Option<Frame>)| Diagnostic {
             severity: match d.severity {
@@ -174,7 +202,11 @@ impl ShardcResult {
             source: frame.map(|f| (c_string(f.file), f.line, f.column)),
         };
         let diagnostics = found.iter().zip(frames).map(diagnostic).collect();
-        Self { text: text.map(c_string), diagnostics }
+        let ended = |mut text: Vec<u8>| {
+            text.push(0);
+            text
+        };
+        Self { text: text.map(ended), diagnostics }
     }
 
     fn failed(code: &str, message: &str) -> Self {
@@ -195,9 +227,9 @@ pub unsafe extern "C" fn shardc_result_text(result: *const ShardcResult, length:
     let text = unsafe { result.as_ref() }.and_then(|result| result.text.as_ref());
     if !length.is_null() {
         // SAFETY: the caller promises that it may be written.
-        unsafe { length.write(text.map_or(0, |text| text.count_bytes())) };
+        unsafe { length.write(text.map_or(0, |text| text.len() - 1)) };
     }
-    text.map_or(ptr::null(), |text| text.as_ptr())
+    text.map_or(ptr::null(), |text| text.as_ptr().cast())
 }
 
 /// How many diagnostics there are.

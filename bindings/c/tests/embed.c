@@ -55,6 +55,22 @@ int main(void) {
   shardc_free(shardc_run_passes(NULL, 0, NULL, NULL, 0));
   shardc_free(NULL);
 
+  const char *machine = "name = \"acme\"\n[flat]\nlatency = 5e-6\nbandwidth = 50e9\nflops = 3e14\n"
+                        "memory_bandwidth = 2e12\nmemory_bytes = 80e9\n";
+  result = shardc_run_passes_for(program, strlen(program), "a.mlir", "compile{target=acme}", SHARDC_BYTECODE, machine);
+  text = shardc_result_text(result, &length);
+  check(text && length > 4 && memcmp(text, "ML\xefR", 4) == 0, "bytecode for a machine of one's own");
+  ShardcResult *again = shardc_run_passes(text, length, "a.mlirbc", "symbol-dce", 0);
+  const char *read = shardc_result_text(again, NULL);
+  check(read && strstr(read, "stablehlo.negate %arg0 : tensor<4xf32>"), "bytecode that is read again");
+  shardc_free(again);
+  shardc_free(result);
+  result = shardc_run_passes_for(program, strlen(program), "a.mlir", "compile", 0, "name = \"acme\"\n[flat]\nlatency = -1\n");
+  check(shardc_result_diagnostic_count(result) == 1, "a wrong machine");
+  first = shardc_result_diagnostic(result, 0);
+  check(first.code && strcmp(first.code, "target-file") == 0 && first.line > 0, "and what is wrong with it");
+  shardc_free(result);
+
   int known = 0;
   for (size_t i = 0; i < shardc_pass_count(); ++i)
     known += strcmp(shardc_pass(i).name, "propagate") == 0 && shardc_pass(i).description[0];

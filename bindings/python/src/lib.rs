@@ -2,10 +2,9 @@
 //!
 //! Python's lock is released while the compiler works, which does so on a deep stack; a panic becomes a diagnostic.
 
-use std::panic::catch_unwind;
-
 use pyo3::prelude::*;
-use shardc::{CompileOptions, Compiler, Diagnostics, Frame, Io, Outcome, PrintOptions, Source, on_deep_stack, render};
+use pyo3::types::PyBytes;
+use shardc::{CompileOptions, Compiler, Diagnostics, Frame, Io, Outcome, PrintOptions, Source, guarded, render};
 
 /// What is wrong with a program.
 #[pyclass(frozen, get_all, module = "shardc")]
@@ -49,12 +48,23 @@ fn told(compiler: &Compiler, source: &Source, found: &Diagnostics) -> Vec<Diagno
 }
 
 /// A diagnostic of ours about ourselves.
-fn bug(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
-    let why = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-    let message = format!("internal error: {}", why.unwrap_or("of an unknown kind"));
-    let note = "this is a bug in shardc, not in your program; please report it with the program".to_owned();
-    let text = format!("bug: {message}\n  {note}\n");
-    Diagnostic { severity: "error", code: "bug", message, notes: vec![note], place: None, source: None, text }
+fn told_bug(bug: shardc::Diagnostic) -> Vec<Diagnostic> {
+    told(&Compiler::standard(), &Source::new("", ""), &Diagnostics { list: vec![bug], dropped: 0 })
+}
+
+/// A program as Python hands it over.
+#[derive(FromPyObject)]
+enum Program {
+    Text(String),
+    Bytecode(Vec<u8>),
+}
+
+/// The compiler with the target that the text of the file `name` describes, and the target's name; what is wrong with the text
+/// otherwise.
+fn with_target(name: &str, described: &str) -> Result<(Compiler, String), Vec<Diagnostic>> {
+    let file = Source::new(name, described);
+    let read = Compiler::standard().with_target_file(file.clone());
+    read.into_result().map_err(|faults| told(&Compiler::standard(), &file, &faults))
 }
 
 /// The text of a program in MLIR bytecode, with the lines of Python its ops came from; `None` if it can't be read, and
@@ -65,7 +75,7 @@ fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: &str) -> (Option<St
         let Outcome { value, diagnostics } = Source::of_bytecode(name, &bytecode);
         (value.map(|source| source.text), told(&Compiler::standard(), &Source::new(name, ""), &diagnostics))
     };
-    py.detach(|| catch_unwind(|| on_deep_stack(work))).unwrap_or_else(|panic| (None, vec![bug(&*panic)]))
+    py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(bug)))
 }
 
 /// Whether these bytes are a program of MLIR bytecode.
@@ -74,32 +84,57 @@ fn is_bytecode(bytes: &[u8]) -> bool {
     shardc::is_bytecode(bytes)
 }
 
-/// Runs `text` through the pipeline `pipeline` and prints it: the text, `None` if there were errors, and all diagnostics.
+/// Runs a program through the pipeline `pipeline`, for the target `target`, which is a file's name if `described` is what it says:
+/// the result in the form of the program, text or bytecode, `None` if there were errors, and all diagnostics.
 #[pyfunction]
-#[pyo3(signature = (text, *, name, pipeline, target=None, memory=None, plan="full", locations=false, causes=false))]
+#[pyo3(signature = (program, *, name, pipeline, target=None, described=None, memory=None, plan="full", locations=false, causes=false))]
 fn compile(
     py: Python<'_>,
-    text: String,
+    program: Program,
     name: String,
     pipeline: &str,
     target: Option<String>,
+    described: Option<String>,
     memory: Option<u64>,
     plan: &str,
     locations: bool,
     causes: bool,
-) -> (Option<String>, Vec<Diagnostic>) {
+) -> PyResult<(Option<Py<PyAny>>, Vec<Diagnostic>)> {
     let search = if plan == "greedy" { shardc::Search::Greedy } else { shardc::Search::Full };
-    let options = CompileOptions { search, target, memory, ..CompileOptions::default() };
     let print = PrintOptions { locations, causes, ..PrintOptions::default() };
     let work = || {
-        let (compiler, source) = (Compiler::standard(), Source::new(name, text));
+        let (mut compiler, mut target) = (Compiler::standard(), target);
+        if let (Some(file), Some(described)) = (&target, &described) {
+            match with_target(file, described) {
+                Ok((with_target, name)) => (compiler, target) = (with_target, Some(name)),
+                Err(faults) => return (None, faults),
+            }
+        }
+        let is_text = matches!(program, Program::Text(_));
+        let source = match program {
+            Program::Text(text) => Source::new(name, text),
+            Program::Bytecode(bytes) => match Source::of_bytecode(&name, &bytes) {
+                Outcome { value: Some(source), .. } => source,
+                Outcome { diagnostics, .. } => return (None, told(&compiler, &Source::new(name, ""), &diagnostics)),
+            },
+        };
+        let options = CompileOptions { search, target, memory, ..CompileOptions::default() };
         let outcome = compiler
             .parse_unverified(source.clone(), &mut Default::default())
             .and_then(|module| compiler.compile(module, pipeline, &options));
-        let text = outcome.value.map(|module| compiler.print(&module, print));
-        (text, told(&compiler, &source, &outcome.diagnostics))
+        let result = outcome.value.map(|module| match is_text {
+            true => Program::Text(compiler.print(&module, print)),
+            false => Program::Bytecode(compiler.bytecode(&module, print)),
+        });
+        (result, told(&compiler, &source, &outcome.diagnostics))
     };
-    py.detach(|| catch_unwind(|| on_deep_stack(work))).unwrap_or_else(|panic| (None, vec![bug(&*panic)]))
+    let (result, found) = py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(bug)));
+    let result = match result {
+        Some(Program::Text(text)) => Some(text.into_pyobject(py)?.into_any().unbind()),
+        Some(Program::Bytecode(bytes)) => Some(PyBytes::new(py, &bytes).into_any().unbind()),
+        None => None,
+    };
+    Ok((result, found))
 }
 
 /// Runs the program `shardc` with these arguments on a standard input: exit code, output and error stream.
@@ -112,7 +147,7 @@ fn run(py: Python<'_>, arguments: Vec<String>, input: String) -> (u8, String, St
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         (code, text(out), text(err))
     };
-    py.detach(|| catch_unwind(|| on_deep_stack(work))).unwrap_or_else(|panic| (101, String::new(), bug(&*panic).text))
+    py.detach(|| guarded(work)).unwrap_or_else(|bug| (101, String::new(), bug.to_string()))
 }
 
 /// The bytes that a text like `8GiB` says.
@@ -121,10 +156,16 @@ fn parse_bytes(text: &str) -> Option<u64> {
     shardc::parse_bytes(text)
 }
 
-/// What is wrong with the name of a target, if anything is.
+/// What is wrong with the name of a target, or with what the file of that name says of one.
 #[pyfunction]
-fn target_fault(name: &str) -> Option<String> {
-    Compiler::standard().target(name).err().map(|e| e.to_string())
+#[pyo3(signature = (name, described=None))]
+fn target_fault(name: &str, described: Option<&str>) -> Option<String> {
+    match described {
+        Some(described) => {
+            with_target(name, described).err().map(|faults| faults.into_iter().map(|d| d.text).collect())
+        }
+        None => Compiler::standard().target(name).err().map(|e| e.to_string()),
+    }
 }
 
 /// `shardc._native`

@@ -2,6 +2,9 @@
 
 import devices  # noqa: F401, I001: before JAX
 
+import inspect
+import pathlib
+import tempfile
 import unittest
 import warnings
 from unittest import mock
@@ -17,6 +20,10 @@ from programs import PROGRAMS, put, rand
 
 # What is compiled here isn't the function itself but what is around it, which nobody asked to plan.
 PLANNED_BY_NOBODY = {"inside_a_scan_outside"}
+
+
+def numbers():
+    yield 1
 
 
 def count_planned():
@@ -94,6 +101,74 @@ class Behavior(unittest.TestCase):
             f(put(rand(32, 8), "data"))
             f(put(rand(32, 8), "data"))
             self.assertEqual(planned.call_count, 3)
+
+    def test_another_jit_of_the_same_function_finds_what_was_compiled(self):
+        f = lambda x: jnp.tanh(x).sum(0)
+        with count_planned() as planned:
+            for _ in range(3):
+                shardc.jit(f)(self.x)
+            self.assertEqual(planned.call_count, 1)
+            shardc.jit(f, plan="greedy")(self.x)
+            self.assertEqual(planned.call_count, 2)
+
+    def test_functions_are_told_of_as_the_users(self):
+        def scaled(x, *, by):
+            """A docstring."""
+            return x * by
+
+        ours, theirs = shardc.jit(scaled, static_argnames="by"), jax.jit(scaled, static_argnames="by")
+        self.assertEqual(inspect.signature(ours), inspect.signature(theirs))
+        self.assertEqual((ours.__doc__, ours.__module__, ours.__qualname__), (theirs.__doc__, theirs.__module__, theirs.__qualname__))
+        fault = lambda f: str(self.raised(ValueError, lambda: f(self.x, by=[1]))).replace(".shardc", "")
+        self.assertEqual(fault(ours), fault(theirs))
+        branch = lambda x: x if x.sum() > 0 else -x
+        fault = lambda jit: str(self.raised(jax.errors.TracerBoolConversionError, lambda: jit(branch)(self.x)))
+        self.assertEqual(fault(shardc.jit).replace(".shardc", ""), fault(jax.jit))
+        for wrong in (3, numbers):
+            self.assertEqual(*(str(self.raised(TypeError, lambda: jit(wrong))) for jit in (shardc.jit, jax.jit)))
+
+    def raised(self, kind, work):
+        with self.assertRaises(kind) as found:
+            work()
+        return found.exception
+
+    def test_a_function_for_another_process_is_planned_there(self):
+        import pickle
+
+        named = shardc._jit._named(numbers, shardc._options.Options(None, 1 << 30, "greedy"))
+        with mock.patch.dict(shardc._jit._known, clear=True):
+            again = pickle.loads(pickle.dumps(named))
+            self.assertEqual((again._fun, again.__name__), (numbers, named.__name__))
+            self.assertEqual([o.plan for o in shardc._jit._known.values()], ["greedy"])
+
+    def test_a_machine_of_ones_own(self):
+        seen = []
+        described = (pathlib.Path(__file__).parents[3] / "compiler/examples/switch.toml").read_text()
+        plan = lambda module, name, options: seen.append(options) or PLAN(module, name, options)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(shardc._jit, "_plan", plan):
+            file = pathlib.Path(folder) / "switch.toml"
+            file.write_text(described)
+            f = lambda x: jnp.tanh(x).sum(0)
+            a, b = shardc.jit(f, target=file), shardc.jit(f, target=str(file))
+            self.assertIsNone(difference(a(self.x), jax.jit(f)(self.x)))
+            b(self.x)
+            self.assertEqual([(o.target, o.described) for o in seen], [(str(file), described)])
+            # Another machine in the same file.
+            file.write_text(described.replace("latency = 5e-6", "latency = 1e-3"))
+            shardc.jit(f, target=file)(self.x)
+            self.assertEqual(len({o.described for o in seen}), 2)
+            lowered = jax.jit(lambda x: x.sum(0)).lower(self.x)
+            report = shardc.cost(lowered, target=file)
+            self.assertEqual(report.json["target"], "switch")
+            self.assertGreaterEqual(report.json["communication_s"], 1e-3)
+            self.assertIn("all_reduce", shardc.partition(lowered, target=file))
+            file.write_text(described.replace("bandwidth = 50e9", "bandwidth = -1.0"))
+            with self.assertRaisesRegex(ValueError, "switch.toml:[0-9]+:[0-9]+"):
+                shardc.jit(f, target=file)
+        with self.assertRaises(FileNotFoundError):
+            shardc.cost(lowered, target="nowhere.toml")
+        with self.assertRaisesRegex(ValueError, "ends in .toml"):
+            shardc.cost(lowered, target=pathlib.Path("v5e:4x2"))
 
     def test_xla_gets_a_manual_program_with_the_users_lines(self):
         compiled = []
@@ -183,7 +258,7 @@ class Behavior(unittest.TestCase):
             jax.vmap(f)(self.x)
             jax.grad(f)(self.x)
             shardc.jit(lambda x: x.sum(), memory=1 << 20)(self.x)
-        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy"), (None, 1 << 20, "full")})
+        self.assertEqual(set(seen), {("v5e:4x4", 2 << 30, "greedy", None), (None, 1 << 20, "full", None)})
 
     def test_of_nested_options_the_outer_ones_count(self):
         seen = []

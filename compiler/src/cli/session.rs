@@ -151,30 +151,46 @@ impl<'a> Session<'a> {
 
     /// Writes to the output.
     pub(crate) fn print(&mut self, text: &str) -> Outcome {
-        if self.mute {
-            return Ok(());
-        }
-        write(self.io.out, text)
+        self.print_bytes(text.as_bytes())
+    }
+
+    /// Writes bytes to the output.
+    fn print_bytes(&mut self, bytes: &[u8]) -> Outcome {
+        if self.mute { Ok(()) } else { write(self.io.out, bytes) }
     }
 
     /// Writes to the error stream.
     pub(crate) fn say(&mut self, text: &str) -> Outcome {
         match &self.speaker {
-            Some(speaker) if !text.is_empty() => write(self.io.err, &format!("{speaker}: {text}")),
-            _ => write(self.io.err, text),
+            Some(speaker) if !text.is_empty() => write(self.io.err, format!("{speaker}: {text}").as_bytes()),
+            _ => write(self.io.err, text.as_bytes()),
         }
     }
 
     /// Writes a result: to the file if one is named, else to the output.
     pub(crate) fn emit(&mut self, output: Option<&Path>, text: &str) -> Outcome {
+        self.emit_bytes(output, text.as_bytes())
+    }
+
+    /// The same of a result that is no text.
+    pub(crate) fn emit_bytes(&mut self, output: Option<&Path>, bytes: &[u8]) -> Outcome {
         match output {
             Some(path) if path != Path::new("-") => {
-                let write = |file: &mut std::fs::File| file.write_all(text.as_bytes());
+                let write = |file: &mut std::fs::File| file.write_all(bytes);
                 runtime::files::replace(path, write)
                     .map_err(|e| Failure::System(format!("can't write {}: {}", path.display(), reason(&e))))
             }
-            _ => self.print(text),
+            _ => self.print_bytes(bytes),
         }
+    }
+
+    /// Refuses a result that is no text where a line of JSON would stand behind it.
+    pub(crate) fn check_binary(&self, output: Option<&Path>, json: bool) -> Outcome {
+        if json && output.is_none_or(|path| path == Path::new("-")) {
+            let message = "--emit-bytecode and --json both write to standard output: name a file with -o";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        Ok(())
     }
 
     /// Makes the target that a file describes known to this run; returns its name.
@@ -318,8 +334,8 @@ impl<'a> Session<'a> {
     }
 }
 
-fn write(stream: &mut dyn Write, text: &str) -> Outcome {
-    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+fn write(stream: &mut dyn Write, bytes: &[u8]) -> Outcome {
+    match stream.write_all(bytes).and_then(|()| stream.flush()) {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::Closed),
         Err(e) => Err(Failure::System(format!("can't write output: {e}"))),

@@ -7,6 +7,30 @@ use super::entries::{Entries, Reader};
 use super::value::{
     Attr, Kind, Scalar, Type, dense, dimensions, float, joined, number, numbers, quoted, symbol, types,
 };
+use crate::ir::ElementType;
+
+/// The codes of attributes that are written.
+pub(super) const ARRAY: usize = 0;
+pub(super) const DICTIONARY: usize = 1;
+pub(super) const STRING: usize = 2;
+pub(super) const TYPE: usize = 6;
+pub(super) const UNIT: usize = 7;
+pub(super) const CALL_SITE: usize = 10;
+pub(super) const FILE: usize = 11;
+pub(super) const FUSED: usize = 12;
+pub(super) const FUSED_WITH: usize = 13;
+pub(super) const NAME: usize = 14;
+pub(super) const UNKNOWN_LOCATION: usize = 15;
+pub(super) const LITERAL: usize = 18;
+pub(super) const RANGE: usize = 22;
+
+/// The codes of types that are written.
+pub(super) const INTEGER: usize = 0;
+pub(super) const INDEX: usize = 1;
+pub(super) const FIRST_FLOAT: usize = 3;
+pub(super) const FLOATS: [ElementType; 4] = [ElementType::BF16, ElementType::F16, ElementType::F32, ElementType::F64];
+pub(super) const TENSOR: usize = 13;
+pub(super) const ENCODED_TENSOR: usize = 14;
 
 pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let code = r.from.number()?;

@@ -31,10 +31,10 @@ const SECTIONS: [&str; 9] = [
     "version of a dialect",
     "properties",
 ];
-const STRINGS: usize = 0;
-const DIALECTS: usize = 1;
-const ENTRIES: usize = 2;
-const ENTRY_OFFSETS: usize = 3;
+pub(super) const STRINGS: usize = 0;
+pub(super) const DIALECTS: usize = 1;
+pub(super) const ENTRIES: usize = 2;
+pub(super) const ENTRY_OFFSETS: usize = 3;
 pub(super) const IR: usize = 4;
 const RESOURCES: usize = 5;
 const RESOURCE_OFFSETS: usize = 6;

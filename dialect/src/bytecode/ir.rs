@@ -13,14 +13,14 @@ use super::{Fault, Read, vhlo};
 use crate::text::MAX_NESTING;
 
 /// Which parts an op has.
-mod has {
-    pub(super) const ATTRIBUTES: u8 = 1;
-    pub(super) const RESULTS: u8 = 2;
-    pub(super) const OPERANDS: u8 = 4;
-    pub(super) const SUCCESSORS: u8 = 8;
-    pub(super) const REGIONS: u8 = 16;
-    pub(super) const USE_ORDERS: u8 = 32;
-    pub(super) const PROPERTIES: u8 = 64;
+pub(super) mod has {
+    pub(in crate::bytecode) const ATTRIBUTES: u8 = 1;
+    pub(in crate::bytecode) const RESULTS: u8 = 2;
+    pub(in crate::bytecode) const OPERANDS: u8 = 4;
+    pub(in crate::bytecode) const SUCCESSORS: u8 = 8;
+    pub(in crate::bytecode) const REGIONS: u8 = 16;
+    pub(in crate::bytecode) const USE_ORDERS: u8 = 32;
+    pub(in crate::bytecode) const PROPERTIES: u8 = 64;
 }
 
 /// Names with values.

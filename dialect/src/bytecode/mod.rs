@@ -1,4 +1,5 @@
-//! MLIR bytecode: what `jax.export` writes, StableHLO's portable artifacts among it, read as the text of the same program.
+//! MLIR bytecode: what `jax.export` writes, StableHLO's portable artifacts among it, read as the text of the same program;
+//! and programs written as such ([`bytecode_of`]).
 //!
 //! Everything that is known of programs is known about text: ops and their attributes are read, checked and shown there.
 //! So bytecode becomes MLIR's generic text, with which the parser goes on, and diagnostics show its lines.
@@ -11,6 +12,7 @@
 mod builtin;
 mod container;
 mod cursor;
+mod encoder;
 mod entries;
 mod exported;
 mod ir;
@@ -20,9 +22,13 @@ mod sdy;
 mod stablehlo;
 mod value;
 mod vhlo;
+mod writer;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use properties::is_property;
+pub use writer::bytecode_of;
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};

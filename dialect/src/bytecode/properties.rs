@@ -1,10 +1,10 @@
-//! What attributes ops have, in the order in which files have them: that of their names. Sources: the dialects'
-//! definitions of ops.
+//! What attributes ops have as their properties, in the order in which files have them: that of their names. Sources: the
+//! dialects' definitions of ops.
 //!
 //! Of the ops of StableHLO's portable form, which are of all its versions, also what their attributes become today. What
 //! an older version of an op doesn't have is the same as its default.
 
-use super::stablehlo::{CONVOLUTION, DOT, DOT_ALGORITHM, GATHER, SCATTER};
+use crate::text::words::{CHANNEL_HANDLE, CONVOLUTION, DOT, DOT_ALGORITHM, GATHER, SCATTER};
 
 /// An attribute of an op.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ const DOT_DIMS: Whole = Whole::new("dot_dimension_numbers", "#stablehlo.dot", DO
 const ALGORITHM: Whole = Whole::new("algorithm", "#stablehlo.dot_algorithm", DOT_ALGORITHM);
 const CONV_DIMS: Whole = Whole { before: "raw ", ..Whole::new("dimension_numbers", "#stablehlo.conv", CONVOLUTION) };
 const HANDLE: Whole = Whole {
-    keys: &["handle", "type"],
+    keys: CHANNEL_HANDLE,
     ..Whole::new("channel_handle", "#stablehlo.channel_handle", &["channel_id", "channel_type"])
 };
 
@@ -134,6 +134,29 @@ const fn flag(name: &'static str) -> Property {
     Property::of(name, Form::Flag, Usual::False)
 }
 
+/// The attributes of convolutions of the portable form, which differ in how they say the padding.
+const fn convolution(padding: Property) -> [Property; 17] {
+    [
+        p("batch_group_count"),
+        p("feature_group_count"),
+        part("input_batch_dimension", &CONV_DIMS),
+        part("input_feature_dimension", &CONV_DIMS),
+        part("input_spatial_dimensions", &CONV_DIMS),
+        part("kernel_input_feature_dimension", &CONV_DIMS),
+        part("kernel_output_feature_dimension", &CONV_DIMS),
+        part("kernel_spatial_dimensions", &CONV_DIMS),
+        ints_all("lhs_dilation", 1),
+        part("output_batch_dimension", &CONV_DIMS),
+        part("output_feature_dimension", &CONV_DIMS),
+        part("output_spatial_dimensions", &CONV_DIMS),
+        padding,
+        PRECISION,
+        ints_all("rhs_dilation", 1),
+        Property::of("window_reversal", Form::Truths, Usual::AllFalse),
+        ints_all("window_strides", 1),
+    ]
+}
+
 const CHANNEL: Property = Property::of("channel_id", Form::Channel, Usual::Int(0));
 const GLOBAL_IDS: Property = flag("use_global_device_ids");
 const ROOT: Property = flag("has_dynamic_root");
@@ -146,6 +169,12 @@ type Row = (&'static [&'static str], &'static [Property]);
 /// The attributes of the op called `name`.
 pub(super) fn of(name: &str) -> Option<&'static [Property]> {
     OPS.iter().find(|row| row.0.contains(&name)).map(|row| row.1)
+}
+
+/// Whether attribute `name` of op `op` is one of its properties, which generic text has in `<{…}>`: MLIR drops there what it
+/// doesn't know, and all other attributes stand behind the regions.
+pub(crate) fn is_property(op: &str, name: &str) -> bool {
+    of(op).is_some_and(|properties| properties.iter().any(|p| p.name == name))
 }
 
 /// The attributes of an op of StableHLO's portable form without its version, and the newest version.
@@ -222,29 +251,8 @@ const SECOND: &[Row] = &[
             part("rhs_precision_type", &ALGORITHM).since(2),
         ],
     ),
-    (
-        &["dynamic_conv"],
-        &[
-            p("batch_group_count"),
-            p("feature_group_count"),
-            part("input_batch_dimension", &CONV_DIMS),
-            part("input_feature_dimension", &CONV_DIMS),
-            part("input_spatial_dimensions", &CONV_DIMS),
-            part("kernel_input_feature_dimension", &CONV_DIMS),
-            part("kernel_output_feature_dimension", &CONV_DIMS),
-            part("kernel_spatial_dimensions", &CONV_DIMS),
-            ints_all("lhs_dilation", 1),
-            part("output_batch_dimension", &CONV_DIMS),
-            part("output_feature_dimension", &CONV_DIMS),
-            part("output_spatial_dimensions", &CONV_DIMS),
-            // An operand says it.
-            Property { until: 1, ..p("padding") },
-            PRECISION,
-            ints_all("rhs_dilation", 1),
-            Property::of("window_reversal", Form::Truths, Usual::AllFalse),
-            ints_all("window_strides", 1),
-        ],
-    ),
+    // An operand says the padding.
+    (&["dynamic_conv"], &convolution(Property { until: 1, ..p("padding") })),
     (
         &["dynamic_gather"],
         &[
@@ -306,28 +314,7 @@ const FIRST: &[Row] = &[
     (&["compare"], &[usual("compare_type", Usual::Word("NOTYPE")), p("comparison_direction")]),
     (&["concatenate", "get_dimension_size", "set_dimension_size"], &[p("dimension")]),
     (&["constant"], &[p("value")]),
-    (
-        &["convolution"],
-        &[
-            p("batch_group_count"),
-            p("feature_group_count"),
-            part("input_batch_dimension", &CONV_DIMS),
-            part("input_feature_dimension", &CONV_DIMS),
-            part("input_spatial_dimensions", &CONV_DIMS),
-            part("kernel_input_feature_dimension", &CONV_DIMS),
-            part("kernel_output_feature_dimension", &CONV_DIMS),
-            part("kernel_spatial_dimensions", &CONV_DIMS),
-            ints_all("lhs_dilation", 1),
-            part("output_batch_dimension", &CONV_DIMS),
-            part("output_feature_dimension", &CONV_DIMS),
-            part("output_spatial_dimensions", &CONV_DIMS),
-            usual("padding", Usual::All(0)),
-            PRECISION,
-            ints_all("rhs_dilation", 1),
-            Property::of("window_reversal", Form::Truths, Usual::AllFalse),
-            ints_all("window_strides", 1),
-        ],
-    ),
+    (&["convolution"], &convolution(usual("padding", Usual::All(0)))),
     (&["cross-replica-sum"], &[p("replica_groups")]),
     (&["dot"], &[PRECISION]),
     (
@@ -416,7 +403,10 @@ const OPS: &[Row] = &[
     (&["sdy.named_computation"], &[o("in_shardings"), p("name"), o("out_shardings")]),
     (&["sdy.propagation_barrier"], &[p("allowed_direction")]),
     (&["sdy.reduce_scatter"], &[p("out_sharding"), p("reduce_scatter_axes"), o("reduction_op")]),
-    (&["sdy.replicated_to_unreduced", "sdy.sharded_to_unreduced"], &[p("axes"), p("out_sharding")]),
+    (
+        &["sdy.replicated_to_unreduced", "sdy.sharded_to_unreduced"],
+        &[p("axes"), p("out_sharding"), o("reduction_op").since(2)],
+    ),
     (&["sdy.reshard", "sdy.sharding_constraint"], &[p("sharding")]),
     (&["sdy.sharding_group"], &[p("group_id")]),
     // CHLO.

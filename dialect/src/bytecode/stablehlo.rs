@@ -5,56 +5,7 @@ use super::Read;
 use super::builtin::texts;
 use super::entries::Reader;
 use super::value::{Attr, Kind, Type, float_text, joined, list, quoted, types};
-
-pub(super) const DIRECTIONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
-pub(super) const COMPARISONS: &[&str] = &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"];
-pub(super) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
-pub(super) const FFTS: &[&str] = &["FFT", "IFFT", "RFFT", "IRFFT"];
-pub(super) const ALGORITHMS: &[&str] = &["DEFAULT", "THREE_FRY", "PHILOX"];
-/// There is none with the number 0.
-pub(super) const DISTRIBUTIONS: &[&str] = &["", "UNIFORM", "NORMAL"];
-pub(super) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"];
-pub(super) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
-
-/// The dimensions of a gather, in the order in which they are written; the last is one number.
-pub(super) const GATHER: &[&str] = &[
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-    "index_vector_dim",
-];
-pub(super) const SCATTER: &[&str] = &[
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-    "index_vector_dim",
-];
-pub(super) const DOT: &[&str] =
-    &["lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"];
-pub(super) const CONVOLUTION: &[&str] = &[
-    "input_batch_dimension",
-    "input_feature_dimension",
-    "input_spatial_dimensions",
-    "kernel_input_feature_dimension",
-    "kernel_output_feature_dimension",
-    "kernel_spatial_dimensions",
-    "output_batch_dimension",
-    "output_feature_dimension",
-    "output_spatial_dimensions",
-];
-pub(super) const DOT_ALGORITHM: &[&str] = &[
-    "lhs_precision_type",
-    "rhs_precision_type",
-    "accumulation_type",
-    "lhs_component_count",
-    "rhs_component_count",
-    "num_primitive_operations",
-    "allow_imprecise_accumulation",
-];
+use crate::text::words::*;
 
 pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let code = r.from.number()?;

@@ -10,6 +10,7 @@ use super::quant;
 use super::stablehlo::{self as hlo, token};
 use super::value::{Attr, Kind, Scalar, Type, dimensions, float, list, symbol, types};
 use super::{Fault, Read};
+use crate::text::words;
 
 pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     let code = r.from.number()?;
@@ -17,8 +18,8 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
     Ok(match code {
         1 => Attr::array(r.attrs()?),
         2 => Attr::bool(r.from.number()? != 0),
-        3 => return word(r, "comparison_direction", hlo::DIRECTIONS),
-        4 => return word(r, "comparison_type", hlo::COMPARISONS),
+        3 => return word(r, "comparison_direction", words::DIRECTIONS),
+        4 => return word(r, "comparison_type", words::COMPARISONS),
         5 => {
             // The dialect has a number for it.
             let version = r.from.number()?;
@@ -35,21 +36,21 @@ pub(super) fn attr(r: &mut Reader<'_, '_>) -> Read<Attr> {
             };
             Attr::dict((0..n).map(entry).collect::<Read<_>>()?)
         }
-        7 => return word(r, "fft_type", hlo::FFTS),
+        7 => return word(r, "fft_type", words::FFTS),
         8 | 9 => {
             let ty = r.ty()?;
             number_attr(r, &ty)?
         }
         10 => hlo::alias(r)?,
-        11 => return word(r, "precision", hlo::PRECISIONS),
-        12 => return word(r, "rng_algorithm", hlo::ALGORITHMS),
-        13 => return word(r, "rng_distribution", hlo::DISTRIBUTIONS),
+        11 => return word(r, "precision", words::PRECISIONS),
+        12 => return word(r, "rng_algorithm", words::ALGORITHMS),
+        13 => return word(r, "rng_distribution", words::DISTRIBUTIONS),
         14 => Attr::string(r.string()?),
         15 => {
             let (ty, bytes) = (r.ty()?, r.blob()?);
             literal(r, &ty, bytes)?
         }
-        16 => return word(r, "transpose", hlo::TRANSPOSES),
+        16 => return word(r, "transpose", words::TRANSPOSES),
         17 => {
             let ty = r.ty()?;
             Attr::new(ty.text.clone(), Kind::Type(ty.text == "none"))

@@ -2,6 +2,7 @@
 
 use super::lexer::{Lexer, Tok};
 use super::parser::{Parse, Parser};
+use super::words::{ENUMS, STRUCTS};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::ir::{Attr, AttrData, ConvDims, ElementType, Name, TypeData};
@@ -18,54 +19,6 @@ const HEX: [u8; 256] = {
     }
     table
 };
-
-/// StableHLO's enums with their values.
-const ENUMS: [(&str, &[&str]); 8] = [
-    ("comparison_direction", &["EQ", "NE", "GE", "GT", "LE", "LT"]),
-    ("comparison_type", &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"]),
-    ("precision", &["DEFAULT", "HIGH", "HIGHEST"]),
-    ("fft_type", &["FFT", "IFFT", "RFFT", "IRFFT"]),
-    ("transpose", &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]),
-    ("rng_distribution", &["UNIFORM", "NORMAL"]),
-    ("rng_algorithm", &["DEFAULT", "THREE_FRY", "PHILOX"]),
-    ("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"]),
-];
-
-/// StableHLO's parameter structs with their keys.
-const STRUCTS: [(&str, &[&str]); 4] = [
-    (
-        "stablehlo.gather",
-        &[
-            "offset_dims",
-            "collapsed_slice_dims",
-            "operand_batching_dims",
-            "start_indices_batching_dims",
-            "start_index_map",
-            "index_vector_dim",
-        ],
-    ),
-    (
-        "stablehlo.scatter",
-        &[
-            "update_window_dims",
-            "inserted_window_dims",
-            "input_batching_dims",
-            "scatter_indices_batching_dims",
-            "scatter_dims_to_operand_dims",
-            "index_vector_dim",
-        ],
-    ),
-    (
-        "stablehlo.dot",
-        &[
-            "lhs_batching_dimensions",
-            "rhs_batching_dimensions",
-            "lhs_contracting_dimensions",
-            "rhs_contracting_dimensions",
-        ],
-    ),
-    ("stablehlo.channel_handle", &["handle", "type"]),
-];
 
 impl<'s> Parser<'s> {
     /// Parses an attribute.

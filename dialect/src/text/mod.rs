@@ -8,11 +8,11 @@ mod location;
 mod number;
 mod parser;
 mod printer;
-mod properties;
 mod resource;
 mod rule;
 mod sharding;
 mod syntax;
+pub(crate) mod words;
 
 pub use lexer::{Tok, Token};
 pub(crate) use number::float_text;

@@ -53,11 +53,12 @@ fn mlir_reads_what_we_compile_with_its_locations() {
                 let options = PrintOptions { locations: true, generic, ..PrintOptions::default() };
                 compiler.print(&done, options)
             };
+            let bytecode = hex(&compiler.bytecode(&done, PrintOptions { locations: true, ..PrintOptions::default() }));
             json!({
                 "name": format!("{name} through {pipeline}"),
                 "original": print(true),
                 // Compared without their locations: those of bodies that the short form abbreviates are lost there.
-                "prints": {"short": print(false)},
+                "prints": {"short": print(false), "bytecode with locations": bytecode},
             })
         };
         if name == "forms" { vec![] } else { ["sharded", "compile", "compile-manual"].map(compile).to_vec() }
@@ -122,6 +123,42 @@ fn bytecode_that_mlir_writes_reads_as_its_text() {
     assert!(read >= 4 * (texts.len() - 1), "only {read} files were written: {verdicts:?}");
 }
 
+#[test]
+fn bytecode_that_we_write_reads_as_the_program() {
+    let compiler = Compiler::standard();
+    for (name, text) in texts() {
+        let module = compiler.parse(Source::new(name.as_str(), text)).into_result();
+        let module = module.unwrap_or_else(|why| panic!("{name}: {why}"));
+        let compiled = match name.as_str() {
+            "forms" => None,
+            _ => compiler.compile(module.clone(), "compile-manual", &CompileOptions::default()).value,
+        };
+        for program in [Some(&module), compiled.as_ref()].into_iter().flatten().map(Module::program) {
+            for locations in [false, true] {
+                let mut diagnostics = Diagnostics::default();
+                let again = dialect::bytecode::text_of(&bytecode_of(program, locations), &mut diagnostics);
+                let again = again.unwrap_or_else(|| panic!("{name}: {diagnostics:?}"));
+                let print = |program| dialect::print_with(program, PrintOptions { locations, ..ALL });
+                let read = dialect::parse(&again, &mut diagnostics);
+                assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}\n{again}");
+                assert_eq!(print(&read), print(program), "{name}");
+            }
+        }
+    }
+}
+
+/// Everything that programs have is printed.
+const ALL: PrintOptions =
+    PrintOptions { locations: true, generic: false, causes: true, group_axes: true, local_scope: false };
+
+fn bytecode_of(program: &Program, locations: bool) -> Vec<u8> {
+    dialect::bytecode::bytecode_of(program, PrintOptions { locations, ..ALL })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What a text says, with locations.
 fn printed(text: &str) -> String {
     let mut diagnostics = Diagnostics::default();
@@ -150,17 +187,14 @@ fn case(name: &str, text: &str) -> Value {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{name}: {diagnostics:?}");
-    let print = |locations, generic| {
-        dialect::print_with(
-            &program,
-            PrintOptions { locations, generic, causes: true, group_axes: true, local_scope: false },
-        )
-    };
-    let mut prints = json!({"short": print(false, false), "generic": print(false, true)});
+    let print = |locations, generic| dialect::print_with(&program, PrintOptions { locations, generic, ..ALL });
+    let bytecode = |locations| hex(&bytecode_of(&program, locations));
+    let mut prints = json!({"short": print(false, false), "generic": print(false, true), "bytecode": bytecode(false)});
     // For ops without a location, MLIR uses their line in the text.
     if text.lines().filter(|l| l.contains(" = ")).all(|l| l.contains("loc(")) {
         prints["short with locations"] = print(true, false).into();
         prints["generic with locations"] = print(true, true).into();
+        prints["bytecode with locations"] = bytecode(true).into();
     }
     json!({"name": name, "original": text, "prints": prints})
 }

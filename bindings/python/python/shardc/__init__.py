@@ -11,7 +11,7 @@ or StableHLO as text. JAX is imported only by what needs it.
 from shardc._export import compile
 from shardc._jit import jit
 from shardc._native import Diagnostic, __version__
-from shardc._options import Memory, Plan
+from shardc._options import Memory, Plan, Target
 from shardc._program import Program, partition
 from shardc._report import Report, check, cost, explain, show
 from shardc._errors import ShardcError, ShardcWarning
@@ -24,6 +24,7 @@ __all__ = [
     "Report",
     "ShardcError",
     "ShardcWarning",
+    "Target",
     "__version__",
     "check",
     "compile",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shardc._errors import ShardcError
-from shardc._options import Memory, Options, Plan
+from shardc._options import Memory, Options, Plan, Target
 from shardc._program import compiled, text_and_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def compile(
     exported: jax.export.Exported,
     *,
-    target: str | None = None,
+    target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
 ) -> jax.export.Exported:
@@ -26,7 +26,8 @@ def compile(
 
     Args:
       exported: what `jax.export.export(jax.jit(f))(...)` returned, for as many devices as it is to run on.
-      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
+        flat model of a network.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
 

@@ -12,13 +12,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import re
 import threading
-from typing import Any, Callable
+import types
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from shardc._errors import ShardcError
-from shardc._options import Memory, Options, Plan
-from shardc._program import compiled
+from shardc._options import Memory, Options, Plan, Target
+from shardc._program import attempt, compiled
+
+if TYPE_CHECKING:
+    import jax.stages
 
 TESTED = ((0, 7, 2), (0, 10, 2))
 """The oldest and the newest JAX that the tests ran with."""
@@ -28,10 +33,18 @@ _lock = threading.Lock()
 _installed = False
 
 
+@overload
+def jit(
+    fun: Callable[..., Any], *, target: Target = None, memory: Memory = None, plan: Plan = "full", **jit_kwargs: Any
+) -> jax.stages.Wrapped: ...
+@overload
+def jit(
+    fun: None = None, *, target: Target = None, memory: Memory = None, plan: Plan = "full", **jit_kwargs: Any
+) -> Callable[[Callable[..., Any]], jax.stages.Wrapped]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
-    target: str | None = None,
+    target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
     **jit_kwargs: Any,
@@ -52,7 +65,8 @@ def jit(
 
     Args:
       fun: the function to compile. Without it, a decorator is returned: `@shardc.jit(target="v5e:4x4")`.
-      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
+        flat model of a network.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
       **jit_kwargs: what `jax.jit` takes: `in_shardings`, `out_shardings`, `static_argnums`, `donate_argnums`, ...
@@ -70,25 +84,46 @@ def jit(
         return functools.partial(jit, target=target, memory=memory, plan=plan, **jit_kwargs)
     import jax
 
-    _install()
+    # Says what is wrong with the function and the arguments as JAX does.
+    jax.jit(fun, **jit_kwargs)
     return jax.jit(_named(fun, options), **jit_kwargs)
 
 
-def _named(fun: Callable[..., Any], options: Options) -> Callable[..., Any]:
-    """The function under a name that says how it is compiled."""
+class _Named:
+    """A function under a name that says how it is compiled.
 
-    @functools.wraps(fun)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        return fun(*args, **kwargs)
+    One that is sent to another process has that process plan, too.
+    """
 
-    inner = fun
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    tag = options.tag()
-    _known[tag] = options
-    # Of a function that was named before, as of jits inside of it, the outer options count.
-    name = getattr(inner, "__name__", type(inner).__name__).split(".shardc")[0]
-    named.__name__ = f"{name}.{tag}"
+    def __init__(self, fun: Callable[..., Any], options: Options):
+        functools.update_wrapper(self, fun, updated=())
+        self._fun, self._options = fun, options
+        inner = fun
+        while isinstance(inner, functools.partial):
+            inner = inner.func
+        # Of a function that was named before, as of jits inside of it, the outer options count.
+        name = getattr(inner, "__name__", type(inner).__name__).split(".shardc")[0]
+        self.__name__ = f"{name}.{options.tag()}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._fun(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_named, (self._fun, self._options))
+
+
+def _named(fun: Callable[..., Any], options: Options) -> _Named:
+    """The function under its name, which from now on JAX asks us about."""
+    _known[options.tag()] = options
+    _install()
+    # JAX finds what it compiled by the function: there is one of each name, which lives as long as what it calls.
+    made: dict[Options, _Named] = getattr(fun, "_shardc_named", {})
+    # Who wraps a function copies its attributes.
+    if options in made and made[options]._fun is fun:
+        return made[options]
+    named = _Named(fun, options)
+    if isinstance(fun, (types.FunctionType, functools.partial)):
+        fun._shardc_named = {**made, options: named}  # type: ignore[union-attr]
     return named
 
 
@@ -179,6 +214,13 @@ def _plan(module: Any, name: str, options: Options) -> Any:
     devices = str(attributes["mhlo.num_partitions"]).split(":")[0] if "mhlo.num_partitions" in attributes else "1"
     if int(devices) == 1:
         return module
-    text = module.operation.get_asm(enable_debug_info=True)
-    planned = compiled(text, f"<{name.split('.shardc')[0]}>", "manual", options, locations=True)
+    what = f"<{name.split('.shardc')[0]}>"
+    # As bytecode, which MLIR writes and reads in a fraction of the time that text takes.
+    written = io.BytesIO()
+    module.operation.write_bytecode(written)
+    planned, said = attempt(written.getvalue(), what, "manual", options, locations=True)
+    if planned is None or said:
+        # What is said shows lines of the program: as text they are the ones that users know.
+        text = module.operation.get_asm(enable_debug_info=True)
+        planned = compiled(text, what, "manual", options, locations=True)
     return type(module).parse(planned, context=module.context)

@@ -1,6 +1,6 @@
 """The compiler itself, compiled from Rust."""
 
-from typing import final
+from typing import AnyStr, final
 
 __version__: str
 
@@ -31,18 +31,19 @@ class Diagnostic:
         """All of it, with the line of MLIR."""
 
 def compile(
-    text: str,
+    program: AnyStr,
     *,
     name: str,
     pipeline: str,
     target: str | None = None,
+    described: str | None = None,
     memory: int | None = None,
     plan: str = "full",
     locations: bool = False,
     causes: bool = False,
-) -> tuple[str | None, list[Diagnostic]]: ...
+) -> tuple[AnyStr | None, list[Diagnostic]]: ...
 def is_bytecode(bytes: bytes) -> bool: ...
 def text_of_bytecode(bytecode: bytes, name: str) -> tuple[str | None, list[Diagnostic]]: ...
 def run(arguments: list[str], input: str) -> tuple[int, str, str]: ...
 def parse_bytes(text: str) -> int | None: ...
-def target_fault(name: str) -> str | None: ...
+def target_fault(name: str, described: str | None = None) -> str | None: ...

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pathlib
 import re
 from typing import Literal, NamedTuple, Union
 
@@ -15,18 +17,33 @@ Memory = Union[int, str, None]
 """Bytes on each device: a number, or a text like "8GiB"; None for no limit."""
 
 
+Target = Union[str, "os.PathLike[str]", None]
+"""The machine to plan for: a slice of TPUs like "v5e:4x4", or a TOML file that describes one of your own, like "torus.toml"; None
+for a flat model of a network."""
+
+
 class Options(NamedTuple):
     """Options of a compilation."""
 
     target: str | None
     memory: int | None
     plan: str
+    described: str | None = None
+    """What the file `target` says, as it was when it was read: programs that are compiled later are for the same machine."""
 
     @classmethod
-    def of(cls, target: str | None, memory: Memory, plan: str) -> Options:
+    def of(cls, target: Target, memory: Memory, plan: str) -> Options:
         """The options, or a ValueError that says what is wrong with them."""
-        if target is not None and (fault := _native.target_fault(target)):
-            raise ValueError(f"target: {fault}")
+        described = None
+        if target is not None:
+            is_path = not isinstance(target, str)
+            target = os.fspath(target)
+            if is_path and not target.endswith(".toml"):
+                raise ValueError(f"target: the name of a file that describes a machine ends in .toml, not as {target!r}")
+            if target.endswith(".toml"):
+                described = pathlib.Path(target).read_text(encoding="utf-8")
+            if fault := _native.target_fault(target, described):
+                raise ValueError(f"target: {fault}")
         if plan not in ("full", "greedy"):
             raise ValueError(f"plan: 'full' or 'greedy' was expected, not {plan!r}")
         if isinstance(memory, str):
@@ -36,7 +53,7 @@ class Options(NamedTuple):
             memory = size
         if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or not 0 < memory < 1 << 63):
             raise ValueError(f"memory: a positive number of bytes was expected, not {memory!r}")
-        return cls(target, memory, plan)
+        return cls(target, memory, plan, described)
 
     def flags(self) -> list[str]:
         """The same as flags of the command line."""
@@ -51,7 +68,8 @@ class Options(NamedTuple):
         """A short name, the same in every process, of characters that JAX keeps in the names of modules."""
         if self == Options(None, None, "full"):
             return "shardc"
-        words = [str(word) for word in self if word not in (None, "full")]
+        target = self.target if self.described is None else pathlib.Path(self.target or "").stem
+        words = [str(word) for word in (target, self.memory, self.plan) if word not in (None, "full")]
         # Different options may look alike once other characters are gone.
         digest = hashlib.sha256(repr(tuple(self)).encode()).hexdigest()[:8]
         return re.sub(r"\W", "_", f"shardc_{'_'.join(words)}_{digest}")

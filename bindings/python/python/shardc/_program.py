@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, AnyStr, Literal, Union
 
 from shardc import _native
 from shardc._errors import ShardcError, settle
-from shardc._options import Memory, Options, Plan
+from shardc._options import Memory, Options, Plan, Target
 
 if TYPE_CHECKING:
     import jax.export
@@ -53,27 +53,35 @@ def _text(program: bytes, name: str) -> tuple[str, str]:
 
 def compiled(text: str, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False) -> str:
     """The text of a program after planning and partitioning."""
-    target, memory, plan = options
-    result, diagnostics = _native.compile(
-        text,
+    result, diagnostics = attempt(text, name, emit, options, locations=locations, causes=causes)
+    settle(diagnostics, name)
+    assert result is not None, "a program without errors has a result"
+    return result
+
+
+def attempt(
+    program: AnyStr, name: str, emit: str, options: Options, *, locations: bool = False, causes: bool = False
+) -> tuple[AnyStr | None, list[_native.Diagnostic]]:
+    """A program as text or bytecode after planning and partitioning, in the same form; and what is to be said of it."""
+    target, memory, plan, described = options
+    return _native.compile(
+        program,
         name=name,
         pipeline=PIPELINES[emit],
         target=target,
+        described=described,
         memory=memory,
         plan=plan,
         locations=locations,
         causes=causes,
     )
-    settle(diagnostics, name)
-    assert result is not None, "a program without errors has a result"
-    return result
 
 
 def partition(
     program: Program,
     *,
     emit: Literal["stablehlo", "sdy", "manual"] = "stablehlo",
-    target: str | None = None,
+    target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
     locations: bool = False,
@@ -90,7 +98,8 @@ def partition(
       emit: `"stablehlo"` is what each device runs, over local shapes; `"sdy"` the global program with Shardy's
         collectives; `"manual"` the former in one `sdy.manual_computation` under the global signature, which JAX and XLA
         run.
-      target: the slice of TPUs to plan for, like `"v5e:4x4"`; without it a flat model of a network.
+      target: the machine to plan for: a slice of TPUs like `"v5e:4x4"`, or a TOML file with one of your own; without it a
+        flat model of a network.
       memory: a limit on the bytes used on each device: a number, or a text like `"8GiB"`.
       plan: `"full"` looks for the cheapest communication of the whole program, `"greedy"` takes each op's own cheapest.
       locations: print the lines of Python that ops came from.

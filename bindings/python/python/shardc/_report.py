@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from shardc import _native
 from shardc._errors import ShardcError, settle
-from shardc._options import Memory, Options, Plan
+from shardc._options import Memory, Options, Plan, Target
 from shardc._program import Program, text_and_name
 
 
@@ -42,7 +42,7 @@ class Report:
 def explain(
     program: Program,
     *,
-    target: str | None = None,
+    target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
     value: str | None = None,
@@ -61,7 +61,7 @@ def explain(
     return _report("explain", program, [*Options.of(target, memory, plan).flags(), *more])
 
 
-def cost(program: Program, *, target: str | None = None, memory: Memory = None, plan: Plan = "full") -> Report:
+def cost(program: Program, *, target: Target = None, memory: Memory = None, plan: Plan = "full") -> Report:
     """The modelled seconds, traffic and memory of one step of the planned program on each device.
 
     Args:
@@ -74,7 +74,7 @@ def cost(program: Program, *, target: str | None = None, memory: Memory = None, 
 def check(
     program: Program,
     *,
-    target: str | None = None,
+    target: Target = None,
     memory: Memory = None,
     plan: Plan = "full",
     seed: int = 0,

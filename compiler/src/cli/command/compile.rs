@@ -5,7 +5,7 @@ use dialect::text::PrintOptions;
 
 use super::Common;
 use crate::cli::knobs::{GroupForm, Knobs};
-use crate::cli::session::{Outcome, Session};
+use crate::cli::session::{Failure, Outcome, Session};
 use crate::{Outcome as Gave, Watch};
 
 const EXAMPLES: &str = "\
@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     groups: GroupForm,
+    /// Write MLIR bytecode instead of text
+    #[arg(long)]
+    emit_bytecode: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,6 +75,14 @@ enum Emit {
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
+    let output = args.common.output.as_deref();
+    if args.emit_bytecode {
+        if matches!(args.emit, Emit::Linalg | Emit::Kernels | Emit::Llvm) {
+            let how = "mlir-opt --emit-bytecode makes it of the text";
+            return Err(Failure::Usage(format!("--emit-bytecode: this form is only written as text; {how}")));
+        }
+        session.check_binary(output, args.common.json)?;
+    }
     let source = session.read(&args.common.input)?;
     let pipeline = match args.emit {
         Emit::Sdy => "planned",
@@ -106,8 +117,11 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             let group_axes = args.groups == GroupForm::Axes;
             let print =
                 PrintOptions { locations: args.locations, causes: args.causes, group_axes, ..PrintOptions::default() };
+            if args.emit_bytecode {
+                return session.emit_bytes(output, &compiler.bytecode(&module, print));
+            }
             compiler.print(&module, print)
         }
     };
-    session.emit(args.common.output.as_deref(), &text)
+    session.emit(output, &text)
 }

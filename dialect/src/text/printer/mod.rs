@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Attr, Block, ElementType, Loc, LocData, OpRef, Program, Ty, TypeData, Value};
+use crate::ir::{Attr, Block, ElementType, Loc, LocData, Name, OpRef, Program, Ty, TypeData, Value};
 
 /// What to print.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -126,6 +126,18 @@ impl Program {
         let mut p = self.printer();
         p.attr(attr);
         p.out
+    }
+
+    /// The text of an attribute, printed so.
+    pub(crate) fn attr_text_with(&self, attr: Attr, options: PrintOptions) -> String {
+        let mut p = Printer { options, ..self.printer() };
+        p.attr(attr);
+        p.out
+    }
+
+    /// All attributes of an op that are printed.
+    pub(crate) fn printed_attributes(&self, op: OpRef<'_>, options: PrintOptions) -> Vec<(Name, Attr)> {
+        Printer { options, ..self.printer() }.remaining(op, &[], |_| true)
     }
 
     /// The text of a sharding without `#sdy.sharding`: `<@mesh, [{"x"}, {}]>`.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::super::properties::is_property;
 use super::super::syntax::{Piece, Syntax, TypeForm};
 use super::{Printer, RegionScope};
+use crate::bytecode::is_property;
 use crate::ir::{AttrData, Block, ElementType, Op, OpRef, Region, Ty, Value};
 
 impl Printer<'_> {

@@ -23,8 +23,8 @@ Flags are mlir-opt's; '-flag' is '--flag'. FileCheck and lit work on it.";
 
 /// Flags of mlir-opt and passes of MLIR and Shardy that there aren't here, with what to do instead.
 const REFUSED: &[(&str, &str)] = &[
-    ("emit-bytecode", "programs are printed as text; mlir-opt and stablehlo-translate --serialize make bytecode of it"),
-    ("emit-bytecode-version", "programs are printed as text"),
+    ("emit-bytecode-version", "--emit-bytecode writes version 4 of the format, which MLIR reads from 2023 on"),
+    ("emit-bytecode-producer", "--emit-bytecode writes 'shardc' and its version"),
     ("load-pass-plugin", "passes are added in Rust, with Compiler::with_passes and shardc::run_with"),
     ("load-dialect-plugin", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),
     ("irdl-file", "ops are added in Rust, with Compiler::with_ops and shardc::run_with"),

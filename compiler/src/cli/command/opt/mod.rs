@@ -97,6 +97,9 @@ pub(crate) struct Args {
     /// Print the groups of collectives as lists of devices, or as axes of the mesh where they are along some
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     groups: GroupForm,
+    /// Write MLIR bytecode instead of text
+    #[arg(long)]
+    emit_bytecode: bool,
 }
 
 /// Passes that a flag lists.
@@ -131,6 +134,10 @@ fn steps(session: &mut Session<'_>, listed: &[Listed]) -> Result<Vec<Step>, Fail
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.json);
+    let output = args.output.as_deref();
+    if args.emit_bytecode {
+        session.check_binary(output, args.json)?;
+    }
     let mut steps = steps(session, &args.listed)?;
     let source = session.read(&args.input)?;
     if args.show_origins {
@@ -158,6 +165,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.say_lines();
     }
     let parts = args.split_input_file.as_ref().map_or_else(|| vec![source.clone()], |marker| source.split_at(marker));
+    if args.emit_bytecode && parts.len() > 1 {
+        let message = format!("--emit-bytecode writes one program, the input has {}", parts.len());
+        return Err(Failure::Usage(message));
+    }
     let (mut printed, mut failed) = (Vec::new(), false);
     for part in &parts {
         let compiler = session.compiler.clone();
@@ -182,7 +193,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         if args.timing {
             session.say_times(&times)?;
         }
-        printed.extend(gave.value.map(|module| compiler.print(&module, print)));
+        printed.extend(gave.value.map(|module| match args.emit_bytecode {
+            true => compiler.bytecode(&module, print),
+            false => compiler.print(&module, print).into_bytes(),
+        }));
         let mut diagnostics = gave.diagnostics;
         if let Some(unexpected) = args.verify_diagnostics {
             diagnostics = expectation::compare(part, &diagnostics, unexpected);
@@ -193,7 +207,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
             Err(other) => return Err(other),
         }
     }
-    session.emit(args.output.as_deref(), &printed.join(&format!("{}\n", args.output_split_marker)))?;
+    session.emit_bytes(output, &printed.join(format!("{}\n", args.output_split_marker).as_bytes()))?;
     if failed { Err(Failure::Said) } else { Ok(()) }
 }
 
