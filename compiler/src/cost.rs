@@ -52,6 +52,12 @@ pub struct Cost {
     /// Memory capacity of a device, in bytes.
     #[serde(skip)]
     pub memory_bytes: u64,
+    /// FLOP/s of one device, of bf16 products.
+    #[serde(skip)]
+    pub peak_flops: f64,
+    /// Bytes/s of its memory.
+    #[serde(skip)]
+    pub memory_bandwidth: f64,
     /// For each position of the mesh, the device of the slice that it maps to; `None` where the target has no topology.
     #[serde(skip)]
     pub device_order: Option<Vec<u64>>,
@@ -88,7 +94,7 @@ pub struct CollectiveCost {
 }
 
 /// One op on the timeline.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct TimelineEvent {
     /// The op's name.
@@ -99,6 +105,10 @@ pub struct TimelineEvent {
     pub start_s: f64,
     /// Its duration in seconds.
     pub seconds: f64,
+    /// FLOPs of products and convolutions in it.
+    pub flops: f64,
+    /// Bytes that it reads and writes.
+    pub bytes: f64,
     /// The source line it comes from.
     pub loc: Option<String>,
 }
@@ -165,6 +175,8 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         communicates: event.communicates,
         start_s: event.start,
         seconds: event.seconds,
+        flops: event.work.flops,
+        bytes: event.work.bytes,
         loc: place(program, source, event.op),
     });
     Cost {
@@ -182,6 +194,8 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         utilization: if e.step_seconds > 0.0 { e.flops / (e.step_seconds * peak) } else { 0.0 },
         memory_traffic: e.memory_traffic,
         memory_bytes: machine.memory_bytes(),
+        peak_flops: peak,
+        memory_bandwidth: machine.memory_bandwidth(),
         device_order: machine.placement().map(|p| p.device_order()),
         timeline: timeline.collect(),
     }

@@ -152,6 +152,7 @@ codes! {
     TARGET_FILE = "target-file", "A file that describes a target can't be read.";
     TARGET_SIZE = "target-size", "The mesh doesn't fit on the target.";
     MEMORY_EXCEEDED = "memory-exceeded", "No plan was found that keeps to the memory that was asked for.";
+    NOTHING_TO_SEARCH = "nothing-to-search", "A search for shardings has nothing to decide, or nowhere to put it.";
     REPLICATED = "replicated", "A value is gathered because an op can't be computed in shards of a dimension.";
     BUDGET = "budget", "A program compiles to more than a comment in it expects.";
     BUDGET_SYNTAX = "budget-syntax", "A comment that states what to expect can't be read.";

@@ -5,6 +5,8 @@
 
 mod bit_set;
 mod context;
+pub mod dimension_classes;
+mod disjoint_sets;
 pub mod estimate;
 pub mod options;
 mod padding;

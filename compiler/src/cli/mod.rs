@@ -52,6 +52,9 @@ Examples:
   # How long would it take, and does it fit, on a slice of TPUs?
   shardc cost model.mlir --target v5e:4x4
 
+  # Which shardings would be faster?
+  shardc search model.mlir --target v5e:4x4
+
   # Who holds what?
   shardc show model.mlir
 
@@ -95,6 +98,9 @@ enum Command {
     Check(command::check::Args),
     Explain(command::explain::Args),
     Cost(command::cost::Args),
+    Diff(command::diff::Args),
+    Report(command::report::Args),
+    Search(command::search::Args),
     Show(command::show::Args),
     Opt(command::opt::Args),
     Gather(command::gather::Args),
@@ -109,6 +115,9 @@ impl Command {
             Command::Check(args) => command::check::run(&args, session),
             Command::Explain(args) => command::explain::run(&args, session),
             Command::Cost(args) => command::cost::run(&args, session),
+            Command::Diff(args) => command::diff::run(&args, session),
+            Command::Report(args) => command::report::run(&args, session),
+            Command::Search(args) => command::search::run(&args, session),
             Command::Show(args) => command::show::run(&args, session),
             Command::Opt(args) => command::opt::run(&args, session),
             Command::Gather(args) => command::gather::run(&args, session),

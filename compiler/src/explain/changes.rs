@@ -1,9 +1,6 @@
 //! What would remove a collective: changed annotations, each tried by planning the program again.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use dialect::ir::{AttrData, Program, Value, ValueSource};
 use dialect::ops::func;
@@ -12,9 +9,9 @@ use passes::estimate::{Machine, estimate};
 use passes::{Step, run_unverified};
 
 use super::causes::{Annotation, Cause, Key, Origins, causes, written};
+use crate::parallel::on_all_cores;
 use crate::place::{place, value_name};
 use crate::source::Source;
-use crate::stack::STACK_BYTES;
 
 /// Another sharding for one annotation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -58,21 +55,7 @@ impl Trial<'_> {
 
     /// The outcome of each of `changes` alone, using all cores.
     pub(super) fn all(&self, changes: &[Change]) -> Vec<Option<Outcome>> {
-        let next = AtomicUsize::new(0);
-        let outcomes: Vec<OnceLock<Option<Outcome>>> = changes.iter().map(|_| OnceLock::new()).collect();
-        let work = || {
-            while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&i| i < changes.len()) {
-                let _ = outcomes[i].set(self.changed(&changes[i]));
-            }
-        };
-        let cores = thread::available_parallelism().map_or(1, usize::from).min(changes.len());
-        thread::scope(|scope| {
-            for _ in 1..cores {
-                let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
-            }
-            work();
-        });
-        outcomes.into_iter().map(|o| o.into_inner().flatten()).collect()
+        on_all_cores(changes.len(), |i| self.changed(&changes[i]))
     }
 
     /// The outcome of one change.
@@ -134,7 +117,7 @@ impl Change {
 }
 
 /// A sharding as JAX writes it, `P('data', None)`; `None` where it can't be written so.
-fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
+pub(crate) fn partition_spec(program: &Program, sharding: &TensorSharding) -> Option<String> {
     if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() {
         return None;
     }

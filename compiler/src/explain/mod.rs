@@ -19,6 +19,7 @@ use crate::compiler::{CompileOptions, Compiler, Watch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Outcome};
 use crate::module::Module;
 
+pub(crate) use changes::partition_spec;
 pub use value::{AxisOrigin, OpPlace, ValueExplanation};
 
 use causes::{Cause, Origins};

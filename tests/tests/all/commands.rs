@@ -14,7 +14,7 @@ use shardc_tests::sharded::number;
 const COUNT: u64 = 400;
 
 /// The commands; programs are read from standard input.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 10] = [
     &["compile", "-"],
     &["compile", "--emit", "manual", "--plan", "greedy", "-"],
     &["check", "--interpret", "-"],
@@ -22,6 +22,9 @@ const COMMANDS: [&[&str]; 7] = [
     &["cost", "--target", "v5e:4x4", "-"],
     &["show", "--all", "-"],
     &["run", "--interpret", "-"],
+    &["search", "--devices", "4", "--free", "--budget", "200ms", "-"],
+    &["diff", "-"],
+    &["report", "--tries", "1", "-"],
 ];
 
 /// Programs larger than this are left to other tests: commands on them take long.

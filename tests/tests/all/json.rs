@@ -1,4 +1,7 @@
-//! The JSON documents of `cost` and `run --repeat` have exactly the fields that scripts rely on.
+//! The JSON documents of `cost` and `run --repeat` have exactly the fields that scripts rely on; the page of `report` is one that
+//! browsers draw.
+
+mod page;
 
 use std::path::Path;
 

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod cost;
+pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod gather;
 pub(crate) mod lsp;
 pub(crate) mod opt;
+pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod search;
 pub(crate) mod show;
 
 /// What every command takes.

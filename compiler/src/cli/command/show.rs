@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     for op in program.top_level(sdy::MESH.name()) {
         show_mesh(program, op, &style, &mut parts);
     }
-    let items = items(program, function, args);
+    let items = items(program, function, &args.value, args.all);
     for name in &args.value {
         let is = |i: &Item| i.title.split(':').next() == Some(name.trim_end_matches(':'));
         if !items.iter().any(is) {
@@ -121,6 +121,22 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         _ => picture::text(&parts, &style),
     };
     session.emit(args.common.output.as_deref(), &out)
+}
+
+/// The meshes of a program, and of the arguments and results of a function the `most` largest.
+pub(crate) fn pictures(program: &Program, function: Op, style: &Style, most: usize) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for op in program.top_level(sdy::MESH.name()) {
+        show_mesh(program, op, style, &mut parts);
+    }
+    let mut items = items(program, function, &[], false);
+    items.sort_by_key(|item| std::cmp::Reverse(item.ty.bytes()));
+    let more = items.len().saturating_sub(most);
+    items.iter().take(most).for_each(|item| show_item(program, item, style, &mut parts));
+    if more > 0 {
+        parts.push(Part::Title(format!("… and {more} smaller arguments and results")));
+    }
+    parts
 }
 
 fn show_mesh(program: &Program, op: Op, style: &Style, out: &mut Vec<Part>) {
@@ -140,9 +156,9 @@ fn axes_text(program: &Program, mesh: &Mesh) -> String {
 }
 
 /// The values to draw, in the order of the program.
-fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
-    let some = !args.value.is_empty() || args.all;
-    let wanted = |name: &str| args.all || args.value.iter().any(|v| v == name);
+fn items(program: &Program, function: Op, values: &[String], all: bool) -> Vec<Item> {
+    let some = !values.is_empty() || all;
+    let wanted = |name: &str| all || values.iter().any(|v| v == name);
     let mut items = Vec::new();
     let (manual, table) = (manual_axes(program, function), ShardingTable::of(program));
     let mut add = |value: Value, title: String, sharding: Option<&TensorSharding>| {
@@ -170,7 +186,7 @@ fn items(program: &Program, function: Op, args: &Args) -> Vec<Item> {
             }
         });
     }
-    if let Some(end) = program.terminator(block).filter(|_| !some || args.all) {
+    if let Some(end) = program.terminator(block).filter(|_| !some || all) {
         for (i, &value) in program.op(end).operands.iter().enumerate() {
             add(value, format!("result {i}"), func::result_sharding(program, function, i));
         }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::bit_set::BitSet;
+use crate::disjoint_sets::DisjointSets;
 use crate::plan::model::choice::Rates;
 use crate::plan::model::meaning::Models;
 use crate::plan::model::strategy::OpModel;
@@ -45,7 +46,7 @@ impl DimensionClasses {
             first.push(dims);
             dims += cache.tensor_type(value.ty).rank() as u32;
         }
-        let mut sets = DisjointSets { parents: (0..dims).collect() };
+        let mut sets = DisjointSets::new(dims);
         let mut members: Vec<SmallVec<[Option<u32>; 6]>> = Vec::with_capacity(graph.ops.len());
         for (op, node) in graph.ops.iter_enumerated() {
             let Some(model) = node.model else {
@@ -124,26 +125,5 @@ fn each_dim(graph: &Graph, model: &OpModel, op: OpId, each: &mut dyn FnMut(usize
                 each(factor as usize, value, dim);
             }
         }
-    }
-}
-
-/// Disjoint sets, each represented by its smallest member.
-struct DisjointSets {
-    parents: Vec<u32>,
-}
-
-impl DisjointSets {
-    fn root(&mut self, mut at: u32) -> u32 {
-        while self.parents[at as usize] != at {
-            let above = self.parents[self.parents[at as usize] as usize];
-            self.parents[at as usize] = above;
-            at = above;
-        }
-        at
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parents[a.max(b) as usize] = a.min(b);
     }
 }

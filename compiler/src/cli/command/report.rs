@@ -1,0 +1,304 @@
+//! `shardc report`: one page that shows where the time and the memory of a step go.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use dialect::ops::func;
+use serde::Serialize;
+
+use super::show;
+use crate::cli::knobs::Knobs;
+use crate::cli::picture::Style;
+use crate::cli::session::{Outcome, Session};
+use crate::cli::svg::{self, escaped};
+use crate::units;
+use crate::{CompileOptions, Cost, ExplainOptions, ExplainedCollective, Explanation, MemoryUse, TimelineEvent};
+
+const EXAMPLES: &str = "\
+Examples:
+  shardc report model.mlir -o report.html
+  shardc report model.mlir -o report.html --target v5e:2x4    on a slice of eight chips
+  shardc report model.mlir -o report.html --tries 0           sooner, without annotation changes
+
+The page shows the meshes and who holds what, the modelled timeline of a step (the wheel zooms, dragging moves), collectives by
+cause and by source line, memory over the steps of the program with its largest buffers, products under the roofline, and the
+changes of one annotation that make a step faster. It is one file that loads nothing: mail it, or keep it beside the model.";
+
+/// Write a page for a browser: timeline, collectives, memory, roofline
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The program: StableHLO with Shardy annotations; '-' is standard input
+    #[arg(value_name = "IN")]
+    input: OsString,
+    /// Write the page here instead of to standard output
+    #[arg(short, long, value_name = "HTML")]
+    output: Option<PathBuf>,
+    /// Try at most this many changed annotations [default: 64, fewer for programs of more than 400 ops]
+    #[arg(long, value_name = "N")]
+    tries: Option<usize>,
+    #[command(flatten)]
+    knobs: Knobs,
+}
+
+/// The data that the page draws from.
+#[derive(Serialize)]
+struct Data<'a> {
+    cost: &'a Cost,
+    timeline: &'a [TimelineEvent],
+    memory: &'a MemoryUse,
+    /// FLOP/s of a device, of bf16 products.
+    peak_flops: f64,
+    /// Bytes/s of its memory.
+    memory_bandwidth: f64,
+}
+
+/// The most arguments and results that are drawn: the largest.
+const DRAWN: usize = 32;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
+    let source = session.read(&args.input)?;
+    let options = args.knobs.options(session)?;
+    let name = source.name.clone();
+    let device = session.compile(source.clone(), "compile", &options)?;
+    let cost = session.compiler.estimate(&device, &options);
+    let cost = session.take_flag(device.source(), cost, "target-size", "--target")?;
+    let memory = session.compiler.memory_use(&device);
+    let compiler = session.compiler.clone();
+    let parsed = compiler.parse_unverified(source.clone(), &mut Default::default());
+    let explain = ExplainOptions { compile: options, tries: args.tries };
+    let explained = parsed.and_then(|module| compiler.explain(module, &explain));
+    // Its warnings were those of the compilation.
+    let Some(explanation) = explained.value else {
+        session.report(&source, &explained.diagnostics)?;
+        return Err(crate::cli::session::Failure::Said);
+    };
+    let sharded = session.compiler.parse(source.clone());
+    let sharded = sharded.and_then(|module| session.compiler.compile(module, "sharded", &CompileOptions::default()));
+    let pictures = sharded.value.map_or(String::new(), |module| {
+        let program = module.program();
+        let style = Style { width: 120, ..Style::default() };
+        let parts = func::function(program, "main").map(|main| show::pictures(program, main, &style, DRAWN));
+        svg::svg(&parts.unwrap_or_default(), &style)
+    });
+    let page = page(&name, &cost, &memory, &explanation, &pictures);
+    session.emit(args.output.as_deref(), &page)
+}
+
+fn page(name: &str, cost: &Cost, memory: &MemoryUse, explanation: &Explanation, pictures: &str) -> String {
+    let data = Data {
+        cost,
+        timeline: &cost.timeline,
+        memory,
+        peak_flops: cost.peak_flops,
+        memory_bandwidth: cost.memory_bandwidth,
+    };
+    // No text of the program may end the element that it is in.
+    let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+    let (css, js) = (include_str!("../report/page.css"), include_str!("../report/page.js"));
+    let mut body = String::new();
+    summary(name, cost, &mut body);
+    let _ = write!(
+        body,
+        "<h2>Timeline</h2>\n<p class=\"quiet\">Modelled, not measured; of a loop, its first turn. The wheel zooms, dragging moves, a \
+         double click shows all.</p>\n<div id=\"timeline\"></div>\n"
+    );
+    changes(explanation, &mut body);
+    causes(explanation, &mut body);
+    lines(cost, &mut body);
+    let _ = write!(
+        body,
+        "<h2>Memory</h2>\n<p class=\"quiet\">Of one device, over the steps of the program: each box is a buffer where it lies in memory, \
+         the line is what is needed. A click shows what is held at a step.</p>\n<div id=\"memory\"></div>\n\
+         <h2>Roofline</h2>\n<p class=\"quiet\">Products and convolutions: what they attain over their operations per byte of memory. \
+         The area of a point is its time.</p>\n<div id=\"roofline\"></div>\n\
+         <h2>Who holds what</h2>\n<div class=\"wide\">{pictures}</div>\n"
+    );
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{} - shardc</title>\n<style>\n{css}</style>\n</head>\n\
+         <body>\n{body}<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{js}</script>\n</body>\n</html>\n",
+        escaped(name)
+    )
+}
+
+fn summary(name: &str, cost: &Cost, body: &mut String) {
+    let mesh: Vec<String> = cost.mesh.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
+    let mesh = if mesh.is_empty() { "no mesh".to_owned() } else { format!("mesh {}", mesh.join(" x ")) };
+    let title = format!("target {}: {} devices, {mesh}", cost.target, cost.devices);
+    let _ = write!(
+        body,
+        "<h1>{}</h1>\n<p class=\"quiet\">{}</p>\n<table id=\"summary\">\n",
+        escaped(name),
+        escaped(&title)
+    );
+    let fits = if cost.peak_bytes <= cost.memory_bytes { "" } else { ": does not fit" };
+    let rows = [
+        ("step", units::seconds(cost.step_s), String::new()),
+        (
+            "compute",
+            units::seconds(cost.compute_s),
+            format!("{} of the step", units::percent(cost.compute_s, cost.step_s)),
+        ),
+        (
+            "communication",
+            units::seconds(cost.communication_s),
+            format!("{} of it exposed", units::seconds(cost.exposed_s)),
+        ),
+        (
+            "arithmetic",
+            units::flops(cost.flops),
+            format!("a device; {} of its peak", units::percent(cost.utilization, 1.0)),
+        ),
+        ("memory traffic", units::bytes(cost.memory_traffic), "a device".to_owned()),
+        (
+            "peak memory",
+            units::bytes(cost.peak_bytes as f64),
+            format!("of {}{fits}", units::bytes(cost.memory_bytes as f64)),
+        ),
+    ];
+    for (what, value, note) in rows {
+        let (value, note) = (escaped(&value), escaped(&note));
+        let _ =
+            writeln!(body, "<tr><td>{what}</td><td class=\"number\">{value}</td><td class=\"quiet\">{note}</td></tr>");
+    }
+    body.push_str("</table>\n");
+}
+
+/// A table; numbers stand to the right.
+fn table(id: &str, heads: &[(&str, &str)], rows: &[Vec<String>], body: &mut String) {
+    let _ = write!(body, "<div class=\"wide\"><table id=\"{id}\">\n<tr>");
+    for (head, class) in heads {
+        let _ = write!(body, "<th class=\"{class}\">{head}</th>");
+    }
+    body.push_str("</tr>\n");
+    for row in rows {
+        body.push_str("<tr>");
+        for (cell, (_, class)) in row.iter().zip(heads) {
+            let _ = write!(body, "<td class=\"{class}\">{}</td>", escaped(cell));
+        }
+        body.push_str("</tr>\n");
+    }
+    body.push_str("</table></div>\n");
+}
+
+/// The changes of one annotation that make a step faster, the best first.
+fn changes(explanation: &Explanation, body: &mut String) {
+    body.push_str("<h2>Annotation changes worth making</h2>\n");
+    let mut best: BTreeMap<&str, (f64, f64, Option<&str>, Vec<&ExplainedCollective>)> = BTreeMap::new();
+    for c in &explanation.collectives {
+        let Some(removal) = c.removal.as_ref().filter(|removal| removal.saves_s > 0.0) else { continue };
+        let known = best
+            .entry(&removal.change)
+            .or_insert_with(|| (removal.saves_s, removal.adds_bytes, removal.spec.as_deref(), Vec::new()));
+        known.3.push(c);
+    }
+    if best.is_empty() {
+        body.push_str("<p class=\"quiet\">No change of one annotation that was tried makes a step faster.</p>\n");
+        return;
+    }
+    let mut list: Vec<_> = best.into_iter().collect();
+    list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    let row = |(change, (saves, adds, spec, removes)): (&str, (f64, f64, Option<&str>, Vec<&ExplainedCollective>))| {
+        let first = removes.first().map_or(String::new(), |c| format!("{} of {}", c.kind, c.value));
+        let more = if removes.len() > 1 { format!(" and {} more", removes.len() - 1) } else { String::new() };
+        let sign = if adds < 0.0 { "-" } else { "+" };
+        vec![
+            units::seconds(saves),
+            units::percent(saves, explanation.step_s),
+            format!("{sign}{}", units::bytes(adds.abs())),
+            spec.map_or(change.to_owned(), |spec| format!("{change}: {spec}")),
+            format!("{first}{more}"),
+        ]
+    };
+    let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    let heads =
+        [("saves", "number"), ("of a step", "number"), ("memory", "number"), ("change", "code"), ("removes", "code")];
+    table("changes", &heads, &rows, body);
+}
+
+/// Collectives by what they are for.
+fn causes(explanation: &Explanation, body: &mut String) {
+    body.push_str("<h2>Collectives by cause</h2>\n");
+    let mut list: Vec<&ExplainedCollective> = explanation.collectives.iter().collect();
+    if list.is_empty() {
+        body.push_str("<p class=\"quiet\">Nothing is sent.</p>\n");
+        return;
+    }
+    list.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    let row = |c: &ExplainedCollective| {
+        let bytes = format!("{} → {}", units::bytes(c.operand_bytes as f64), units::bytes(c.result_bytes as f64));
+        let by = match (&c.user, c.manual) {
+            (_, true) => "written by hand".to_owned(),
+            (Some(user), _) => format!("for {user}"),
+            _ => String::new(),
+        };
+        let change = match (&c.from, &c.to) {
+            (Some(from), Some(to)) => format!("{} {by}: {from} → {to}", c.value),
+            _ => format!("{} {by}", c.value),
+        };
+        vec![
+            units::seconds(c.time_s),
+            c.count.to_string(),
+            c.kind.clone(),
+            c.axes.join(","),
+            bytes,
+            change,
+            c.loc.clone().unwrap_or_default(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    let heads = [
+        ("time", "number"),
+        ("times", "number"),
+        ("kind", ""),
+        ("axes", ""),
+        ("bytes", ""),
+        ("why", "code"),
+        ("source", "code"),
+    ];
+    table("causes", &heads, &rows, body);
+}
+
+/// Collectives of the per-device program by the line that they come from.
+fn lines(cost: &Cost, body: &mut String) {
+    let mut all: BTreeMap<&str, (f64, u64, u64, Vec<&str>)> = BTreeMap::new();
+    for c in &cost.collectives {
+        let line = all.entry(c.of.as_deref().unwrap_or("nowhere in the source")).or_default();
+        line.0 += c.time_s * c.count as f64;
+        line.1 += c.count;
+        line.2 += c.result_bytes * c.count;
+        if !line.3.contains(&c.kind) {
+            line.3.push(c.kind);
+        }
+    }
+    if all.is_empty() {
+        return;
+    }
+    body.push_str("<h2>Collectives by source line</h2>\n");
+    let mut list: Vec<_> = all.into_iter().collect();
+    list.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    let row = |(line, (time, count, bytes, kinds)): (&str, (f64, u64, u64, Vec<&str>))| {
+        let share = units::percent(time, cost.communication_s);
+        vec![
+            units::seconds(time),
+            share,
+            count.to_string(),
+            units::bytes(bytes as f64),
+            kinds.join(", "),
+            line.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = list.into_iter().map(row).collect();
+    let heads = [
+        ("time", "number"),
+        ("share", "number"),
+        ("times", "number"),
+        ("received", "number"),
+        ("kinds", ""),
+        ("source", "code"),
+    ];
+    table("lines", &heads, &rows, body);
+}

@@ -1,0 +1,27 @@
+//! Independent work on all cores.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::stack::STACK_BYTES;
+
+/// `work(0)` to `work(count - 1)`, in this order, computed on all cores.
+pub(crate) fn on_all_cores<T: Send + Sync>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+    let some = || {
+        while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&i| i < count) {
+            let _ = results[i].set(work(i));
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(count);
+    thread::scope(|scope| {
+        for _ in 1..cores {
+            let _ = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, some);
+        }
+        some();
+    });
+    // Each was taken by some thread, and all threads are over.
+    results.into_iter().filter_map(OnceLock::into_inner).collect()
+}

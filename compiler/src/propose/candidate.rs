@@ -1,0 +1,162 @@
+//! One proposal: the axes of a mesh, what each does, and the shardings that follow.
+
+use dialect::ir::{AttrData, Name, Program};
+use dialect::ops::{build, func};
+use dialect::sharding::{AxisRef, DimSharding, Mesh, MeshRef, TensorSharding};
+use passes::dimension_classes::ClassId;
+
+use super::survey::{Survey, Tensor};
+
+/// What an axis of the mesh does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) size: i64,
+    /// Which of the survey's roles it has; `None` if it shards nothing, or what the user says.
+    pub(super) role: Option<usize>,
+    /// Whether parameters that it would leave replicated are stored in shards along it.
+    pub(super) stores: bool,
+}
+
+/// A mesh, what its axes do, and where an argument is an exception.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Candidate {
+    pub(super) axes: Vec<Axis>,
+    /// Arguments that don't have an axis which they would have: (argument, axis).
+    pub(super) without: Vec<(usize, usize)>,
+}
+
+/// For each dimension of a tensor, the axes that shard it, major first.
+pub(super) type Placed = Vec<Vec<usize>>;
+
+/// The meshes of a program that a candidate replaces, and the name of its own.
+pub(super) struct MeshName {
+    pub(super) name: String,
+    /// Whether the program has it already.
+    pub(super) exists: bool,
+}
+
+impl Candidate {
+    /// Devices of its mesh.
+    pub(super) fn devices(&self) -> i64 {
+        self.axes.iter().map(|axis| axis.size).product()
+    }
+
+    /// `data=2+ model=4`: its axes, with what those do that have other names (`x=4:data`) and `+` behind those along which
+    /// parameters are stored, and how many arguments are exceptions.
+    pub(super) fn text(&self, survey: &Survey) -> String {
+        let axis = |axis: &Axis| {
+            let kind = axis.role.map_or("unused", |role| survey.roles[role].kind.text());
+            let does = if axis.name.starts_with(kind) { String::new() } else { format!(":{kind}") };
+            format!("{}={}{does}{}", axis.name, axis.size, if axis.stores { "+" } else { "" })
+        };
+        let mut text = self.axes.iter().map(axis).collect::<Vec<_>>().join(" ");
+        let mut others: Vec<usize> = self.without.iter().map(|w| w.0).collect();
+        others.dedup();
+        if !others.is_empty() {
+            text.push_str(&format!(" but {}", others.len()));
+        }
+        text
+    }
+
+    /// Where an argument is placed.
+    pub(super) fn argument(&self, survey: &Survey, i: usize) -> Placed {
+        let tensor = &survey.arguments[i];
+        let mut placed = self.by_class(survey, &tensor.classes, &tensor.shape);
+        for (a, axis) in self.axes.iter().enumerate() {
+            if self.without.contains(&(i, a)) {
+                placed.iter_mut().for_each(|axes| axes.retain(|&other| other != a));
+            } else if axis.stores && tensor.is_stored && !placed.iter().flatten().any(|&other| other == a) {
+                self.store(survey, tensor, a, &mut placed);
+            }
+        }
+        placed
+    }
+
+    /// Where a result is placed: like the argument that it replaces; otherwise it is left to the compiler.
+    pub(super) fn result(&self, survey: &Survey, i: usize) -> Option<Placed> {
+        survey.results[i].like.map(|argument| self.argument(survey, argument))
+    }
+
+    /// Each axis on the first dimension that has a class of its role and that it divides.
+    pub(super) fn by_class(&self, survey: &Survey, classes: &[ClassId], shape: &[i64]) -> Placed {
+        let mut placed: Placed = vec![Vec::new(); shape.len()];
+        for (a, axis) in self.axes.iter().enumerate() {
+            let Some(role) = axis.role.map(|role| &survey.roles[role]) else { continue };
+            let has = |&d: &usize| role.classes.contains(&classes[d]) && self.fits(&placed[d], a, shape[d]);
+            if let Some(d) = (0..shape.len()).find(has) {
+                placed[d].push(a);
+            }
+        }
+        placed
+    }
+
+    /// Puts an axis on the dimension of the main class, or else on the largest one that it divides.
+    fn store(&self, survey: &Survey, tensor: &Tensor, a: usize, placed: &mut Placed) {
+        let mut dims: Vec<usize> = (0..tensor.shape.len()).collect();
+        dims.sort_by_key(|&d| (Some(tensor.classes[d]) != survey.main, std::cmp::Reverse(tensor.shape[d])));
+        if let Some(d) = dims.into_iter().find(|&d| self.fits(&placed[d], a, tensor.shape[d])) {
+            placed[d].push(a);
+        }
+    }
+
+    /// Whether a dimension that these axes shard can be sharded along one more.
+    fn fits(&self, axes: &[usize], a: usize, size: i64) -> bool {
+        let shards: i64 = axes.iter().map(|&axis| self.axes[axis].size).product();
+        size > 0 && size % (shards * self.axes[a].size) == 0
+    }
+
+    /// Writes mesh and shardings into a program; with `inside`, values with dimensions of data are sharded by their
+    /// classes too, as an answer of propagation that a plan begins with.
+    pub(super) fn annotate(&self, survey: &Survey, program: &mut Program, mesh: &MeshName, inside: bool) {
+        let names: Vec<Name> = self.axes.iter().map(|axis| program.name(&axis.name)).collect();
+        if !mesh.exists {
+            let axes = names.iter().zip(&self.axes).map(|(&name, axis)| (name, axis.size)).collect();
+            let op = build::sdy::mesh(program, &mesh.name, Mesh { axes, device_ids: None });
+            program.prepend(vec![op]);
+            if func::declared_devices(program).is_some() {
+                func::set_devices(program, 1, self.devices());
+            }
+        }
+        let Some(main) = func::function(program, "main") else { return };
+        let symbol = MeshRef::Symbol(program.name(&mesh.name));
+        let sharding = |placed: &Placed| {
+            let dim = |axes: &Vec<usize>| {
+                DimSharding::closed(&axes.iter().map(|&a| AxisRef::full(names[a])).collect::<Vec<_>>())
+            };
+            TensorSharding::with_dims(symbol.clone(), placed.iter().map(dim).collect())
+        };
+        let mut set = Vec::new();
+        for i in (0..survey.arguments.len()).filter(|&i| !survey.arguments[i].fixed) {
+            let attr = program.intern_attr(AttrData::Sharding(sharding(&self.argument(survey, i))));
+            set.push((i, Some(attr)));
+        }
+        func::set_arg_attrs(program, main, func::SHARDING, &set);
+        set.clear();
+        for i in (0..survey.results.len()).filter(|&i| !survey.results[i].fixed) {
+            if let Some(placed) = self.result(survey, i) {
+                let attr = program.intern_attr(AttrData::Sharding(sharding(&placed)));
+                set.push((i, Some(attr)));
+            }
+        }
+        func::set_result_attrs(program, main, func::SHARDING, &set);
+        if inside {
+            for (op, results) in &survey.activations {
+                if program.attr(*op, func::SHARDING).is_some() || program.attr(*op, "sharding").is_some() {
+                    continue;
+                }
+                let values: Vec<_> = program.results(*op).collect();
+                let list = values.iter().zip(results).map(|(&value, classes)| {
+                    let shape = program.tensor_type(value).map_or_else(Vec::new, |ty| ty.shape.to_vec());
+                    match survey.is_of_data(classes) {
+                        true => sharding(&self.by_class(survey, classes, &shape)),
+                        false => TensorSharding::open(symbol.clone(), classes.len()),
+                    }
+                });
+                let list = AttrData::ShardingPerValue(list.collect());
+                let attr = program.intern_attr(list);
+                program.set_attr(*op, func::SHARDING, attr);
+            }
+        }
+    }
+}

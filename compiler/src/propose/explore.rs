@@ -1,0 +1,322 @@
+//! Which candidates are looked at.
+//!
+//! Beginning with one axis, whose roles are tried one by one, the best candidates get one axis more, up to three; sizes of
+//! axes are tried for the best alone. All that is priced with greedy plans. The best of these, and the recipes that
+//! everybody knows, are then planned in full, and single changes improve them until none does: another size or role of an
+//! axis, or arguments that are stored otherwise. The order is fixed and ties go to the first, so that the answer
+//! depends on nothing but the program, unless time runs out.
+
+use std::collections::HashSet;
+
+use super::candidate::{Axis, Candidate};
+use super::survey::{Kind, Role, Survey};
+use super::trial::{Effort, Measure, Trial};
+
+/// The most axes of a proposed mesh.
+const AXES: usize = 3;
+/// How many candidates get another axis or other sizes.
+const BEAM: usize = 4;
+/// How many are planned in full after the recipes.
+const FINALISTS: usize = 6;
+/// How often the best one is improved by single changes.
+const ROUNDS: usize = 6;
+
+/// A recipe that everybody knows.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Recipe {
+    pub(super) name: &'static str,
+    pub(super) candidate: Candidate,
+}
+
+/// What a search found.
+pub(super) struct Explored {
+    /// What was planned in full, the best first.
+    pub(super) ranked: Vec<(Candidate, Measure)>,
+    /// The recipes that were among it.
+    pub(super) recipes: Vec<Recipe>,
+}
+
+/// The meshes that may be proposed.
+pub(super) enum Meshes {
+    /// Any whose devices are this many.
+    Devices(i64),
+    /// This one alone.
+    Given(Vec<(String, i64)>),
+}
+
+/// Searches for the best candidates that need at most `memory` bytes.
+pub(super) fn explore(trial: &mut Trial<'_>, meshes: &Meshes, memory: f64) -> Explored {
+    let survey = trial.survey;
+    let stored = survey.arguments.iter().any(|argument| argument.is_stored && !argument.fixed);
+    let resizes = matches!(meshes, Meshes::Devices(_));
+    let mut explorer = Explorer { trial, survey, memory, stored, resizes, seen: Vec::new(), known: HashSet::new() };
+    let recipes = match meshes {
+        Meshes::Devices(devices) => explorer.any(*devices),
+        Meshes::Given(axes) => explorer.given(axes),
+    };
+    explorer.finish(recipes)
+}
+
+struct Explorer<'a, 't> {
+    trial: &'a mut Trial<'t>,
+    survey: &'a Survey,
+    memory: f64,
+    /// Whether any parameters can be stored in shards.
+    stored: bool,
+    /// Whether the mesh is ours to choose.
+    resizes: bool,
+    /// All that was priced with greedy plans.
+    seen: Vec<(Candidate, Measure)>,
+    known: HashSet<Candidate>,
+}
+
+impl Explorer<'_, '_> {
+    /// Prices candidates with greedy plans; keeps and returns those that can be compiled, the best first.
+    fn look(&mut self, candidates: Vec<Candidate>) -> Vec<(Candidate, Measure)> {
+        let mut new: Vec<Candidate> = Vec::new();
+        for candidate in candidates {
+            if self.known.insert(candidate.clone()) {
+                new.push(candidate);
+            }
+        }
+        let measures = self.trial.all(&new, Effort::Greedy);
+        let mut found: Vec<_> = new.into_iter().zip(measures).filter_map(|(c, m)| Some((c, m?))).collect();
+        self.seen.extend(found.iter().cloned());
+        self.sort(&mut found);
+        found
+    }
+
+    fn sort(&self, list: &mut [(Candidate, Measure)]) {
+        let key = |m: &Measure| m.key(self.memory);
+        list.sort_by(|a, b| {
+            let (a, b) = (key(&a.1), key(&b.1));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+    }
+
+    /// An axis that stores parameters, too, and one that doesn't.
+    fn uses(&self, role: usize) -> impl Iterator<Item = (Option<usize>, bool)> + use<> {
+        let both = self.stored && self.survey.roles[role].kind.is_of_data();
+        [(Some(role), false), (Some(role), true)].into_iter().take(if both { 2 } else { 1 })
+    }
+
+    /// Any mesh; returns the recipes.
+    fn any(&mut self, devices: i64) -> Vec<Recipe> {
+        let roles = self.survey.roles.len();
+        let all: Vec<(Option<usize>, bool)> = (0..roles).flat_map(|role| self.uses(role)).collect();
+        self.look(all.iter().map(|&u| self.candidate(&[(u, devices)])).collect());
+        // Two axes: every pair of uses at about equal sizes first.
+        let half = divisors(devices).filter(|d| d * d >= devices).min().unwrap_or(devices);
+        let mut pairs = Vec::new();
+        for (i, &first) in all.iter().enumerate() {
+            for &second in &all[i + 1..] {
+                let sizes = if half * half == devices { vec![half] } else { vec![half, devices / half] };
+                pairs.extend(
+                    sizes
+                        .into_iter()
+                        .filter(|&s| s > 1 && s < devices)
+                        .map(|size| self.candidate(&[(first, size), (second, devices / size)])),
+                );
+            }
+        }
+        let mut best = self.look(pairs);
+        best.truncate(BEAM);
+        let other = best.iter().flat_map(|(c, _)| self.sizes(c, devices)).collect();
+        best.extend(self.look(other));
+        self.sort(&mut best);
+        // Three axes: one of two is divided.
+        for count in 2..AXES {
+            let mut next = Vec::new();
+            for (candidate, _) in best.iter().filter(|c| c.0.axes.len() == count).take(BEAM) {
+                for a in 0..count {
+                    let size = candidate.axes[a].size;
+                    for part in divisors(size).filter(|&d| d > 1 && d < size) {
+                        for &added in all.iter().filter(|u| !candidate.axes.iter().any(|x| (x.role, x.stores) == **u)) {
+                            let mut axes: Vec<_> =
+                                candidate.axes.iter().map(|x| ((x.role, x.stores), x.size)).collect();
+                            axes[a].1 = size / part;
+                            axes.push((added, part));
+                            next.push(self.candidate(&axes));
+                        }
+                    }
+                }
+            }
+            best.extend(self.look(next));
+            self.sort(&mut best);
+        }
+        self.recipes()
+    }
+
+    /// One mesh: an axis gets its role after the other; the best candidates go on.
+    fn given(&mut self, axes: &[(String, i64)]) -> Vec<Recipe> {
+        let idle = |(name, size): &(String, i64)| Axis { name: name.clone(), size: *size, role: None, stores: false };
+        let start = Candidate { axes: axes.iter().map(idle).collect(), without: Vec::new() };
+        let mut beam = vec![start.clone()];
+        beam.extend(self.look(vec![start]).into_iter().map(|c| c.0));
+        let all: Vec<(Option<usize>, bool)> = (0..self.survey.roles.len()).flat_map(|role| self.uses(role)).collect();
+        for _ in 0..axes.len() {
+            let mut next = Vec::new();
+            for candidate in &beam {
+                for a in (0..axes.len()).filter(|&a| candidate.axes[a].role.is_none() && axes[a].1 > 1) {
+                    let unused = all.iter().filter(|u| !candidate.axes.iter().any(|x| (x.role, x.stores) == **u));
+                    for &(role, stores) in unused {
+                        let mut changed = candidate.clone();
+                        (changed.axes[a].role, changed.axes[a].stores) = (role, stores);
+                        next.push(changed);
+                    }
+                }
+            }
+            beam = self.look(next).into_iter().map(|c| c.0).take(BEAM).collect();
+        }
+        self.recipes()
+    }
+
+    /// A candidate with these uses and sizes; axes are named after what they do, and those of data come first.
+    fn candidate(&self, axes: &[((Option<usize>, bool), i64)]) -> Candidate {
+        let mut axes: Vec<_> = axes.iter().filter(|axis| axis.1 > 1).copied().collect();
+        axes.sort_by_key(|&((role, stores), _)| (role.map(|r| (self.survey.roles[r].kind, r)), stores));
+        let mut named: Vec<Axis> = Vec::new();
+        for ((role, stores), size) in axes {
+            let kind = role.map_or("unused", |role| self.survey.roles[role].kind.text());
+            let same = |name: &String| named.iter().any(|axis| axis.name == *name);
+            let numbered = (2..).map(|n| format!("{kind}{n}"));
+            let name = std::iter::once(kind.to_owned()).chain(numbered).find(|name| !same(name)).unwrap_or_default();
+            named.push(Axis { name, size, role, stores });
+        }
+        Candidate { axes: named, without: Vec::new() }
+    }
+
+    /// The same with a factor of at most `most` moved from one axis to another.
+    fn sizes(&self, candidate: &Candidate, most: i64) -> Vec<Candidate> {
+        let mut list = Vec::new();
+        let count = candidate.axes.len();
+        for (from, to) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            for part in
+                divisors(candidate.axes[from].size).skip(1).filter(|&d| d <= most && d < candidate.axes[from].size)
+            {
+                let mut changed = candidate.clone();
+                changed.axes[from].size /= part;
+                changed.axes[to].size *= part;
+                list.push(changed);
+            }
+        }
+        list
+    }
+
+    /// Of what was seen, the recipes that everybody knows, each with its best sizes.
+    fn recipes(&mut self) -> Vec<Recipe> {
+        let mut seen = self.seen.clone();
+        self.sort(&mut seen);
+        let does = |candidate: &Candidate, wanted: &[(Kind, bool)]| {
+            // Megatron shards what is inside a layer, not the features that go from one to the next.
+            let inside = |role: &Role| !self.survey.main.is_some_and(|main| role.classes.contains(&main));
+            let of = |axis: &Axis| {
+                let role = &self.survey.roles[axis.role?];
+                (role.kind != Kind::Model || inside(role)).then_some((role.kind, axis.stores))
+            };
+            let used: Vec<_> = candidate.axes.iter().filter(|axis| axis.size > 1).map(of).collect();
+            used.len() == wanted.len() && wanted.iter().all(|w| used.contains(&Some(*w)))
+        };
+        let named: [(&str, &[(Kind, bool)]); 6] = [
+            ("DP", &[(Kind::Data, false)]),
+            ("FSDP", &[(Kind::Data, true)]),
+            ("Megatron TP", &[(Kind::Model, false)]),
+            ("expert parallel", &[(Kind::Expert, false)]),
+            ("DP x TP", &[(Kind::Data, false), (Kind::Model, false)]),
+            ("FSDP x TP", &[(Kind::Data, true), (Kind::Model, false)]),
+        ];
+        let find = |(name, wanted): &(&'static str, &[(Kind, bool)])| {
+            let found = seen.iter().find(|c| does(&c.0, wanted))?;
+            Some(Recipe { name, candidate: found.0.clone() })
+        };
+        named.iter().filter_map(find).collect()
+    }
+
+    /// Plans the best in full, and improves the best of these.
+    fn finish(mut self, recipes: Vec<Recipe>) -> Explored {
+        let mut seen = std::mem::take(&mut self.seen);
+        self.sort(&mut seen);
+        let mut finalists: Vec<Candidate> = recipes.iter().map(|recipe| recipe.candidate.clone()).collect();
+        for (candidate, _) in seen.into_iter().take(FINALISTS) {
+            if !finalists.contains(&candidate) {
+                finalists.push(candidate);
+            }
+        }
+        let mut ranked = self.plan(finalists);
+        for _ in 0..ROUNDS {
+            let Some((best, measure)) = ranked.first().cloned().filter(|_| !self.trial.is_over()) else { break };
+            let mut changed = self.changes(&best);
+            changed.retain(|candidate| !ranked.iter().any(|(other, _)| other == candidate));
+            ranked.extend(self.plan(changed));
+            self.sort(&mut ranked);
+            if !ranked[0].1.beats(&measure, self.memory) {
+                break;
+            }
+        }
+        let recipes = recipes.into_iter().filter(|recipe| ranked.iter().any(|(c, _)| *c == recipe.candidate)).collect();
+        Explored { ranked, recipes }
+    }
+
+    fn plan(&mut self, candidates: Vec<Candidate>) -> Vec<(Candidate, Measure)> {
+        let measures = self.trial.all(&candidates, Effort::Full);
+        let mut found: Vec<_> = candidates.into_iter().zip(measures).filter_map(|(c, m)| Some((c, m?))).collect();
+        self.sort(&mut found);
+        if let Some((_, best)) = found.first()
+            && self.trial.progress.best_s().is_none_or(|known| best.step < known)
+        {
+            self.trial.progress.found(best.step);
+        }
+        found
+    }
+
+    /// Candidates that differ in one thing.
+    fn changes(&self, candidate: &Candidate) -> Vec<Candidate> {
+        // Of sizes, the nearest.
+        let mut list = match self.resizes {
+            true => self.sizes(candidate, divisors(candidate.devices()).nth(1).unwrap_or(1)),
+            false => Vec::new(),
+        };
+        for a in 0..candidate.axes.len() {
+            let Some(role) = candidate.axes[a].role else { continue };
+            for (other, stores) in self.uses(role).filter(|u| u.1 != candidate.axes[a].stores) {
+                let mut changed = candidate.clone();
+                (changed.axes[a].role, changed.axes[a].stores) = (other, stores);
+                list.push(changed);
+            }
+        }
+        // Arguments of one type and with the same classes are decided together.
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let arguments = &self.survey.arguments;
+        for i in (0..arguments.len()).filter(|&i| !arguments[i].fixed && arguments[i].is_stored) {
+            let like = |group: &&mut Vec<usize>| {
+                let (a, b) = (&arguments[group[0]], &arguments[i]);
+                (&a.shape, &a.classes) == (&b.shape, &b.classes)
+            };
+            match groups.iter_mut().find(like) {
+                Some(group) => group.push(i),
+                None => groups.push(vec![i]),
+            }
+        }
+        for group in groups {
+            let placed = candidate.argument(self.survey, group[0]);
+            for a in 0..candidate.axes.len() {
+                let mut changed = candidate.clone();
+                if placed.iter().flatten().any(|&axis| axis == a) {
+                    changed.without.extend(group.iter().map(|&i| (i, a)));
+                } else {
+                    changed.without.retain(|&(i, axis)| axis != a || !group.contains(&i));
+                }
+                changed.without.sort_unstable();
+                if changed != *candidate {
+                    list.push(changed);
+                }
+            }
+        }
+        list
+    }
+}
+
+/// The divisors of a number, in order.
+fn divisors(n: i64) -> impl Iterator<Item = i64> {
+    (1..=n).filter(move |d| n % d == 0)
+}

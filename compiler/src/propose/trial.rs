@@ -1,0 +1,150 @@
+//! What candidates cost: each is compiled and priced as `cost` does it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use dialect::ir::Program;
+use passes::estimate::{Machine, Target, estimate};
+use passes::{Step, run_unverified};
+
+use super::candidate::{Candidate, MeshName};
+use super::survey::Survey;
+use crate::parallel::on_all_cores;
+
+/// How far a search is. Clones are of the same search.
+#[derive(Clone, Debug, Default)]
+pub struct SearchProgress(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    tried: AtomicU64,
+    /// The bits of the seconds of the best step so far; 0 before there is one.
+    best: AtomicU64,
+}
+
+impl SearchProgress {
+    /// How many shardings were priced.
+    pub fn tried(&self) -> u64 {
+        self.0.tried.load(Ordering::Relaxed)
+    }
+
+    /// Seconds of the best step that was found by a full plan.
+    pub fn best_s(&self) -> Option<f64> {
+        Some(f64::from_bits(self.0.best.load(Ordering::Relaxed))).filter(|&seconds| seconds > 0.0)
+    }
+
+    pub(super) fn found(&self, seconds: f64) {
+        self.0.best.store(seconds.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for SearchProgress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// What a candidate costs.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Measure {
+    pub(super) step: f64,
+    pub(super) compute: f64,
+    pub(super) exposed: f64,
+    pub(super) peak: f64,
+    /// Seconds and bytes received of the collectives of each kind.
+    pub(super) kinds: BTreeMap<&'static str, (f64, f64)>,
+}
+
+impl Measure {
+    /// What is compared: what fits is better than what doesn't, then seconds count, or bytes where nothing fits.
+    pub(super) fn key(&self, memory: f64) -> (bool, f64) {
+        let over = self.peak > memory;
+        (over, if over { self.peak } else { self.step })
+    }
+
+    /// Whether it is better than another by more than what is lost in rounding.
+    pub(super) fn beats(&self, other: &Measure, memory: f64) -> bool {
+        let ((over, a), (other_over, b)) = (self.key(memory), other.key(memory));
+        over < other_over || over == other_over && a < b * (1.0 - 1e-9)
+    }
+}
+
+/// How thoroughly a candidate is planned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Effort {
+    /// Each op on its own, beginning with values sharded by their classes.
+    Greedy,
+    /// As `compile` does it.
+    Full,
+}
+
+/// Prices candidates of one program.
+pub(super) struct Trial<'a> {
+    pub(super) survey: &'a Survey,
+    /// The program before propagation, without annotations that are not the user's.
+    pub(super) program: &'a Program,
+    pub(super) mesh: &'a MeshName,
+    pub(super) target: Target,
+    pub(super) greedy: Vec<Step>,
+    pub(super) full: Vec<Step>,
+    pub(super) progress: SearchProgress,
+    /// When the search is to end.
+    pub(super) deadline: Option<Instant>,
+    /// Whether it did, so that not everything was looked at.
+    pub(super) cut: bool,
+    pub(super) known: HashMap<(Candidate, Effort), Option<Measure>>,
+}
+
+impl Trial<'_> {
+    /// What each candidate costs; `None` for one that can't be compiled, and for those after the deadline.
+    pub(super) fn all(&mut self, candidates: &[Candidate], effort: Effort) -> Vec<Option<Measure>> {
+        let new: Vec<&Candidate> =
+            candidates.iter().filter(|c| !self.known.contains_key(&((*c).clone(), effort))).collect();
+        // Each thread stops at the deadline, but candidates that were begun are finished.
+        let one = |i: usize| match self.deadline {
+            Some(end) if Instant::now() >= end => None,
+            _ => Some(self.one(new[i], effort)),
+        };
+        let found = on_all_cores(new.len(), one);
+        let new: Vec<Candidate> = new.into_iter().cloned().collect();
+        for (candidate, found) in new.into_iter().zip(found) {
+            match found {
+                Some(measure) => {
+                    self.known.insert((candidate, effort), measure);
+                }
+                None => self.cut = true,
+            }
+        }
+        candidates.iter().map(|c| self.known.get(&(c.clone(), effort)).cloned().flatten()).collect()
+    }
+
+    /// Whether the search has to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+
+    fn one(&self, candidate: &Candidate, effort: Effort) -> Option<Measure> {
+        let mut program = self.program.clone();
+        candidate.annotate(self.survey, &mut program, self.mesh, effort == Effort::Greedy);
+        let steps = if effort == Effort::Full { &self.full } else { &self.greedy };
+        let compiled = run_unverified(&mut program, steps);
+        self.progress.0.tried.fetch_add(1, Ordering::Relaxed);
+        if !compiled {
+            return None;
+        }
+        let mesh =
+            dialect::signature::Signature::of(&mut program).and_then(|s| s.mesh).map(|m| m.1).unwrap_or_default();
+        let machine = Machine::of_mesh(self.target, &mesh).ok()?;
+        let cost = estimate(&program, &machine);
+        let mut kinds: BTreeMap<&'static str, (f64, f64)> = BTreeMap::new();
+        for c in &cost.collectives {
+            let of_kind = kinds.entry(c.collective.kind.text()).or_default();
+            of_kind.0 += c.seconds * c.count as f64;
+            of_kind.1 += c.result_bytes as f64 * c.count as f64;
+        }
+        let (exposed, compute) = (cost.exposed_seconds(), cost.compute_seconds);
+        Some(Measure { step: cost.step_seconds, compute, exposed, peak: cost.peak_bytes, kinds })
+    }
+}

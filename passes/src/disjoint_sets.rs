@@ -1,0 +1,29 @@
+//! Disjoint sets of small integers.
+
+/// Disjoint sets, each represented by its smallest member.
+pub(crate) struct DisjointSets {
+    parents: Vec<u32>,
+}
+
+impl DisjointSets {
+    /// Each of `0..count` in a set of its own.
+    pub(crate) fn new(count: u32) -> Self {
+        Self { parents: (0..count).collect() }
+    }
+
+    /// The smallest member of a set.
+    pub(crate) fn root(&mut self, mut at: u32) -> u32 {
+        while self.parents[at as usize] != at {
+            let above = self.parents[self.parents[at as usize] as usize];
+            self.parents[at as usize] = above;
+            at = above;
+        }
+        at
+    }
+
+    /// Makes one set of two.
+    pub(crate) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+}
