@@ -18,13 +18,16 @@
 # make iree    IREE's wheels in target/iree (500 MB), with which make test compiles and runs programs there
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
+# make faults-mpi COUNT=20   kills, stops and misleads processes at random moments, and says how soon the others ended
+# make random-mpi COUNT=2000   random programs on 2 and 4 processes, compared bit for bit with one
+# make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi lit-shardy iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -141,11 +144,18 @@ $(TARGET)/plugin/libShardcPlugin.so: capi $(wildcard bindings/mlir/plugin/*)
 
 plugin: setup $(TARGET)/plugin/libShardcPlugin.so
 
+# Builds a program with the feature mpi into target/mpi and leaves what `cargo build` has made where it was: of profile $(1), by
+# cargo's flags $(2), the program $(3), under the name $(4).
+define with-mpi
+	@mkdir -p $(TARGET)/mpi
+	@rm -f $(TARGET)/mpi/before; [ ! -e $(TARGET)/$(1)/$(3) ] || mv $(TARGET)/$(1)/$(3) $(TARGET)/mpi/before
+	@cargo build --quiet $(2) --bin $(3) && mv -f $(TARGET)/$(1)/$(3) $(TARGET)/mpi/$(4); built=$$?; \
+		[ ! -e $(TARGET)/mpi/before ] || mv $(TARGET)/mpi/before $(TARGET)/$(1)/$(3); exit $$built
+endef
+
 # Of the selection that is built for the tests, so that nothing else is built for it.
 mpi: setup
-	cargo build --quiet --workspace --bin shardc --features shardc/mpi
-	@mkdir -p $(TARGET)/mpi
-	@ln -f $(TARGET)/debug/shardc $(TARGET)/mpi/shardc
+	$(call with-mpi,debug,--workspace --features shardc/mpi,shardc,shardc)
 
 DEMO := tests/corpus/tpu_p3_mlp_block_auto
 MPIRUN := mpirun --oversubscribe --bind-to none $(if $(filter 0,$(shell id -u)),--allow-run-as-root)
@@ -161,6 +171,20 @@ demo-mpi: mpi
 	$(TARGET)/mpi/shardc gather $(MPI_DEMO)/out.index.json --outputs $(MPI_DEMO)/out.npz
 	@echo "== joined, and compared with one process"
 	$(TARGET)/mpi/shardc run $(DEMO)/program.mlir --inputs $(DEMO)/inputs.npz --expect $(MPI_DEMO)/out.npz --rtol 0
+
+# Of every kind of fault so many, at random moments; FAULTS names the kinds.
+faults-mpi: mpi
+	python3 tests/ranks/faults.py $(TARGET)/mpi/shardc $(TARGET)/mpi/faults --seed $(FROM) \
+		$(if $(filter command line,$(origin COUNT)),--count $(COUNT)) $(if $(FAULTS),--kinds $(FAULTS))
+
+random-mpi: setup
+	$(call with-mpi,debug,--workspace --features shardc-tests/mpi,ranks,ranks)
+	@for ranks in 2 4; do $(MPIRUN) -n $$ranks $(TARGET)/mpi/ranks $(FROM) $(COUNT) $(TARGET)/mpi/cache || exit 1; done
+
+# RUN names programs; without it, those that the script makes.
+bench-mpi: setup oracles
+	$(call with-mpi,release,--release -p shardc --features mpi,shardc,shardc-release)
+	$(TARGET)/oracles/bin/python tests/ranks/bench.py $(TARGET)/mpi/shardc-release $(TARGET)/mpi/bench $(RUN) --rounds $(REPEAT)
 
 iree: $(TARGET)/iree/ready
 

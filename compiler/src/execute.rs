@@ -82,6 +82,9 @@ pub struct Ranks {
     pub gather: bool,
     /// Where this one gets its devices' inputs from.
     pub inputs: RankInputs,
+    /// Whether sums between processes may be in any order, which sends fewer bytes; their bits then depend on how many
+    /// processes there are.
+    pub fast_reduce: bool,
 }
 
 /// Where one of several processes gets its devices' inputs from.
@@ -108,6 +111,7 @@ impl PartialEq for Ranks {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.wire, &other.wire)
             && (self.neighbors, self.gather, &self.inputs) == (other.neighbors, other.gather, &other.inputs)
+            && self.fast_reduce == other.fast_reduce
     }
 }
 
@@ -448,7 +452,8 @@ fn native(
     let session = executable
         .session_among(ids.clone(), options.ranks.as_ref().map(|ranks| ranks.wire.clone()))
         .map_err(one)?
-        .with_subnormals(subnormals);
+        .with_subnormals(subnormals)
+        .with_fast_sums(options.ranks.as_ref().is_some_and(|ranks| ranks.fast_reduce));
     let progress = options.progress.clone().unwrap_or_default();
     let session = session.with_turns(Arc::clone(&progress.0.turns));
     let (mut times, mut trace) = (Vec::new(), None);

@@ -51,6 +51,7 @@ mod rounding;
 mod source;
 mod spmd;
 mod stack;
+mod stragglers;
 mod target_file;
 mod trace;
 pub mod units;
@@ -81,6 +82,7 @@ pub use propose::{Alternative, Proposal, ProposedAxis, ProposedSharding, SearchO
 pub use source::Source;
 pub use spmd::SpmdCheck;
 pub use stack::{STACK_BYTES, guarded, on_deep_stack};
+pub use stragglers::{DeviceWaits, Straggler};
 pub use trace::{DeviceTrace, Profile, ProfiledOp, Trace, TracedOp, TracedStep};
 
 pub use dialect::bytecode::is_bytecode;

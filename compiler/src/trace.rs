@@ -35,7 +35,7 @@ pub struct TracedOp {
     pub communicates: bool,
     /// Whether other steps run inside it: a loop or a branch.
     pub contains_others: bool,
-    op: Op,
+    pub(crate) op: Op,
 }
 
 /// What one device did.

@@ -13,6 +13,7 @@ mod lines;
 mod lsp;
 mod perfetto;
 mod picture;
+mod profile;
 mod progress;
 mod ranks;
 pub(crate) mod render;

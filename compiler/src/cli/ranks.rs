@@ -98,7 +98,7 @@ impl Here {
         format!("rank {rank}")
     }
 
-    pub(crate) fn options(&self, _: bool, _: RankInputs) -> Option<Ranks> {
+    pub(crate) fn options(&self, _: bool, _: RankInputs, _: bool) -> Option<Ranks> {
         None
     }
 
@@ -169,10 +169,11 @@ impl Here {
         self.world.place(rank)
     }
 
-    /// What execution needs to know; the first rank gets all results if that is wanted.
-    pub(crate) fn options(&self, gather: bool, inputs: RankInputs) -> Option<Ranks> {
+    /// What execution needs to know; the first rank gets all results if that is wanted, and sums may be in any order if
+    /// `fast_reduce` says so.
+    pub(crate) fn options(&self, gather: bool, inputs: RankInputs, fast_reduce: bool) -> Option<Ranks> {
         let wire: std::sync::Arc<dyn runtime::collective::Wire> = self.world.clone();
-        Some(Ranks { wire, neighbors: self.world.neighbors(), gather, inputs })
+        Some(Ranks { wire, neighbors: self.world.neighbors(), gather, inputs, fast_reduce })
     }
 
     /// Waits for the others, and leaves.

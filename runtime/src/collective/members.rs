@@ -37,6 +37,11 @@ impl Members {
         Self { groups: groups.clone(), permutes, devices, table }
     }
 
+    /// Whether the groups are chains of a permute.
+    pub fn permutes(&self) -> bool {
+        self.permutes
+    }
+
     /// An upper bound on the number of groups.
     pub fn count(&self) -> usize {
         if self.permutes { self.devices } else { self.groups.count() }

@@ -20,6 +20,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use channels::Channels;
+use dialect::ir::ElementType;
+use dialect::scalar::ScalarOp;
 pub use members::Members;
 pub use part::{Needs, Part};
 #[cfg(feature = "jit")]
@@ -27,7 +29,7 @@ pub(crate) use plan::Combiner;
 pub use plan::Plan;
 pub use ranks::{Ranks, Scratch};
 pub use shared::Shared;
-pub use wire::{State, Watched, Wire};
+pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire};
 
 /// How devices read each other's bytes.
 pub trait Transport: Sync {
@@ -44,8 +46,34 @@ pub trait Transport: Sync {
         read: &mut dyn FnMut(&[&[u8]]),
     ) -> Result<(), String>;
 
+    /// Combines the operands of a group in an order of its own, if it may: where that gives the same bits, or somebody has
+    /// said that the order doesn't matter. Otherwise nothing happens.
+    fn combine(
+        &self,
+        _device: usize,
+        _site: usize,
+        _group: usize,
+        _operand: &[u8],
+        _how: &Reduction<'_>,
+        _result: &mut [u8],
+    ) -> Option<Result<(), String>> {
+        None
+    }
+
     /// Announces that `device` takes part in no further collectives; `failure` is the reason if it failed.
     fn leave(&self, device: usize, failure: Option<&str>);
+}
+
+/// How operands are combined element by element.
+pub struct Reduction<'a> {
+    /// By what.
+    pub op: ScalarOp,
+    /// The type of their elements.
+    pub element: ElementType,
+    /// Combines operands of one length, a whole number of elements, into the last argument.
+    pub combine: fn(&[&[u8]], &mut [u8]),
+    /// Where the result is scattered: the part of it that the member at this place of the group gets.
+    pub scattered: Option<&'a dyn Fn(usize) -> Part>,
 }
 
 /// A collective of a program: its groups, and its op's name for messages.

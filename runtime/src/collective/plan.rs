@@ -12,7 +12,7 @@ use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
-use super::{Members, Part, Site, Transport, reduce};
+use super::{Members, Part, Reduction, Site, Transport, reduce};
 
 /// Machine code that combines elements: given are those so far, those of the next operand, where the combined ones go, all at
 /// multiples of 8 bytes, and how many there are.
@@ -137,6 +137,9 @@ impl Plan {
             }
             return Ok(());
         };
+        if let Some(done) = self.combine_in_any_order(transport, (device, site, group), operand, result) {
+            return done;
+        }
         if self.kind == CollectiveKind::AllReduce && result.len() >= 4096 {
             let n = self.members.of_group(group).len();
             if n > 2 {
@@ -148,6 +151,28 @@ impl Plan {
         let count = || *members.get_or_init(|| self.members.of_group(group).len());
         let needs = |from: usize, to: usize| self.needs(operand.len(), group, &count, from, to);
         transport.share(device, site, group, operand, &needs, &mut |all| self.read(device, place, all, result))
+    }
+
+    /// A reduction that the transport does, if it can.
+    fn combine_in_any_order(
+        &self,
+        transport: &dyn Transport,
+        (device, site, group): (usize, usize, usize),
+        operand: &[u8],
+        result: &mut [u8],
+    ) -> Option<Result<(), String>> {
+        let is_scattered = match self.kind {
+            CollectiveKind::AllReduce => false,
+            CollectiveKind::ReduceScatter => true,
+            _ => return None,
+        };
+        let op = self.body.as_ref()?.as_binary()?;
+        let combine = reduce::combine(op, self.element)?;
+        let members = OnceCell::new();
+        let count = || *members.get_or_init(|| self.members.of_group(group).len());
+        let part = |to: usize| self.needs(operand.len(), group, &count, 0, to);
+        let how = Reduction { op, element: self.element, combine, scattered: is_scattered.then_some(&part) };
+        transport.combine(device, site, group, operand, &how, result)
     }
 
     /// What the member at place `to` of a group of `count` reads of an operand of `bytes` bytes of that at place `from`.

@@ -5,7 +5,11 @@
 //! operands; while all can be read, the first device sends the other ranks what their devices need of them, and receives
 //! what its own need of theirs. In the second it shows what it has received, and each device reads its companions'
 //! operands and the received parts of the others exactly as it would read them in one process: in the order of the
-//! group, so that results have the same bits whatever the number of ranks.
+//! group, so that results have the same bits whatever the number of ranks. What may be combined in any order is combined
+//! on the rank first, and between ranks by the wire (`combine`).
+
+mod combine;
+mod groups;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,33 +17,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::wire::{FIRST_TAG, State, Watched, Wire};
-use super::{Needs, Part, Shared, Site, Transport, wait};
-
-/// The least size of a part that is sent from where it lies, and received where it is read.
-const DIRECT: usize = 32 << 10;
+use self::groups::Spanning;
+use super::wire::{FIRST_TAG, Incoming, Outgoing, Route, State, Watched, Wire};
+use super::{Needs, Part, Reduction, Shared, Site, Transport, wait};
 
 /// The most devices of a rank that a message tells of.
 const MAX_DESCRIBED: usize = 4;
-
-/// Who of a group is where.
-struct Spanning {
-    /// For each member, which of those on this rank it is.
-    local: Vec<Option<usize>>,
-    /// The places of those on this rank.
-    mine: Vec<usize>,
-    /// The places of those on each other rank.
-    others: Vec<(usize, Vec<usize>)>,
-    /// The first device on this rank.
-    leader: usize,
-}
 
 /// What is kept from run to run: received bytes, and who is where in which group.
 #[derive(Default)]
 pub struct Scratch {
     /// What each device of the rank has received last.
     received: Vec<Mutex<Vec<u8>>>,
+    /// What each device has combined last.
+    combined: Vec<Mutex<Vec<u8>>>,
     spanning: Mutex<FxHashMap<(usize, usize), Option<Arc<Spanning>>>>,
+    /// The numbers of groups of ranks that the wire knows, by collective and group of devices.
+    routes: FxHashMap<(usize, usize), usize>,
     /// Bytes that this rank has sent to others.
     sent: AtomicU64,
 }
@@ -47,7 +41,20 @@ pub struct Scratch {
 impl Scratch {
     /// For a rank with so many devices.
     pub fn new(devices: usize) -> Self {
-        Self { received: (0..devices).map(|_| Mutex::default()).collect(), ..Self::default() }
+        let buffers = || (0..devices).map(|_| Mutex::default()).collect();
+        Self { received: buffers(), combined: buffers(), ..Self::default() }
+    }
+
+    /// Lets the wire prepare for the groups of these collectives, each of which comes with whether all devices run it exactly
+    /// once: only those are sure to come in one order on all ranks. All ranks do so together.
+    pub fn meet(&mut self, wire: &dyn Wire, sites: &[(Site, bool)]) -> Result<(), String> {
+        let devices = self.received.len();
+        let (groups, of) = groups::of_sites(sites, devices);
+        // All are here, so that nobody waits long for another in what follows.
+        wire.barrier()?;
+        let numbers = wire.meet(&groups)?;
+        self.routes = of.into_iter().filter_map(|(place, group)| Some((place, numbers[group]?))).collect();
+        Ok(())
     }
 
     /// Bytes that this rank has sent to other ranks so far.
@@ -137,6 +144,8 @@ pub struct Ranks<'s> {
     scratch: &'s Scratch,
     sites: Vec<Site>,
     here: Arc<Here>,
+    /// Whether sums may be in any order.
+    fast: bool,
 }
 
 impl<'s> Ranks<'s> {
@@ -163,7 +172,13 @@ impl<'s> Ranks<'s> {
             tags,
         });
         wire.watch(Some(here.clone()));
-        Ok(Self { wire, scratch, sites: sites.to_vec(), here })
+        Ok(Self { wire, scratch, sites: sites.to_vec(), here, fast: false })
+    }
+
+    /// The same; with `fast`, sums between ranks may be in any order.
+    pub fn with_fast_sums(mut self, fast: bool) -> Self {
+        self.fast = fast;
+        self
     }
 
     /// [`Shared::stuck`] of this rank's devices; or where they waited when another rank failed.
@@ -177,35 +192,21 @@ impl<'s> Ranks<'s> {
 
     /// Who is where in a group, if it spans ranks.
     fn spanning(&self, site: usize, group: usize) -> Option<Arc<Spanning>> {
-        let make = || {
-            let members = self.sites[site].members.of_group(group);
-            let held = &self.here.held;
-            let mine: Vec<usize> = (0..members.len()).filter(|&i| held.contains(&members[i])).collect();
-            if mine.len() == members.len() {
-                return None;
-            }
-            let mut local = vec![None; members.len()];
-            mine.iter().enumerate().for_each(|(i, &place)| local[place] = Some(i));
-            let mut others: Vec<(usize, Vec<usize>)> = Vec::new();
-            for place in (0..members.len()).filter(|&i| local[i].is_none()) {
-                let rank = members[place] / held.len();
-                match others.iter_mut().find(|o| o.0 == rank) {
-                    Some(other) => other.1.push(place),
-                    None => others.push((rank, vec![place])),
-                }
-            }
-            let leader = mine.first().map_or(usize::MAX, |&place| members[place]);
-            Some(Arc::new(Spanning { local, mine, others, leader }))
-        };
+        let make = || Spanning::of(&self.sites[site].members.of_group(group), &self.here.held).map(Arc::new);
         let mut known = self.scratch.spanning.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry((site, group)).or_insert_with(make).clone()
+    }
+
+    /// How ranks exchange what a group needs.
+    fn route(&self, site: usize, group: usize) -> Route {
+        Route { tag: self.here.tags[site] + group as u32, group: self.scratch.routes.get(&(site, group)).copied() }
     }
 
     /// Exchanges what this rank's devices and those of the others need. The operands of the others, with the parts that
     /// are needed in place, are in `buffer` then, one after the other.
     fn exchange(
         &self,
-        tag: u32,
+        route: Route,
         group: &Spanning,
         operands: &[&[u8]],
         needs: &Needs<'_>,
@@ -222,68 +223,30 @@ impl<'s> Ranks<'s> {
             }
             parts
         };
-        let direct = |part: &Part| part.start_if_contiguous().filter(|_| part.bytes() >= DIRECT);
-        let mut packed: Vec<(usize, Vec<u8>)> = Vec::new();
-        let mut sends: Vec<(usize, &[u8])> = Vec::new();
+        let mut sends = Vec::new();
         for (rank, places) in &group.others {
-            let mut small = Vec::new();
-            for (&from, operand) in group.mine.iter().zip(operands) {
-                for part in parts(from, places) {
-                    match direct(&part) {
-                        Some(start) => sends.push((*rank, &operand[start..start + part.bytes()])),
-                        None => part.pack(operand, &mut small),
-                    }
-                }
-            }
-            if !small.is_empty() {
-                packed.push((*rank, small));
+            for (&from, &operand) in group.mine.iter().zip(operands) {
+                sends.extend(parts(from, places).into_iter().map(|part| Outgoing { to: *rank, operand, part }));
             }
         }
-        sends.extend(packed.iter().map(|(rank, bytes)| (*rank, &bytes[..])));
-
-        // Where the others' operands are, and behind them what came packed.
-        let mut end = 0;
-        let mut receives: Vec<(usize, Range<usize>)> = Vec::new();
-        let (mut unpacked, mut small): (Vec<(Part, usize)>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+        let (mut receives, mut end) = (Vec::new(), 0);
         for (rank, places) in &group.others {
-            let mut bytes = 0;
             for &from in places {
-                for part in parts(from, &group.mine) {
-                    match direct(&part) {
-                        Some(start) => receives.push((*rank, end + start..end + start + part.bytes())),
-                        None => {
-                            unpacked.push((part, end));
-                            bytes += part.bytes();
-                        }
-                    }
-                }
+                let incoming = |part| Incoming { from: *rank, start: end, part };
+                receives.extend(parts(from, &group.mine).into_iter().map(incoming));
                 end += room(from, &group.mine, needs);
             }
-            if bytes > 0 {
-                small.push((*rank, bytes));
-            }
         }
-        let mut total = end;
-        for (rank, bytes) in &small {
-            receives.push((*rank, total..total + bytes));
-            total += bytes;
+        if buffer.len() < end {
+            *buffer = vec![0; end];
         }
-        if buffer.len() < total {
-            *buffer = vec![0; total];
-        }
-        self.scratch.sent.fetch_add(sends.iter().map(|s| s.1.len() as u64).sum(), Ordering::Relaxed);
-        let done = wait(|| self.wire.exchange(tag, &sends, buffer, &receives));
+        self.scratch.sent.fetch_add(sends.iter().map(|s| s.part.bytes() as u64).sum(), Ordering::Relaxed);
+        let done = wait(|| self.wire.exchange(route, &sends, buffer, &receives));
         if done.is_err() {
-            // Somebody may still read or write them.
-            std::mem::forget((packed, std::mem::take(buffer)));
-            return done;
+            // Somebody may still write there.
+            std::mem::forget(std::mem::take(buffer));
         }
-        let (operands, came) = buffer[..total].split_at_mut(end);
-        let mut came = &came[..];
-        for (part, start) in unpacked {
-            came = part.unpack(came, &mut operands[start..start + part.of]);
-        }
-        Ok(())
+        done
     }
 
     /// A collective among ranks.
@@ -302,8 +265,8 @@ impl<'s> Ranks<'s> {
             let index = device - here.held.start;
             let mut received = self.scratch.received[index].lock().unwrap_or_else(PoisonError::into_inner);
             if spanning.leader == device {
-                let tag = here.tags[site] + group as u32;
-                if let Err(why) = self.exchange(tag, spanning, operands, needs, &mut received) {
+                let route = self.route(site, group);
+                if let Err(why) = self.exchange(route, spanning, operands, needs, &mut received) {
                     // The others of this rank wait for this device.
                     here.shared.fail(why.clone());
                     outcome = Err(why);
@@ -345,6 +308,20 @@ impl Transport for Ranks<'_> {
             self.here.set(device, RUNS);
             read(all);
         })
+    }
+
+    fn combine(
+        &self,
+        device: usize,
+        site: usize,
+        group: usize,
+        operand: &[u8],
+        how: &Reduction<'_>,
+        result: &mut [u8],
+    ) -> Option<Result<(), String>> {
+        let spanning =
+            self.spanning(site, group).filter(|spanning| self.combines(site, group, spanning, operand, how))?;
+        Some(self.combine_across((device, site, group), &spanning, operand, how, result))
     }
 
     fn leave(&self, device: usize, failure: Option<&str>) {

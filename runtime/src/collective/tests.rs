@@ -1,7 +1,6 @@
 //! Both transports, against shards computed by hand; and that no device hangs or reads freed memory.
 
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,6 +13,7 @@ use dialect::literal::Literal;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
+use super::wire::{Combination, Incoming, Outgoing, Route};
 use super::{Channels, Members, Part, Plan, Ranks, Scratch, Shared, Site, Transport, Watched, Wire};
 
 /// Every member reads all of every operand; of which sizes, nobody asks in one process.
@@ -33,8 +33,8 @@ fn value(device: usize, shape: &[i64], element: ElementType) -> Literal {
 /// Messages between ranks that are threads of this process.
 #[derive(Default)]
 struct Post {
-    /// By sender, receiver and tag.
-    boxes: Mutex<HashMap<(usize, usize, u32), VecDeque<Vec<u8>>>>,
+    /// By sender, receiver and route.
+    boxes: Mutex<HashMap<(usize, usize, Route), VecDeque<Vec<u8>>>>,
     came: Condvar,
 }
 
@@ -42,6 +42,25 @@ struct Mail<'p> {
     post: &'p Post,
     rank: usize,
     ranks: usize,
+    groups: Mutex<Vec<Vec<usize>>>,
+}
+
+impl Mail<'_> {
+    fn post(&self, route: Route, to: usize, message: Vec<u8>) {
+        let mut boxes = self.post.boxes.lock().expect("no panic");
+        boxes.entry((self.rank, to, route)).or_default().push_back(message);
+        self.post.came.notify_all();
+    }
+
+    fn fetch(&self, route: Route, from: usize) -> Vec<u8> {
+        let mut boxes = self.post.boxes.lock().expect("no panic");
+        loop {
+            if let Some(message) = boxes.entry((from, self.rank, route)).or_default().pop_front() {
+                return message;
+            }
+            boxes = self.post.came.wait(boxes).expect("no panic");
+        }
+    }
 }
 
 impl Wire for Mail<'_> {
@@ -55,25 +74,57 @@ impl Wire for Mail<'_> {
 
     fn exchange(
         &self,
-        tag: u32,
-        sends: &[(usize, &[u8])],
+        route: Route,
+        sends: &[Outgoing<'_>],
         into: &mut [u8],
-        receives: &[(usize, Range<usize>)],
+        receives: &[Incoming],
     ) -> Result<(), String> {
-        let mut boxes = self.post.boxes.lock().expect("no panic");
-        for &(to, bytes) in sends {
-            boxes.entry((self.rank, to, tag)).or_default().push_back(bytes.to_vec());
+        for parts in sends.chunk_by(|a, b| a.to == b.to) {
+            let mut message = Vec::new();
+            parts.iter().for_each(|send| send.part.pack(send.operand, &mut message));
+            self.post(route, parts[0].to, message);
         }
-        self.post.came.notify_all();
-        for (from, range) in receives {
-            let message = loop {
-                match boxes.entry((*from, self.rank, tag)).or_default().pop_front() {
-                    Some(message) => break message,
-                    None => boxes = self.post.came.wait(boxes).expect("no panic"),
-                }
-            };
-            into[range.clone()].copy_from_slice(&message);
+        for parts in receives.chunk_by(|a, b| a.from == b.from) {
+            let message = self.fetch(route, parts[0].from);
+            let mut rest = &message[..];
+            for Incoming { start, part, .. } in parts {
+                rest = part.unpack(rest, &mut into[*start..start + part.of]);
+            }
+            assert!(rest.is_empty(), "a message is as long as what is expected");
         }
+        Ok(())
+    }
+
+    /// Numbers every second group, backwards.
+    fn meet(&self, groups: &[Vec<usize>]) -> Result<Vec<Option<usize>>, String> {
+        *self.groups.lock().expect("no panic") = groups.iter().rev().cloned().collect();
+        Ok((0..groups.len()).map(|i| (i % 2 == 0).then_some(groups.len() - 1 - i)).collect())
+    }
+
+    fn can_combine(&self, op: ScalarOp, element: ElementType) -> bool {
+        op == ScalarOp::Add && element != ElementType::BF16
+    }
+
+    /// Adds up from the last rank to the first.
+    fn combine(&self, route: Route, what: &Combination<'_>, into: &mut [u8]) -> Result<(), String> {
+        let ranks = self.groups.lock().expect("no panic")[route.group.expect("it has one")].clone();
+        let others = ranks.iter().filter(|&&rank| rank != self.rank);
+        others.for_each(|&to| self.post(route, to, what.operand.to_vec()));
+        let operand = |&r: &usize| if r == self.rank { what.operand.to_vec() } else { self.fetch(route, r) };
+        let came: Vec<Vec<u8>> = ranks.iter().map(operand).collect();
+        let (element, width) = (what.element, what.element.bytes());
+        let mut all = Vec::new();
+        for at in 0..what.operand.len() / width {
+            let value = |bytes: &Vec<u8>| Scalar::decode(element, &bytes[at * width..(at + 1) * width]);
+            let sum = came.iter().rev().map(value).reduce(|a, b| what.op.apply(element, element, &[a, b]));
+            sum.expect("ranks").encode(element, &mut all);
+        }
+        let place = ranks.binary_search(&self.rank).expect("it is in the group");
+        let (first, count) = match &what.counts {
+            Some(counts) => (counts[..place].iter().sum(), counts[place]),
+            None => (0, all.len() / width),
+        };
+        into.copy_from_slice(&all[first * width..(first + count) * width]);
         Ok(())
     }
 
@@ -81,13 +132,24 @@ impl Wire for Mail<'_> {
 }
 
 /// [`run`] on devices that are divided among so many ranks. Every message has a receiver.
-fn run_on_ranks(ranks: usize, plan: &Plan, inputs: &[Literal], result_bytes: usize) -> Vec<Result<Vec<u8>, String>> {
+fn run_on_ranks(
+    (ranks, fast): (usize, bool),
+    plan: &Plan,
+    inputs: &[Literal],
+    result_bytes: usize,
+) -> Vec<Result<Vec<u8>, String>> {
     let post = Post::default();
-    let wires: Vec<Mail<'_>> = (0..ranks).map(|rank| Mail { post: &post, rank, ranks }).collect();
-    let scratch: Vec<Scratch> = (0..ranks).map(|_| Scratch::new(inputs.len() / ranks)).collect();
+    let wires: Vec<Mail<'_>> =
+        (0..ranks).map(|rank| Mail { post: &post, rank, ranks, groups: Mutex::default() }).collect();
+    let mut scratch: Vec<Scratch> = (0..ranks).map(|_| Scratch::new(inputs.len() / ranks)).collect();
+    std::thread::scope(|s| {
+        for (scratch, wire) in scratch.iter_mut().zip(&wires) {
+            s.spawn(move || scratch.meet(wire, &[(plan.site(), false)]).expect("all ranks meet"));
+        }
+    });
     let ids: Vec<u32> = (0..inputs.len() as u32).collect();
     let rank = |rank: usize| Ranks::new(&wires[rank], ids.clone(), &[plan.site()], &scratch[rank]);
-    let transports: Vec<Ranks<'_>> = (0..ranks).map(|r| rank(r).expect("few groups")).collect();
+    let transports: Vec<Ranks<'_>> = (0..ranks).map(|r| rank(r).expect("few groups").with_fast_sums(fast)).collect();
     let transports: Vec<&dyn Transport> = transports.iter().map(|t| t as &dyn Transport).collect();
     let results = run_on(&transports, plan, inputs, result_bytes);
     assert!(post.boxes.lock().expect("no panic").values().all(VecDeque::is_empty));
@@ -158,6 +220,8 @@ fn check(
     let shared = Shared::new(devices, &[plan.site()]);
     let channels = Channels::new(devices, &[plan.site()]);
     let ranks = (2..=devices).filter(|ranks| devices.is_multiple_of(*ranks));
+    // These sums are exact, so they are the same in any order.
+    let ranks = ranks.flat_map(|ranks| [(ranks, false), (ranks, true)]);
     let ranks = ranks.map(|ranks| run_on_ranks(ranks, &plan, &inputs, expected[0].len()));
     let one = [&shared as &dyn Transport, &channels].map(|t| run(t, &plan, &inputs, expected[0].len()));
     for got in one.into_iter().chain(ranks) {
@@ -215,7 +279,7 @@ fn a_permute_sends_and_gives_zeros() {
     let plan = Plan::new(&collective, ElementType::I32, &[2], 4);
     let inputs: Vec<Literal> = (0..4).map(|d| value(d, &[2], ElementType::I32)).collect();
     let one = [&Shared::new(4, &[plan.site()]) as &dyn Transport, &Channels::new(4, &[plan.site()])];
-    let ranks = [2, 4].map(|ranks| run_on_ranks(ranks, &plan, &inputs, 8));
+    let ranks = [2, 4].map(|ranks| run_on_ranks((ranks, true), &plan, &inputs, 8));
     for got in one.map(|transport| run(transport, &plan, &inputs, 8)).into_iter().chain(ranks) {
         let got: Vec<Vec<u8>> = got.into_iter().map(|r| r.expect("runs")).collect();
         let bytes = |d: usize| inputs[d].dense_bytes().into_owned();

@@ -67,6 +67,8 @@ pub struct Session<'e> {
     subnormals: Subnormals,
     /// Turns of loops that the first device has made.
     turns: Arc<AtomicU64>,
+    /// Whether sums between processes may be in any order.
+    fast_sums: bool,
 }
 
 /// From this many bytes on that native code reads and writes, sharing its work between threads pays.
@@ -212,8 +214,23 @@ impl Executable {
         let free = free.map(|free| free - needed);
         // A group may have devices of several processes, whose memory is nobody's in common.
         let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
-        let (scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
-        Ok(Session { executable: self, ids, held, arenas, commons, wire, scratch, subnormals, turns })
+        let (mut scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
+        if let Some(wire) = &wire {
+            scratch.meet(&**wire, &self.sites()).map_err(|e| device_failed(Span::default(), e))?;
+        }
+        let fast_sums = false;
+        Ok(Session { executable: self, ids, held, arenas, commons, wire, scratch, subnormals, turns, fast_sums })
+    }
+
+    /// The collectives, each with whether every device runs it exactly once: outside of loops and branches.
+    fn sites(&self) -> Vec<(Site, bool)> {
+        let mut sites: Vec<(Site, bool)> = self.lowered.collectives.iter().map(|plan| (plan.site(), false)).collect();
+        for (_, step) in &self.lowered.steps {
+            if let Step::Collective { collective, .. } | Step::Ragged { collective, .. } = step {
+                sites[*collective].1 = true;
+            }
+        }
+        sites
     }
 
     /// Memory that groups of devices have in common, if there is so much.
@@ -262,6 +279,12 @@ impl Session<'_> {
     /// The same memory; the turns of loops that the first device makes are counted here.
     pub fn with_turns(self, turns: Arc<AtomicU64>) -> Self {
         Self { turns, ..self }
+    }
+
+    /// The same memory; with `fast_sums`, sums between processes may be in any order, so that their bits depend on how many
+    /// there are.
+    pub fn with_fast_sums(self, fast_sums: bool) -> Self {
+        Self { fast_sums, ..self }
     }
 
     /// Shards the global inputs and gives every device its shards; every replica gets the same inputs.
@@ -314,7 +337,8 @@ impl Session<'_> {
             None => Between::Threads(Shared::on(self.ids.clone(), &sites)),
             Some(wire) => {
                 let ranks = Ranks::new(&**wire, self.ids.clone(), &sites, &self.scratch);
-                Between::Ranks(ranks.map_err(|e| Diagnostic::error(codes::DEVICE_FAILED, Span::default(), e))?)
+                let ranks = ranks.map_err(|e| device_failed(Span::default(), e))?;
+                Between::Ranks(ranks.with_fast_sums(self.fast_sums))
             }
         };
         let transport = &transport;
@@ -423,6 +447,10 @@ impl Session<'_> {
         let mine = self.held.clone().zip(&self.arenas).filter(move |(device, _)| device / n == replica);
         mine.map(move |(device, arena)| (device % n, arena))
     }
+}
+
+fn device_failed(span: Span, message: String) -> Diagnostic {
+    Diagnostic::error(codes::DEVICE_FAILED, span, message)
 }
 
 /// What devices meet by.

@@ -9,8 +9,20 @@ pub(super) struct Beat {
     pub(super) version: u64,
     /// What its devices do; `None` outside of a run.
     pub(super) devices: Option<Vec<State>>,
-    /// Exchanges that aren't done: the tag, and the ranks for which each waits.
-    pub(super) pending: Vec<(u32, Vec<u32>)>,
+    /// Exchanges that aren't done.
+    pub(super) pending: Vec<Pending>,
+    /// How many collectives it has begun in each group of ranks.
+    pub(super) begun: Vec<u32>,
+}
+
+/// An exchange that isn't done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Pending {
+    pub(super) tag: u32,
+    /// The ranks for which it waits; of a collective, all others in it.
+    pub(super) ranks: Vec<u32>,
+    /// Of a collective, the number of its group, and how many were begun there with it.
+    pub(super) collective: Option<(u32, u32)>,
 }
 
 /// How long nothing must have happened anywhere until it counts as forever.
@@ -19,6 +31,7 @@ pub(super) const STILL: std::time::Duration = std::time::Duration::from_secs(3);
 const RUNS: u32 = u32::MAX;
 const LEFT: u32 = u32::MAX - 1;
 const OUTSIDE: u32 = u32::MAX;
+const NO_GROUP: u32 = u32::MAX;
 
 impl Beat {
     /// As bytes.
@@ -30,8 +43,11 @@ impl Beat {
             State::Left => LEFT,
             State::Waits(site) => *site,
         }));
-        for (tag, ranks) in &self.pending {
-            words.extend([*tag, ranks.len() as u32]);
+        words.push(self.begun.len() as u32);
+        words.extend(&self.begun);
+        for Pending { tag, ranks, collective } in &self.pending {
+            let (group, number) = collective.unwrap_or((NO_GROUP, 0));
+            words.extend([*tag, group, number, ranks.len() as u32]);
             words.extend(ranks);
         }
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -50,12 +66,15 @@ impl Beat {
             OUTSIDE => None,
             count => Some((0..count).map(|_| words.next().map(state)).collect::<Option<Vec<State>>>()?),
         };
+        let begun = words.next()?;
+        let begun = (0..begun).map(|_| words.next()).collect::<Option<Vec<u32>>>()?;
         let mut pending = Vec::new();
         while let Some(tag) = words.next() {
-            let count = words.next()?;
-            pending.push((tag, (0..count).map(|_| words.next()).collect::<Option<Vec<u32>>>()?));
+            let (group, number, count) = (words.next()?, words.next()?, words.next()?);
+            let ranks = (0..count).map(|_| words.next()).collect::<Option<Vec<u32>>>()?;
+            pending.push(Pending { tag, ranks, collective: (group != NO_GROUP).then_some((group, number)) });
         }
-        Some(Self { version, devices, pending })
+        Some(Self { version, devices, pending, begun })
     }
 
     /// Whether nothing will happen there unless others do something.
@@ -67,20 +86,26 @@ impl Beat {
     }
 
     fn waits_for(&self, tag: u32, rank: usize) -> bool {
-        self.pending.iter().any(|(t, ranks)| *t == tag && ranks.contains(&(rank as u32)))
+        self.pending.iter().any(|p| p.tag == tag && p.collective.is_none() && p.ranks.contains(&(rank as u32)))
+    }
+
+    fn has_begun(&self, (group, number): (u32, u32)) -> bool {
+        // Counts go round.
+        self.begun.get(group as usize).is_some_and(|begun| (begun.wrapping_sub(number) as i32) >= 0)
     }
 }
 
-/// Whether ranks that are like this will stay so forever: all wait, and no two of them for each other in one exchange, whose
-/// bytes may be on their way.
+/// Whether ranks that are like this will stay so forever: all wait, and no two of them for each other in one exchange, nor for
+/// a collective that all have come to, whose bytes may be on their way.
 pub(super) fn is_forever(beats: &[Beat]) -> bool {
-    let on_its_way =
-        |rank: usize, tag: u32, other: u32| beats.get(other as usize).is_some_and(|beat| beat.waits_for(tag, rank));
+    let at = |other: &u32| beats.get(*other as usize);
+    let on_its_way = |rank: usize, pending: &Pending| match pending.collective {
+        Some(which) => pending.ranks.iter().all(|other| at(other).is_some_and(|beat| beat.has_begun(which))),
+        None => pending.ranks.iter().any(|other| at(other).is_some_and(|beat| beat.waits_for(pending.tag, rank))),
+    };
     beats.iter().all(Beat::is_idle)
         && beats.iter().any(|beat| !beat.pending.is_empty())
-        && !beats.iter().enumerate().any(|(rank, beat)| {
-            beat.pending.iter().any(|(tag, others)| others.iter().any(|&other| on_its_way(rank, *tag, other)))
-        })
+        && !beats.iter().enumerate().any(|(rank, beat)| beat.pending.iter().any(|p| on_its_way(rank, p)))
 }
 
 #[cfg(test)]
@@ -88,13 +113,19 @@ mod tests {
     use super::*;
 
     fn beat(devices: &[State], pending: &[(u32, &[u32])]) -> Beat {
-        let pending = pending.iter().map(|(tag, ranks)| (*tag, ranks.to_vec())).collect();
-        Beat { version: 1 << 40 | 3, devices: Some(devices.to_vec()), pending }
+        let pending = pending.iter().map(|(tag, ranks)| Pending { tag: *tag, ranks: ranks.to_vec(), collective: None });
+        Beat { version: 1 << 40 | 3, devices: Some(devices.to_vec()), pending: pending.collect(), begun: Vec::new() }
+    }
+
+    /// A rank that waits in a group's collective with this number for these ranks, having begun so many of each group's.
+    fn in_collective(which: (u32, u32), ranks: &[u32], begun: &[u32]) -> Beat {
+        let pending = vec![Pending { tag: 7, ranks: ranks.to_vec(), collective: Some(which) }];
+        Beat { version: 1, devices: Some(vec![State::Waits(0)]), pending, begun: begun.to_vec() }
     }
 
     #[test]
     fn beats_are_read_as_written() {
-        let outside = Beat { version: 7, devices: None, pending: vec![(9, vec![1])] };
+        let outside = Beat { devices: None, ..in_collective((2, 9), &[1, 3], &[0, 4, 9]) };
         for beat in [beat(&[State::Runs, State::Left, State::Waits(5)], &[(4, &[0, 2]), (8, &[])]), outside] {
             assert_eq!(Beat::decode(&beat.encode()), Some(beat));
         }
@@ -114,5 +145,23 @@ mod tests {
         // Two of three are done with each other and wait for the third, which is elsewhere.
         let third = beat(&waits, &[(2, &[0])]);
         assert!(is_forever(&[beat(&waits, &[(1, &[2])]), beat(&waits, &[(1, &[2])]), third]));
+    }
+
+    #[test]
+    fn who_waits_forever_in_collectives() {
+        // Of three, the first waits for two that are at another collective of theirs.
+        let first = in_collective((0, 1), &[1, 2], &[1, 0]);
+        let other = |to: u32| in_collective((1, 1), &[to], &[0, 1]);
+        let ended = Beat { pending: Vec::new(), devices: Some(vec![State::Left]), ..other(2) };
+        assert!(is_forever(&[first.clone(), ended.clone(), ended]));
+        // All have come to it, one has its part already and waits elsewhere: the bytes of the others are on their way.
+        let beside = in_collective((0, 1), &[0, 2], &[1, 0]);
+        let ahead = in_collective((1, 1), &[1], &[1, 1]);
+        assert!(!is_forever(&[first.clone(), beside.clone(), ahead]));
+        // The third never came.
+        let away = in_collective((1, 1), &[1], &[0, 1]);
+        assert!(is_forever(&[first, beside, away]));
+        // Counts go round.
+        assert!(in_collective((0, 0), &[], &[2]).has_begun((0, u32::MAX)));
     }
 }

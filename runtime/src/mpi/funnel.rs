@@ -3,7 +3,6 @@
 #![allow(unsafe_code, reason = "calls MPI")]
 
 use std::ffi::c_int;
-use std::ops::Range;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +11,8 @@ use ::mpi::ffi;
 
 use super::Behavior;
 use super::beat::{Beat, STILL, is_forever};
+use super::exchange::Exchange;
+use super::groups::Groups;
 use super::peers::{CARD, Peer, card};
 use crate::collective::Watched;
 
@@ -19,8 +20,6 @@ use crate::collective::Watched;
 const BEAT: Duration = Duration::from_millis(250);
 /// How long this process has to end by itself after a failure, and after it was asked to.
 const GRACE: [Duration; 2] = [Duration::from_secs(2), Duration::from_millis(600)];
-/// The most bytes of one message: counts are 32-bit.
-const MAX_MESSAGE: usize = 1 << 30;
 /// How often it asks MPI at once before it sleeps between.
 const EAGER: u32 = 200;
 
@@ -32,6 +31,10 @@ const TAG_FAILED: c_int = 2;
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) exchanges: Vec<Exchange>,
+    /// Groups of ranks to be numbered.
+    pub(super) groups: Option<Vec<Vec<usize>>>,
+    /// Their numbers.
+    pub(super) numbers: Option<Result<Vec<usize>, String>>,
     pub(super) watched: Option<Arc<dyn Watched>>,
     /// Why this rank has failed; to be told to the others.
     pub(super) failed: Option<String>,
@@ -62,59 +65,10 @@ impl Shared {
     pub(super) fn wake(&self) {
         self.changed.notify_all();
     }
-}
 
-/// Where the result of an exchange is awaited.
-type Done = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
-
-/// An exchange that a thread waits for.
-pub(super) struct Exchange {
-    tag: u32,
-    sends: Vec<(usize, *const u8, usize)>,
-    receives: Vec<(usize, *mut u8, usize)>,
-    requests: Vec<ffi::MPI_Request>,
-    /// The rank of each request.
-    ranks: Vec<u32>,
-    done: Done,
-}
-
-// SAFETY: the thread that waits for the exchange keeps the memory, and touches none of it until it is done; after an
-// error it gives the memory to nobody else.
-unsafe impl Send for Exchange {}
-
-impl Exchange {
-    pub(super) fn new(tag: u32, sends: &[(usize, &[u8])], into: &mut [u8], receives: &[(usize, Range<usize>)]) -> Self {
-        let base = into.as_mut_ptr();
-        let place = |(from, range): &(usize, Range<usize>)| {
-            assert!(range.start <= range.end && range.end <= into.len(), "what is received has its place");
-            // SAFETY: inside the slice, as just checked.
-            (*from, unsafe { base.add(range.start) }, range.len())
-        };
-        Self {
-            tag,
-            sends: sends.iter().map(|(to, bytes)| (*to, bytes.as_ptr(), bytes.len())).collect(),
-            receives: receives.iter().map(place).collect(),
-            requests: Vec::new(),
-            ranks: Vec::new(),
-            done: Arc::default(),
-        }
-    }
-
-    pub(super) fn done(&self) -> Done {
-        Arc::clone(&self.done)
-    }
-
-    fn end(&self, result: Result<(), String>) {
-        *self.done.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        self.done.1.notify_all();
-    }
-
-    /// The ranks for which it still waits.
-    fn waits_for(&self) -> Vec<u32> {
-        let mut ranks = self.ranks.clone();
-        ranks.sort_unstable();
-        ranks.dedup();
-        ranks
+    /// Waits until something has changed, or for this long.
+    pub(super) fn wait<'l>(&self, asked: MutexGuard<'l, Asked>, most: Duration) -> MutexGuard<'l, Asked> {
+        self.changed.wait_timeout(asked, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
@@ -145,6 +99,7 @@ pub(super) struct Funnel {
     behavior: Behavior,
     data: ffi::MPI_Comm,
     control: ffi::MPI_Comm,
+    groups: Groups,
     rank: usize,
     peers: Vec<Peer>,
     active: Vec<Exchange>,
@@ -159,7 +114,16 @@ pub(super) struct Funnel {
     version: u64,
 }
 
-fn check(code: c_int, what: &str) -> Result<(), String> {
+/// What asks this process to end, in words, if something does; others than the caller still hear of it.
+pub(super) fn asked_to_end() -> Option<&'static str> {
+    match SIGNAL.load(Ordering::SeqCst) {
+        0 => None,
+        INTERRUPTED => Some("an interrupt (SIGINT)"),
+        _ => Some("its launcher (SIGTERM)"),
+    }
+}
+
+pub(super) fn check(code: c_int, what: &str) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("MPI can't {what}: error {code}")) }
 }
 
@@ -205,6 +169,7 @@ impl Funnel {
             behavior,
             data,
             control,
+            groups: Groups::default(),
             rank: rank as usize,
             peers,
             active: Vec::new(),
@@ -234,14 +199,21 @@ impl Funnel {
     pub(super) fn run(mut self) {
         let (mut beat, mut idle, mut looked) = (Instant::now(), 0u32, Instant::now());
         loop {
-            let (new, failed, over) = {
+            let (new, groups, failed, over) = {
                 let mut asked = self.shared.lock();
-                (std::mem::take(&mut asked.exchanges), asked.failed.take(), asked.over)
+                (std::mem::take(&mut asked.exchanges), asked.groups.take(), asked.failed.take(), asked.over)
             };
             if over {
                 // SAFETY: all ranks are here, and this thread has started MPI.
                 unsafe { ffi::MPI_Finalize() };
                 return;
+            }
+            if let Some(groups) = groups {
+                // This waits for other ranks; who asked for it looks at the time.
+                // SAFETY: this thread makes all calls of MPI.
+                let numbers = unsafe { self.groups.meet(&groups, self.rank, self.data) };
+                self.shared.lock().numbers = Some(numbers);
+                self.shared.wake();
             }
             let mut busy = !new.is_empty();
             new.into_iter().for_each(|exchange| self.begin(exchange));
@@ -278,44 +250,19 @@ impl Funnel {
             // Short naps while something is on its way; a new exchange ends them.
             let nap = if self.active.is_empty() { 10_000 } else { (u64::from(idle) / 4).clamp(50, 500) };
             let asked = self.shared.lock();
-            if asked.exchanges.is_empty() && asked.failed.is_none() && !asked.over {
-                drop(self.shared.changed.wait_timeout(asked, Duration::from_micros(nap)));
+            if asked.exchanges.is_empty() && asked.groups.is_none() && asked.failed.is_none() && !asked.over {
+                drop(self.shared.wait(asked, Duration::from_micros(nap)));
             }
         }
     }
 
-    /// Posts the messages of an exchange.
+    /// Gives an exchange to MPI.
     fn begin(&mut self, mut exchange: Exchange) {
         if let Some((why, _)) = &self.ended {
             return exchange.end(Err(why.clone()));
         }
-        let mut result = Ok(());
-        let tag = exchange.tag as c_int;
-        let chunks = |bytes: usize| (0..bytes).step_by(MAX_MESSAGE).map(move |at| (at, MAX_MESSAGE.min(bytes - at)));
-        // SAFETY: the memory lives until the exchange is done, and longer after an error.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            for &(from, to, bytes) in &exchange.receives {
-                for (at, count) in chunks(bytes) {
-                    let byte = ffi::RSMPI_UINT8_T;
-                    let place = to.add(at).cast();
-                    let code = ffi::MPI_Irecv(place, count as c_int, byte, from as c_int, tag, self.data, &mut request);
-                    result = result.and_then(|()| check(code, "receive"));
-                    exchange.requests.push(request);
-                    exchange.ranks.push(from as u32);
-                }
-            }
-            for &(to, from, bytes) in &exchange.sends {
-                for (at, count) in chunks(bytes) {
-                    let byte = ffi::RSMPI_UINT8_T;
-                    let place = from.add(at).cast();
-                    let code = ffi::MPI_Isend(place, count as c_int, byte, to as c_int, tag, self.data, &mut request);
-                    result = result.and_then(|()| check(code, "send"));
-                    exchange.requests.push(request);
-                    exchange.ranks.push(to as u32);
-                }
-            }
-        }
+        // SAFETY: this thread makes all calls of MPI; who waits for the exchange keeps its memory.
+        let result = unsafe { exchange.post(self.data, &mut self.groups, self.rank) };
         self.active.push(exchange);
         if let Err(why) = result {
             self.end(&why, GRACE[0]);
@@ -346,13 +293,9 @@ impl Funnel {
             // Of no requests at all, the count is undefined.
             let count = usize::try_from(count).unwrap_or(0).min(exchange.requests.len());
             any |= count > 0;
-            let mut done: Vec<usize> = completed[..count].iter().map(|&i| i as usize).collect();
-            done.sort_unstable();
-            for i in done.into_iter().rev() {
-                exchange.requests.swap_remove(i);
-                exchange.ranks.swap_remove(i);
-            }
-            if exchange.requests.is_empty() {
+            let done: Vec<usize> = completed[..count].iter().map(|&i| i as usize).collect();
+            // SAFETY: this thread makes all calls of MPI.
+            if unsafe { exchange.forget(done) } {
                 exchange.end(Ok(()));
                 any = true;
                 return false;
@@ -415,7 +358,8 @@ impl Funnel {
         let beat = Beat {
             version: self.version + state.as_ref().map_or(0, |state| state.0),
             devices: state.map(|state| state.1),
-            pending: self.active.iter().map(|exchange| (exchange.tag, exchange.waits_for())).collect(),
+            pending: self.active.iter().map(Exchange::pending).collect(),
+            begun: self.groups.begun(),
         };
         let bytes = beat.encode();
         if self.peers[self.rank].says(beat) {
@@ -475,12 +419,11 @@ impl Funnel {
         }
         let others = || self.others();
         let gone = others().find(|&rank| self.peers[rank].has_ended());
-        let asked = SIGNAL.swap(0, Ordering::SeqCst);
+        let asked = asked_to_end();
         if let Some(rank) = gone {
             return self.end(&format!("{} has ended{}", self.place(rank), self.scene(rank)), GRACE[1]);
         }
-        if asked != 0 {
-            let name = if asked == INTERRUPTED { "an interrupt (SIGINT)" } else { "its launcher (SIGTERM)" };
+        if let Some(name) = asked {
             return self.end(&format!("{} was asked to end by {name}", self.place(self.rank)), GRACE[1]);
         }
         let silent = others().find(|&rank| self.peers[rank].heard.elapsed() > self.behavior.patience);

@@ -7,22 +7,33 @@
 //! come: MPI itself would let the others wait forever.
 
 mod beat;
+mod datatype;
+mod exchange;
 mod funnel;
+mod groups;
 mod peers;
 
-use std::ops::Range;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use self::funnel::{Exchange, Funnel, Shared};
-use crate::collective::{Watched, Wire};
+use dialect::ir::ElementType;
+use dialect::scalar::ScalarOp;
+
+use self::exchange::Exchange;
+use self::funnel::{Funnel, Shared, asked_to_end};
+use crate::collective::{Combination, Incoming, Outgoing, Route, Watched, Wire};
+
+/// How much longer than others may be silent MPI may take to start: it waits for all processes, which the launcher starts one
+/// after the other.
+const START: u32 = 3;
 
 /// This process and the others of its launch.
 pub struct World {
     rank: usize,
     ranks: usize,
+    patience: Duration,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -43,6 +54,7 @@ impl World {
     pub fn join(behavior: Behavior) -> Result<Self, String> {
         let shared = Arc::new(Shared::default());
         let (tell, told) = channel();
+        let patience = behavior.patience;
         let theirs = Arc::clone(&shared);
         let work = move || match Funnel::start(theirs, behavior) {
             Ok(funnel) => {
@@ -55,8 +67,16 @@ impl World {
         };
         let thread = std::thread::Builder::new().name("mpi".to_owned()).spawn(work);
         let thread = thread.map_err(|e| format!("there is no thread for MPI: {e}"))?;
-        let (rank, ranks) = told.recv().map_err(|_| "MPI could not be started".to_owned())??;
-        Ok(Self { rank, ranks, shared, thread: Some(thread) })
+        let (rank, ranks) = told.recv_timeout(patience * START).map_err(|error| match error {
+            RecvTimeoutError::Disconnected => "MPI could not be started".to_owned(),
+            RecvTimeoutError::Timeout => {
+                let seconds = (patience * START).as_secs_f64();
+                format!(
+                    "MPI has not started within {seconds} s: some of the processes are stopped, or can't be reached"
+                )
+            }
+        })??;
+        Ok(Self { rank, ranks, patience, shared, thread: Some(thread) })
     }
 
     /// Tells the other ranks that this one has failed, and waits a moment until they know.
@@ -79,6 +99,19 @@ impl World {
     /// Where a rank is, in words: its number, its host and its process.
     pub fn place(&self, rank: usize) -> String {
         self.shared.lock().places.get(rank).cloned().unwrap_or_else(|| format!("rank {rank}"))
+    }
+
+    fn wait_for(&self, exchange: Exchange) -> Result<(), String> {
+        let done = exchange.done();
+        self.shared.lock().exchanges.push(exchange);
+        self.shared.wake();
+        let mut result = done.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(result) = result.take() {
+                return result;
+            }
+            result = done.1.wait(result).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Leaves when all ranks are here. After a failure that would take forever, so the process should just end.
@@ -104,22 +137,46 @@ impl Wire for World {
 
     fn exchange(
         &self,
-        tag: u32,
-        sends: &[(usize, &[u8])],
+        route: Route,
+        sends: &[Outgoing<'_>],
         into: &mut [u8],
-        receives: &[(usize, Range<usize>)],
+        receives: &[Incoming],
     ) -> Result<(), String> {
-        let exchange = Exchange::new(tag, sends, into, receives);
-        let done = exchange.done();
-        self.shared.lock().exchanges.push(exchange);
+        self.wait_for(Exchange::of_parts(route, sends, into, receives))
+    }
+
+    fn meet(&self, groups: &[Vec<usize>]) -> Result<Vec<Option<usize>>, String> {
+        let start = Instant::now();
+        let mut asked = self.shared.lock();
+        asked.groups = Some(groups.to_vec());
         self.shared.wake();
-        let mut result = done.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // MPI makes communicators by waiting, in which nobody is heard.
         loop {
-            if let Some(result) = result.take() {
-                return result;
+            if let Some(numbers) = asked.numbers.take() {
+                return Ok(numbers?.into_iter().map(Some).collect());
             }
-            result = done.1.wait(result).unwrap_or_else(PoisonError::into_inner);
+            if let Some(why) = asked.ended.clone() {
+                return Err(why);
+            }
+            if let Some(name) = asked_to_end() {
+                let place = asked.places.get(self.rank).cloned().unwrap_or_default();
+                return Err(format!("{place} was asked to end by {name}"));
+            }
+            if start.elapsed() > self.patience {
+                let seconds = self.patience.as_secs_f64();
+                return Err(format!("the other ranks have not made communicators within {seconds} s"));
+            }
+            asked = self.shared.wait(asked, Duration::from_millis(50));
         }
+    }
+
+    fn can_combine(&self, op: ScalarOp, element: ElementType) -> bool {
+        datatype::operation(op, element).is_some()
+    }
+
+    fn combine(&self, route: Route, what: &Combination<'_>, into: &mut [u8]) -> Result<(), String> {
+        let exchange = Exchange::of_combination(route, what, into);
+        self.wait_for(exchange.ok_or("MPI doesn't combine such values")?)
     }
 
     fn watch(&self, devices: Option<Arc<dyn Watched>>) {

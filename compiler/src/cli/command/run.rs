@@ -12,10 +12,10 @@ use crate::cli::knobs::{Knobs, Tolerances};
 use crate::cli::perfetto::Timeline;
 use crate::cli::ranks::{Here, Identity, PATIENCE};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::cli::{arrays, cache, progress, shards};
+use crate::cli::{arrays, cache, profile, progress, shards};
 use crate::{
-    Backend, Block, CheckedResult, CompileOptions, DeviceTrace, ExecuteOptions, Execution, HAS_NATIVE, Interface,
-    Module, Profile, ProfiledOp, Progress, RankInputs, Source, Trace, random_inputs, units,
+    Backend, Block, CheckedResult, CompileOptions, ExecuteOptions, Execution, HAS_NATIVE, Interface, Module, Profile,
+    Progress, RankInputs, Source, Straggler, random_inputs, units,
 };
 
 const EXAMPLES: &str = "\
@@ -39,8 +39,12 @@ Made-up inputs differ from replica to replica.
 Built with the feature mpi, processes that mpirun, srun or the like has started run one program together, each as many of its
 devices (the first ones the first, and so on). Each reads of in.npz what its devices need; an archive of its own has, of every
 argument, the smallest block that holds its devices' shards. Results are written as shards, out.0.npz and so on, with
-out.index.json; 'shardc gather' joins them. Results have the same bits for any number of processes. If one ends, is stopped or
-runs another program, the others say so and end.
+out.index.json; 'shardc gather' joins them. If one ends, is stopped or runs another program, the others say so and end.
+
+Results have the same bits for any number of processes: of floats that are added up, every device's go to who adds them, in the
+order of the devices. --fast-reduce adds up the devices of a process first and leaves the rest to MPI: with k devices in each
+process, a sum on all of them sends 2 bytes for every k + 1, one that is scattered 1 for every k. Sums of integers are exact in any
+order, so they are always done so.
 
 Compiled kernels are kept in $SHARDC_CACHE, or else in shardc below $XDG_CACHE_HOME or ~/.cache: at most 256 MiB, those used last,
 for this processor and this version. Any number of processes may share the folder, and it may be deleted at any time.
@@ -90,7 +94,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON", conflicts_with = "interpret")]
     trace: Option<PathBuf>,
     /// Say where the time of the last call went: the dearest ops, beside what this machine needs at least and what the target
-    /// needs by the model; of several processes, on the devices of the first
+    /// needs by the model; of several processes, on the devices of the first. And at each collective, who came last of all devices, and
+    /// how long the others waited for it
     #[arg(long, conflicts_with = "interpret")]
     profile: bool,
     /// How many of the program's devices each process runs, of those that mpirun, srun or the like has started [default: as many
@@ -100,6 +105,10 @@ pub(crate) struct Args {
     /// Seconds until a process that doesn't answer counts as gone
     #[arg(long, value_name = "S", default_value_t = PATIENCE, value_parser = patience)]
     rank_timeout: f64,
+    /// Let several processes add up in the order that MPI likes: each sends less, but the bits of sums depend on how many
+    /// processes there are
+    #[arg(long)]
+    fast_reduce: bool,
     /// Compile every kernel, and keep none for the next run
     #[arg(long)]
     no_cache: bool,
@@ -190,7 +199,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let progress = Progress::default();
     let watched = Some(progress.clone());
     let quiet = args.outputs.is_some() || args.repeat.is_some() || trace;
-    let ranks = here.and_then(|here| here.options(args.expect.is_some() || !quiet, of_rank));
+    let ranks = here.and_then(|here| here.options(args.expect.is_some() || !quiet, of_rank, args.fast_reduce));
     let execute = ExecuteOptions {
         backend,
         calls,
@@ -212,9 +221,9 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     }
     if let (Some(path), Some(trace)) = (&args.trace, &ran.trace) {
         let text = match here {
-            None => timeline(trace, None),
+            None => profile::timeline(trace, None),
             Some(here) => {
-                let texts = here.together(timeline(trace, Some(here)).as_bytes())?;
+                let texts = here.together(profile::timeline(trace, Some(here)).as_bytes())?;
                 Timeline::join(texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()))
             }
         };
@@ -222,6 +231,10 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
             session.emit(Some(path), &text)?;
         }
     }
+    let waits = match ran.trace.as_ref().filter(|_| args.profile) {
+        Some(trace) => profile::waits(trace, here)?,
+        None => Vec::new(),
+    };
     let sent = match here {
         None => None,
         Some(here) => {
@@ -247,15 +260,19 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         let cost = session.compiler.estimate(&module, &CompileOptions::default()).value;
         timing(&ran, cost.map_or(0, |cost| cost.peak_bytes), sent, &mut text)
     });
-    let profile = match ran.trace.as_ref().filter(|_| args.profile) {
+    let profiled = match ran.trace.as_ref().filter(|_| args.profile) {
         Some(trace) => Some(session.take(&source, session.compiler.profile(&module, trace, &options))?),
         None => None,
     };
-    if let Some(profile) = &profile {
-        text.push_str(&table(profile));
+    let wanted = interface.replicas * interface.partitions;
+    let devices = if args.devices.is_empty() { (0..wanted as u32).collect() } else { args.devices.clone() };
+    let stragglers = session.compiler.stragglers(&module, &waits, &devices, here.map_or(1, |here| here.ranks));
+    if let Some(profiled) = &profiled {
+        text.push_str(&profile::table(profiled));
+        text.push_str(&profile::late(&stragglers, here));
     }
-    if timing.is_some() || profile.is_some() {
-        session.set_document(&Told { timing: timing.as_ref(), profile: profile.as_ref() });
+    if timing.is_some() || profiled.is_some() {
+        session.set_document(&Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers });
     }
     session.emit(args.common.output.as_deref(), &text)?;
     let Some(expected) = expected else { return Ok(()) };
@@ -264,7 +281,7 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let text: String = lines.map(|((name, _), r)| format!("{name}: {}\n", r.comparison.text("as expected"))).collect();
     let equal = compared.iter().all(|r| r.equal);
     session.set_document(&Compared {
-        told: Told { timing: timing.as_ref(), profile: profile.as_ref() },
+        told: Told { timing: timing.as_ref(), profile: profiled.as_ref(), stragglers: &stragglers },
         results: compared,
     });
     session.print(&text)?;
@@ -284,6 +301,7 @@ fn blocks(module: &Module, path: &Path, here: &Here, interface: &Interface) -> R
 /// What all processes of a run must have alike.
 fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity {
     let Args { seed, repeat, keep_subnormals, strict_math, devices, devices_per_rank, trace, profile, .. } = args;
+    let fast_reduce = args.fast_reduce;
     let (trace, expect) = (trace.is_some(), args.expect.is_some());
     Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -291,7 +309,7 @@ fn identity(args: &Args, source: &Source, options: &CompileOptions) -> Identity 
         program: fingerprint(source.text.as_bytes()),
         options: format!(
             "{options:?} seed {seed} repeat {repeat:?} subnormals {keep_subnormals} strict {strict_math} devices {devices:?} \
-             per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect}"
+             per rank {devices_per_rank:?} trace {trace} profile {profile} expect {expect} fast reduce {fast_reduce}"
         ),
     }
 }
@@ -381,6 +399,9 @@ struct Told<'a> {
     /// With `--profile`, where the time went.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a Profile>,
+    /// With `--profile`, who came last at collectives.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stragglers: &'a [Straggler],
 }
 
 /// What `--repeat --json` prints.
@@ -421,67 +442,4 @@ fn timing(ran: &Execution, modelled_peak_bytes: u64, sent: Option<Vec<u64>>, tex
     }
     let arena_bytes = ran.peak_bytes;
     Timing { compile_s, calls, median_s, min_s, peak_bytes: arena_bytes, modelled_peak_bytes, arena_bytes, sent_bytes }
-}
-
-/// The most ops that a profile shows.
-const SHOWN: usize = 25;
-
-/// A profile for people: the dearest ops, and how far each is from what the machine can do.
-fn table(profile: &Profile) -> String {
-    let all: f64 = profile.ops.iter().map(|op| op.seconds).sum();
-    let mut text = format!(
-        "this machine: {}/s in f32 products, {}/s of memory; times are of one device, the mean of all\n",
-        units::flops(profile.flops_per_s),
-        units::bytes(profile.bytes_per_s),
-    );
-    text.push_str("       time  share   waiting      bound  times bound    on target  times  op\n");
-    for op in profile.ops.iter().take(SHOWN) {
-        let above = if op.bound_s > 0.0 { format!("{:.1}", op.seconds / op.bound_s) } else { "-".to_owned() };
-        let source = op.source.as_deref().unwrap_or_default();
-        let line = format!(
-            "{:>11} {:>6} {:>9} {:>10} {above:>12} {:>12} {:>6}  {:<32} {source}",
-            units::seconds(op.seconds),
-            units::percent(op.seconds, all),
-            units::seconds(op.waited_s),
-            units::seconds(op.bound_s),
-            units::seconds(op.modelled_s),
-            op.times,
-            op.op,
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    if profile.ops.len() > SHOWN {
-        let (rest, seconds) = (&profile.ops[SHOWN..], |op: &ProfiledOp| op.seconds);
-        let took = units::seconds(rest.iter().map(seconds).sum());
-        text.push_str(&format!("{took:>11} in {} more, which --json lists\n", rest.len()));
-    }
-    text
-}
-
-/// A row for each device's steps, and one for its waits.
-fn timeline(trace: &Trace, here: Option<&Here>) -> String {
-    let rows = |(i, device): (usize, &DeviceTrace)| {
-        let name = |what: &str| format!("device {}{what}", device.device);
-        [(2 * i, name("")), (2 * i + 1, name(" waits"))]
-    };
-    let rows: Vec<(usize, String)> = trace.devices.iter().enumerate().flat_map(rows).collect();
-    let mut timeline = match here {
-        None => Timeline::new(&rows),
-        Some(here) => Timeline::of_process(here.rank, Some(&here.place(here.rank)), &rows),
-    };
-    for (i, device) in trace.devices.iter().enumerate() {
-        for step in &device.steps {
-            let op = &trace.ops[step.op];
-            timeline.slice(2 * i, &op.name, op.loc.as_deref(), step.start_s, step.seconds);
-        }
-        for &(start, seconds) in &device.waits {
-            timeline.slice(2 * i + 1, "waits", None, start, seconds);
-        }
-        if device.lost > 0 {
-            let end = device.steps.last().map_or(0.0, |step| step.start_s + step.seconds);
-            timeline.slice(2 * i, &format!("{} more steps", device.lost), None, end, 0.0);
-        }
-    }
-    timeline.finish()
 }

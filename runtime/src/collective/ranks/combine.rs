@@ -1,0 +1,108 @@
+//! Reductions that may be in any order: on each rank first, then between ranks by the wire. A rank sends one operand
+//! instead of one for each of its devices.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::groups::Spanning;
+use super::{RUNS, Ranks};
+use crate::collective::wire::Combination;
+use crate::collective::{Reduction, Transport, wait};
+
+/// From how many bytes on fewer bytes count for more than one more meeting of a rank's devices.
+const LONG: usize = 4096;
+
+/// The most elements of one operand: counts are 32-bit.
+const MAX_ELEMENTS: usize = i32::MAX as usize;
+
+impl Ranks<'_> {
+    /// Whether a reduction is done in this way: alike on all ranks.
+    pub(super) fn combines(
+        &self,
+        site: usize,
+        group: usize,
+        spanning: &Spanning,
+        operand: &[u8],
+        how: &Reduction<'_>,
+    ) -> bool {
+        // Of integers, any order gives the same bits.
+        let is_exact = !how.element.is_float() && !how.element.is_complex();
+        let pays = operand.len() >= LONG && spanning.local.len() > spanning.ranks();
+        (self.fast || is_exact && pays)
+            && self.route(site, group).group.is_some()
+            && operand.len() / how.element.bytes().max(1) <= MAX_ELEMENTS
+            && self.wire.can_combine(how.op, how.element)
+    }
+
+    /// A reduction in three meetings of this rank's devices. After the first each has combined a piece of their operands,
+    /// after the second the first device has all pieces, which it combines with those of the other ranks, and in the third
+    /// it shows the result.
+    pub(super) fn combine_across(
+        &self,
+        (device, site, group): (usize, usize, usize),
+        spanning: &Spanning,
+        operand: &[u8],
+        how: &Reduction<'_>,
+        result: &mut [u8],
+    ) -> Result<(), String> {
+        let here = &self.here;
+        let index = device - here.held.start;
+        let is_leader = spanning.leader == device;
+        let everything = |_: usize, _: usize| crate::collective::Part::nothing(0);
+        let place = self.sites[site].members.place(device).and_then(|(_, place)| spanning.local[place]);
+        let place = place.ok_or("a device shares in a group it isn't in")?;
+        let mut piece = self.scratch.combined[index].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut received = self.scratch.received[index].lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, width) = (spanning.mine.len(), how.element.bytes().max(1));
+        let elements = operand.len() / width;
+
+        here.set(device, site as u32);
+        here.shared.share(device, site, group, operand, &everything, &mut |operands| {
+            let range = place * elements / count * width..(place + 1) * elements / count * width;
+            piece.resize(range.len(), 0);
+            let parts: Vec<&[u8]> = operands.iter().map(|operand| &operand[range.clone()]).collect();
+            (how.combine)(&parts, &mut piece);
+        })?;
+        let mut whole = Vec::new();
+        here.shared.share(device, site, group, &piece, &everything, &mut |pieces| {
+            if is_leader {
+                whole = pieces.concat();
+            }
+        })?;
+        if is_leader {
+            let (rank, ranks) = (self.wire.rank(), spanning.ranks() as u64);
+            let mut counts = None;
+            let mut bytes = 2 * whole.len() as u64 * (ranks - 1) / ranks;
+            if let Some(part) = how.scattered {
+                let mut sorted = Vec::with_capacity(whole.len());
+                let mut of_ranks = Vec::new();
+                for places in spanning.by_rank(rank) {
+                    let before = sorted.len();
+                    places.iter().for_each(|&to| part(to).pack(&whole, &mut sorted));
+                    of_ranks.push((sorted.len() - before) / width);
+                }
+                whole = sorted;
+                counts = Some(of_ranks);
+                bytes /= 2;
+            }
+            let end = if how.scattered.is_some() { count * result.len() } else { result.len() };
+            let longest = end.max(received.len());
+            received.resize(longest, 0);
+            self.scratch.sent.fetch_add(bytes, Ordering::Relaxed);
+            let what = Combination { op: how.op, element: how.element, operand: &whole, counts };
+            let done = wait(|| self.wire.combine(self.route(site, group), &what, &mut received[..end]));
+            if let Err(why) = done {
+                // Somebody may still read or write them, and the others of this rank wait for this device.
+                std::mem::forget((std::mem::take(&mut whole), std::mem::take(&mut *received)));
+                here.shared.fail(why.clone());
+                return Err(why);
+            }
+        }
+        let shown = if is_leader { &received[..] } else { &[] };
+        here.shared.share(device, site, group, shown, &everything, &mut |shown| {
+            here.set(device, RUNS);
+            let first = if how.scattered.is_some() { place * result.len() } else { 0 };
+            result.copy_from_slice(&shown[0][first..first + result.len()]);
+        })
+    }
+}
