@@ -77,6 +77,71 @@ fn results_have_the_same_bits_for_any_number_of_ranks() {
     }
 }
 
+/// The first random programs over as many devices as this.
+fn random_programs(devices: &str, count: usize) -> Vec<String> {
+    let programs = (0..).map(shardc_tests::programs::program).filter(|text| text.contains(devices));
+    programs.take(count).collect()
+}
+
+#[test]
+fn random_programs_give_the_same_bits_in_any_order_of_sums() {
+    let Some(shardc) = shardc() else { return };
+    for (number, text) in random_programs("@mesh = <[\"x\"=4, \"y\"=2]>", 2).into_iter().enumerate() {
+        let folder = folder(&format!("random_{number}"));
+        let at = |name: &str| folder.join(name);
+        fs::write(at("program.mlir"), text).expect("a program");
+        let run = |command: &mut Command, how: &str, outputs: &str| {
+            ok(command.arg("run").arg(at("program.mlir")).arg(how).arg("--outputs").arg(at(outputs)))
+        };
+        run(&mut Command::new(&shardc), "--seed=0", "one.npz");
+        for (ranks, how) in [(2, "--fast-reduce"), (4, "--seed=0")] {
+            run(&mut mpirun(ranks, &shardc), how, "some.npz");
+            ok(Command::new(&shardc).arg("gather").arg(at("some.index.json")).arg("--outputs").arg(at("joined.npz")));
+            let bytes = |name: &str| fs::read(at(name)).expect("it was written");
+            assert!(bytes("one.npz") == bytes("joined.npz"), "random program {number} on {ranks} ranks, {how}");
+        }
+    }
+}
+
+#[test]
+fn a_profile_says_who_came_last_of_all_ranks() {
+    let Some(shardc) = shardc() else { return };
+    let mut run = mpirun(2, &shardc);
+    run.arg("run").arg(corpus("dist_psum_scatter").join("program.mlir")).args(["--profile", "--json", "--repeat", "3"]);
+    let text = ok(&mut run);
+    let json = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no JSON: {text}"));
+    let told: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let late = told["stragglers"].as_array().expect("there is a collective");
+    assert!(!late.is_empty(), "{json}");
+    for straggler in late {
+        let number = |key: &str| straggler[key].as_u64().unwrap_or_else(|| panic!("{straggler}"));
+        assert!(number("device") < 8 && number("rank") == number("device") / 4, "{straggler}");
+        assert!((1..=number("times")).contains(&number("last")), "{straggler}");
+        assert!(straggler["late_s"].as_f64().is_some_and(|late| late >= 0.0), "{straggler}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_of_one_rank_ends_all() {
+    let Some(shardc) = shardc() else { return };
+    let folder = folder("full");
+    // What rank 1 writes goes where there is no room.
+    std::os::unix::fs::symlink("/dev/full", folder.join("out.1.npz.partial")).expect("a link");
+    let run = format!(
+        "run {} --outputs {}",
+        corpus("dist_psum_scatter").join("program.mlir").display(),
+        folder.join("out.npz").display()
+    );
+    let text = Running::start("full_ranks", 2, &shardc, &run).ended_within(60);
+    let line = text.lines().find(|line| line.starts_with("rank 0 (host") && line.contains("error"));
+    let line = line.unwrap_or_else(|| panic!("rank 0 is silent: {text}"));
+    assert!(line.contains("rank 1 (host") && line.contains("can't write"), "{line}");
+    let left = fs::read_dir(&folder).expect("it is there").map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert!(left.iter().all(|name| name.ends_with(".partial")), "{left:?}");
+}
+
 #[test]
 fn expectations_and_traces_are_of_all_ranks() {
     let Some(shardc) = shardc() else { return };
