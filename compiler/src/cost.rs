@@ -37,6 +37,9 @@ pub struct Cost {
     pub flops: f64,
     /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
+    /// What the meshes of a program over several do, of which `step_s` and `peak_bytes` are the end and the maximum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<PipelineCost>,
     /// The mesh: its axes with their sizes.
     #[serde(skip)]
     pub mesh: Vec<(String, i64)>,
@@ -64,6 +67,30 @@ pub struct Cost {
     /// The timeline of ops; for a loop, of its first iteration.
     #[serde(skip)]
     pub timeline: Vec<TimelineEvent>,
+}
+
+/// A program over several meshes, which run beside each other.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct PipelineCost {
+    /// The order of microbatches: `gpipe`, `1f1b`, `interleaved`, or `program`.
+    pub schedule: String,
+    /// The share of all meshes' time in which they wait.
+    pub bubble: f64,
+    /// Each mesh, in the order of the topology.
+    pub meshes: Vec<MeshCost>,
+}
+
+/// One mesh of several.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct MeshCost {
+    /// Its name.
+    pub name: String,
+    /// The seconds in which it runs something.
+    pub busy_s: f64,
+    /// The most bytes that one of its devices holds.
+    pub peak_bytes: u64,
 }
 
 /// One collective.
@@ -179,19 +206,33 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         bytes: event.work.bytes,
         loc: place(program, source, event.op),
     });
+    let pipeline = passes::mpmd::Pipeline::of(program);
+    let step_s = pipeline.as_ref().map_or(e.step_seconds, |p| p.seconds);
+    let peaks = pipeline.iter().flat_map(|p| &p.meshes).map(|m| m.peak_bytes);
+    let peak_bytes = peaks.max().unwrap_or(e.peak_bytes as u64);
+    let pipeline = pipeline.map(|p| PipelineCost {
+        schedule: p.schedule,
+        bubble: p.bubble,
+        meshes: p
+            .meshes
+            .into_iter()
+            .map(|m| MeshCost { name: m.name, busy_s: m.busy_seconds, peak_bytes: m.peak_bytes })
+            .collect(),
+    });
     Cost {
         target: target.to_owned(),
         devices: mesh.devices(),
         compute_s: e.compute_seconds,
         communication_s: e.communication_seconds,
         exposed_s: e.exposed_seconds(),
-        step_s: e.step_seconds,
-        peak_bytes: e.peak_bytes as u64,
+        step_s,
+        peak_bytes,
         flops: e.flops,
         collectives: e.collectives.iter().map(collective).collect(),
+        pipeline,
         mesh: mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect(),
         replicas: dialect::ops::func::num_replicas(program),
-        utilization: if e.step_seconds > 0.0 { e.flops / (e.step_seconds * peak) } else { 0.0 },
+        utilization: if step_s > 0.0 { e.flops / (step_s * peak) } else { 0.0 },
         memory_traffic: e.memory_traffic,
         memory_bytes: machine.memory_bytes(),
         peak_flops: peak,

@@ -3,7 +3,7 @@
 
 use crate::ir::{Attr, AttrData, Op, Program, TensorType, Ty};
 use crate::ops::func;
-use crate::sharding::{Layout, Mesh, TensorSharding};
+use crate::sharding::{Layout, Mesh, MeshRef, TensorSharding};
 
 /// The global type of an argument or result.
 pub const GLOBAL_TYPE: &str = "shardc.global_type";
@@ -54,11 +54,20 @@ impl Signature {
         Some(Self { mesh: mesh(program), arguments, results })
     }
 
-    /// How `side` is sharded on the devices: one mesh position per device, or one device without a mesh.
+    /// How `side` is sharded on the devices: one mesh position per device, or one device without a mesh. A sharding over
+    /// a mesh of its own is on the devices that this mesh names.
     pub fn layout(&self, side: &Side) -> Layout {
-        match &self.mesh {
-            Some((_, mesh)) => Layout::new(&side.global, side.sharding.as_ref(), mesh),
-            None => Layout::new(&side.global, None, &Mesh::default()),
+        let of_part = side.sharding.as_ref().and_then(|sharding| match &sharding.mesh {
+            MeshRef::Inline(mesh) => Some((sharding, mesh)),
+            MeshRef::Symbol(_) => None,
+        });
+        match (of_part, &self.mesh) {
+            (Some((sharding, mesh)), Some((_, all))) => {
+                let layout = Layout::new(&side.global, Some(sharding), mesh);
+                layout.among(mesh, all.devices().max(1) as usize)
+            }
+            (_, Some((_, mesh))) => Layout::new(&side.global, side.sharding.as_ref(), mesh),
+            (_, None) => Layout::new(&side.global, None, &Mesh::default()),
         }
     }
 }

@@ -9,7 +9,9 @@ use shardc_dialect::sharding::ShardingRule;
 
 /// Structure without a computation of its own.
 fn is_bare(def: &dyn OpDef) -> bool {
-    def.terminator() || ["builtin.module", "func.func", "func.call", "interpreter.run_parallel"].contains(&def.name())
+    let of_functions =
+        ["builtin.module", "func.func", "func.call", "mpmd.call", "mpmd.fragment_call", "interpreter.run_parallel"];
+    def.terminator() || of_functions.contains(&def.name())
 }
 
 #[test]

@@ -30,6 +30,7 @@ macro_rules! passes {
 
 // rustfmt doesn't see modules declared by a macro: `make format` names their files to it.
 passes! {
+    pub mod mpmd: ASSIGN, PARTITION, SCHEDULE, SPMD;
     pub mod import: PASS, UNIFY_MESHES;
     pub mod propagate: PASS;
     mod one_device: PASS;
@@ -57,9 +58,14 @@ pub static PIPELINES: &[Pipeline] = &[
         passes: "sharded,one-device,plan,replicate",
     },
     Pipeline {
+        name: "several-meshes",
+        doc: "From a program over several meshes to one that all their devices run; others stay as they are.",
+        passes: "mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd",
+    },
+    Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "planned,partition,collective-matmul,schedule,check-spmd",
+        passes: "several-meshes,planned,partition,collective-matmul,schedule,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

@@ -387,7 +387,7 @@ mod tests {
             |text: &str| registry.parse(text).unwrap().iter().map(|s| s.pass.name).collect::<Vec<_>>().join(",");
         assert_eq!(
             names("compile"),
-            "import,propagate,unify-meshes,one-device,plan,replicate,partition,collective-matmul,schedule,check-spmd"
+            "mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd,import,propagate,unify-meshes,one-device,plan,replicate,partition,collective-matmul,schedule,check-spmd"
         );
     }
 

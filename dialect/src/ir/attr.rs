@@ -61,6 +61,10 @@ pub enum AttrData {
     AllToAllParams(Vec<AllToAllParam>),
     /// `#sdy.propagation_edges<[…]>`
     PropagationEdges(Vec<PropagationStep>),
+    /// `#mpmd.topology<<"m1": <["x"=2]>>, …>`: meshes with their names.
+    Topology(Vec<(Name, Mesh)>),
+    /// `#mpmd.user_origin<"f"(1)>`: the name of a computation, and how often JAX transposed it.
+    Origin(Name, i64),
 }
 
 /// One step of propagation: the axes that spread from one value to others.

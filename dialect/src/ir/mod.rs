@@ -20,6 +20,6 @@ pub use loc::{LocData, MAX_TEXT};
 pub(crate) use program::LOC_ALIAS;
 pub use program::{AttrList, OpData, Program, ValueSource};
 pub use quantized::Quantized;
-pub use ty::{DYNAMIC, ElementClass, ElementType, Shape, TensorType, TypeData, gcd};
+pub use ty::{DYNAMIC, ElementClass, ElementType, MeshTensor, Shape, TensorType, TypeData, gcd};
 pub use view::OpRef;
 pub use walk::Uses;

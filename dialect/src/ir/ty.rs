@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use super::entity::{Attr, Name, Ty};
+use crate::sharding::TensorSharding;
 
 /// The size of a dimension written `?`.
 pub const DYNAMIC: i64 = i64::MIN;
@@ -169,6 +170,19 @@ impl TensorType {
     }
 }
 
+/// `!mpmd.mesh_tensor<"m1", tensor<4x8xf32>, sharding=<@mesh, [{"x"}, {}]>>`: a tensor on one of several meshes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MeshTensor {
+    /// The mesh, by its name in the topology.
+    pub mesh: Name,
+    /// The global type.
+    pub tensor: TensorType,
+    /// How it is sharded over that mesh, whatever mesh the sharding itself names; `None` means replicated.
+    pub sharding: Option<TensorSharding>,
+    /// Where a device keeps it, `device` or `pinned_host`; `None` means on the device.
+    pub memory_kind: Option<Name>,
+}
+
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TypeData {
@@ -184,15 +198,26 @@ pub enum TypeData {
     Function(Vec<Ty>, Vec<Ty>),
     /// `none`
     None,
+    /// `!mpmd.mesh_tensor<…>`
+    MeshTensor(Box<MeshTensor>),
     /// Any other type, kept as its text.
     Opaque(Box<str>),
 }
 
 impl TypeData {
-    /// The tensor type, if it is one.
+    /// The tensor type, if it is one. That of a tensor on a mesh is the global one.
     pub fn tensor(&self) -> Option<&TensorType> {
         match self {
             TypeData::Tensor(t) => Some(t),
+            TypeData::MeshTensor(t) => Some(&t.tensor),
+            _ => None,
+        }
+    }
+
+    /// The tensor on a mesh, if it is one.
+    pub fn mesh_tensor(&self) -> Option<&MeshTensor> {
+        match self {
+            TypeData::MeshTensor(t) => Some(t),
             _ => None,
         }
     }
@@ -203,6 +228,12 @@ impl TypeData {
             (TypeData::Tensor(a), TypeData::Tensor(b)) => a.element == b.element && a.fits(b),
             _ => self == other,
         }
+    }
+}
+
+impl From<MeshTensor> for TypeData {
+    fn from(t: MeshTensor) -> Self {
+        TypeData::MeshTensor(Box::new(t))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod chlo;
 pub mod func;
 pub mod interpreter;
 pub mod mhlo;
+pub mod mpmd;
 pub mod sdy;
 pub mod shardc;
 pub mod stablehlo;
@@ -19,12 +20,13 @@ pub use unknown::UNKNOWN;
 use crate::op::OpDef;
 
 /// The ops of each dialect, by family.
-static DIALECTS: [&[&[&dyn OpDef]]; 8] = [
+static DIALECTS: [&[&[&dyn OpDef]]; 9] = [
     &[func::OPS],
     stablehlo::OPS,
     chlo::OPS,
     &[sdy::OPS],
     &[shardc::OPS],
+    &[mpmd::OPS],
     &[check::OPS],
     &[cf::OPS],
     &[interpreter::OPS],

@@ -23,7 +23,7 @@ pub struct Layout {
     digits_of_dims: Vec<Vec<Digit>>,
     unreduced: Vec<Digit>,
     kind: ReductionKind,
-    /// The row-major position of each device.
+    /// The row-major position of each device; -1 of those that are not of the mesh.
     positions: Vec<i64>,
 }
 
@@ -44,6 +44,30 @@ impl Layout {
         }
     }
 
+    /// The same where the mesh has only some of `devices` devices, which its `device_ids` name: the others hold zeros,
+    /// which nobody reads.
+    pub fn among(mut self, mesh: &Mesh, devices: usize) -> Self {
+        let mut positions = vec![-1; devices];
+        for at in 0..mesh.devices().max(0) as usize {
+            let device = usize::try_from(mesh.device_at(at)).ok();
+            if let Some(position) = device.and_then(|device| positions.get_mut(device)) {
+                *position = at as i64;
+            }
+        }
+        self.positions = positions;
+        self
+    }
+
+    /// Whether a device is of the mesh.
+    fn has(&self, device: usize) -> bool {
+        self.positions.get(device).is_none_or(|&at| at >= 0)
+    }
+
+    /// The position of a device, the first of the mesh for those that are not of it.
+    fn position(&self, device: usize) -> i64 {
+        self.positions.get(device).copied().unwrap_or(0).max(0)
+    }
+
     /// Number of devices.
     pub fn devices(&self) -> usize {
         self.positions.len()
@@ -56,7 +80,7 @@ impl Layout {
 
     /// Which shard of each dimension `device` holds.
     pub fn piece(&self, device: usize) -> Shape {
-        let at = self.positions.get(device).copied().unwrap_or(0);
+        let at = self.position(device);
         self.digits_of_dims.iter().map(|d| index(d, at)).collect()
     }
 
@@ -73,8 +97,10 @@ impl Layout {
 
     /// [`Layout::shard`] of a tensor of which `piece` gives any part, from `start` on and of these sizes.
     pub fn shard_from(&self, device: usize, piece: impl FnOnce(&[i64], &[i64]) -> Literal) -> Literal {
-        let (at, local, element) =
-            (self.positions.get(device).copied().unwrap_or(0), self.shard.shape(), self.ty.element);
+        let (at, local, element) = (self.position(device), self.shard.shape(), self.ty.element);
+        if !self.has(device) {
+            return Literal::splat(element, &local, Scalar::zero(element));
+        }
         if index(&self.unreduced, at) != 0 {
             return Literal::splat(element, &local, identity(self.kind, element));
         }
@@ -104,10 +130,10 @@ impl Layout {
     pub fn holders(&self) -> Vec<usize> {
         let mut seen = rustc_hash::FxHashSet::default();
         let is_first = |&device: &usize| {
-            let at = self.positions.get(device).copied().unwrap_or(0);
+            let at = self.position(device);
             seen.insert((self.range(device).0, index(&self.unreduced, at)))
         };
-        (0..self.devices()).filter(is_first).collect()
+        (0..self.devices()).filter(|&d| self.has(d)).filter(is_first).collect()
     }
 
     /// The same with undefined padding: shards are padded with values that show up in any result that uses them.
@@ -146,8 +172,8 @@ impl Layout {
     fn assemble_shards(&self, devices: impl Iterator<Item = usize>, read: impl Fn(usize) -> Literal) -> Literal {
         let mut combined: Vec<(Shape, Literal)> = Vec::new();
         let mut seen = rustc_hash::FxHashMap::default();
-        for (number, device) in devices.enumerate() {
-            let at = self.positions.get(device).copied().unwrap_or(0);
+        for (number, device) in devices.enumerate().filter(|(_, device)| self.has(*device)) {
+            let at = self.position(device);
             let (start, _) = self.range(device);
             match seen.get(&start) {
                 None => {

@@ -166,6 +166,11 @@ impl<'s> Parser<'s> {
             return self.sdy_attribute(kind, tok).map(Err);
         }
         self.advance();
+        if let Some(kind) = name.strip_prefix("mpmd.")
+            && let Some(data) = self.mpmd_attribute(kind)?
+        {
+            return Ok(Err(data));
+        }
         // Names of aliases have no dot; an attribute of a dialect may have no parameters.
         if !self.at("<") && name.contains('.') {
             return Ok(Err(AttrData::Opaque(self.text_from(tok.start))));

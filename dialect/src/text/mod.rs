@@ -5,6 +5,7 @@ mod dense;
 mod edges;
 mod lexer;
 mod location;
+mod mpmd;
 mod number;
 mod parser;
 mod printer;

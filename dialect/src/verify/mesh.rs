@@ -10,7 +10,7 @@ use crate::ir::AttrData;
 use crate::op::OpDef;
 use crate::ops::func;
 use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
-use crate::ops::sdy::MESH;
+use crate::ops::sdy::{MESH, topology_meshes};
 use crate::sharding::{MAX_DEVICES, Mesh};
 
 impl<'a> Verifier<'a> {
@@ -28,6 +28,9 @@ impl<'a> Verifier<'a> {
                 "lower mhlo.num_replicas or mhlo.num_partitions",
             );
         }
+        for (name, mesh) in topology_meshes(program) {
+            self.meshes.insert(program.name_text(*name), mesh);
+        }
         let mut first: Option<(i64, crate::ir::Op)> = None;
         for op in program.top_level(MESH.name()) {
             let view = program.view(op);
@@ -40,7 +43,8 @@ impl<'a> Verifier<'a> {
                 continue;
             }
             let (devices, other) = *first.get_or_insert((mesh.devices(), op));
-            if devices != mesh.devices() {
+            // The meshes of a topology are over different devices.
+            if devices != mesh.devices() && topology_meshes(program).is_empty() {
                 let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
                 let d = Diagnostic::warning(codes::MESH_DEVICE_COUNTS, view.span(), message);
                 let d = d.also(program.op(other).span, format!("{devices} devices"));

@@ -29,12 +29,17 @@
 //! inside one manual computation or all outside. Barriers block at least one direction. Sharding rules fit the op.
 //! Partial results are combined by the reduction that made them, and changes of sharding only make partial sums. A
 //! data-flow edge is its operand's only reader; the operand has static sizes and is no result of an annotation.
+//!
+//! Programs over several meshes: the meshes of a topology have different devices; tensors are on one of its meshes and
+//! sharded evenly over its axes; fragments and transfers stand directly in a function.
+//!
 //! Sources: the StableHLO specification, Shardy's dialect documentation and its verifiers.
 
 mod collective;
 mod edges;
 mod manual;
 mod mesh;
+mod mpmd;
 mod place;
 mod quantized;
 mod rule;
@@ -157,6 +162,7 @@ impl<'a> Verifier<'a> {
         self.quantized(op);
         self.accuracy(op);
         self.shardings(op);
+        self.several_meshes(op, owner);
         op.def().verify(op, self.diagnostics);
 
         let (mark, outer) = (self.manual.len(), self.computations.len());

@@ -33,6 +33,10 @@ pub static PASS: Pass = Pass {
         },
     ],
     run: |program, options, diagnostics| {
+        if program.attr(program.module, dialect::ops::mpmd::ORDERED).is_some() {
+            // Joining what two microbatches send would make one wait for the other.
+            return;
+        }
         if let Some((machine, _)) = options.machine(program, diagnostics) {
             schedule(program, &machine, options.flag("several-operands"));
         }

@@ -88,6 +88,16 @@ fn summary(cost: &Cost, chips: u64) -> String {
         let note = if in_order { "row-major".to_owned() } else { format!("[{}{more}]", shown.join(", ")) };
         let _ = writeln!(text, "  device order    {note}");
     }
+    if let Some(pipeline) = &cost.pipeline {
+        let bubble = units::percent(pipeline.bubble, 1.0);
+        let _ = writeln!(text, "meshes, schedule {}: {bubble} of their time they wait", pipeline.schedule);
+        text.push_str("        busy  share   peak memory  mesh\n");
+        for mesh in &pipeline.meshes {
+            let (busy, share) = (units::seconds(mesh.busy_s), units::percent(mesh.busy_s, cost.step_s));
+            let peak = units::bytes(mesh.peak_bytes as f64);
+            let _ = writeln!(text, "  {busy:>10} {share:>6} {peak:>13}  {}", mesh.name);
+        }
+    }
     if !cost.collectives.is_empty() {
         text.push_str("collectives\n");
         text.push_str("        time  share  times  kind                axes          bytes in -> out       source\n");

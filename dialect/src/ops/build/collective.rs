@@ -5,7 +5,7 @@
 use super::pointwise;
 use crate::collective::MeshAttr;
 use crate::ir::build::Builder;
-use crate::ir::{Attr, AttrData, Region, Value};
+use crate::ir::{Attr, AttrData, Program, Region, Value};
 use crate::op::OpDef;
 use crate::ops::func;
 use crate::ops::stablehlo::collective::{
@@ -64,7 +64,7 @@ pub fn all_to_all(
     channel: i64,
 ) -> Value {
     let [split, concat, count] = [split as i64, concat as i64, groups.devices].map(|v| b.program.attr_i64(v));
-    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b, channel));
+    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b.program, channel));
     let attrs = [
         ("channel_handle", channel),
         ("concat_dimension", concat),
@@ -77,13 +77,13 @@ pub fn all_to_all(
 
 /// `stablehlo.collective_permute` by pairs of [`MeshAttr`]: devices that nobody sends to get zeros.
 pub fn permute(b: &mut Builder<'_>, x: Value, pairs: Attr, channel: i64) -> Value {
-    let channel = handle(b, channel);
+    let channel = handle(b.program, channel);
     b.inferred(&CollectivePermute, &[x], &[("channel_handle", channel), ("source_target_pairs", pairs)], &[])[0]
 }
 
 /// `stablehlo.collective_broadcast` from the first partition of each group.
 pub fn collective_broadcast(b: &mut Builder<'_>, x: Value, groups: Along<'_>, channel: i64) -> Value {
-    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b, channel));
+    let (groups, channel) = (groups.mesh.along(b.program, groups.axes, 1), handle(b.program, channel));
     b.inferred(&CollectiveBroadcast, &[x], &[("channel_handle", channel), (GROUPS, groups)], &[])[0]
 }
 
@@ -104,14 +104,15 @@ fn global(
 ) -> Value {
     let replicas = func::num_replicas(b.program);
     let groups = groups.mesh.along(b.program, groups.axes, replicas);
-    let (channel, unit) = (handle(b, channel), b.program.intern_attr(AttrData::Unit));
+    let (channel, unit) = (handle(b.program, channel), b.program.intern_attr(AttrData::Unit));
     let common = [("channel_handle", channel), (GROUPS, groups), ("use_global_device_ids", unit)];
     let attrs: Vec<(&str, Attr)> = common.into_iter().chain(attrs.iter().copied()).collect();
     b.inferred(def, &[x], &attrs, regions)[0]
 }
 
-fn handle(b: &mut Builder<'_>, channel: i64) -> Attr {
-    b.program.attr_struct("stablehlo.channel_handle", &[], &[("handle", channel), ("type", 1)])
+/// The attribute `channel_handle` of communication between partitions.
+pub fn handle(program: &mut Program, channel: i64) -> Attr {
+    program.attr_struct("stablehlo.channel_handle", &[], &[("handle", channel), ("type", 1)])
 }
 
 /// `(x, y) { return op(x, y) }` over scalars of the operand's element type.

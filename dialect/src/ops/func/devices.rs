@@ -2,7 +2,7 @@
 
 use crate::ir::{AttrData, ElementType, Program, TypeData};
 use crate::ops::mhlo::{NUM_PARTITIONS, NUM_REPLICAS};
-use crate::ops::sdy;
+use crate::ops::{mpmd, sdy};
 
 /// The number of replicas the module declares; 1 when it doesn't.
 pub fn num_replicas(program: &Program) -> i64 {
@@ -36,7 +36,11 @@ fn count(program: &Program, name: &str) -> Option<i64> {
     program.attr(program.module, name).and_then(|a| program.attr_data(a).as_int()).filter(|&n| n >= 1)
 }
 
-/// The number of devices of the largest mesh; single-device meshes don't count.
+/// The number of devices of the largest mesh; single-device meshes don't count. The functions of a program over several
+/// meshes run on devices of different numbers, which the module doesn't say.
 fn mesh_devices(program: &Program) -> Option<i64> {
+    if super::function(program, "main").is_some_and(|main| program.attr(main, mpmd::TOPOLOGY).is_some()) {
+        return None;
+    }
     sdy::meshes(program).map(|mesh| mesh.2).filter(|m| !m.axes.is_empty()).map(|m| m.devices()).max()
 }

@@ -357,7 +357,7 @@ fn shards_further(op: OpRef<'_>) -> bool {
 }
 
 /// Operands flow to the arguments of region 0, and the values it returns to the results.
-fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
+pub(crate) fn region_flow(op: OpRef<'_>) -> Vec<DataFlow> {
     let edge = |owner: Value, source: Value| DataFlow { owner, sources: smallvec![source], targets: smallvec![owner] };
     let args = op.region_args(0).iter().zip(op.operands()).map(|(&arg, &operand)| edge(arg, operand));
     let results = op.results().zip(op.region_results(0)).map(|(result, &returned)| edge(result, returned));

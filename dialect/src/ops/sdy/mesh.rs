@@ -1,11 +1,11 @@
 //! `sdy.mesh`, and finding meshes by name.
 
 use crate::eval::{Context, EvalError, EvalResult};
-use crate::ir::{AttrData, Op, OpRef, Program};
+use crate::ir::{AttrData, Name, Op, OpRef, Program};
 use crate::kernel::Kernel;
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
-use crate::ops::func;
+use crate::ops::{func, mpmd};
 use crate::sharding::{Mesh, MeshRef, ShardingRule};
 use crate::text::Syntax;
 
@@ -53,9 +53,19 @@ pub fn meshes(program: &Program) -> impl Iterator<Item = (Op, &str, &Mesh)> {
     program.top_level(MESH.name()).filter_map(mesh)
 }
 
-/// The mesh called `name`.
+/// The mesh called `name`: one of the module, else one of the topology of `@main`.
 pub fn mesh_named<'a>(program: &'a Program, name: &str) -> Option<&'a Mesh> {
-    meshes(program).find(|mesh| mesh.1 == name).map(|mesh| mesh.2)
+    let own = meshes(program).find(|mesh| mesh.1 == name).map(|mesh| mesh.2);
+    own.or_else(|| topology_meshes(program).iter().find(|mesh| program.name_text(mesh.0) == name).map(|mesh| &mesh.1))
+}
+
+/// The meshes of the topology of `@main`, as written.
+pub fn topology_meshes(program: &Program) -> &[(Name, Mesh)] {
+    let main = func::function(program, "main");
+    match main.and_then(|main| program.attr(main, mpmd::TOPOLOGY)).map(|attr| program.attr_data(attr)) {
+        Some(AttrData::Topology(meshes)) => meshes,
+        _ => &[],
+    }
 }
 
 /// The mesh a sharding refers to.

@@ -13,8 +13,9 @@ pub use collective::{
     ALL_GATHER, ALL_REDUCE, ALL_SLICE, ALL_TO_ALL, COLLECTIVE_PERMUTE, PERMUTE_PARTS, REDUCE_SCATTER,
     REPLICATED_TO_UNREDUCED, SHARDED_TO_UNREDUCED, ShardyCollective,
 };
+pub(crate) use manual::region_flow;
 pub use manual::{MANUAL_COMPUTATION, ManualComputation, NAMED_COMPUTATION};
-pub use mesh::{MESH, mesh_named, meshes, resolve};
+pub use mesh::{MESH, mesh_named, meshes, resolve, topology_meshes};
 
 use crate::eval::{Context, EvalResult};
 use crate::ir::{AttrData, OpRef};

@@ -28,6 +28,8 @@ impl<'s> Parser<'s> {
                     return Ok(ty);
                 } else if text == "!stablehlo.future" {
                     self.future_type()?
+                } else if text == "!mpmd.mesh_tensor" {
+                    self.mesh_tensor()?
                 } else if text.starts_with("!quant.") {
                     let element = self.quantized(tok)?;
                     TypeData::Scalar(element)

@@ -107,6 +107,12 @@ impl Printer<'_> {
                 self.text("#sdy.propagation_edges");
                 self.propagation_edges(steps);
             }
+            AttrData::Topology(meshes) => self.topology(meshes),
+            AttrData::Origin(name, transposed) => {
+                self.text("#mpmd.user_origin<");
+                self.origin(*name, *transposed);
+                self.text(">");
+            }
             AttrData::AllToAllParams(params) => {
                 self.text("#sdy<all_to_all_param_list");
                 self.all_to_all_params(params);

@@ -307,7 +307,7 @@ impl Printer<'_> {
         self.separated(types.iter(), |p, &t| p.ty(t));
     }
 
-    fn type_data(&mut self, data: &TypeData) {
+    pub(super) fn type_data(&mut self, data: &TypeData) {
         match data {
             TypeData::Tensor(t) => {
                 self.text("tensor<");
@@ -334,6 +334,7 @@ impl Printer<'_> {
             }
             TypeData::Function(inputs, results) => self.functional_type(inputs, results),
             TypeData::None => self.text("none"),
+            TypeData::MeshTensor(t) => self.mesh_tensor(t),
             TypeData::Opaque(text) => self.text(text),
         }
     }

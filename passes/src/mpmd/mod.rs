@@ -1,0 +1,85 @@
+//! Programs over several meshes: `@main` is taken apart into fragments, each on one mesh (`mpmd-assign`), each fragment
+//! is partitioned on its mesh by the passes for one mesh (`mpmd-partition`), and all become one program for the devices
+//! of all meshes (`mpmd-spmd`). A program without a topology stays as it is.
+
+mod assign;
+mod balance;
+mod outline;
+mod partition;
+mod schedule;
+mod spmd;
+mod timeline;
+
+pub use schedule::{Pipeline, PipelineMesh};
+
+use crate::options::{OptionDef, OptionType};
+use crate::pass::Pass;
+
+const TARGET: OptionDef = OptionDef {
+    name: "target",
+    ty: OptionType::Text,
+    default: "flat",
+    doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.",
+};
+
+/// The pass that makes fragments.
+pub(crate) static ASSIGN: Pass = Pass {
+    name: "mpmd-assign",
+    doc: "Takes a program with a topology apart into fragments, each on one mesh, and transfers between them.",
+    options: &[
+        OptionDef {
+            name: "assign",
+            ty: OptionType::Text,
+            default: "",
+            doc: "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
+        },
+        TARGET,
+    ],
+    run: assign::assign,
+};
+
+/// The pass that partitions fragments.
+pub(crate) static PARTITION: Pass = Pass {
+    name: "mpmd-partition",
+    doc: "Makes each fragment a function that the devices of its mesh run, and gives every value its sharding.",
+    options: &[
+        TARGET,
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; the target's memory without it.",
+        },
+    ],
+    run: partition::partition,
+};
+
+/// The pass that orders fragments.
+pub(crate) static SCHEDULE: Pass = Pass {
+    name: "mpmd-schedule",
+    doc: "Orders the fragments of microbatches, and says when each runs and what each mesh holds.",
+    options: &[
+        OptionDef {
+            name: "schedule",
+            ty: OptionType::Choice(&["program", "gpipe", "1f1b", "interleaved", "auto"]),
+            default: "auto",
+            doc: "The order; auto takes the fastest that fits memory.",
+        },
+        TARGET,
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; without it there is no limit.",
+        },
+    ],
+    run: schedule::schedule,
+};
+
+/// The pass that makes one program of all fragments.
+pub(crate) static SPMD: Pass = Pass {
+    name: "mpmd-spmd",
+    doc: "Makes one program for the devices of all meshes of fragments and transfers.",
+    options: &[],
+    run: |program, _, diagnostics| spmd::spmd(program, diagnostics),
+};

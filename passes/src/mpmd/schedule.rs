@@ -1,0 +1,164 @@
+//! mpmd-schedule: the order in which the meshes run the fragments of microbatches.
+//!
+//! Fragments with a `call_counter` belong to that microbatch; one whose computation JAX transposed is a backward one.
+//! The order is written as the order of `@main`, and what the model says of it as an attribute of the module.
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{AttrData, ElementType, Op, Program, TypeData};
+use dialect::ops::func;
+use dialect::ops::mpmd::{self, Topology};
+
+use super::timeline::{Graph, Schedule, Timeline};
+use crate::estimate::Machine;
+use crate::options::Options;
+
+/// What the model says of a program of several meshes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Pipeline {
+    /// The schedule, as the option of `mpmd-schedule` names it.
+    pub schedule: String,
+    /// Seconds from start to end.
+    pub seconds: f64,
+    /// The share of all meshes' time in which they wait.
+    pub bubble: f64,
+    /// Each mesh.
+    pub meshes: Vec<PipelineMesh>,
+}
+
+/// One mesh of a [`Pipeline`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PipelineMesh {
+    /// Its name in the topology.
+    pub name: String,
+    /// The seconds in which it runs something.
+    pub busy_seconds: f64,
+    /// The most bytes that one of its devices holds.
+    pub peak_bytes: u64,
+}
+
+impl Pipeline {
+    /// What `mpmd-schedule` wrote into a program.
+    pub fn of(program: &Program) -> Option<Self> {
+        let AttrData::Dict(entries) = program.attr_data(program.attr(program.module, mpmd::PIPELINE)?) else {
+            return None;
+        };
+        let get = |name: &str| entries.iter().find(|e| program.name_text(e.0) == name).map(|e| program.attr_data(e.1));
+        let list = |name: &str| match get(name)? {
+            AttrData::Array(list) => Some(list.iter().map(|&attr| program.attr_data(attr)).collect::<Vec<_>>()),
+            _ => None,
+        };
+        let (names, busy, peaks) = (list("meshes")?, list("busy_seconds")?, list("peak_bytes")?);
+        let mesh = |((name, busy), peak): ((&AttrData, &AttrData), &AttrData)| {
+            Some(PipelineMesh {
+                name: name.as_str()?.to_owned(),
+                busy_seconds: busy.as_float()?,
+                peak_bytes: peak.as_int()?.try_into().ok()?,
+            })
+        };
+        Some(Self {
+            schedule: get("schedule")?.as_str()?.to_owned(),
+            seconds: get("seconds")?.as_float()?,
+            bubble: get("bubble")?.as_float()?,
+            meshes: names.into_iter().zip(busy).zip(peaks).map(mesh).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// The words of schedules.
+const WORDS: [(&str, Schedule); 4] = [
+    ("program", Schedule::Program),
+    ("1f1b", Schedule::OneForwardOneBackward),
+    ("gpipe", Schedule::Gpipe),
+    ("interleaved", Schedule::Interleaved),
+];
+
+pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else { return };
+    let (Some(topology), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
+    let Some(target) = options.target(diagnostics) else { return };
+    let Ok(machine) = Machine::of_mesh(target, &Default::default()) else { return };
+    let Some(graph) = Graph::of(program, block, &topology, &machine) else { return };
+    if graph.units.is_empty() {
+        return;
+    }
+    let word = options.text("schedule");
+    let memory = options.bytes("memory").map_or(f64::INFINITY, |bytes| bytes as f64);
+    let candidates: Vec<(&str, Timeline)> = WORDS
+        .into_iter()
+        .filter(|w| w.0 == word || word == "auto" && w.0 != "program")
+        .map(|(word, schedule)| (word, graph.run(schedule)))
+        .collect();
+    let peak = |line: &Timeline| line.peaks.iter().copied().fold(0.0, f64::max);
+    let excess = |line: &Timeline| (peak(line) - memory).max(0.0);
+    let better = |a: &Timeline, b: &Timeline| {
+        let by = excess(a).total_cmp(&excess(b)).then(a.seconds.total_cmp(&b.seconds));
+        by.then(peak(a).total_cmp(&peak(b))).is_lt()
+    };
+    let best = candidates.into_iter().reduce(|best, next| if better(&next.1, &best.1) { next } else { best });
+    let Some((word, line)) = best else { return };
+    if excess(&line) > 0.0 {
+        let message = format!("a device holds {} bytes under schedule {word}, more than {memory}", peak(&line));
+        let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
+        diagnostics.push(d.note("more microbatches, or more stages, make each smaller"));
+    }
+    reorder(program, main, &graph, &line);
+    state(program, &topology, word, &line);
+}
+
+/// Puts fragments in the order in which they start, and each transfer where what it sends is there.
+fn reorder(program: &mut Program, main: Op, graph: &Graph, line: &Timeline) {
+    let Some(block) = func::block(program, main) else { return };
+    let last = program.terminator(block);
+    // A transfer ends when its maker ends, before what starts then; transfers of one value keep their order.
+    let mut events: Vec<(f64, usize, usize, Op)> = Vec::new();
+    let mut place = vec![0; graph.units.len()];
+    line.order.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+    for (i, &(op, by)) in graph.transfers.iter().enumerate() {
+        events.push((by.map_or(f64::NEG_INFINITY, |by| line.times[by].1), 0, i, op));
+    }
+    for (i, unit) in graph.units.iter().enumerate() {
+        events.push((line.times[i].0, 1, place[i], unit.op));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+    // A fragment that takes no time ends when it starts: what it makes is sent after it all the same.
+    let mut ops: Vec<Op> = Vec::with_capacity(events.len() + 1);
+    let mut waiting: Vec<Op> = Vec::new();
+    let mut known: rustc_hash::FxHashSet<dialect::ir::Value> = program.block_args(block).iter().copied().collect();
+    for (.., op) in events {
+        waiting.push(op);
+        while let Some(at) = waiting.iter().position(|&op| program.op(op).operands.iter().all(|v| known.contains(v))) {
+            let op = waiting.remove(at);
+            known.extend(program.results(op));
+            ops.push(op);
+        }
+    }
+    ops.extend(last);
+    program.set_block_ops(block, ops);
+}
+
+/// Writes down what the model says.
+fn state(program: &mut Program, topology: &Topology, word: &str, line: &Timeline) {
+    let float = program.intern_type(TypeData::Scalar(ElementType::F64));
+    let number = |v: f64| AttrData::Float(v.to_bits(), float);
+    let names: Vec<String> = topology.meshes.iter().map(|m| program.name_text(m.0).to_owned()).collect();
+    let mut entries = vec![
+        ("bubble", number(line.bubble())),
+        ("schedule", AttrData::String(word.into())),
+        ("seconds", number(line.seconds)),
+    ];
+    let list = |program: &mut Program, values: Vec<AttrData>| {
+        let values = values.into_iter().map(|v| program.intern_attr(v)).collect();
+        AttrData::Array(values)
+    };
+    let busy = list(program, line.busy.iter().map(|&v| number(v)).collect());
+    let int = program.intern_type(TypeData::Scalar(ElementType::I64));
+    let peaks = list(program, line.peaks.iter().map(|&v| AttrData::Int(v as i64, int)).collect());
+    let meshes = list(program, names.into_iter().map(|n| AttrData::String(n.into())).collect());
+    entries.extend([("busy_seconds", busy), ("peak_bytes", peaks), ("meshes", meshes)]);
+    entries.sort_by_key(|e| e.0);
+    let entries = entries.into_iter().map(|(name, data)| (program.name(name), program.intern_attr(data))).collect();
+    let attr = program.intern_attr(AttrData::Dict(entries));
+    let module = program.module;
+    program.set_attr(module, mpmd::PIPELINE, attr);
+}
