@@ -295,7 +295,7 @@ impl Atoms {
     fn state(&self, d: &Distribution) -> State {
         State {
             dims: self.dims.iter().map(|&i| self.list(&d.dims[i])).collect(),
-            unreduced: self.list(&d.unreduced).iter().fold(0, |m, &a| m | 1 << a),
+            unreduced: self.list(&d.unreduced).iter().fold(0, |m, a| m | 1 << a),
         }
     }
 
@@ -320,13 +320,13 @@ impl Atoms {
         }
     }
 
-    fn parts_of(&self, list: &[u8]) -> Axes {
-        merged(list.iter().map(|&a| self.parts[a as usize]))
+    fn parts_of(&self, list: List) -> Axes {
+        merged(list.iter().map(|a| self.parts[a as usize]))
     }
 
     fn distribution(&self, state: &State, like: &Distribution, to: &Distribution) -> Distribution {
         let mut d = Distribution::replicated(like.rank());
-        for (&dim, list) in self.dims.iter().zip(&state.dims) {
+        for (&dim, &list) in self.dims.iter().zip(&state.dims) {
             d.dims[dim] = self.parts_of(list);
         }
         let unreduced = (0..self.parts.len()).filter(|a| state.unreduced & (1 << a) != 0).map(|a| self.parts[a]);
@@ -369,7 +369,7 @@ impl Atoms {
         let per_dim = |long: &State, short: &State| -> AxesPerDim {
             let mut out: AxesPerDim = (0..rank).map(|_| Axes::new()).collect();
             for (i, &dim) in self.dims.iter().enumerate() {
-                out[dim] = self.parts_of(&long.dims[i][short.dims[i].len().min(long.dims[i].len())..]);
+                out[dim] = self.parts_of(long.dims[i].tail(short.dims[i].len()));
             }
             out
         };
@@ -397,8 +397,8 @@ impl Atoms {
     fn moves(&self, before: &State, after: &State) -> Vec<Move<AxisPart>> {
         let mut moves: Vec<Move<AxisPart>> = Vec::new();
         for (e, list) in after.dims.iter().enumerate() {
-            for &a in list.get(before.dims[e].len()..).unwrap_or(&[]) {
-                let from = before.dims.iter().position(|l| l.contains(&a)).unwrap_or(e);
+            for a in list.tail(before.dims[e].len()).iter() {
+                let from = before.dims.iter().position(|l| l.contains(a)).unwrap_or(e);
                 let (from, to, part) = (self.dims[from], self.dims[e], self.parts[a as usize]);
                 match moves.last_mut() {
                     // Only a contiguous suffix of a dimension's axes may move as one.
@@ -422,9 +422,9 @@ impl Atoms {
     fn follows(&self, before: &State, m: &Move<AxisPart>, a: u8) -> bool {
         let Some(last) = m.axes.last() else { return false };
         before.dims.iter().any(|l| {
-            l.windows(2).any(|w| {
-                w[1] == a && {
-                    let p = self.parts[w[0] as usize];
+            l.iter().zip(l.tail(1).iter()).any(|(before, next)| {
+                next == a && {
+                    let p = self.parts[before as usize];
                     p.axis == last.axis && p.end() == last.end()
                 }
             })

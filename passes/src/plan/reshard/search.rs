@@ -23,43 +23,77 @@ const MAX_STATES: usize = 400;
 /// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
 
-/// Atoms of one dimension, major first: at most [`MAX_ATOMS`], stored inline, since states are copied all the time.
+/// Atoms of one dimension, major first, in four bits each (its number plus one) from the lowest on, since states are
+/// copied, compared and hashed all the time: at most [`MAX_ATOMS`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct List {
-    len: u8,
-    /// Zero beyond the length.
-    atoms: [u8; MAX_ATOMS],
-}
+pub(crate) struct List(u64);
 
 impl List {
     pub(crate) fn push(&mut self, atom: u8) {
-        if usize::from(self.len) < MAX_ATOMS {
-            self.atoms[usize::from(self.len)] = atom;
-            self.len += 1;
+        if self.len() < MAX_ATOMS {
+            self.0 |= u64::from(atom + 1) << (4 * self.len());
         }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        (67 - self.0.leading_zeros() as usize) / 4
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn get(self, at: usize) -> Option<u8> {
+        ((self.0 >> (4 * at.min(MAX_ATOMS)) & 15) as u8).checked_sub(1)
+    }
+
+    fn last(self) -> Option<u8> {
+        self.get(self.len().wrapping_sub(1))
+    }
+
+    /// The first `len` atoms.
+    fn head(self, len: usize) -> Self {
+        Self(self.0 & ((1 << (4 * len.min(MAX_ATOMS))) - 1))
+    }
+
+    /// What comes after the first `len` atoms.
+    pub(crate) fn tail(self, len: usize) -> Self {
+        Self(self.0 >> (4 * len.min(MAX_ATOMS)))
     }
 
     fn truncate(&mut self, len: usize) {
-        for i in len..usize::from(self.len) {
-            self.atoms[i] = 0;
-        }
-        self.len = self.len.min(len as u8);
+        *self = self.head(len);
     }
 
     fn pop(&mut self) {
-        self.truncate(usize::from(self.len).saturating_sub(1));
+        self.truncate(self.len().saturating_sub(1));
+    }
+
+    pub(crate) fn starts_with(self, other: Self) -> bool {
+        self.head(other.len()) == other
+    }
+
+    /// How many atoms both begin with.
+    fn common(self, other: Self) -> usize {
+        let differing = (self.0 ^ other.0).trailing_zeros() as usize / 4;
+        differing.min(self.len()).min(other.len())
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> + Clone {
+        (0..self.len()).filter_map(move |i| self.get(i))
+    }
+
+    pub(crate) fn contains(self, atom: u8) -> bool {
+        self.iter().any(|a| a == atom)
+    }
+
+    /// The set of its atoms.
+    fn set(self) -> u16 {
+        self.iter().fold(0, |set, a| set | 1 << a)
     }
 
     pub(crate) fn extend(&mut self, atoms: impl IntoIterator<Item = u8>) {
         atoms.into_iter().for_each(|a| self.push(a));
-    }
-}
-
-impl std::ops::Deref for List {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.atoms[..usize::from(self.len)]
     }
 }
 
@@ -137,9 +171,22 @@ impl PartialOrd for Queued {
 
 struct Visit {
     cost: f64,
+    /// Lower bound on the cost from here on.
+    floor: f64,
     back: usize,
     edge: Edge,
     done: bool,
+}
+
+/// What a step costs; most are not asked, since they lead where the search has been.
+enum Price {
+    Free,
+    /// Of a collective that moves these atoms.
+    Collective(CollectiveKind, List),
+    /// Of a permute along whatever atoms change.
+    Permute,
+    /// Of sending shards in so many parts along whatever atoms change.
+    Parts(i64),
 }
 
 impl Problem<'_> {
@@ -147,7 +194,7 @@ impl Problem<'_> {
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
         let mut states = vec![self.from.clone()];
-        let mut visits = vec![Visit { cost: 0.0, back: 0, edge: Edge::Slice, done: false }];
+        let mut visits = vec![Visit { cost: 0.0, floor: 0.0, back: 0, edge: Edge::Slice, done: false }];
         let mut heap = BinaryHeap::from([Queued { floor: 0.0, order: 0, state: 0 }]);
         ids.insert(self.from.clone(), 0);
         let mut order = 0;
@@ -160,27 +207,35 @@ impl Problem<'_> {
                 return Some(self.path(at, &visits, &states));
             }
             let (here, cost) = (states[at].clone(), visits[at].cost);
-            for (edge, next, price) in self.edges(&here) {
-                let total = cost + price;
-                let floor = total + self.floor(&next);
-                if floor > bound {
-                    continue;
-                }
-                let id = match ids.get(&next) {
-                    Some(&id) if visits[id].done || visits[id].cost <= total => continue,
-                    Some(&id) => id,
-                    None if states.len() >= MAX_STATES => continue,
-                    None => {
-                        ids.insert(next.clone(), states.len());
-                        states.push(next);
-                        visits.push(Visit { cost: 0.0, back: 0, edge, done: false });
-                        states.len() - 1
-                    }
+            let bytes = self.bytes(&here);
+            self.edges(&here, &mut |edge, next, price| {
+                let known = ids.get(next).copied();
+                let left = match known {
+                    Some(id) if visits[id].done || visits[id].cost <= cost => return,
+                    Some(id) => visits[id].floor,
+                    None if states.len() >= MAX_STATES => return,
+                    None => self.floor(next),
                 };
-                visits[id] = Visit { cost: total, back: at, edge, done: false };
+                if cost + left > bound {
+                    return;
+                }
+                let total = cost + self.price(&here, bytes, next, price);
+                let floor = total + left;
+                if floor > bound || known.is_some_and(|id| visits[id].cost <= total) {
+                    return;
+                }
+                let id = known.unwrap_or(states.len());
+                let visit = Visit { cost: total, floor: left, back: at, edge, done: false };
+                if known.is_none() {
+                    ids.insert(next.clone(), id);
+                    states.push(next.clone());
+                    visits.push(visit);
+                } else {
+                    visits[id] = visit;
+                }
                 order += 1;
                 heap.push(Queued { floor, order, state: id });
-            }
+            });
         }
         None
     }
@@ -195,20 +250,25 @@ impl Problem<'_> {
         path
     }
 
-    fn size(&self, list: &[u8]) -> i64 {
-        list.iter().map(|&a| i64::from(self.atoms[a as usize].size)).product()
+    /// Into how many shards these atoms divide: at most the number of devices.
+    fn ways(&self, list: List) -> u32 {
+        list.iter().map(|a| self.atoms[a as usize].size).product()
     }
 
-    fn dim(&self, dim: usize, list: &[u8]) -> ShardDim {
+    fn size(&self, list: List) -> i64 {
+        i64::from(self.ways(list))
+    }
+
+    fn dim(&self, dim: usize, list: List) -> ShardDim {
         ShardDim::new(self.shape[dim], self.size(list))
     }
 
-    fn local(&self, dim: usize, list: &[u8]) -> i64 {
+    fn local(&self, dim: usize, list: List) -> i64 {
         self.dim(dim, list).size()
     }
 
     fn bytes(&self, state: &State) -> f64 {
-        state.dims.iter().enumerate().map(|(d, l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
+        state.dims.iter().enumerate().map(|(d, &l)| self.local(d, l) as f64).product::<f64>() * self.rest_bytes
     }
 
     /// Lower bound on the remaining time: a device must receive what it doesn't yet hold of its target shard. Where
@@ -219,25 +279,25 @@ impl Problem<'_> {
             return 0.0;
         }
         let mut overlap = self.rest_bytes;
-        for (d, (a, b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
+        for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
             overlap *= self.local(d, a).min(self.local(d, b)) as f64;
         }
         self.cost.floor(self.bytes(&self.to) - overlap)
     }
 
     /// Whether `dim` may be sharded by `list`: evenly, or by a prefix of what shards it at one of the ends.
-    fn allowed(&self, dim: usize, list: &[u8]) -> bool {
+    fn allowed(&self, dim: usize, list: List) -> bool {
         self.dim(dim, list).is_even() || self.from.dims[dim].starts_with(list) || self.to.dims[dim].starts_with(list)
     }
 
     /// Whether shards by `fine` are contained in those by its prefix of length `keep`, with none shifted by padding.
-    fn aligned(&self, dim: usize, fine: &[u8], keep: usize) -> bool {
-        keep == 0 || self.dim(dim, fine).refines(self.dim(dim, &fine[..keep]))
+    fn aligned(&self, dim: usize, fine: List, keep: usize) -> bool {
+        keep == 0 || self.dim(dim, fine).refines(self.dim(dim, fine.head(keep)))
     }
 
     /// Whether no element shifts within a dimension between two states.
     fn fits(&self, before: &State, after: &State) -> bool {
-        before.dims.iter().zip(&after.dims).enumerate().all(|(d, (a, b))| {
+        before.dims.iter().zip(&after.dims).enumerate().all(|(d, (&a, &b))| {
             a == b
                 || self.allowed(d, b)
                     && match () {
@@ -248,113 +308,126 @@ impl Problem<'_> {
         })
     }
 
-    /// Seconds from a state of `bytes` on each device.
-    fn seconds(&self, kind: CollectiveKind, from: &State, bytes: f64, to: &State, moved: &[u8]) -> f64 {
-        let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
-        let (operand, result) = if self.divides { (bytes, self.bytes(to)) } else { self.padded_bytes(from, to) };
-        self.cost.seconds(kind, operand, result, &axes)
+    /// Seconds of a step from a state of `bytes` on each device.
+    fn price(&self, from: &State, bytes: f64, to: &State, price: Price) -> f64 {
+        let axes = |moved: List| -> SmallVec<[AxisPart; 8]> { moved.iter().map(|a| self.atoms[a as usize]).collect() };
+        let exchanged = || if self.divides { (bytes, self.bytes(to)) } else { self.padded_bytes(from, to) };
+        let (kind, moved) = match price {
+            Price::Free => return 0.0,
+            Price::Parts(count) => {
+                return parts_seconds(self.cost, count, exchanged().0, &axes(self.changed(from, to)));
+            }
+            Price::Permute => (CollectiveKind::CollectivePermute, self.changed(from, to)),
+            Price::Collective(kind, moved) => (kind, moved),
+        };
+        let (operand, result) = exchanged();
+        self.cost.seconds(kind, operand, result, &axes(moved))
     }
 
     /// Bytes of a device's operand and result, where what is divided is padded first and what is gathered is trimmed
     /// afterwards.
     fn padded_bytes(&self, from: &State, to: &State) -> (f64, f64) {
         let dims = from.dims.iter().zip(&to.dims).enumerate();
-        dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (a, b))| {
+        dims.fold((self.rest_bytes, self.rest_bytes), |(operand, result), (d, (&a, &b))| {
             let (operand_size, result_size) = exchanged(self.dim(d, a), self.dim(d, b));
             (operand * operand_size, result * result_size)
         })
     }
 
-    fn free(&self, state: &State) -> SmallVec<[u8; 8]> {
-        let used = state.dims.iter().flat_map(|l| l.iter()).fold(state.unreduced, |m, &a| m | 1 << a);
-        (0..self.atoms.len() as u8).filter(|a| used & (1 << a) == 0).collect()
+    /// The set of all atoms.
+    fn all(&self) -> u16 {
+        (1 << self.atoms.len()) - 1
     }
 
-    fn edges(&self, state: &State) -> Vec<(Edge, State, f64)> {
-        let mut out = Vec::new();
+    /// The set of atoms that a state doesn't use.
+    fn free(&self, state: &State) -> u16 {
+        self.all() & !state.dims.iter().fold(state.unreduced, |set, l| set | l.set())
+    }
+
+    /// Shows every step from a state: what it is, where it leads, what it costs.
+    fn edges(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
         let pending = state.unreduced & !self.to.unreduced;
-        let bytes = self.bytes(state);
-        self.slices(state, &mut out);
-        self.to_unreduced(state, &mut out);
+        let free = self.free(state);
+        self.slices(state, free, show);
+        self.to_unreduced(state, free, show);
         if pending != 0 {
-            self.reductions(state, bytes, pending, &mut out);
+            self.reductions(state, pending, show);
         }
-        self.gathers(state, bytes, &mut out);
-        self.all_to_alls(state, bytes, &mut out);
-        self.permutes(state, bytes, &mut out);
-        self.permute_parts(state, bytes, &mut out);
-        out
+        self.gathers(state, show);
+        self.all_to_alls(state, show);
+        self.permutes(state, show);
+        self.permute_parts(state, show);
     }
 
-    fn slices(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
-        for a in self.free(state) {
+    fn slices(&self, state: &State, free: u16, show: &mut impl FnMut(Edge, &State, Price)) {
+        for a in atoms_of(free) {
             for d in 0..state.dims.len() {
                 let mut next = state.clone();
                 next.dims[d].push(a);
                 let keep = state.dims[d].len();
-                if self.allowed(d, &next.dims[d]) && self.aligned(d, &next.dims[d], keep) {
-                    out.push((Edge::Slice, next, 0.0));
+                if self.allowed(d, next.dims[d]) && self.aligned(d, next.dims[d], keep) {
+                    show(Edge::Slice, &next, Price::Free);
                 }
             }
         }
     }
 
-    fn to_unreduced(&self, state: &State, out: &mut Vec<(Edge, State, f64)>) {
+    fn to_unreduced(&self, state: &State, free: u16, show: &mut impl FnMut(Edge, &State, Price)) {
         let wanted = self.to.unreduced & !state.unreduced;
         if wanted == 0 {
             return;
         }
-        let free = self.free(state).iter().fold(0u16, |m, &a| m | 1 << a) & wanted;
+        let free = free & wanted;
         if free != 0 {
             let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced | free };
-            out.push((Edge::ToUnreduced, next, 0.0));
+            show(Edge::ToUnreduced, &next, Price::Free);
         }
         for d in 0..state.dims.len() {
-            if let Some(&a) = state.dims[d].last()
+            let list = state.dims[d];
+            if let Some(a) = list.last()
                 && wanted & (1 << a) != 0
-                && self.aligned(d, &state.dims[d], state.dims[d].len() - 1)
-                && self.allowed(d, &state.dims[d][..state.dims[d].len() - 1])
+                && self.aligned(d, list, list.len() - 1)
+                && self.allowed(d, list.head(list.len() - 1))
             {
                 let mut next = state.clone();
                 next.dims[d].pop();
                 next.unreduced |= 1 << a;
-                out.push((Edge::ToUnreduced, next, 0.0));
+                show(Edge::ToUnreduced, &next, Price::Free);
             }
         }
     }
 
-    fn reductions(&self, state: &State, bytes: f64, pending: u16, out: &mut Vec<(Edge, State, f64)>) {
-        let atoms: SmallVec<[u8; 8]> = (0..self.atoms.len() as u8).filter(|a| pending & (1 << a) != 0).collect();
-        let mut reduce = |set: &[u8]| {
-            let mask = set.iter().fold(0u16, |m, &a| m | 1 << a);
-            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !mask };
-            let price = self.seconds(CollectiveKind::AllReduce, state, bytes, &next, set);
-            out.push((Edge::Collective(CollectiveKind::AllReduce), next, price));
+    fn reductions(&self, state: &State, pending: u16, show: &mut impl FnMut(Edge, &State, Price)) {
+        let atoms: List = atoms_of(pending).collect();
+        let mut reduce = |set: List| {
+            let next = State { dims: SmallVec::from_slice(&state.dims), unreduced: state.unreduced & !set.set() };
+            let kind = CollectiveKind::AllReduce;
+            show(Edge::Collective(kind), &next, Price::Collective(kind, set));
         };
-        reduce(&atoms);
+        reduce(atoms);
         if atoms.len() > 1 {
-            atoms.iter().for_each(|&a| reduce(&[a]));
+            atoms.iter().for_each(|a| reduce(List::from_iter([a])));
         }
-        let mut scatter = |next: State, moved: &[u8]| {
+        let mut scatter = |next: State, moved: List| {
             if self.fits(state, &next) && !moved.is_empty() {
-                let price = self.seconds(CollectiveKind::ReduceScatter, state, bytes, &next, moved);
-                out.push((Edge::Collective(CollectiveKind::ReduceScatter), next, price));
+                let kind = CollectiveKind::ReduceScatter;
+                show(Edge::Collective(kind), &next, Price::Collective(kind, moved));
             }
         };
-        for &a in &atoms {
+        for a in atoms.iter() {
             for d in 0..state.dims.len() {
                 let mut next = state.clone();
                 next.dims[d].push(a);
                 next.unreduced &= !(1 << a);
-                scatter(next, &[a]);
+                scatter(next, List::from_iter([a]));
             }
         }
         // Everything the target wants next in its dimensions, at once.
         let mut next = state.clone();
         let mut moved = List::default();
         for d in 0..state.dims.len() {
-            while let Some(&a) = self.wanted(&next, d)
-                && atoms.contains(&a)
+            while let Some(a) = self.wanted(&next, d)
+                && pending & (1 << a) != 0
             {
                 next.dims[d].push(a);
                 next.unreduced &= !(1 << a);
@@ -362,64 +435,61 @@ impl Problem<'_> {
             }
         }
         if moved.len() > 1 {
-            scatter(next, &moved);
+            scatter(next, moved);
         }
     }
 
     /// The target's next atom in a dimension that agrees with it so far.
-    fn wanted<'s>(&'s self, state: &State, d: usize) -> Option<&'s u8> {
-        let target = &self.to.dims[d];
-        target.starts_with(&state.dims[d]).then(|| target.get(state.dims[d].len()))?
+    fn wanted(&self, state: &State, d: usize) -> Option<u8> {
+        let (target, list) = (self.to.dims[d], state.dims[d]);
+        target.starts_with(list).then(|| target.get(list.len()))?
     }
 
-    fn gathers(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
-        let mut gather = |next: State, moved: &[u8]| {
-            let price = self.seconds(CollectiveKind::AllGather, state, bytes, &next, moved);
-            out.push((Edge::Collective(CollectiveKind::AllGather), next, price));
-        };
+    fn gathers(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+        let kind = CollectiveKind::AllGather;
         let mut all = state.clone();
         let (mut moved, mut dims) = (List::default(), 0);
         for d in 0..state.dims.len() {
-            let list = &state.dims[d];
-            let common = list.iter().zip(self.to.dims[d].iter()).take_while(|(a, b)| a == b).count();
+            let list = state.dims[d];
+            let common = list.common(self.to.dims[d]);
             for keep in 0..list.len() {
-                if self.allowed(d, &list[..keep]) && self.aligned(d, list, keep) {
+                if self.allowed(d, list.head(keep)) && self.aligned(d, list, keep) {
                     let mut next = state.clone();
                     next.dims[d].truncate(keep);
-                    gather(next, &list[keep..]);
+                    show(Edge::Collective(kind), &next, Price::Collective(kind, list.tail(keep)));
                 }
             }
-            if common < list.len() && self.aligned(d, list, common) && self.allowed(d, &list[..common]) {
+            if common < list.len() && self.aligned(d, list, common) && self.allowed(d, list.head(common)) {
                 all.dims[d].truncate(common);
-                moved.extend(list[common..].iter().copied());
+                moved.extend(list.tail(common).iter());
                 dims += 1;
             }
         }
         if dims > 1 {
-            gather(all, &moved);
+            show(Edge::Collective(kind), &all, Price::Collective(kind, moved));
         }
     }
 
-    fn all_to_alls(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
-        let mut exchange = |next: State, moved: &[u8]| {
+    fn all_to_alls(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+        let kind = CollectiveKind::AllToAll;
+        let mut exchange = |next: State, moved: List| {
             if self.fits(state, &next) {
-                let price = self.seconds(CollectiveKind::AllToAll, state, bytes, &next, moved);
-                out.push((Edge::Collective(CollectiveKind::AllToAll), next, price));
+                show(Edge::Collective(kind), &next, Price::Collective(kind, moved));
             }
         };
         for d in 0..state.dims.len() {
             for keep in 0..state.dims[d].len() {
                 for e in (0..state.dims.len()).filter(|&e| e != d) {
                     let mut next = state.clone();
-                    let moved: List = state.dims[d][keep..].iter().copied().collect();
+                    let moved = state.dims[d].tail(keep);
                     next.dims[d].truncate(keep);
-                    next.dims[e].extend(moved.iter().copied());
-                    exchange(next, &moved);
+                    next.dims[e].extend(moved.iter());
+                    exchange(next, moved);
                 }
             }
         }
         if let Some((next, moved)) = self.joint(state) {
-            exchange(next, &moved);
+            exchange(next, moved);
         }
     }
 
@@ -432,9 +502,9 @@ impl Problem<'_> {
             let mut next = state.clone();
             let mut moved = List::default();
             for d in (0..state.dims.len()).filter(|&d| receives[d]) {
-                while let Some(&a) = self.wanted(&next, d) {
+                while let Some(a) = self.wanted(&next, d) {
                     let movable = may_leave & (1 << a) != 0
-                        && (0..state.dims.len()).any(|e| !receives[e] && state.dims[e].contains(&a));
+                        && (0..state.dims.len()).any(|e| !receives[e] && state.dims[e].contains(a));
                     if !movable {
                         break;
                     }
@@ -445,10 +515,11 @@ impl Problem<'_> {
             // Only the minor-most atoms of a dimension may move.
             let mut again = false;
             for d in (0..state.dims.len()).filter(|&d| !receives[d]) {
-                let list = &state.dims[d];
-                let keep = list.iter().rposition(|a| !moved.contains(a)).map_or(0, |i| i + 1);
-                for &a in &list[..keep] {
-                    again |= moved.contains(&a);
+                let list = state.dims[d];
+                let keep = (0..list.len()).rev().find(|&i| list.get(i).is_some_and(|a| !moved.contains(a)));
+                let keep = keep.map_or(0, |i| i + 1);
+                for a in list.head(keep).iter() {
+                    again |= moved.contains(a);
                     may_leave &= !(1 << a);
                 }
                 next.dims[d].truncate(keep);
@@ -461,16 +532,12 @@ impl Problem<'_> {
 
     /// The target itself, where parts of shards can go straight to it. Where partial results are to be made, the floor
     /// is no bound for other states, and the target reached early would hide cheaper ways.
-    fn permute_parts(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+    fn permute_parts(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
         if !self.parts || state.unreduced != self.to.unreduced || self.to.unreduced & !self.from.unreduced != 0 {
             return;
         }
         if let Some(count) = self.common_parts(state, &self.to).filter(|&n| n > 1) {
-            let moved = self.changed(state, &self.to);
-            let axes: SmallVec<[AxisPart; 8]> = moved.iter().map(|&a| self.atoms[a as usize]).collect();
-            let bytes = if self.divides { bytes } else { self.padded_bytes(state, &self.to).0 };
-            let price = parts_seconds(self.cost, count, bytes, &axes);
-            out.push((Edge::PermuteParts, self.to.clone(), price));
+            show(Edge::PermuteParts, &self.to, Price::Parts(count));
         }
     }
 
@@ -478,14 +545,14 @@ impl Problem<'_> {
     /// says for any axes.
     fn common_parts(&self, before: &State, after: &State) -> Option<i64> {
         let (mut cut, mut joined) = (1, 1);
-        for (d, (a, b)) in before.dims.iter().zip(&after.dims).enumerate() {
+        for (d, (&a, &b)) in before.dims.iter().zip(&after.dims).enumerate() {
             let (old, new) = (self.size(a), self.size(b));
             let (fine, coarse, ratio) = match old < new {
                 true => (b, old, &mut cut),
                 false => (a, new, &mut joined),
             };
             let mut major = 1;
-            let keep = fine.iter().take_while(|&&a| {
+            let keep = fine.iter().take_while(|&a| {
                 let more = major < coarse;
                 major *= if more { i64::from(self.atoms[a as usize].size) } else { 1 };
                 more
@@ -494,17 +561,18 @@ impl Problem<'_> {
             if major != coarse || old != new && !self.aligned(d, fine, keep) {
                 return None;
             }
-            *ratio *= self.size(&fine[keep..]);
+            *ratio *= self.size(fine.tail(keep));
         }
         (cut == joined).then_some(cut)
     }
 
     /// The atoms of all dimensions that differ.
     fn changed(&self, before: &State, after: &State) -> List {
-        let mut moved = List::default();
+        let (mut moved, mut seen) = (List::default(), 0u16);
         for (a, b) in before.dims.iter().zip(&after.dims).filter(|(a, b)| a != b) {
-            for &x in a.iter().chain(b.iter()) {
-                if !moved.contains(&x) {
+            for x in a.iter().chain(b.iter()) {
+                if seen & (1 << x) == 0 {
+                    seen |= 1 << x;
                     moved.push(x);
                 }
             }
@@ -513,38 +581,36 @@ impl Problem<'_> {
     }
 
     /// Arrangements with as many shards in each dimension, as close to the target as possible.
-    fn permutes(&self, state: &State, bytes: f64, out: &mut Vec<(Edge, State, f64)>) {
+    fn permutes(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
         if state.dims.iter().all(|d| d.is_empty()) {
             return;
         }
-        let pool = (0..self.atoms.len() as u8).fold(0u16, |m, a| m | 1 << a) & !state.unreduced;
+        let pool = self.all() & !state.unreduced;
         let mut found = Vec::new();
         let mut next = State { dims: smallvec![List::default(); state.dims.len()], unreduced: state.unreduced };
-        self.fill(state, &mut next, 0, self.size(&state.dims[0]), pool, &mut found);
-        for next in found.into_iter().filter(|n| n != state) {
-            let moved = self.changed(state, &next);
-            let price = self.seconds(CollectiveKind::CollectivePermute, state, bytes, &next, &moved);
-            out.push((Edge::Collective(CollectiveKind::CollectivePermute), next, price));
+        self.fill(state, &mut next, 0, self.ways(state.dims[0]), pool, &mut found);
+        for next in found.iter().filter(|n| *n != state) {
+            show(Edge::Collective(CollectiveKind::CollectivePermute), next, Price::Permute);
         }
     }
 
     /// Shards `dim` of `next` `left` more ways by atoms of `pool`, and each dimension after it as many ways as `state`
     /// does. What the target wants is tried first, then what is there now; no arrangement is found twice.
-    fn fill(&self, state: &State, next: &mut State, dim: usize, left: i64, pool: u16, found: &mut Vec<State>) {
+    fn fill(&self, state: &State, next: &mut State, dim: usize, left: u32, pool: u16, found: &mut Vec<State>) {
         if left == 1 {
             match state.dims.get(dim + 1) {
-                Some(list) => self.fill(state, next, dim + 1, self.size(list), pool, found),
+                Some(&list) => self.fill(state, next, dim + 1, self.ways(list), pool, found),
                 None => found.push(next.clone()),
             }
             return;
         }
-        let target = self.wanted(next, dim).copied();
-        let here = &state.dims[dim];
-        let place = here.get(next.dims[dim].len()).copied();
-        let others = (0..self.atoms.len() as u8).filter(|a| !here.contains(a));
+        let target = self.wanted(next, dim);
+        let here = state.dims[dim];
+        let place = here.get(next.dims[dim].len());
+        let others = atoms_of(self.all() & !here.set());
         let mut untried = pool;
-        for a in target.into_iter().chain(place).chain(here.iter().copied()).chain(others) {
-            let size = i64::from(self.atoms[a as usize].size);
+        for a in target.into_iter().chain(place).chain(here.iter()).chain(others) {
+            let size = self.atoms[a as usize].size;
             if untried & (1 << a) == 0 || left % size != 0 {
                 continue;
             }
@@ -557,4 +623,15 @@ impl Problem<'_> {
             next.dims[dim].pop();
         }
     }
+}
+
+/// The atoms of a set, in order.
+fn atoms_of(mut set: u16) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let atom = set.trailing_zeros() as u8;
+        (set != 0).then(|| {
+            set &= set - 1;
+            atom
+        })
+    })
 }
