@@ -5,6 +5,7 @@
 
 pub mod cache;
 mod search;
+mod state;
 pub mod step;
 
 pub(crate) mod simulate;
@@ -18,7 +19,8 @@ use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
-use search::{Edge, List, MAX_ATOMS, Problem, State};
+use search::{Edge, Problem};
+use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of};
 
 /// A sequence of steps with its modeled seconds and moved bytes.

@@ -13,110 +13,14 @@ use dialect::sharding::{AxisPart, ShardDim};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use super::state::{List, State, atoms_of};
 use super::step::{exchanged, parts_seconds};
 use crate::plan::model::cost::CollectiveCost;
 
-/// With more atoms than this nothing is searched.
-pub(crate) const MAX_ATOMS: usize = 12;
 /// At most this many states are visited.
 const MAX_STATES: usize = 400;
 /// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
-
-/// Atoms of one dimension, major first, in four bits each (its number plus one) from the lowest on, since states are
-/// copied, compared and hashed all the time: at most [`MAX_ATOMS`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct List(u64);
-
-impl List {
-    pub(crate) fn push(&mut self, atom: u8) {
-        if self.len() < MAX_ATOMS {
-            self.0 |= u64::from(atom + 1) << (4 * self.len());
-        }
-    }
-
-    pub(crate) fn len(self) -> usize {
-        (67 - self.0.leading_zeros() as usize) / 4
-    }
-
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    pub(crate) fn get(self, at: usize) -> Option<u8> {
-        ((self.0 >> (4 * at.min(MAX_ATOMS)) & 15) as u8).checked_sub(1)
-    }
-
-    fn last(self) -> Option<u8> {
-        self.get(self.len().wrapping_sub(1))
-    }
-
-    /// The first `len` atoms.
-    fn head(self, len: usize) -> Self {
-        Self(self.0 & ((1 << (4 * len.min(MAX_ATOMS))) - 1))
-    }
-
-    /// What comes after the first `len` atoms.
-    pub(crate) fn tail(self, len: usize) -> Self {
-        Self(self.0 >> (4 * len.min(MAX_ATOMS)))
-    }
-
-    fn truncate(&mut self, len: usize) {
-        *self = self.head(len);
-    }
-
-    fn pop(&mut self) {
-        self.truncate(self.len().saturating_sub(1));
-    }
-
-    pub(crate) fn starts_with(self, other: Self) -> bool {
-        self.head(other.len()) == other
-    }
-
-    /// How many atoms both begin with.
-    fn common(self, other: Self) -> usize {
-        let differing = (self.0 ^ other.0).trailing_zeros() as usize / 4;
-        differing.min(self.len()).min(other.len())
-    }
-
-    pub(crate) fn iter(self) -> impl Iterator<Item = u8> + Clone {
-        (0..self.len()).filter_map(move |i| self.get(i))
-    }
-
-    pub(crate) fn contains(self, atom: u8) -> bool {
-        self.iter().any(|a| a == atom)
-    }
-
-    /// The set of its atoms.
-    fn set(self) -> u16 {
-        self.iter().fold(0, |set, a| set | 1 << a)
-    }
-
-    pub(crate) fn extend(&mut self, atoms: impl IntoIterator<Item = u8>) {
-        atoms.into_iter().for_each(|a| self.push(a));
-    }
-}
-
-impl FromIterator<u8> for List {
-    fn from_iter<I: IntoIterator<Item = u8>>(atoms: I) -> Self {
-        let mut list = Self::default();
-        list.extend(atoms);
-        list
-    }
-}
-
-/// Which atoms shard each dimension, and the set of those that are unreduced.
-#[derive(PartialEq, Eq, Hash, Debug)]
-pub(crate) struct State {
-    pub(crate) dims: SmallVec<[List; 4]>,
-    pub(crate) unreduced: u16,
-}
-
-impl Clone for State {
-    fn clone(&self) -> Self {
-        Self { dims: SmallVec::from_slice(&self.dims), unreduced: self.unreduced }
-    }
-}
 
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -611,7 +515,7 @@ impl Problem<'_> {
         let mut untried = pool;
         for a in target.into_iter().chain(place).chain(here.iter()).chain(others) {
             let size = self.atoms[a as usize].size;
-            if untried & (1 << a) == 0 || left % size != 0 {
+            if untried & (1 << a) == 0 || !left.is_multiple_of(size) {
                 continue;
             }
             if found.len() >= MAX_PERMUTES {
@@ -623,15 +527,4 @@ impl Problem<'_> {
             next.dims[dim].pop();
         }
     }
-}
-
-/// The atoms of a set, in order.
-fn atoms_of(mut set: u16) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let atom = set.trailing_zeros() as u8;
-        (set != 0).then(|| {
-            set &= set - 1;
-            atom
-        })
-    })
 }

@@ -1,0 +1,112 @@
+//! States of the search for a redistribution, in a few machine words each.
+
+use smallvec::SmallVec;
+
+/// With more atoms than this nothing is searched.
+pub(super) const MAX_ATOMS: usize = 12;
+
+/// Atoms of one dimension, major first, in four bits each (its number plus one) from the lowest on, since states are
+/// copied, compared and hashed all the time: at most [`MAX_ATOMS`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct List(u64);
+
+impl List {
+    pub(super) fn push(&mut self, atom: u8) {
+        if self.len() < MAX_ATOMS {
+            self.0 |= u64::from(atom + 1) << (4 * self.len());
+        }
+    }
+
+    pub(super) fn len(self) -> usize {
+        (67 - self.0.leading_zeros() as usize) / 4
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn get(self, at: usize) -> Option<u8> {
+        ((self.0 >> (4 * at.min(MAX_ATOMS)) & 15) as u8).checked_sub(1)
+    }
+
+    pub(super) fn last(self) -> Option<u8> {
+        self.get(self.len().wrapping_sub(1))
+    }
+
+    /// The first `len` atoms.
+    pub(super) fn head(self, len: usize) -> Self {
+        Self(self.0 & ((1 << (4 * len.min(MAX_ATOMS))) - 1))
+    }
+
+    /// What comes after the first `len` atoms.
+    pub(super) fn tail(self, len: usize) -> Self {
+        Self(self.0 >> (4 * len.min(MAX_ATOMS)))
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        *self = self.head(len);
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.truncate(self.len().saturating_sub(1));
+    }
+
+    pub(super) fn starts_with(self, other: Self) -> bool {
+        self.head(other.len()) == other
+    }
+
+    /// How many atoms both begin with.
+    pub(super) fn common(self, other: Self) -> usize {
+        let differing = (self.0 ^ other.0).trailing_zeros() as usize / 4;
+        differing.min(self.len()).min(other.len())
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = u8> + Clone {
+        (0..self.len()).filter_map(move |i| self.get(i))
+    }
+
+    pub(super) fn contains(self, atom: u8) -> bool {
+        self.iter().any(|a| a == atom)
+    }
+
+    /// The set of its atoms.
+    pub(super) fn set(self) -> u16 {
+        self.iter().fold(0, |set, a| set | 1 << a)
+    }
+
+    pub(super) fn extend(&mut self, atoms: impl IntoIterator<Item = u8>) {
+        atoms.into_iter().for_each(|a| self.push(a));
+    }
+}
+
+impl FromIterator<u8> for List {
+    fn from_iter<I: IntoIterator<Item = u8>>(atoms: I) -> Self {
+        let mut list = Self::default();
+        list.extend(atoms);
+        list
+    }
+}
+
+/// Which atoms shard each dimension, and the set of those that are unreduced.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(super) struct State {
+    pub(super) dims: SmallVec<[List; 4]>,
+    pub(super) unreduced: u16,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { dims: SmallVec::from_slice(&self.dims), unreduced: self.unreduced }
+    }
+}
+
+/// The atoms of a set, in order.
+pub(super) fn atoms_of(mut set: u16) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let atom = set.trailing_zeros() as u8;
+        (set != 0).then(|| {
+            set &= set - 1;
+            atom
+        })
+    })
+}
