@@ -210,6 +210,46 @@ fn small_floats_are_converted_exactly() {
     }
 }
 
+/// Dimensions of one element before, between and behind others, kept and summed over: what is summed is exact.
+#[test]
+fn dimensions_of_one_element_are_no_loops() {
+    for (shape, dims, out) in [
+        ("1x300x40x1", "0, 1, 3", "40"),
+        ("300x1x40x1", "1, 3", "300x40"),
+        ("1x1x1", "0, 1, 2", ""),
+        ("1x300x1x40", "3", "1x300x1"),
+        ("300x40x1", "0", "40x1"),
+    ] {
+        for ty in ["f32", "i32", "bf16", "complex<f32>"] {
+            let t = format!("tensor<{shape}x{ty}>");
+            let to = if out.is_empty() { format!("tensor<{ty}>") } else { format!("tensor<{out}x{ty}>") };
+            let zero = match ty {
+                "i32" => "0",
+                "complex<f32>" => "(0.0, 0.0)",
+                _ => "0.0",
+            };
+            let text = format!(
+                "func.func @main(%a: {t}, %b: {t}) -> ({to}, {t}) {{
+                  %zero = stablehlo.constant dense<{zero}> : tensor<{ty}>
+                  %s = stablehlo.subtract %a, %b : {t}
+                  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [{dims}] : ({t}, tensor<{ty}>) -> {to}
+                  %v = stablehlo.reverse %s, dims = [0] : {t}
+                  return %r, %v : {to}, {t}
+                }}"
+            );
+            let mut r = Random(0xDEAD_BEEF_0BAD_F00D);
+            equals_on(&text, |ty| {
+                let mut number = || r.below(3) as f64 - 1.0;
+                Literal::from_fn(ty, |_| match ty.element {
+                    ElementType::C64 => Scalar::Complex(number(), number()),
+                    ElementType::I32 => Scalar::Int(number() as i128),
+                    _ => Scalar::Float(number()),
+                })
+            });
+        }
+    }
+}
+
 /// Floats of every type, NaNs of both signs among them, rounded to fewer digits and exponents, and in their total order.
 #[test]
 fn bits_of_floats_are_rounded_and_compared() {

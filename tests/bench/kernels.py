@@ -12,6 +12,10 @@ def floats(*shape):
     return lambda random: random.standard_normal(shape, dtype=np.float32)
 
 
+def positive(*shape):
+    return lambda random: random.random(shape, dtype=np.float32)
+
+
 def below(count, *shape):
     return lambda random: random.integers(0, count, shape, dtype=np.int32)
 
@@ -48,6 +52,19 @@ def kernels():
 
     def rms_norm(x, scale):
         return x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale
+
+    def moments(x):
+        return x.mean(-1), x.var(-1)
+
+    def dense(x, w, b):
+        return jax.nn.gelu(x @ w + b)
+
+    def adam(p, g, m, v):
+        """One step of each parameter: all first moments, all second ones, then the parameters, as optax does."""
+        m = [0.9 * m + 0.1 * g for m, g in zip(m, g)]
+        v = [0.999 * v + 0.001 * g * g for v, g in zip(v, g)]
+        p = [p - 1e-3 * (m / 0.1) / (jnp.sqrt(v / 0.001) + 1e-8) for p, m, v in zip(p, m, v)]
+        return p, m, v
 
     def cross_entropy(logits, labels):
         return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
@@ -112,6 +129,11 @@ def kernels():
         "attention": (attention, [floats(8, 1024, 64)] * 3),
         "cross_entropy": (cross_entropy, [floats(8192, 32768), below(32768, 8192)]),
         "cross_entropy_gradient": (jax.grad(cross_entropy), [floats(8192, 32768), below(32768, 8192)]),
+        "moments": (moments, [floats(8192, 4096)]),
+        "dense_gelu": (dense, [floats(2048, 512), floats(512, 2048), floats(2048)]),
+        "adam": (
+            lambda *of: adam(of[:3], of[3:6], of[6:9], of[9:]), [*[floats(2048, 2048)] * 9, *[positive(2048, 2048)] * 3],
+        ),
         "matmul_i8": (
             lambda x, y: lax.dot(x, y, preferred_element_type=jnp.int32), [int8(1024, 1024), int8(1024, 1024)],
         ),

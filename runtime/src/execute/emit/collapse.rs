@@ -1,5 +1,7 @@
 //! Joining neighboring loops.
 
+use std::cmp::Ordering;
+
 use dialect::kernel::{Affine, Guard, Index};
 use smallvec::SmallVec;
 
@@ -16,6 +18,12 @@ pub(super) fn collapse(kernel: &Fused) -> Fused {
         {
             let flat = Affine::offset(index, &k.buffers[*buffer].2, &ranges).to_index();
             *index = SmallVec::from_elem(flat, 1);
+        }
+    }
+    // Those of one position would keep others from being neighbors, and the innermost one from being along a row.
+    for l in (0..k.loops.len()).rev() {
+        if k.scan.is_none() && k.loops[l] == 1 && is_only_loaded(&k, l) {
+            remove(&mut k, l);
         }
     }
     let mut l = 0;
@@ -59,22 +67,40 @@ fn joins(k: &Fused, l: usize) -> bool {
 
 fn join(k: &mut Fused, l: usize) {
     let ranges = k.ranges();
+    // Use the affine form, in which loads were found to have one stride.
+    for (data, _) in &mut k.nodes {
+        if let NodeData::Load { index, .. } = data {
+            index.iter_mut().for_each(|flat| *flat = Affine::of(flat, &ranges).to_index());
+        }
+    }
     // Every index depends only on the joined position, so the inner loop's variable stands for it and the outer's is 0.
+    k.loops[l + 1] *= k.loops[l];
+    remove(k, l);
+}
+
+/// Whether a loop only moves what is loaded.
+fn is_only_loaded(k: &Fused, l: usize) -> bool {
+    let free = |guards: &[Guard]| guards.iter().all(|g| !g.index.depends_on(l));
+    k.nodes.iter().all(|(data, _)| match data {
+        NodeData::Load { guards, .. } | NodeData::Guarded { guards, .. } => free(guards),
+        NodeData::Index(index) => !index.depends_on(l),
+        _ => true,
+    })
+}
+
+/// Takes out a loop, whose variable is 0.
+fn remove(k: &mut Fused, l: usize) {
     let place = |x: usize| match x.cmp(&l) {
-        std::cmp::Ordering::Less => Index::Loop(x),
-        std::cmp::Ordering::Equal => Index::Const(0),
-        std::cmp::Ordering::Greater => Index::Loop(x - 1),
+        Ordering::Less => Index::Loop(x),
+        Ordering::Equal => Index::Const(0),
+        Ordering::Greater => Index::Loop(x - 1),
     };
     let renumber = |index: &mut Index| *index = index.substitute(&mut { place }, &mut |operand| operand);
     let each = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|g| renumber(&mut g.index));
     for (data, _) in &mut k.nodes {
         match data {
             NodeData::Load { index, guards, .. } => {
-                // Use the affine form, in which it was found to have one stride.
-                for flat in index.iter_mut() {
-                    *flat = Affine::of(flat, &ranges).to_index();
-                    renumber(flat);
-                }
+                index.iter_mut().for_each(renumber);
                 each(guards);
             }
             NodeData::Index(index) => renumber(index),
@@ -82,7 +108,6 @@ fn join(k: &mut Fused, l: usize) {
             _ => {}
         }
     }
-    k.loops[l + 1] *= k.loops[l];
     k.loops.remove(l);
     if l < k.parallel {
         k.parallel -= 1;
