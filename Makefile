@@ -23,11 +23,12 @@
 # make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
+# make lit-mpmd SHARDY=…  how many of the mpmd dialect's lit files of a local checkout of Shardy are read and printed as they are
 # make oracles the Python environment with JAX that judges our programs, under target/
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -99,6 +100,9 @@ lit-shardy: setup oracles
 	-PATH="$(abspath $(TARGET))/debug:$(LLVM)/bin:$$PATH" $(TARGET)/oracles/bin/lit -q $(TARGET)/lit-shardy > $(TARGET)/lit-shardy/log 2>&1
 	@tail -3 $(TARGET)/lit-shardy/log; PATH="$(abspath $(TARGET))/debug:$(LLVM)/bin:$$PATH" \
 		$(TARGET)/oracles/bin/lit $(TARGET)/lit-shardy 2>/dev/null | grep ^PASS
+
+lit-mpmd:
+	cargo run --quiet -p shardc-tests --bin suite -- --shardy $(SHARDY) --part mpmd-text
 
 # The environment sees the packages of the oracles. Without LLVM, in release: what users get.
 PYTHON := $(TARGET)/python

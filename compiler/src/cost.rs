@@ -23,7 +23,7 @@ pub struct Cost {
     pub target: String,
     /// Number of devices in the mesh; where there are replicas, of one replica.
     pub devices: i64,
-    /// Seconds of arithmetic and memory traffic.
+    /// Seconds of arithmetic and memory traffic; of several meshes, those in which the busiest runs something.
     pub compute_s: f64,
     /// Seconds of collectives.
     pub communication_s: f64,
@@ -33,7 +33,7 @@ pub struct Cost {
     pub step_s: f64,
     /// The most bytes alive at once on one device.
     pub peak_bytes: u64,
-    /// FLOPs of matrix products and convolutions on one device.
+    /// FLOPs of matrix products and convolutions on one device; of several meshes, the mean of all.
     pub flops: f64,
     /// All collectives, in program order.
     pub collectives: Vec<CollectiveCost>,
@@ -207,6 +207,11 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
         loc: place(program, source, event.op),
     });
     let pipeline = passes::mpmd::Pipeline::of(program);
+    // The program has the branches of all meshes, of which a device takes those of its own.
+    let meshes = pipeline.as_ref().map_or(1, |p| p.meshes.len().max(1)) as f64;
+    let busy = pipeline.as_ref().map(|p| p.meshes.iter().map(|m| m.busy_seconds).fold(0.0, f64::max));
+    let compute_s = busy.unwrap_or(e.compute_seconds);
+    let (flops, memory_traffic) = (e.flops / meshes, e.memory_traffic / meshes);
     let step_s = pipeline.as_ref().map_or(e.step_seconds, |p| p.seconds);
     let peaks = pipeline.iter().flat_map(|p| &p.meshes).map(|m| m.peak_bytes);
     let peak_bytes = peaks.max().unwrap_or(e.peak_bytes as u64);
@@ -222,18 +227,18 @@ fn cost(program: &Program, priced: &Priced, target: &str, source: &Source) -> Co
     Cost {
         target: target.to_owned(),
         devices: mesh.devices(),
-        compute_s: e.compute_seconds,
+        compute_s,
         communication_s: e.communication_seconds,
-        exposed_s: e.exposed_seconds(),
+        exposed_s: if pipeline.is_some() { (step_s - compute_s).max(0.0) } else { e.exposed_seconds() },
         step_s,
         peak_bytes,
-        flops: e.flops,
+        flops,
         collectives: e.collectives.iter().map(collective).collect(),
         pipeline,
         mesh: mesh.axes.iter().map(|&(name, size)| (program.name_text(name).to_owned(), size)).collect(),
         replicas: dialect::ops::func::num_replicas(program),
-        utilization: if step_s > 0.0 { e.flops / (step_s * peak) } else { 0.0 },
-        memory_traffic: e.memory_traffic,
+        utilization: if step_s > 0.0 { flops / (step_s * peak) } else { 0.0 },
+        memory_traffic,
         memory_bytes: machine.memory_bytes(),
         peak_flops: peak,
         memory_bandwidth: machine.memory_bandwidth(),

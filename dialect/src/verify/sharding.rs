@@ -182,7 +182,7 @@ impl<'a> Verifier<'a> {
             TypeData::Tuple(items) if items.len() == 1 => self.program.type_data(items[0]),
             ty => ty,
         };
-        let TypeData::Tensor(tensor) = ty else {
+        let Some(tensor) = ty.tensor() else {
             // The rank of an unranked tensor is unknown, so dimensions aren't counted.
             let unranked = matches!(ty, TypeData::Opaque(text) if text.starts_with("tensor<*"));
             if !plain || unranked {

@@ -24,6 +24,7 @@ mod json;
 mod memory;
 mod mutate;
 mod passes_alone;
+mod pipelines;
 mod plan;
 mod propagation;
 mod python;

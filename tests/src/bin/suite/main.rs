@@ -55,6 +55,8 @@ static PARTS: &[Part] = &[
     Part { name: "stablehlo-diagnostics", checkout: "--stablehlo", folder: "stablehlo/tests", deep: false, run: Run::File(diagnostics::same_lines) },
     Part { name: "shardy-text", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(text::round_trip) },
     Part { name: "shardy-executable", checkout: "--shardy", folder: "shardy/dialect/sdy/transforms", deep: true, run: Run::File(executable::file) },
+    Part { name: "mpmd-text", checkout: "--shardy", folder: "shardy/dialect/mpmd", deep: true, run: Run::File(text::round_trip) },
+    Part { name: "mpmd-diagnostics", checkout: "--shardy", folder: "shardy/dialect/mpmd/ir/test", deep: true, run: Run::File(diagnostics::same_lines) },
     Part { name: "shardy-diagnostics", checkout: "--shardy", folder: "shardy/dialect/sdy", deep: true, run: Run::File(diagnostics::same_lines) },
 ];
 
