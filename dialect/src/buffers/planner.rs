@@ -124,7 +124,8 @@ impl Planner<'_> {
         let program = self.program;
         for &op in program.block_ops(block) {
             let view = program.view(op);
-            if view.def().terminator() || self.fusion.is_folded(op) || view.def().constant(view).is_some() {
+            let nothing = self.fusion.is_folded(op) || view.def().constant(view).is_some() || view.gives_scalars();
+            if view.def().terminator() || nothing {
                 continue;
             }
             match view.def().control(view) {

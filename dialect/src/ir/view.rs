@@ -48,6 +48,11 @@ impl<'a> OpRef<'a> {
         self.program.results(self.op)
     }
 
+    /// Whether it gives nothing but scalars, which stand in no memory: bodies of other ops have their computation.
+    pub fn gives_scalars(self) -> bool {
+        self.result_count() > 0 && self.result_types().all(|ty| matches!(ty, TypeData::Scalar(_)))
+    }
+
     /// Number of results.
     pub fn result_count(self) -> usize {
         self.program.result_count(self.op)

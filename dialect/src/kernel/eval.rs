@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
 use super::{Arg, Body, Index, Init, Inst, Kernel, Nest, Outside};
-use crate::ir::{Block, ElementType, OpRef, Program, Region, Value, ValueSource};
+use crate::ir::{Block, ElementType, OpRef, Program, Region, TypeData, Value, ValueSource};
 use crate::literal::{Indices, Literal};
 use crate::op::Control;
 use crate::scalar::{Comparison, Scalar, ScalarOp};
@@ -157,7 +157,11 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
     let mut reader = Reader { program, body: Body::default(), known: FxHashMap::default() };
     let (mut inputs, mut accumulators) = (Vec::new(), Vec::new());
     for (&param, &arg) in params.iter().zip(args) {
-        let element = program.tensor_type(param)?.element;
+        let element = match program.type_data(program.value_type(param)) {
+            TypeData::Tensor(ty) => ty.element,
+            TypeData::Scalar(element) => *element,
+            _ => return None,
+        };
         match arg {
             Arg::Input(i) => inputs.push((i, element)),
             Arg::Accumulator(i) => accumulators.push((i, element)),

@@ -7,6 +7,7 @@ pub mod check;
 pub mod chlo;
 pub mod func;
 pub mod interpreter;
+mod linalg;
 pub mod mhlo;
 pub mod mpmd;
 pub mod sdy;
@@ -20,7 +21,7 @@ pub use unknown::UNKNOWN;
 use crate::op::OpDef;
 
 /// The ops of each dialect, by family.
-static DIALECTS: [&[&[&dyn OpDef]]; 9] = [
+static DIALECTS: [&[&[&dyn OpDef]]; 10] = [
     &[func::OPS],
     stablehlo::OPS,
     chlo::OPS,
@@ -30,6 +31,7 @@ static DIALECTS: [&[&[&dyn OpDef]]; 9] = [
     &[check::OPS],
     &[cf::OPS],
     &[interpreter::OPS],
+    linalg::OPS,
 ];
 
 /// All known ops. They are in the order of the dialects, which has no meaning.

@@ -107,7 +107,12 @@ pub(crate) fn inputs(program: &Program, op: Op) -> Vec<Literal> {
         .map(|i| match program.value_source(view.operands()[i]) {
             crate::ir::ValueSource::Result(source, _) => {
                 let source = program.view(source);
-                source.def().constant(source).expect("an example's operands are arguments or constants").clone()
+                let nest = || match source.def().kernel(source) {
+                    Kernel::Nest(nest) if nest.inputs.is_empty() => nest.eval(&[]).pop(),
+                    _ => None,
+                };
+                let value = source.def().constant(source).cloned().or_else(nest);
+                value.expect("an example's operands are arguments or constants")
             }
             _ => small(view.operand_tensor(i).expect("an example's operands are tensors"), i as u64 + 1),
         })

@@ -127,7 +127,10 @@ fn local(
         tensors.iter().zip(types).map(|(t, ty)| shard(t, &ty.shape, factor, shards)).collect()
     };
     let tensors = |types: Option<Vec<TensorType>>| types.ok_or("not all operands and results are tensors");
-    let operand_types = tensors((0..operands.len()).map(|i| view.operand_tensor(i).cloned()).collect())?;
+    // A scalar is as a tensor without dimensions.
+    let scalar = |i: usize| Some(operands[i].ty()).filter(|ty| ty.rank() == 0);
+    let operand_types = (0..operands.len()).map(|i| view.operand_tensor(i).cloned().or_else(|| scalar(i)));
+    let operand_types = tensors(operand_types.collect())?;
     let result_types = tensors((0..rule.results.len()).map(|i| view.result_tensor(i).cloned()).collect())?;
     let (operand_shards, result_shards) = (of(&rule.operands, &operand_types), of(&rule.results, &result_types));
     let mut start = |b: &mut Builder<'_>, tensor: Tensor, dim: usize| {

@@ -88,7 +88,11 @@ impl<'a> Verifier<'a> {
     fn region_end(&mut self, op: OpRef<'a>, region: usize, block: Block) {
         let name = op.name();
         let dialect = name.split('.').next().unwrap_or_default();
-        let expected = if dialect == "chlo" { "stablehlo.return".to_owned() } else { format!("{dialect}.return") };
+        let expected = match dialect {
+            "chlo" => "stablehlo.return".to_owned(),
+            "linalg" => "linalg.yield".to_owned(),
+            _ => format!("{dialect}.return"),
+        };
         let ops = self.program.block_ops(block);
         for (i, &inner) in ops.iter().enumerate() {
             let inner = self.program.view(inner);

@@ -195,7 +195,8 @@ impl Lowering<'_> {
         for (i, &op) in body.iter().enumerate() {
             let view = program.view(op);
             // Constants are in the arena from the start.
-            if done == Some(op) || fusion.is_folded(op) || view.def().constant(view).is_some() {
+            let nothing = fusion.is_folded(op) || view.def().constant(view).is_some() || view.gives_scalars();
+            if done == Some(op) || nothing {
                 continue;
             }
             let mut own = Vec::new();

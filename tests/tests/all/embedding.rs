@@ -261,6 +261,21 @@ const TO_LLVM: &str = "--pass-pipeline=builtin.module(one-shot-bufferize{bufferi
 #[cfg(feature = "jit")]
 const ONE_DEVICE: &[(&str, &str)] = &[
     (
+        "structured",
+        "func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<5x3xf32>) -> (tensor<5x3xf32>, tensor<3xf32>) {
+           %zero = arith.constant 0.25 : f32
+           %0 = linalg.matmul ins(%a, %b : tensor<5x7xf32>, tensor<7x3xf32>) outs(%c : tensor<5x3xf32>) -> tensor<5x3xf32>
+           %e = tensor.empty() : tensor<5x3xf32>
+           %1 = linalg.map ins(%0 : tensor<5x3xf32>) outs(%e : tensor<5x3xf32>) (%x: f32, %o: f32) {
+             %m = arith.maximumf %x, %zero : f32
+             linalg.yield %m : f32
+           }
+           %s = tensor.empty() : tensor<3xf32>
+           %z = linalg.fill ins(%zero : f32) outs(%s : tensor<3xf32>) -> tensor<3xf32>
+           %2 = linalg.reduce { arith.addf } ins(%1 : tensor<5x3xf32>) outs(%z : tensor<3xf32>) dimensions = [0]
+           return %1, %2 : tensor<5x3xf32>, tensor<3xf32> }",
+    ),
+    (
         "product",
         "func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>) -> (tensor<5x3xf32>, tensor<5xf32>) {
            %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x3xf32>) -> tensor<5x3xf32>
@@ -440,7 +455,7 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
         assert!(run.status.success(), "{name}: {}", said(&run).chars().take(2000).collect::<String>());
         made
     };
-    for (name, text) in ONE_DEVICE.iter().filter(|program| program.0 != "types") {
+    for (name, text) in ONE_DEVICE.iter().filter(|program| !["types", "structured"].contains(&program.0)) {
         let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
         let made = compile(name, compiler.print(&device, PrintOptions::default()));
@@ -481,6 +496,36 @@ fn iree_compiles_programs_and_gives_the_evaluators_values() {
     compile(&name, compiler.print(&done(device).unwrap_or_else(|f| panic!("{name}: {f}")), PrintOptions::default()));
 }
 
+#[test]
+fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
+    if !Path::new(MLIR_OPT).exists() {
+        eprintln!("skipped: mlir-opt-22 is missing (make setup installs it)");
+        return;
+    }
+    let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("structured"));
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    // What mlir-opt prints of a file.
+    let theirs = |bytes: &[u8], generic: bool| {
+        let file = folder.join("program.mlir");
+        fs::write(&file, bytes).expect("the target folder can be written");
+        let flag = format!("--mlir-print-op-generic={generic}");
+        let read = Command::new(MLIR_OPT).arg(flag).arg(&file).output().expect("mlir-opt starts");
+        assert!(read.status.success(), "{}\n{}", said(&read), String::from_utf8_lossy(bytes));
+        String::from_utf8(read.stdout).expect("a text")
+    };
+    let text = fs::read_to_string(root().join("lit-tests/parse/linalg.mlir")).expect("the lit-test");
+    let wanted = theirs(text.as_bytes(), false);
+    // Ours of the same program, as they print it and as we do.
+    for text in [theirs(wanted.as_bytes(), true), wanted.clone(), text] {
+        let module = done(compiler.parse(Source::new("linalg", text))).unwrap_or_else(|fault| panic!("{fault}"));
+        for generic in [false, true] {
+            let options = PrintOptions { generic, ..PrintOptions::default() };
+            assert_eq!(theirs(compiler.print(&module, options).as_bytes(), false), wanted);
+            assert_eq!(theirs(&compiler.bytecode(&module, options), false), wanted);
+        }
+    }
+}
+
 #[cfg(feature = "jit")]
 #[test]
 fn mlir_opt_reads_what_linalg_makes_of_jax_programs() {
@@ -491,7 +536,8 @@ fn mlir_opt_reads_what_linalg_makes_of_jax_programs() {
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("linalg"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let (mut written, mut refused, mut files) = (0, Vec::new(), Vec::new());
-    for (name, text) in corpus() {
+    let sharded = fs::read_to_string(root().join("lit-tests/partition/linalg.mlir")).expect("the lit-test");
+    for (name, text) in corpus().into_iter().chain([("linalg".to_owned(), sharded)]) {
         let module = done(compiler.parse(Source::new(&*name, text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let device = done(compiler.run_passes(module, "compile")).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         match compiler.linalg(&device).into_result() {

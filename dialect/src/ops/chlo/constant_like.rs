@@ -3,12 +3,13 @@
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::build::Builder;
 use crate::ir::{AttrData, ElementType, Op, OpRef, TensorType, Ty, TypeData, Value};
-use crate::kernel::{Body, Inst, Kernel};
+use crate::kernel::{Body, Inst, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::build;
 use crate::ops::support::constraint::{Checked, declared, is_static, one, operand_count, tensor};
 use crate::scalar::Scalar;
+use crate::sharding::ShardingRule;
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// The ops of this family.
@@ -88,9 +89,23 @@ impl OpDef for OtherConstant {
         }
     }
 
+    /// Of a scalar, so that bodies of structured ops can have it.
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        let Some((value, element)) = number(op) else { return Kernel::None };
+        let mut body = Body::default();
+        body.results = vec![body.push(Inst::Const(value, element))];
+        Kernel::Nest(Nest { body, ..Nest::default() })
+    }
+
+    /// Nothing is sharded along a constant.
+    fn sharding_rule(&self, _: OpRef<'_>) -> Option<ShardingRule> {
+        None
+    }
+
     fn evaluate(&self, op: OpRef<'_>, _: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
-        let literal = op.dense("value").ok_or_else(|| EvalError::new("a constant without a value"))?;
-        Ok(vec![literal.clone()])
+        let scalar = || number(op).map(|(value, element)| Literal::scalar(element, value));
+        let literal = op.dense("value").cloned().or_else(scalar);
+        Ok(vec![literal.ok_or_else(|| EvalError::new("a constant without a value"))?])
     }
 
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
@@ -107,21 +122,25 @@ impl OpDef for OtherConstant {
     }
 }
 
+/// The number that the attribute `value` is, and its type.
+fn number(op: OpRef<'_>) -> Option<(Scalar, ElementType)> {
+    let (value, ty) = match op.attr("value")? {
+        AttrData::Int(v, ty) => (Scalar::Int((*v).into()), *ty),
+        AttrData::Float(bits, ty) => (Scalar::Float(f64::from_bits(*bits)), *ty),
+        AttrData::Bool(v) => return Some((Scalar::Int((*v).into()), ElementType::I1)),
+        _ => return None,
+    };
+    match op.program.type_data(ty) {
+        TypeData::Scalar(element) => Some((value.round(*element), *element)),
+        _ => None,
+    }
+}
+
 impl ConstantLike {
     /// The value and its type.
     fn value(op: OpRef<'_>) -> Checked<(Scalar, ElementType)> {
         operand_count(op, 1)?;
-        let wrong = || Problem::new("expected an attribute 'value' of one number");
-        let (value, ty) = match op.attr("value").ok_or_else(wrong)? {
-            AttrData::Int(v, ty) => (Scalar::Int((*v).into()), *ty),
-            AttrData::Float(bits, ty) => (Scalar::Float(f64::from_bits(*bits)), *ty),
-            AttrData::Bool(v) => return Ok((Scalar::Int((*v).into()), ElementType::I1)),
-            _ => return Err(wrong()),
-        };
-        match op.program.type_data(ty) {
-            TypeData::Scalar(element) => Ok((value.round(*element), *element)),
-            _ => Err(wrong()),
-        }
+        number(op).ok_or_else(|| Problem::new("expected an attribute 'value' of one number"))
     }
 }
 

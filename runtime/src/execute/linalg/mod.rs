@@ -141,7 +141,9 @@ impl Emitter<'_> {
             if program.view(op).def().terminator() {
                 return Ok(program.op(op).operands.to_vec());
             }
-            self.op(program.view(op))?;
+            if !program.view(op).gives_scalars() {
+                self.op(program.view(op))?;
+            }
         }
         Ok(Vec::new())
     }

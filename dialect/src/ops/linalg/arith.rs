@@ -1,0 +1,426 @@
+//! The arithmetic of MLIR's dialects `arith` and `math`, on scalars in the bodies of structured ops and on whole tensors.
+//! Integers have signs here, as their types have: what MLIR defines on unsigned ones is read and kept, and computed only
+//! where it makes no difference. Source: MLIR's documentation of the dialects.
+
+use smallvec::SmallVec;
+
+use crate::eval::{Context, EvalError, EvalResult};
+use crate::ir::{AttrData, ElementType, OpRef, Shape, Ty, TypeData, Value};
+use crate::kernel::{Body, Input, Kernel, Nest};
+use crate::literal::Literal;
+use crate::op::{Inferred, OpDef, Problem};
+use crate::ops::stablehlo::elementwise::known;
+use crate::ops::support::constraint::{operand_count, require};
+use crate::scalar::{Comparison, ScalarOp};
+use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
+
+/// How the types of an op are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `%a, %b : T`
+    Same,
+    /// `%a : T to U`
+    Cast,
+    /// `olt, %a, %b : T`, with a result of `i1`.
+    Compare(&'static [(&'static str, Option<Comparison>)]),
+    /// `%c, %a, %b : T`, or `: C, T`.
+    Select,
+}
+
+/// An op on one element of each operand.
+pub(super) struct Arith {
+    name: &'static str,
+    arity: usize,
+    form: Form,
+    /// What it computes on operands of this type; `None` where nothing here computes the same.
+    op: fn(ElementType) -> Option<ScalarOp>,
+    examples: &'static [&'static str],
+}
+
+/// The predicates of `arith.cmpf` by number; a comparison with NaN is false but for `!=`.
+const FLOAT_PREDICATES: &[(&str, Option<Comparison>)] = &[
+    ("false", None),
+    ("oeq", Some(Comparison::Eq)),
+    ("ogt", Some(Comparison::Gt)),
+    ("oge", Some(Comparison::Ge)),
+    ("olt", Some(Comparison::Lt)),
+    ("ole", Some(Comparison::Le)),
+    ("one", None),
+    ("ord", None),
+    ("ueq", None),
+    ("ugt", None),
+    ("uge", None),
+    ("ult", None),
+    ("ule", None),
+    ("une", Some(Comparison::Ne)),
+    ("uno", None),
+    ("true", None),
+];
+
+/// The predicates of `arith.cmpi` by number.
+const INTEGER_PREDICATES: &[(&str, Option<Comparison>)] = &[
+    ("eq", Some(Comparison::Eq)),
+    ("ne", Some(Comparison::Ne)),
+    ("slt", Some(Comparison::Lt)),
+    ("sle", Some(Comparison::Le)),
+    ("sgt", Some(Comparison::Gt)),
+    ("sge", Some(Comparison::Ge)),
+    ("ult", None),
+    ("ule", None),
+    ("ugt", None),
+    ("uge", None),
+];
+
+/// Attributes that stand between operands and types: `fastmath<contract>`.
+const FLAGS: [(&str, &str); 2] = [("fastmath", "fastmath"), ("overflow", "overflowFlags")];
+const PREDICATE: &str = "predicate";
+
+/// An example with elements of one type, or with different ones for operand and result.
+macro_rules! example {
+    ($name:literal, 1, $e:literal) => {
+        concat!("(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, ">")
+    };
+    ($name:literal, 2, $e:literal) => {
+        concat!("(%a: tensor<4x6x", $e, ">, %b: tensor<4x6x", $e, ">) %r = ", $name, " %a, %b : tensor<4x6x", $e, ">")
+    };
+    ($name:literal, 1, $e:literal => $r:literal) => {
+        concat!("(%a: tensor<2x4x", $e, ">) %r = ", $name, " %a : tensor<2x4x", $e, "> to tensor<2x4x", $r, ">")
+    };
+}
+
+macro_rules! rows {
+    ($($id:ident $name:literal $arity:tt $form:expr, $op:expr, [$($e:literal $(=> $r:literal)?),*] $($example:literal)?;)*) => {
+        $(static $id: Arith = Arith {
+            name: $name,
+            arity: $arity,
+            form: $form,
+            op: $op,
+            examples: &[$(example!($name, $arity, $e $(=> $r)?),)* $($example)?],
+        };)*
+        /// The ops of this family.
+        pub(super) static OPS: &[&dyn OpDef] = &[$(&$id),*];
+        static ROWS: &[&Arith] = &[$(&$id),*];
+    };
+}
+
+/// The same operation on all types.
+macro_rules! is {
+    ($op:ident) => {
+        |_| Some(ScalarOp::$op)
+    };
+}
+
+/// Where the sign makes no difference: on truth values.
+fn of_bits(op: ScalarOp) -> impl Fn(ElementType) -> Option<ScalarOp> {
+    move |ty| (ty == ElementType::I1).then_some(op)
+}
+
+rows! {
+    ADDF "arith.addf" 2 Form::Same, is!(Add), ["f32", "f64"];
+    SUBF "arith.subf" 2 Form::Same, is!(Sub), ["f32"];
+    MULF "arith.mulf" 2 Form::Same, is!(Mul), ["bf16"];
+    DIVF "arith.divf" 2 Form::Same, is!(Div), ["f32"];
+    REMF "arith.remf" 2 Form::Same, is!(Rem), ["f32"];
+    NEGF "arith.negf" 1 Form::Same, is!(Neg), ["f32"];
+    MAXIMUMF "arith.maximumf" 2 Form::Same, is!(Max), ["f32"];
+    MINIMUMF "arith.minimumf" 2 Form::Same, is!(Min), ["f32"];
+    ADDI "arith.addi" 2 Form::Same, is!(Add), ["i32"];
+    SUBI "arith.subi" 2 Form::Same, is!(Sub), ["i32"];
+    MULI "arith.muli" 2 Form::Same, is!(Mul), ["i32"];
+    DIVSI "arith.divsi" 2 Form::Same, is!(Div), ["i32"];
+    REMSI "arith.remsi" 2 Form::Same, is!(Rem), ["i32"];
+    ANDI "arith.andi" 2 Form::Same, is!(And), ["i1", "i32"];
+    ORI "arith.ori" 2 Form::Same, is!(Or), ["i1"];
+    XORI "arith.xori" 2 Form::Same, is!(Xor), ["i32"];
+    MAXSI "arith.maxsi" 2 Form::Same, is!(Max), ["i32"];
+    MINSI "arith.minsi" 2 Form::Same, is!(Min), ["i32"];
+    MAXUI "arith.maxui" 2 Form::Same, |ty| of_bits(ScalarOp::Max)(ty), ["i1"];
+    MINUI "arith.minui" 2 Form::Same, |ty| of_bits(ScalarOp::Min)(ty), ["i1"];
+    SHLI "arith.shli" 2 Form::Same, is!(Shl), ["i32"];
+    SHRSI "arith.shrsi" 2 Form::Same, is!(ShrArithmetic), ["i32"];
+    SHRUI "arith.shrui" 2 Form::Same, is!(ShrLogical), ["i32"];
+    CMPF "arith.cmpf" 2 Form::Compare(FLOAT_PREDICATES), |_| None, [] "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = arith.cmpf olt, %a, %b : tensor<2x4xf32>";
+    CMPI "arith.cmpi" 2 Form::Compare(INTEGER_PREDICATES), |_| None, [] "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = arith.cmpi sge, %a, %b : tensor<2x4xi32>";
+    SELECT "arith.select" 3 Form::Select, is!(Select), [] "(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) %r = arith.select %c, %a, %b : tensor<4xi1>, tensor<4xf32>";
+    EXTF "arith.extf" 1 Form::Cast, is!(Convert), ["f16" => "f32"];
+    TRUNCF "arith.truncf" 1 Form::Cast, is!(Convert), ["f32" => "bf16"];
+    EXTSI "arith.extsi" 1 Form::Cast, |ty| (ty != ElementType::I1).then_some(ScalarOp::Convert), ["i8" => "i32"];
+    EXTUI "arith.extui" 1 Form::Cast, |ty| of_bits(ScalarOp::Convert)(ty), ["i1" => "i32"];
+    TRUNCI "arith.trunci" 1 Form::Cast, is!(Convert), ["i32" => "i8"];
+    SITOFP "arith.sitofp" 1 Form::Cast, |ty| (ty != ElementType::I1).then_some(ScalarOp::Convert), ["i32" => "f32"];
+    UITOFP "arith.uitofp" 1 Form::Cast, |ty| of_bits(ScalarOp::Convert)(ty), ["i1" => "f32"];
+    FPTOSI "arith.fptosi" 1 Form::Cast, is!(Convert), ["f32" => "i32"];
+    BITCAST "arith.bitcast" 1 Form::Cast, is!(Bitcast), ["i32" => "f32"];
+    ABSF "math.absf" 1 Form::Same, is!(Abs), ["f32"];
+    ABSI "math.absi" 1 Form::Same, is!(Abs), ["i32"];
+    ATAN2 "math.atan2" 2 Form::Same, is!(Atan2), ["f32"];
+    CBRT "math.cbrt" 1 Form::Same, is!(Cbrt), ["f32"];
+    CEIL "math.ceil" 1 Form::Same, is!(Ceil), ["f32"];
+    COS "math.cos" 1 Form::Same, is!(Cos), ["f32"];
+    CTLZ "math.ctlz" 1 Form::Same, is!(Clz), ["i32"];
+    CTPOP "math.ctpop" 1 Form::Same, is!(Popcnt), ["i32"];
+    EXP "math.exp" 1 Form::Same, is!(Exp), ["f32"];
+    EXPM1 "math.expm1" 1 Form::Same, is!(Expm1), ["f32"];
+    FLOOR "math.floor" 1 Form::Same, is!(Floor), ["f32"];
+    ISFINITE "math.isfinite" 1 Form::Compare(&[]), is!(IsFinite), ["f32"];
+    LOG "math.log" 1 Form::Same, is!(Log), ["f32"];
+    LOG1P "math.log1p" 1 Form::Same, is!(Log1p), ["f32"];
+    POWF "math.powf" 2 Form::Same, is!(Pow), ["f32"];
+    ROUND "math.round" 1 Form::Same, is!(RoundAfz), ["f32"];
+    ROUNDEVEN "math.roundeven" 1 Form::Same, is!(RoundEven), ["f32"];
+    RSQRT "math.rsqrt" 1 Form::Same, is!(Rsqrt), ["f32"];
+    SIN "math.sin" 1 Form::Same, is!(Sin), ["f32"];
+    SQRT "math.sqrt" 1 Form::Same, is!(Sqrt), ["f32"];
+    TAN "math.tan" 1 Form::Same, is!(Tan), ["f32"];
+    TANH "math.tanh" 1 Form::Same, is!(Tanh), ["f32"];
+}
+
+/// The op that computes `op` on elements of this type.
+pub(super) fn of_scalar(op: ScalarOp, ty: ElementType) -> Option<&'static Arith> {
+    let kind = |name: &str| match ty {
+        ElementType::I1 => name.ends_with("ui") || name.ends_with('i') && !name.ends_with("si"),
+        _ if ty.is_float() => name.ends_with('f') || name.starts_with("math."),
+        _ => name.ends_with('i'),
+    };
+    ROWS.iter().copied().find(|row| row.form == Form::Same && (row.op)(ty) == Some(op) && kind(row.name))
+}
+
+/// The op called `name`.
+pub(super) fn of_name(name: &str) -> Option<&'static Arith> {
+    ROWS.iter().copied().find(|row| row.name == name)
+}
+
+/// The element type of a scalar or tensor, and the shape.
+pub(super) fn element(op: OpRef<'_>, value: Value) -> Option<(ElementType, Shape)> {
+    match op.program.type_data(op.program.value_type(value)) {
+        TypeData::Scalar(element) => Some((*element, Shape::new())),
+        TypeData::Tensor(ty) => Some((ty.element, ty.shape.clone())),
+        _ => None,
+    }
+}
+
+impl Arith {
+    /// Whether it has so many operands.
+    pub(super) fn takes(&self, operands: usize) -> bool {
+        self.arity == operands
+    }
+
+    /// The operation of this instance.
+    fn scalar(&self, op: OpRef<'_>, ty: ElementType) -> Option<ScalarOp> {
+        match self.form {
+            Form::Compare(predicates) if !predicates.is_empty() => {
+                let number = usize::try_from(op.int(PREDICATE)?).ok()?;
+                predicates.get(number)?.1.map(ScalarOp::Compare)
+            }
+            _ => (self.op)(ty),
+        }
+    }
+
+    fn nest(&self, op: OpRef<'_>) -> Option<Nest> {
+        let (ty, shape) = element(op, op.results().next()?)?;
+        let operands: Vec<(ElementType, Shape)> =
+            op.operands().iter().map(|&v| element(op, v)).collect::<Option<_>>()?;
+        let scalar = self.scalar(op, operands.first()?.0)?;
+        let alike = |o: &(ElementType, Shape)| o.1 == shape || o.1.is_empty() && self.form == Form::Select;
+        if shape.iter().any(|&d| d < 0) || !operands.iter().all(alike) {
+            return None;
+        }
+        let inputs = operands.iter().enumerate().map(|(i, o)| Input::at(i, 0..o.1.len())).collect();
+        let types: Vec<ElementType> = operands.iter().map(|o| o.0).collect();
+        let body = Body::of(scalar, &types, ty);
+        let loops: SmallVec<[i64; 6]> = shape.iter().copied().collect();
+        known(&body).then(|| Nest { parallel: loops.len(), loops, inputs, init: Vec::new(), body })
+    }
+}
+
+impl OpDef for Arith {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Custom(match self.form {
+            Form::Same => &CustomSyntax { parse: parse_same, print: print_same },
+            Form::Cast => &CustomSyntax { parse: parse_cast, print: print_cast },
+            Form::Compare([]) => &CustomSyntax { parse: parse_test, print: print_same },
+            Form::Compare(FLOAT_PREDICATES) => &CustomSyntax { parse: parse_float, print: print_float },
+            Form::Compare(_) => &CustomSyntax { parse: parse_integer, print: print_integer },
+            Form::Select => &CustomSyntax { parse: parse_select, print: print_select },
+        })
+    }
+
+    fn infer(&self, op: OpRef<'_>) -> Inferred {
+        operand_count(op, self.arity)?;
+        require(op.result_count() == 1, || Problem::new(format!("'{}' has one result", self.name)))?;
+        let types: Vec<&TypeData> = op.operand_types().collect();
+        let result = op.result_types().next().ok_or_else(|| Problem::new("a result was expected"))?;
+        let (from, same) = match self.form {
+            Form::Same => (0, true),
+            Form::Select => (1, true),
+            _ => (0, false),
+        };
+        for (i, ty) in types.iter().enumerate().skip(from) {
+            require(*ty == types[from], || Problem::operand(i, "expected the same type as of the operand before it"))?;
+        }
+        require(!same || result == types[from], || Problem::new("expected the result to have the operands' type"))?;
+        Ok(vec![result.clone()])
+    }
+
+    fn kernel(&self, op: OpRef<'_>) -> Kernel {
+        self.nest(op).map_or(Kernel::None, Kernel::Nest)
+    }
+
+    fn evaluate(&self, op: OpRef<'_>, operands: &[Literal], _: &mut dyn Context) -> EvalResult<Vec<Literal>> {
+        let nest = self.nest(op).ok_or_else(|| EvalError::new(format!("nothing here computes '{}'", self.name)))?;
+        Ok(nest.eval(operands))
+    }
+
+    fn elementwise(&self) -> bool {
+        true
+    }
+
+    fn examples(&self) -> &'static [&'static str] {
+        self.examples
+    }
+}
+
+// Text ---------------------------------------------------------------------------------------------------------
+
+fn parse_head(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.operands(op)?;
+    while let Some(&(word, name)) = FLAGS.iter().find(|flag| p.at(flag.0)) {
+        p.advance();
+        let words = p.list("<", ">", |p| p.word().map(str::to_owned))?;
+        let attr = p.program.intern_attr(AttrData::Opaque(format!("#arith.{word}<{}>", words.join(", ")).into()));
+        op.set(&mut p.program, name, attr);
+    }
+    p.attr_dict(op)?;
+    p.expect(":")
+}
+
+fn print_head(p: &mut Printer<'_>, op: OpRef<'_>) {
+    p.text(" ");
+    p.values(op.operands());
+    let mut written = vec![PREDICATE];
+    for (word, name) in FLAGS {
+        if let Some(AttrData::Opaque(text)) = op.attr(name)
+            && let Some(flags) = text.strip_prefix("#arith.").filter(|text| text.starts_with(word))
+        {
+            p.text(&format!(" {flags}"));
+            written.push(name);
+        }
+    }
+    p.attr_dict(op, &written);
+    p.text(" : ");
+}
+
+fn parse_same(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_head(p, op)?;
+    let ty = p.ty()?;
+    op.results.push(ty);
+    p.check_operands(op, &vec![ty; op.operands.len()])
+}
+
+fn print_same(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let Some(&first) = op.operands().first() else { return false };
+    print_head(p, op);
+    p.ty(op.program.value_type(first));
+    true
+}
+
+fn parse_cast(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_head(p, op)?;
+    let from = p.ty()?;
+    p.expect("to")?;
+    let to = p.ty()?;
+    op.results.push(to);
+    p.check_operands(op, &[from])
+}
+
+fn print_cast(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let (&[operand], &[result]) = (op.operands(), &op.result_type_ids()[..]) else { return false };
+    print_head(p, op);
+    p.ty(op.program.value_type(operand));
+    p.text(" to ");
+    p.ty(result);
+    true
+}
+
+/// The type of truth values in the shape of `ty`.
+fn truths(p: &mut Parser<'_>, ty: Ty) -> Ty {
+    match p.program.type_data(ty).clone() {
+        TypeData::Tensor(tensor) => p.program.intern_type(tensor.with_element(ElementType::I1)),
+        _ => p.program.intern_type(TypeData::Scalar(ElementType::I1)),
+    }
+}
+
+fn parse_test(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_head(p, op)?;
+    let ty = p.ty()?;
+    let result = truths(p, ty);
+    op.results.push(result);
+    p.check_operands(op, &vec![ty; op.operands.len()])
+}
+
+fn parse_compare(p: &mut Parser<'_>, op: &mut ParsedOp, of: &[(&str, Option<Comparison>)]) -> Parse<()> {
+    let Some(number) = of.iter().position(|row| p.at(row.0)) else {
+        let words: Vec<&str> = of.iter().map(|row| row.0).collect();
+        return p.fail_expected(&format!("one of {}", words.join(", ")));
+    };
+    p.advance();
+    p.expect(",")?;
+    let attr = p.program.attr_i64(number as i64);
+    op.set(&mut p.program, PREDICATE, attr);
+    parse_test(p, op)
+}
+
+fn print_compare(p: &mut Printer<'_>, op: OpRef<'_>, of: &[(&str, Option<Comparison>)]) -> bool {
+    let word = op.int(PREDICATE).and_then(|n| of.get(usize::try_from(n).ok()?));
+    let (Some(word), Some(&first)) = (word, op.operands().first()) else { return false };
+    p.text(&format!(" {},", word.0));
+    print_head(p, op);
+    p.ty(op.program.value_type(first));
+    true
+}
+
+fn parse_float(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_compare(p, op, FLOAT_PREDICATES)
+}
+
+fn print_float(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    print_compare(p, op, FLOAT_PREDICATES)
+}
+
+fn parse_integer(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_compare(p, op, INTEGER_PREDICATES)
+}
+
+fn print_integer(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    print_compare(p, op, INTEGER_PREDICATES)
+}
+
+fn parse_select(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    parse_head(p, op)?;
+    let first = p.ty()?;
+    let (condition, ty) = match p.eat(",") {
+        true => (first, p.ty()?),
+        false => (p.program.intern_type(TypeData::Scalar(ElementType::I1)), first),
+    };
+    op.results.push(ty);
+    p.check_operands(op, &[condition, ty, ty])
+}
+
+fn print_select(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let (&[condition, first, _], &[result]) = (op.operands(), &op.result_type_ids()[..]) else { return false };
+    if op.program.value_type(first) != result {
+        return false;
+    }
+    let condition = op.program.value_type(condition);
+    print_head(p, op);
+    if !matches!(op.program.type_data(condition), TypeData::Scalar(_)) {
+        p.ty(condition);
+        p.text(", ");
+    }
+    p.ty(result);
+    true
+}
