@@ -1,8 +1,9 @@
 //! What candidates cost: each is compiled and priced as `cost` does it.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use dialect::ir::Program;
@@ -27,16 +28,16 @@ struct Counts {
 impl SearchProgress {
     /// How many shardings were priced.
     pub fn tried(&self) -> u64 {
-        self.0.tried.load(Ordering::Relaxed)
+        self.0.tried.load(Relaxed)
     }
 
     /// Seconds of the best step that was found by a full plan.
     pub fn best_s(&self) -> Option<f64> {
-        Some(f64::from_bits(self.0.best.load(Ordering::Relaxed))).filter(|&seconds| seconds > 0.0)
+        Some(f64::from_bits(self.0.best.load(Relaxed))).filter(|&seconds| seconds > 0.0)
     }
 
     pub(super) fn found(&self, seconds: f64) {
-        self.0.best.store(seconds.to_bits(), Ordering::Relaxed);
+        self.0.best.store(seconds.to_bits(), Relaxed);
     }
 }
 
@@ -67,7 +68,11 @@ impl Measure {
     /// Whether it is better than another by more than what is lost in rounding.
     pub(super) fn beats(&self, other: &Measure, memory: f64) -> bool {
         let ((over, a), (other_over, b)) = (self.key(memory), other.key(memory));
-        over < other_over || over == other_over && a < b * (1.0 - 1e-9)
+        match over.cmp(&other_over) {
+            Ordering::Less => true,
+            Ordering::Equal => a < b * (1.0 - 1e-9),
+            Ordering::Greater => false,
+        }
     }
 }
 
@@ -130,7 +135,7 @@ impl Trial<'_> {
         candidate.annotate(self.survey, &mut program, self.mesh, effort == Effort::Greedy);
         let steps = if effort == Effort::Full { &self.full } else { &self.greedy };
         let compiled = run_unverified(&mut program, steps);
-        self.progress.0.tried.fetch_add(1, Ordering::Relaxed);
+        self.progress.0.tried.fetch_add(1, Relaxed);
         if !compiled {
             return None;
         }

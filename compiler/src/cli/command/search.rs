@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dialect::text::PrintOptions;
@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   shardc search model.mlir --target v5e:2x4                     any mesh of the slice's eight chips
   shardc search model.mlir --target v5e:2x4 -o annotated.mlir   and the program with what was found
+  shardc search model.mlir --target v5e:2x4 -o - | shardc cost --target v5e:2x4 -
   shardc search model.mlir --target v5e:2x4 --memory 12GiB      only what fits into that
   shardc search model.mlir --mesh data=2,model=4                this mesh: what goes along which axis?
   shardc search model.mlir --free --target v5p:2x2x2            as if nothing were annotated
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// The program: StableHLO, with or without Shardy annotations; '-' is standard input
     #[arg(value_name = "IN")]
     input: OsString,
-    /// Write the program with the proposed shardings here
+    /// Write the program with the proposed shardings here; '-' is standard output, which then has nothing else
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// End the output with one line of JSON
@@ -132,6 +133,10 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.emit(Some(path), &text)?;
     }
     session.set_document(&proposal);
+    // A program on standard output stands alone, so that another command can read it.
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
     session.print(&text(&proposal, args))
 }
 
