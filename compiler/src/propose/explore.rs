@@ -244,7 +244,11 @@ impl Explorer<'_, '_> {
         }
         let mut ranked = self.plan(finalists);
         for _ in 0..ROUNDS {
-            let Some((best, measure)) = ranked.first().cloned().filter(|_| !self.trial.is_over()) else { break };
+            let Some((best, measure)) = ranked.first().cloned() else { break };
+            if self.trial.is_over(Effort::Full) {
+                self.trial.cut = true;
+                break;
+            }
             let mut changed = self.changes(&best);
             changed.retain(|candidate| !ranked.iter().any(|(other, _)| other == candidate));
             ranked.extend(self.plan(changed));

@@ -136,7 +136,8 @@ impl Compiler {
     /// Searches for shardings of a program's arguments and results, and for a mesh, that make its step fast on the target;
     /// returns them beside the program that they are written into. The user's annotations stay unless `options.free`.
     pub fn search(&self, module: Module, options: &SearchOptions) -> Outcome<(Proposal, Module)> {
-        let deadline = options.budget.map(|budget| Instant::now() + budget);
+        let now = Instant::now();
+        let deadlines = options.budget.map(|budget| (now + budget, now + budget / 2));
         let mut written = module;
         if options.free {
             free(written.program_mut());
@@ -148,7 +149,7 @@ impl Compiler {
         self.run_steps(written.clone(), &steps, &mut Watch::default()).and_then(|imported| {
             let source = imported.source().clone();
             let proposal = self.prepare(written, imported, options).and_then(|ready| {
-                let found = self.run(&ready, options, deadline)?;
+                let found = self.run(&ready, options, deadlines)?;
                 ready.propose(found, options)
             });
             Outcome::of(&source, proposal)
@@ -239,7 +240,7 @@ impl Compiler {
         &self,
         ready: &Ready,
         options: &SearchOptions,
-        deadline: Option<Instant>,
+        deadlines: Option<(Instant, Instant)>,
     ) -> Result<(Explored, bool), Plains> {
         let steps = |search: Search| {
             let options = CompileOptions { search, ..options.compile.clone() };
@@ -257,7 +258,7 @@ impl Compiler {
             greedy: steps(Search::Greedy)?,
             full: steps(options.compile.search)?,
             progress: options.progress.clone(),
-            deadline,
+            deadlines,
             cut: false,
             known: HashMap::new(),
         };

@@ -95,8 +95,8 @@ pub(super) struct Trial<'a> {
     pub(super) greedy: Vec<Step>,
     pub(super) full: Vec<Step>,
     pub(super) progress: SearchProgress,
-    /// When the search is to end.
-    pub(super) deadline: Option<Instant>,
+    /// When the search is to end, and before that its part with greedy plans.
+    pub(super) deadlines: Option<(Instant, Instant)>,
     /// Whether it did, so that not everything was looked at.
     pub(super) cut: bool,
     pub(super) known: HashMap<(Candidate, Effort), Option<Measure>>,
@@ -107,10 +107,11 @@ impl Trial<'_> {
     pub(super) fn all(&mut self, candidates: &[Candidate], effort: Effort) -> Vec<Option<Measure>> {
         let new: Vec<&Candidate> =
             candidates.iter().filter(|c| !self.known.contains_key(&((*c).clone(), effort))).collect();
-        // Each thread stops at the deadline, but candidates that were begun are finished.
-        let one = |i: usize| match self.deadline {
-            Some(end) if Instant::now() >= end => None,
-            _ => Some(self.one(new[i], effort)),
+        // Each thread stops at the deadline, but candidates that were begun are finished, and so is the first of all.
+        let first = !self.known.keys().any(|known| known.1 == effort);
+        let one = |i: usize| match self.is_over(effort) && !(first && i == 0) {
+            true => None,
+            false => Some(self.one(new[i], effort)),
         };
         let found = on_all_cores(new.len(), one);
         let new: Vec<Candidate> = new.into_iter().cloned().collect();
@@ -125,9 +126,10 @@ impl Trial<'_> {
         candidates.iter().map(|c| self.known.get(&(c.clone(), effort)).cloned().flatten()).collect()
     }
 
-    /// Whether the search has to end.
-    pub(super) fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|end| Instant::now() >= end)
+    /// Whether the time for plans of this kind is over.
+    pub(super) fn is_over(&self, effort: Effort) -> bool {
+        let end = self.deadlines.map(|(full, greedy)| if effort == Effort::Full { full } else { greedy });
+        end.is_some_and(|end| Instant::now() >= end)
     }
 
     fn one(&self, candidate: &Candidate, effort: Effort) -> Option<Measure> {

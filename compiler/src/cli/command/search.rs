@@ -27,7 +27,7 @@ Dimensions that ops keep together are one class (the batch, the features, the he
 some classes, and parameters may be stored in shards along an axis that doesn't shard what is computed with them. Many such
 shardings are priced with greedy plans, the best of them, and what everybody knows (DP, FSDP, Megatron TP, both), with full
 plans: seconds are those of 'shardc cost'. The answer doesn't depend on time or threads, unless --budget ends it: then it
-says so.
+says so. Half of that time is for greedy plans.
 
 What is annotated stays as it is, and so does its mesh, unless --free.";
 
