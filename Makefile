@@ -153,7 +153,7 @@ plugin: setup $(TARGET)/plugin/libShardcPlugin.so
 define with-mpi
 	@mkdir -p $(TARGET)/mpi
 	@rm -f $(TARGET)/mpi/before; [ ! -e $(TARGET)/$(1)/$(3) ] || mv $(TARGET)/$(1)/$(3) $(TARGET)/mpi/before
-	@cargo build --quiet $(2) --bin $(3) && mv -f $(TARGET)/$(1)/$(3) $(TARGET)/mpi/$(4); built=$$?; \
+	@cargo build --quiet $(2) --bin $(3) && rm -f $(TARGET)/mpi/$(4) && mv $(TARGET)/$(1)/$(3) $(TARGET)/mpi/$(4); built=$$?; \
 		[ ! -e $(TARGET)/mpi/before ] || mv $(TARGET)/mpi/before $(TARGET)/$(1)/$(3); exit $$built
 endef
 
