@@ -150,6 +150,7 @@ impl Exchange {
             for of_rank in all.chunk_by(|a, b| a.0 == b.0) {
                 let rank = of_rank[0].0;
                 let parts: Vec<(*const u8, Part)> = of_rank.iter().map(|entry| entry.1).collect();
+                // SAFETY: a constant of the library.
                 let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
                 // SAFETY: as the caller says.
                 let code = unsafe {
@@ -177,6 +178,7 @@ impl Exchange {
 
     /// One collective of the group with this communicator and these ranks.
     unsafe fn post_collective(&mut self, comm: ffi::MPI_Comm, ranks: &[usize]) -> Result<(), String> {
+        // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         let code = match &self.work {
             &Work::Combine { operation, datatype, from, into, count } => {
