@@ -31,9 +31,9 @@ pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 ///
 /// # Errors
 /// `work` panicked.
-pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Diagnostic> {
+pub fn guarded<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Box<Diagnostic>> {
     // What it may have left half done is not used again: the caller gets nothing but the diagnostic.
-    catch_unwind(AssertUnwindSafe(|| on_deep_stack(work))).map_err(|panic| bug(&*panic))
+    catch_unwind(AssertUnwindSafe(|| on_deep_stack(work))).map_err(|panic| Box::new(bug(&*panic)))
 }
 
 fn bug(panic: &(dyn Any + Send)) -> Diagnostic {

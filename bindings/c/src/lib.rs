@@ -135,7 +135,7 @@ pub unsafe extern "C" fn shardc_run_passes_for(
     let (name, passes) = (string(name, "<input>"), string(passes, "compile"));
     let target = (!target.is_null()).then(|| string(target, ""));
     let result = guarded(|| run(text, name, &passes, flags, target)).unwrap_or_else(|bug| {
-        let list = Diagnostics { list: vec![bug], dropped: 0 };
+        let list = Diagnostics { list: vec![*bug], dropped: 0 };
         ShardcResult::new(&Compiler::standard(), &Source::new("", ""), None, &list)
     });
     Box::into_raw(Box::new(result))

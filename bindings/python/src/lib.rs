@@ -75,7 +75,7 @@ fn text_of_bytecode(py: Python<'_>, bytecode: Vec<u8>, name: &str) -> (Option<St
         let Outcome { value, diagnostics } = Source::of_bytecode(name, &bytecode);
         (value.map(|source| source.text), told(&Compiler::standard(), &Source::new(name, ""), &diagnostics))
     };
-    py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(bug)))
+    py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(*bug)))
 }
 
 /// Whether these bytes are a program of MLIR bytecode.
@@ -128,7 +128,7 @@ fn compile(
         });
         (result, told(&compiler, &source, &outcome.diagnostics))
     };
-    let (result, found) = py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(bug)));
+    let (result, found) = py.detach(|| guarded(work)).unwrap_or_else(|bug| (None, told_bug(*bug)));
     let result = match result {
         Some(Program::Text(text)) => Some(text.into_pyobject(py)?.into_any().unbind()),
         Some(Program::Bytecode(bytes)) => Some(PyBytes::new(py, &bytes).into_any().unbind()),

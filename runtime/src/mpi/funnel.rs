@@ -340,10 +340,10 @@ impl Funnel {
             peer.heard = Instant::now();
             if tag == TAG_FAILED {
                 self.end(&String::from_utf8_lossy(&bytes), GRACE[0]);
-            } else if let Some(beat) = Beat::decode(&bytes) {
-                if peer.says(beat) {
-                    self.moved = peer.heard;
-                }
+            } else if let Some(beat) = Beat::decode(&bytes)
+                && peer.says(beat)
+            {
+                self.moved = peer.heard;
             }
         }
     }
