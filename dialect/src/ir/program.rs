@@ -163,6 +163,11 @@ impl Program {
         self.types.intern(ty.into())
     }
 
+    /// Whether any tensor was ever on a mesh of a topology.
+    pub fn knows_mesh_tensors(&self) -> bool {
+        self.types.iter().any(|ty| matches!(ty, TypeData::MeshTensor(_)))
+    }
+
     /// The type behind an id.
     pub fn type_data(&self, ty: Ty) -> &TypeData {
         &self.types[ty]

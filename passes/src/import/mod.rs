@@ -30,6 +30,9 @@ pub const MAX_OPS: usize = 8_000_000;
 
 /// Reads old annotations, inlines every call and expands every composite op.
 pub fn import(program: &mut Program, diagnostics: &mut Diagnostics) {
+    if !crate::mpmd::is_on_one_mesh(program, diagnostics) {
+        return;
+    }
     annotations::read(program, diagnostics);
     parts::state(program);
     let functions: FxHashMap<String, Op> =

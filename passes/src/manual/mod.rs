@@ -42,7 +42,7 @@ pub fn manual(program: &mut Program, diagnostics: &mut Diagnostics) {
     let of_part = |side: &Side| matches!(side.sharding.as_ref().map(|s| &s.mesh), Some(MeshRef::Inline(_)));
     if ins.iter().chain(&outs).any(of_part) {
         let message = "what @main takes and gives is on part of the devices, which no sharding over all of them says";
-        let d = Diagnostic::error(codes::MESH_ASSIGNMENT, program.op(main).span, message);
+        let d = Diagnostic::error(codes::MANUAL_TOPOLOGY, program.op(main).span, message);
         return diagnostics.push(d.note("take the per-device program as it is, or give JAX one mesh"));
     }
     let Some(block) = func::block(program, main) else { return };

@@ -12,6 +12,11 @@ mod timeline;
 
 pub use schedule::{Pipeline, PipelineMesh};
 
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::Program;
+use dialect::ops::{func, mpmd};
+
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 
@@ -21,6 +26,21 @@ const TARGET: OptionDef = OptionDef {
     default: "flat",
     doc: "What runs each mesh: flat, or a slice of TPUs like v5e:4x2.",
 };
+
+/// Whether nothing is on a mesh of a topology any more, as passes for one mesh need it; otherwise it says what to run.
+pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -> bool {
+    if !program.knows_mesh_tensors() {
+        return true;
+    }
+    let blocks = func::functions(program).filter_map(|function| func::block(program, function));
+    let found = blocks.flat_map(|b| program.values_under(b)).find(|&v| mpmd::mesh_of(program, v).is_some());
+    if let Some(value) = found {
+        let span = program.value_span(value);
+        let d = Diagnostic::error(codes::MESH_ASSIGNMENT, span, "a tensor is on one of several meshes");
+        diagnostics.push(d.note("run mpmd-assign, mpmd-partition and mpmd-spmd first, as compile does"));
+    }
+    found.is_none()
+}
 
 /// The pass that makes fragments.
 pub(crate) static ASSIGN: Pass = Pass {

@@ -459,5 +459,9 @@ pub static PASS: crate::Pass = crate::Pass {
     name: "partition",
     doc: "Turns the planned global program into the program each device runs, with StableHLO collectives.",
     options: &[],
-    run: |program, _, diagnostics| partition(program, diagnostics),
+    run: |program, _, diagnostics| {
+        if crate::mpmd::is_on_one_mesh(program, diagnostics) {
+            partition(program, diagnostics);
+        }
+    },
 };

@@ -12,7 +12,7 @@
 mod header;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
+use std::io::{self, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -206,7 +206,7 @@ fn expect_size(header: &Header, size: usize, found: usize) -> Result<(), String>
 }
 
 fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), String> {
-    let mut zip = ZipWriter::new(out);
+    let mut zip = ZipWriter::new(UntilFailure { out, failed: false });
     for (name, literal) in arrays {
         let fail = |e: &dyn std::fmt::Display| format!("array '{name}': {e}");
         let data = literal.dense_bytes();
@@ -219,6 +219,34 @@ fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), 
         zip.write_all(&header).and_then(|()| zip.write_all(&data)).map_err(|e| fail(&e))?;
     }
     zip.finish().and_then(|mut out| Ok(out.flush()?)).map_err(|e| e.to_string())
+}
+
+/// A file that takes everything in silence once writing to it failed, since an archive that is given up is completed
+/// nevertheless, and would say on standard error that this failed too.
+struct UntilFailure<W> {
+    out: W,
+    failed: bool,
+}
+
+impl<W: Write> Write for UntilFailure<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Ok(bytes.len());
+        }
+        let written = self.out.write(bytes);
+        self.failed = written.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.failed { Ok(()) } else { self.out.flush() }
+    }
+}
+
+impl<W: Seek> Seek for UntilFailure<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        if self.failed { Ok(0) } else { self.out.seek(to) }
+    }
 }
 
 #[cfg(test)]
