@@ -13,7 +13,7 @@ mod search;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use dialect::ir::{Attr, Block, Op, Program, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, Op, Program, Ty, Value};
 use dialect::ops::func::Signature;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
@@ -324,6 +324,15 @@ impl Planner<'_> {
         let along: Axes = mesh_axes.nontrivial().filter(|&a| is_manual(a)).collect();
         let mut inner = cache.without_axes(&along);
         self.block(program, &mut inner, body, &free(&operands), &free(&results));
+        // A region over all axes takes those of one device, too, but for what is manual around it.
+        for op in program.ops_under(body) {
+            let Some(nested) = sdy::ManualComputation::of(program.view(op)) else { continue };
+            if nested.manual_axes.iter().any(|axis| axes.contains(axis)) {
+                let own = nested.manual_axes.iter().copied().filter(|axis| !axes.contains(axis)).collect();
+                let attr = program.intern_attr(AttrData::ManualAxes(own));
+                program.set_attr(op, sdy::MANUAL_AXES, attr);
+            }
+        }
     }
 }
 

@@ -228,24 +228,31 @@ struct UntilFailure<W> {
     failed: bool,
 }
 
+impl<W> UntilFailure<W> {
+    /// Does something with the file, or nothing where something failed before.
+    fn unless_failed<T: Default>(&mut self, work: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.failed {
+            return Ok(T::default());
+        }
+        let done = work(&mut self.out);
+        self.failed = done.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
+        done
+    }
+}
+
 impl<W: Write> Write for UntilFailure<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.failed {
-            return Ok(bytes.len());
-        }
-        let written = self.out.write(bytes);
-        self.failed = written.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
-        written
+        if self.failed { Ok(bytes.len()) } else { self.unless_failed(|out| out.write(bytes)) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.failed { Ok(()) } else { self.out.flush() }
+        self.unless_failed(|out| out.flush())
     }
 }
 
 impl<W: Seek> Seek for UntilFailure<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        if self.failed { Ok(0) } else { self.out.seek(to) }
+        self.unless_failed(|out| out.seek(to))
     }
 }
 
