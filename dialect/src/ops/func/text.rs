@@ -83,8 +83,7 @@ fn parse_func(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let inputs: Vec<Ty> = args.iter().map(|a| a.1).collect();
     let outputs: Vec<Ty> = results.iter().map(|r| r.0).collect();
     let ty = p.program.intern_type(TypeData::Function(inputs, outputs));
-    let attr = p.program.intern_attr(AttrData::Type(ty));
-    op.set(&mut p.program, FUNCTION_TYPE, attr);
+    op.set_data(&mut p.program, FUNCTION_TYPE, AttrData::Type(ty));
     set_dicts(p, op, ARG_ATTRS, args.iter().map(|a| a.2.clone()).collect());
     set_dicts(p, op, RES_ATTRS, results.into_iter().map(|r| r.1).collect());
 
@@ -114,8 +113,7 @@ fn set_dicts(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str, dicts: Vec<Vec<(
         return;
     }
     let items = dicts.into_iter().map(|d| p.program.intern_attr(AttrData::Dict(d))).collect();
-    let attr = p.program.intern_attr(AttrData::Array(items));
-    op.set(&mut p.program, name, attr);
+    op.set_data(&mut p.program, name, AttrData::Array(items));
 }
 
 fn print_func(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
@@ -198,8 +196,7 @@ fn print_dict(p: &mut Printer<'_>, op: OpRef<'_>, list: &str, i: usize) {
 
 fn parse_call(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let name = p.symbol()?;
-    let attr = p.program.intern_attr(AttrData::Symbol(name.into()));
-    op.set(&mut p.program, "callee", attr);
+    op.set_data(&mut p.program, "callee", AttrData::Symbol(name.into()));
     p.expect("(")?;
     p.operands(op)?;
     p.expect(")")?;

@@ -92,8 +92,7 @@ fn print_operands(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 
 fn set_segments(p: &mut Parser<'_>, op: &mut ParsedOp, inputs: usize, outs: usize) {
     let sizes = AttrData::DenseArray(ElementType::I32, vec![inputs as i64, outs as i64]);
-    let attr = p.program.intern_attr(sizes);
-    op.set(&mut p.program, SEGMENTS, attr);
+    op.set_data(&mut p.program, SEGMENTS, sizes);
 }
 
 /// `-> T`, `-> (T, U)`, or nothing where there are no results, which only buffers have.

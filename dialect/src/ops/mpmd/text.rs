@@ -20,18 +20,12 @@ pub(super) static FRAGMENT_CALL: CustomSyntax = CustomSyntax { parse: parse_frag
 /// `(%a) {iterations = 3 : ui32} (%b: T, %i: tensor<ui32>) { … } : T`
 pub(super) static FOR: CustomSyntax = CustomSyntax { parse: parse_for, print: print_for };
 
-/// Sets an attribute that isn't interned yet.
-fn set(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str, data: AttrData) {
-    let attr = p.program.intern_attr(data);
-    op.set(&mut p.program, name, attr);
-}
-
 fn parse_named_tensor(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.operand(op)?;
     p.expect("name")?;
     p.expect("=")?;
     let name = p.string()?;
-    set(p, op, NAME, AttrData::String(name.into()));
+    op.set_data(&mut p.program, NAME, AttrData::String(name.into()));
     p.attr_dict(op)?;
     p.types(op, TypeForm::SameOrFunctional)
 }
@@ -50,7 +44,7 @@ fn print_named_tensor(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 fn parse_reduce(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("<")?;
     let word = p.word()?;
-    set(p, op, REDUCTION, AttrData::Opaque(format!("#mpmd.reduction<{word}>").into()));
+    op.set_data(&mut p.program, REDUCTION, AttrData::Opaque(format!("#mpmd.reduction<{word}>").into()));
     p.expect(">")?;
     p.attr_dict(op)?;
     p.operands(op)?;
@@ -112,7 +106,7 @@ fn print_body(p: &mut Printer<'_>, op: OpRef<'_>, elided: &[&str], types: TypeFo
 fn parse_named(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("<")?;
     let origin = p.origin()?;
-    set(p, op, ORIGIN, origin);
+    op.set_data(&mut p.program, ORIGIN, origin);
     p.expect(">")?;
     parse_body(p, op)?;
     p.types(op, TypeForm::Functional)
@@ -131,7 +125,7 @@ fn parse_mesh_and_origin(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("mesh")?;
     p.expect("=")?;
     let mesh = p.string()?;
-    set(p, op, MESH_NAME, AttrData::String(mesh.into()));
+    op.set_data(&mut p.program, MESH_NAME, AttrData::String(mesh.into()));
     p.expect(",")?;
     p.expect("origin")?;
     p.expect("=")?;
@@ -139,7 +133,7 @@ fn parse_mesh_and_origin(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let origin = p.origin()?;
         Ok(p.program.intern_attr(origin))
     })?;
-    set(p, op, ORIGIN, AttrData::Array(origins));
+    op.set_data(&mut p.program, ORIGIN, AttrData::Array(origins));
     Ok(())
 }
 
@@ -171,7 +165,7 @@ fn parse_fragment(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
             op.set(&mut p.program, STAGE, stage);
         } else {
             let shardings = p.list("[", "]", Parser::sharding)?;
-            set(p, op, rest[at], AttrData::ShardingPerValue(shardings));
+            op.set_data(&mut p.program, rest[at], AttrData::ShardingPerValue(shardings));
         }
         rest = &rest[at + 1..];
     }
@@ -203,7 +197,7 @@ fn parse_fragment_call(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     parse_mesh_and_origin(p, op)?;
     p.expect(">")?;
     let name = p.symbol()?;
-    set(p, op, "callee", AttrData::Symbol(name.into()));
+    op.set_data(&mut p.program, "callee", AttrData::Symbol(name.into()));
     p.expect("(")?;
     p.operands(op)?;
     p.expect(")")?;

@@ -25,12 +25,6 @@ pub(super) static MANUAL: CustomSyntax = CustomSyntax { parse: parse_manual, pri
 /// `<"name">(%a) in_shardings=[…] out_shardings=[…] (%x: T) { … } : (T) -> T`
 pub(super) static NAMED: CustomSyntax = CustomSyntax { parse: parse_named, print: print_named };
 
-/// Sets an attribute that isn't interned yet.
-fn set(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str, data: AttrData) {
-    let attr = p.program.intern_attr(data);
-    op.set(&mut p.program, name, attr);
-}
-
 /// Parses the attributes, then the type shared by operand and result.
 fn parse_rest(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.attr_dict(op)?;
@@ -50,10 +44,10 @@ fn print_type(p: &mut Printer<'_>, op: OpRef<'_>) {
 
 fn parse_mesh(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     let name = p.symbol()?;
-    set(p, op, "sym_name", AttrData::String(name.into()));
+    op.set_data(&mut p.program, "sym_name", AttrData::String(name.into()));
     p.expect("=")?;
     let mesh = p.mesh()?;
-    set(p, op, "mesh", AttrData::Mesh(mesh));
+    op.set_data(&mut p.program, "mesh", AttrData::Mesh(mesh));
     p.attr_dict(op)
 }
 
@@ -71,7 +65,7 @@ fn print_mesh(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 fn parse_constraint(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.operand(op)?;
     let sharding = p.sharding()?;
-    set(p, op, SHARDING, AttrData::Sharding(sharding));
+    op.set_data(&mut p.program, SHARDING, AttrData::Sharding(sharding));
     parse_rest(p, op)
 }
 
@@ -98,7 +92,7 @@ fn parse_barrier(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     };
     p.advance();
     let ty = p.program.intern_type(TypeData::Scalar(ElementType::I32));
-    set(p, op, "allowed_direction", AttrData::Int(value as i64, ty));
+    op.set_data(&mut p.program, "allowed_direction", AttrData::Int(value as i64, ty));
     parse_rest(p, op)
 }
 
@@ -122,7 +116,7 @@ fn parse_edge(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     if p.eat(SHARDING) {
         p.expect("=")?;
         let sharding = p.sharding()?;
-        set(p, op, SHARDING, AttrData::Sharding(sharding));
+        op.set_data(&mut p.program, SHARDING, AttrData::Sharding(sharding));
     }
     parse_rest(p, op)
 }
@@ -175,7 +169,7 @@ fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let kind = p.reduction_kind();
         if word.is_some() {
             let ty = p.program.intern_type(TypeData::Scalar(ElementType::I32));
-            set(p, op, REDUCTION_OP, AttrData::Int(kind as i64, ty));
+            op.set_data(&mut p.program, REDUCTION_OP, AttrData::Int(kind as i64, ty));
         }
     }
     let axes = match row.form {
@@ -185,13 +179,13 @@ fn parse_collective(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         AxesForm::Moves => Some(AttrData::AllToAllParams(p.all_to_all_params()?)),
     };
     if let Some(axes) = axes {
-        set(p, op, row.axes, axes);
+        op.set_data(&mut p.program, row.axes, axes);
     }
     p.operand(op)?;
     p.expect(OUT_SHARDING)?;
     p.expect("=")?;
     let sharding = p.sharding()?;
-    set(p, op, OUT_SHARDING, AttrData::Sharding(sharding));
+    op.set_data(&mut p.program, OUT_SHARDING, AttrData::Sharding(sharding));
     parse_rest(p, op)
 }
 
@@ -231,7 +225,7 @@ fn parse_shardings(p: &mut Parser<'_>, op: &mut ParsedOp, name: &str) -> Parse<(
     p.expect(name)?;
     p.expect("=")?;
     let shardings = p.list("[", "]", Parser::sharding)?;
-    set(p, op, name, AttrData::ShardingPerValue(shardings));
+    op.set_data(&mut p.program, name, AttrData::ShardingPerValue(shardings));
     Ok(())
 }
 
@@ -291,7 +285,7 @@ fn parse_manual(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("manual_axes")?;
     p.expect("=")?;
     let axes = p.manual_axes()?;
-    set(p, op, "manual_axes", AttrData::ManualAxes(axes));
+    op.set_data(&mut p.program, "manual_axes", AttrData::ManualAxes(axes));
     parse_body(p, op)
 }
 
@@ -311,7 +305,7 @@ fn print_manual(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
 fn parse_named(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.expect("<")?;
     let name = p.string()?;
-    set(p, op, "name", AttrData::String(name.into()));
+    op.set_data(&mut p.program, "name", AttrData::String(name.into()));
     p.expect(">")?;
     p.expect("(")?;
     p.operands(op)?;

@@ -53,6 +53,12 @@ impl ParsedOp {
         let name = p.name(name);
         self.attrs.push((name, attr));
     }
+
+    /// Sets an attribute that isn't interned yet.
+    pub fn set_data(&mut self, p: &mut Program, name: &str, data: AttrData) {
+        let attr = p.intern_attr(data);
+        self.set(p, name, attr);
+    }
 }
 
 #[derive(Clone, Copy)]
