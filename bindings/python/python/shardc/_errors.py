@@ -22,7 +22,7 @@ class ShardcError(Exception):
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[ShardcError], tuple[str]]:
         # Diagnostics of another process are text.
         return (ShardcError, (str(self),))
 

@@ -35,8 +35,11 @@ def compile(
       ShardcError: the program can't be partitioned; it has the diagnostics and lines of Python.
 
     Example:
-      >>> exported = jax.export.export(jax.jit(f))(params, batch)    # params: f32[1024, 4096], on 8 devices
-      >>> pathlib.Path("model.bin").write_bytes(shardc.compile(exported).serialize())
+      >>> exported = shardc.compile(jax.export.export(jax.jit(f))(x, w))    # x: f32[16, 8], w: f32[8, 4]
+      >>> saved = exported.serialize()
+      >>> y = jax.export.deserialize(saved).call(x, w)                      # y: f32[16, 4]
+      >>> y.shape, y.sharding.is_equivalent_to(x.sharding, 2), exported.nr_devices
+      ((16, 4), True, 8)
     """
     import dataclasses
 
@@ -62,4 +65,5 @@ def _serialized(text: str, like: jax.export.Exported) -> bytes:
     if version is None:
         raise ShardcError(f"<exported {like.fun_name}> doesn't say which version of StableHLO it is in")
     # Shardy's dialect is kept beside that of StableHLO's portable form.
-    return serialize_portable_artifact(text, version.group(1).decode(), True)
+    artifact: bytes = serialize_portable_artifact(text, version.group(1).decode(), True)
+    return artifact

@@ -76,8 +76,13 @@ def jit(
       ValueError: there is no such target, or `memory` or `plan` can't be read.
 
     Example:
-      >>> step = shardc.jit(train_step, donate_argnums=0)   # params: f32[1024, 4096] sharded over "data"
-      >>> params, loss = step(params, batch)                # batch: f32[256, 1024], loss: f32[]
+      >>> loss = lambda w, x: jnp.mean(f(x, w) ** 2)
+      >>> step = shardc.jit(jax.value_and_grad(loss))
+      >>> value, grad = step(w, x)               # w: f32[8, 4], x: f32[16, 8] -> value: f32[], grad: f32[8, 4]
+      >>> value.shape, grad.shape
+      ((), (8, 4))
+      >>> shardc.jit(f, target="v5e:4x2", memory="1GiB", donate_argnums=0)(x + 1, w).shape
+      (16, 4)
     """
     options = Options.of(target, memory, plan)
     if fun is None:
@@ -219,8 +224,8 @@ def _plan(module: Any, name: str, options: Options) -> Any:
     written = io.BytesIO()
     module.operation.write_bytecode(written)
     planned, said = attempt(written.getvalue(), what, "manual", options, locations=True)
-    if planned is None or said:
-        # What is said shows lines of the program: as text they are the ones that users know.
-        text = module.operation.get_asm(enable_debug_info=True)
-        planned = compiled(text, what, "manual", options, locations=True)
-    return type(module).parse(planned, context=module.context)
+    if planned is not None and not said:
+        return type(module).parse(planned, context=module.context)
+    # What is said shows lines of the program: as text they are the ones that users know.
+    text = module.operation.get_asm(enable_debug_info=True)
+    return type(module).parse(compiled(text, what, "manual", options, locations=True), context=module.context)

@@ -2,6 +2,17 @@
 
 from typing import AnyStr, final
 
+__all__ = [
+    "__version__",
+    "Diagnostic",
+    "compile",
+    "is_bytecode",
+    "text_of_bytecode",
+    "run",
+    "parse_bytes",
+    "target_fault",
+]
+
 __version__: str
 
 @final

@@ -89,9 +89,6 @@ def partition(
 ) -> str:
     """The program as it is after partitioning, as text.
 
-    Of `x @ w` with `x: f32[64, 32]` sharded in 4 along its first dimension, `emit="stablehlo"` has the product
-    `(tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>` that each device computes.
-
     Args:
       program: StableHLO as text or bytecode, `jax.jit(f).lower(...)`, `jax.jit(f).trace(...)`, a `jax.export.Exported`, or
         what its `serialize()` wrote.
@@ -107,6 +104,17 @@ def partition(
 
     Raises:
       ShardcError: the program can't be read or partitioned; it has the diagnostics and lines of Python.
+
+    Example:
+      Of `x: f32[16, 8]` and `w: f32[8, 4]` each device has 4x8 and 4x4: it takes the columns of its `x` that belong to
+      its rows of `w`, and the products are summed over "model".
+
+      >>> device = shardc.partition(lowered)
+      >>> "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>" in device, "stablehlo.all_reduce" in device
+      (True, True)
+      >>> planned = shardc.partition(lowered, emit="sdy", target="v5e:4x2")
+      >>> next(line for line in planned.splitlines() if "sdy.all_gather" in line).strip()
+      '%0 = sdy.all_gather [{"model"}, {}] %arg1 out_sharding=<@mesh, [{}, {}]> ... : tensor<8x4xf32>'
     """
     if emit not in PIPELINES:
         raise ValueError(f"emit: one of {', '.join(map(repr, PIPELINES))} was expected, not {emit!r}")

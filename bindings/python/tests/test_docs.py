@@ -1,0 +1,35 @@
+"""The examples of the docstrings run and give what they say."""
+
+import devices  # noqa: F401, I001: before JAX
+
+import doctest
+import unittest
+
+import shardc
+
+FUNCTIONS = ("jit", "compile", "partition", "explain", "cost", "check", "show")
+
+
+class Examples(unittest.TestCase):
+    def test_examples(self):
+        # The package's examples make what those of its functions use.
+        names = {"__name__": "examples"}
+        finder = doctest.DocTestFinder(recurse=False)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        for what in (shardc, *(getattr(shardc, name) for name in FUNCTIONS)):
+            with self.subTest(what.__name__):
+                (examples,) = finder.find(what, what.__name__, module=False, globs={})
+                self.assertGreater(len(examples.examples), 0)
+                examples.globs = names
+                said = []
+                failed, _ = runner.run(examples, out=said.append, clear_globs=False)
+                self.assertEqual(failed, 0, "".join(said))
+
+    def test_everything_public_has_a_docstring(self):
+        for name in shardc.__all__:
+            if name not in ("Memory", "Plan", "Program", "Target", "__version__"):
+                self.assertTrue(getattr(shardc, name).__doc__, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
