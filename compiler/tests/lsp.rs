@@ -243,18 +243,22 @@ fn faults_are_shown_while_somebody_types() {
 fn requests_can_be_cancelled_and_nonsense_is_refused() {
     let mut editor = Editor::new();
     assert_eq!(editor.open(MODEL), [""; 0]);
-    // All in one piece: the server reads it before it answers.
     let place = json!({"textDocument": {"uri": URI}, "position": {"line": 3, "character": 3}});
-    let first = editor.request("textDocument/hover", place.clone());
-    let second = editor.request("textDocument/definition", place.clone());
-    let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": second["id"]}});
-    let edits = [Editor::change(2, 9, 0, 1, "}"), Editor::change(3, 9, 1, 1, "\n// end")];
-    editor.write(&[first.clone(), second.clone(), cancel, edits[0].clone(), edits[1].clone()]);
-    let answers = [editor.read(), editor.read()];
-    let of = |request: &Value| answers.iter().find(|a| a["id"] == request["id"]).expect("an answer").clone();
-    assert_eq!(of(&second)["error"]["code"], -32800);
-    assert!(of(&first)["result"]["contents"]["value"].is_string());
-    // Both edits are looked at once.
+    // Before anybody has looked at the text as it is now.
+    let [first, second] = [0; 2].map(|_| editor.request("textDocument/hover", place.clone()));
+    let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": first["id"]}});
+    let whole = |version: i32, text: &str| {
+        let document = json!({"uri": URI, "version": version});
+        let params = json!({"textDocument": document, "contentChanges": [{"text": text}]});
+        json!({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params})
+    };
+    let (long, again) = (whole(2, &layers(3000)), whole(3, MODEL));
+    editor.write(&[long, first.clone(), second.clone(), cancel, again]);
+    for (request, code) in [(first, -32800), (second, -32801)] {
+        let answer = editor.read();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&request["id"], &json!(code)));
+    }
+    // Of the text in between nobody hears.
     assert_eq!(editor.diagnostics(), [""; 0]);
 
     for (method, params, code) in [
@@ -273,6 +277,42 @@ fn requests_can_be_cancelled_and_nonsense_is_refused() {
     // What is no JSON is passed over.
     editor.input.as_mut().expect("it is open").write_all(b"Content-Length: 3\r\n\r\n{{{").expect("the server reads");
     assert_eq!(starts(&editor.ask_at("definition", 3, 21)), ["2:2"]);
+    editor.end();
+}
+
+/// So many layers over a mesh of two axes, with the weights of each sharded in another way.
+fn layers(count: usize) -> String {
+    let mut text = "sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main(%0: tensor<64x64xf32>".to_owned();
+    for i in 0..count {
+        let axes = if i % 2 == 0 { "{\"x\"}, {\"y\"}" } else { "{\"y\"}, {}" };
+        text += &format!(", %w{i}: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{axes}]>}}");
+    }
+    text += ") -> tensor<64x64xf32> {\n";
+    for i in 0..count {
+        text += &format!(
+            "  %{} = stablehlo.dot %{i}, %w{i} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n",
+            i + 1
+        );
+    }
+    text + &format!("  return %{count} : tensor<64x64xf32>\n}}\n")
+}
+
+#[test]
+fn an_editor_is_heard_while_a_program_is_planned() {
+    let mut editor = Editor::new();
+    assert_eq!(editor.open(&layers(200)), [""; 0]);
+    let cost = |editor: &mut Editor| {
+        let hover = editor.ask_at("hover", 2, 3)["contents"]["value"].as_str().expect("a text").to_owned();
+        assert!(hover.contains("%1 : tensor<64x64xf32>"), "{hover}");
+        hover.lines().last().expect("a line").to_owned()
+    };
+    // Nobody waits for a plan; what else is asked is answered, and in the end the costs are known.
+    assert_eq!(cost(&mut editor), "still planning for flat: what it costs is known later");
+    assert_eq!(starts(&editor.ask_at("definition", 3, 23)), ["2:2"]);
+    while !cost(&mut editor).starts_with("modelled on flat: ") {}
+    // A text that changed is looked at anew.
+    editor.write(&[Editor::change(2, 2, 7, 20, "stablehlo.dat")]);
+    assert_eq!(editor.diagnostics().len(), 1);
     editor.end();
 }
 

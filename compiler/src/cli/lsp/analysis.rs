@@ -1,7 +1,6 @@
 //! What is known of one version of a text: its programs, their values and faults, and, once somebody asks, their shardings
 //! after propagation and what their ops cost.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -10,10 +9,14 @@ use dialect::ir::{Loc, Op, Program, Value};
 use dialect::ops::sdy;
 use dialect::sharding::{ShardingTable, TensorSharding};
 
+use super::work::Later;
 use crate::{CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Source};
 
 /// Programs of more ops are not compiled for what they cost while somebody types.
-const PRICED_OPS: usize = 3000;
+const PRICED_OPS: usize = 30_000;
+
+/// What ops cost, by line and column.
+pub(super) type Costs = HashMap<(u32, u32), OpCost>;
 
 /// What is known of a text.
 pub(super) struct Analysis {
@@ -35,8 +38,10 @@ pub(super) struct Piece {
     sharded: Option<Module>,
     /// Where values are named.
     mentions: Vec<Mention>,
-    shardings: OnceCell<HashMap<u32, Vec<Held>>>,
-    costs: OnceCell<HashMap<(u32, u32), OpCost>>,
+    /// How values lie, by where they are defined.
+    shardings: HashMap<u32, Vec<Held>>,
+    /// What its ops cost.
+    pub(super) costs: Later<Costs>,
 }
 
 /// A value in the text.
@@ -105,7 +110,8 @@ impl Piece {
             sharded = gave.value;
         }
         let mentions = mentions(&program);
-        let (shardings, costs) = (OnceCell::new(), OnceCell::new());
+        let shardings = sharded.as_ref().map(shardings).unwrap_or_default();
+        let costs = Later::default();
         Self { start, source, program, diagnostics, sharded, mentions, shardings, costs }
     }
 
@@ -136,21 +142,22 @@ impl Piece {
 
     /// How the values that are defined at `span` lie after propagation; several where a function is called several times.
     pub(super) fn held(&self, span: Span) -> &[Held] {
-        let all = self.shardings.get_or_init(|| self.sharded.as_ref().map(shardings).unwrap_or_default());
-        all.get(&span.start).map_or(&[], Vec::as_slice)
+        self.shardings.get(&span.start).map_or(&[], Vec::as_slice)
     }
 
-    /// What the op at `span` costs; `None` where the program can't be compiled, or is too large to be while somebody types.
-    pub(super) fn cost(&self, compiler: &Compiler, options: &CompileOptions, span: Span) -> Option<OpCost> {
-        let costs = self.costs.get_or_init(|| self.price(compiler, options).unwrap_or_default());
+    /// Whether what its ops cost can be told: the program has no faults and isn't too large.
+    pub(super) fn can_be_priced(&self) -> bool {
+        self.sharded.is_some() && self.program.op_count() <= PRICED_OPS
+    }
+
+    /// What the op at `span` costs among `costs`.
+    pub(super) fn cost(&self, costs: &Costs, span: Span) -> Option<OpCost> {
         let (line, column) = self.source.position(span.start as usize);
         costs.get(&(line as u32, column as u32)).copied()
     }
 
-    fn price(&self, compiler: &Compiler, options: &CompileOptions) -> Option<HashMap<(u32, u32), OpCost>> {
-        if self.sharded.is_none() || self.program.op_count() > PRICED_OPS {
-            return None;
-        }
+    /// Compiles the program for what its ops cost, which may take long.
+    pub(super) fn price(&self, compiler: &Compiler, options: &CompileOptions) -> Option<Costs> {
         // Places in this text, and not in the one it was made of.
         let mut program = self.program.clone();
         for op in program.ops_under(program.body()) {
@@ -160,7 +167,7 @@ impl Piece {
         let module = Module::new(program, self.source.clone());
         let device = compiler.compile(module, "compile", options).value?;
         let cost = compiler.estimate(&device, options).value?;
-        let mut costs: HashMap<(u32, u32), OpCost> = HashMap::new();
+        let mut costs = Costs::new();
         for event in &cost.timeline {
             let Some(place) = event.loc.as_deref().and_then(line_and_column) else { continue };
             let of = costs.entry(place).or_default();

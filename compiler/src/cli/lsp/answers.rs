@@ -1,82 +1,85 @@
 //! Answers to an editor's requests.
 
-use std::collections::BTreeMap;
 use std::ops::Range as Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
 
 use dialect::ir::{Op, Program, ValueSource};
 use dialect::ops::func;
 use lsp_server::{ErrorCode, Request};
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Diagnostic, DiagnosticRelatedInformation,
-    DiagnosticSeverity, DocumentChanges, DocumentSymbol, DocumentSymbolParams, FoldingRange, FoldingRangeKind,
-    FoldingRangeParams, GotoDefinitionParams, Hover, HoverContents, HoverParams, InlayHint, InlayHintKind,
-    InlayHintLabel, InlayHintParams, Location, MarkupContent, MarkupKind, NumberOrString, OneOf,
-    OptionalVersionedTextDocumentIdentifier, ReferenceParams, SymbolKind, TextDocumentEdit, TextDocumentPositionParams,
-    TextEdit, Uri, WorkspaceEdit,
+    DiagnosticSeverity, DocumentChanges, DocumentSymbol, FoldingRange, FoldingRangeKind, GotoDefinitionParams, Hover,
+    HoverContents, HoverParams, InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, Location, MarkupContent,
+    MarkupKind, NumberOrString, OneOf, OptionalVersionedTextDocumentIdentifier, ReferenceParams, SymbolKind,
+    TextDocumentEdit, TextDocumentPositionParams, TextEdit, WorkspaceEdit,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::analysis::{Analysis, Mention, Piece};
-use super::document::Document;
 use super::names;
+use super::text::{Looked, Text};
+use super::work::Worker;
 use crate::units;
 use crate::{CompileOptions, Compiler, Module, Severity};
 
 /// Why a request isn't answered.
 type Refused = (ErrorCode, String);
 
-/// The server's texts by their addresses.
-type Documents = BTreeMap<String, Document>;
+/// How long an answer waits for what ops cost: a plan may take longer than anybody looks at a word.
+const PATIENCE: Duration = Duration::from_millis(400);
 
-/// The result of a request.
-pub(super) fn answer(
-    compiler: &Compiler,
-    options: &CompileOptions,
-    documents: &Documents,
-    request: &Request,
-) -> Result<Json, Refused> {
-    let known = |document: &Document| -> View<'_> {
-        View { compiler, options, documents, key: document.uri.as_str().to_owned() }
-    };
-    let view = |uri: &Uri| -> Result<View<'_>, Refused> {
-        let document = documents.get(uri.as_str()).filter(|d| !d.closed);
-        document.map(known).ok_or((ErrorCode::InvalidParams, format!("{} is not open", uri.as_str())))
-    };
-    match request.method.as_str() {
-        "textDocument/hover" => {
-            let asked: HoverParams = parameters(request)?;
-            let at = asked.text_document_position_params;
-            json(view(&at.text_document.uri)?.hover(&at))
+/// What can be asked about a text.
+pub(super) const METHODS: [&str; 7] = [
+    "textDocument/hover",
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/inlayHint",
+    "textDocument/documentSymbol",
+    "textDocument/foldingRange",
+    "textDocument/codeAction",
+];
+
+/// What answers are made with.
+pub(super) struct Asker {
+    pub(super) compiler: Compiler,
+    pub(super) options: CompileOptions,
+    /// Finds out what ops cost.
+    pub(super) pricer: Worker,
+}
+
+impl Asker {
+    /// The result of a request about a text.
+    pub(super) fn answer(self: &Arc<Self>, looked: &Arc<Looked>, request: &Request) -> Result<Json, Refused> {
+        let view = View { asker: self, looked };
+        match request.method.as_str() {
+            "textDocument/hover" => {
+                let asked: HoverParams = parameters(request)?;
+                json(view.hover(&asked.text_document_position_params))
+            }
+            "textDocument/definition" => {
+                let asked: GotoDefinitionParams = parameters(request)?;
+                json(view.places(&asked.text_document_position_params, true, false))
+            }
+            "textDocument/references" => {
+                let asked: ReferenceParams = parameters(request)?;
+                json(view.places(&asked.text_document_position, asked.context.include_declaration, true))
+            }
+            "textDocument/inlayHint" => {
+                let asked: InlayHintParams = parameters(request)?;
+                json(view.hints(asked.range))
+            }
+            "textDocument/documentSymbol" => json(view.symbols()),
+            "textDocument/foldingRange" => json(view.folds()),
+            "textDocument/codeAction" => {
+                let asked: CodeActionParams = parameters(request)?;
+                json(view.fixes(asked.range))
+            }
+            other => Err((ErrorCode::MethodNotFound, format!("there is no method {other}"))),
         }
-        "textDocument/definition" => {
-            let asked: GotoDefinitionParams = parameters(request)?;
-            let at = asked.text_document_position_params;
-            json(view(&at.text_document.uri)?.places(&at, true, false))
-        }
-        "textDocument/references" => {
-            let asked: ReferenceParams = parameters(request)?;
-            let (at, defines) = (asked.text_document_position, asked.context.include_declaration);
-            json(view(&at.text_document.uri)?.places(&at, defines, true))
-        }
-        "textDocument/inlayHint" => {
-            let asked: InlayHintParams = parameters(request)?;
-            json(view(&asked.text_document.uri)?.hints(asked.range))
-        }
-        "textDocument/documentSymbol" => {
-            let asked: DocumentSymbolParams = parameters(request)?;
-            json(view(&asked.text_document.uri)?.symbols())
-        }
-        "textDocument/foldingRange" => {
-            let asked: FoldingRangeParams = parameters(request)?;
-            json(view(&asked.text_document.uri)?.folds())
-        }
-        "textDocument/codeAction" => {
-            let asked: CodeActionParams = parameters(request)?;
-            json(view(&asked.text_document.uri)?.fixes(asked.range))
-        }
-        other => Err((ErrorCode::MethodNotFound, format!("there is no method {other}"))),
     }
 }
 
@@ -89,12 +92,12 @@ fn json(result: impl Serialize) -> Result<Json, Refused> {
 }
 
 /// What is wrong with a text.
-pub(super) fn diagnostics(analysis: &Analysis, document: &Document) -> Vec<Diagnostic> {
-    let found = analysis.pieces.iter().flat_map(|piece| piece.diagnostics.iter().map(move |d| (piece, d)));
-    found.map(|(piece, d)| diagnostic(piece, d, document)).collect()
+pub(super) fn diagnostics(looked: &Looked) -> Vec<Diagnostic> {
+    let found = looked.analysis.pieces.iter().flat_map(|piece| piece.diagnostics.iter().map(move |d| (piece, d)));
+    found.map(|(piece, d)| diagnostic(piece, d, &looked.text)).collect()
 }
 
-fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Document) -> Diagnostic {
+fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Text) -> Diagnostic {
     let place = |bytes: &Bytes<usize>| document.range(piece.range(bytes));
     let first = d.labels.first().map(|l| l.text.as_str()).filter(|text| !text.is_empty());
     let lines = [d.message.as_str()].into_iter().chain(first).chain(d.notes.iter().map(String::as_str));
@@ -118,21 +121,19 @@ fn diagnostic(piece: &Piece, d: &crate::Diagnostic, document: &Document) -> Diag
     }
 }
 
-/// One open text, to be asked about.
+/// One text, to be asked about.
 struct View<'a> {
-    compiler: &'a Compiler,
-    options: &'a CompileOptions,
-    documents: &'a Documents,
-    key: String,
+    asker: &'a Arc<Asker>,
+    looked: &'a Arc<Looked>,
 }
 
 impl View<'_> {
-    fn document(&self) -> &Document {
-        &self.documents[&self.key]
+    fn document(&self) -> &Text {
+        &self.looked.text
     }
 
     fn analysis(&self) -> &Analysis {
-        self.document().analysis(self.compiler, self.options)
+        &self.looked.analysis
     }
 
     /// The piece that holds a position, and the position's byte in it.
@@ -191,7 +192,7 @@ impl View<'_> {
             return Vec::new();
         }
         let module = Module::new(piece.program.clone(), piece.source.clone());
-        let explained = self.compiler.explain_value(module, name, self.options).value.unwrap_or_default();
+        let explained = self.asker.compiler.explain_value(module, name, &self.asker.options).value.unwrap_or_default();
         // Other functions have values of this name.
         let is_here = |e: &&crate::ValueExplanation| e.remark.place.as_ref().is_none_or(|p| p.range.start == defined);
         let axes = explained.iter().filter(is_here).take(1).flat_map(|e| &e.axes);
@@ -204,14 +205,38 @@ impl View<'_> {
         axes.filter_map(line).collect()
     }
 
+    /// What an op costs, or that this will be known later.
     fn cost(&self, piece: &Piece, op: Op) -> Option<String> {
-        let cost = piece.cost(self.compiler, self.options, piece.program.op(op).span)?;
-        let target = self.options.target_name();
+        if !piece.can_be_priced() {
+            return None;
+        }
+        let target = self.asker.options.target_name();
+        if piece.costs.ask() {
+            self.price(piece);
+        }
+        let Some(costs) = piece.costs.wait(PATIENCE) else {
+            return Some(format!("still planning for {target}: what it costs is known later"));
+        };
+        let cost = piece.cost(&costs, piece.program.op(op).span)?;
         Some(format!(
             "modelled on {target}: {} of computing, {} of communication",
             units::seconds(cost.compute),
             units::seconds(cost.communication)
         ))
+    }
+
+    /// Has somebody find out what a program's ops cost.
+    fn price(&self, piece: &Piece) {
+        let Some(at) = self.analysis().pieces.iter().position(|p| p.start == piece.start) else { return };
+        let (asker, looked) = (Arc::clone(self.asker), Arc::clone(self.looked));
+        self.asker.pricer.start(move || {
+            let piece = &looked.analysis.pieces[at];
+            if !looked.is_outdated() {
+                let price = || piece.price(&asker.compiler, &asker.options);
+                // Nobody waits any longer, even after a bug of ours.
+                piece.costs.set(catch_unwind(AssertUnwindSafe(price)).ok().flatten().unwrap_or_default());
+            }
+        });
     }
 
     fn op(&self, piece: &Piece, op: Op) -> String {

@@ -1,28 +1,39 @@
 //! The language server: what an editor shows of a program while it is written.
 //!
-//! One thread answers one message after the other. What has come already is read before anything is answered, so that
-//! requests can be cancelled and several changes cost one look at the text. Everything known of a text is computed when it
-//! is asked for, and kept until the text changes.
+//! One thread reads, one talks, and what takes time is done by others: one looks at texts that changed, one answers requests,
+//! one plans programs for what their ops cost. So an editor is heard at any time. Texts are looked at once nobody has typed for
+//! a moment; what is found out about a text that has changed meanwhile is dropped, and requests about it are refused, as the
+//! protocol has it.
 
 mod analysis;
 mod answers;
-mod document;
 mod names;
+mod text;
+mod work;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::{
-    CodeActionProviderCapability, DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    FoldingRangeProviderCapability, HoverProviderCapability, InitializeResult, OneOf, PublishDiagnosticsParams,
-    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
+    CodeActionProviderCapability, Diagnostic, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, FoldingRangeProviderCapability, InitializeResult, OneOf, PublishDiagnosticsParams,
+    ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
 };
 use serde::de::DeserializeOwned;
 
-use self::document::Document;
+use self::answers::Asker;
+use self::text::{Looked, Text};
+use self::work::Worker;
 use crate::{CompileOptions, Compiler};
+
+/// How long nobody may have typed before a text is looked at.
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// Serves an editor until it says `exit`, or goes away. Whether it said `shutdown` before.
 ///
@@ -31,28 +42,43 @@ use crate::{CompileOptions, Compiler};
 pub(super) fn serve(
     compiler: &Compiler,
     options: CompileOptions,
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     output: &mut dyn Write,
 ) -> Result<bool> {
-    let mut server = Server { compiler, options, output, documents: BTreeMap::new(), asked: Asked::Nothing };
+    let (events, next) = channel();
+    let asker = Asker { compiler: compiler.clone(), options, pricer: Worker::new("lsp-price")? };
+    let mut server = Server {
+        asker: Arc::new(asker),
+        output,
+        events: events.clone(),
+        looker: Worker::new("lsp-look")?,
+        answerer: Worker::new("lsp-answer")?,
+        documents: BTreeMap::new(),
+        waiting: Vec::new(),
+        running: BTreeSet::new(),
+        looking: false,
+        asked: Asked::Nothing,
+        gone: false,
+    };
+    thread::scope(|scope| {
+        scope.spawn(move || read_all(input, &events));
+        server.talk(&next)
+    })
+}
+
+/// Passes on every message, up to the last one.
+fn read_all(input: &mut (dyn Read + Send), events: &Sender<Event>) {
     let mut input = BufReader::new(input);
-    let mut waiting: VecDeque<Message> = VecDeque::new();
     loop {
-        while waiting.is_empty() || !input.buffer().is_empty() {
-            match read(&mut input)? {
-                Some(message) => server.take(message, &mut waiting)?,
-                None if waiting.is_empty() => return Ok(server.asked == Asked::Shutdown),
-                None => break,
-            }
-        }
-        match waiting.pop_front() {
-            Some(Message::Request(request)) => server.answer(request)?,
-            Some(Message::Notification(said)) if said.method == "exit" => return Ok(server.asked == Asked::Shutdown),
-            Some(Message::Notification(said)) => server.note(said),
-            Some(Message::Response(_)) | None => {}
-        }
-        if waiting.is_empty() {
-            server.publish()?;
+        let read = read(&mut input);
+        // Nothing follows: whoever waited for more would wait for an editor that is waiting, too.
+        let last = match &read {
+            Ok(Some(Message::Notification(said))) => said.method == "exit",
+            Ok(Some(_)) => false,
+            Ok(None) | Err(_) => true,
+        };
+        if events.send(Event::Said(read)).is_err() || last {
+            return;
         }
     }
 }
@@ -67,6 +93,16 @@ fn read(input: &mut impl BufRead) -> Result<Option<Message>> {
     }
 }
 
+/// What the talking thread hears of.
+enum Event {
+    /// The editor said something; nothing if it went away.
+    Said(Result<Option<Message>>),
+    /// A text was looked at; a bug of ours may have kept us from it.
+    Looked(String, Option<(Arc<Looked>, Vec<Diagnostic>)>),
+    /// A request has its answer.
+    Answered(Response),
+}
+
 /// How far the conversation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -75,33 +111,69 @@ enum Asked {
     Shutdown,
 }
 
+/// An open text.
+struct Document {
+    text: Text,
+    /// What is known of this version of it.
+    looked: Option<Arc<Looked>>,
+    /// Since when it is to be looked at; nothing while that is done, and afterwards.
+    due: Option<Instant>,
+}
+
 /// The server's side of a conversation.
 struct Server<'a> {
-    compiler: &'a Compiler,
-    options: CompileOptions,
+    asker: Arc<Asker>,
     output: &'a mut dyn Write,
+    events: Sender<Event>,
+    looker: Worker,
+    answerer: Worker,
     /// The open texts by their addresses.
     documents: BTreeMap<String, Document>,
+    /// Requests about texts that weren't looked at yet, with the texts' addresses.
+    waiting: Vec<(String, Request)>,
+    /// The requests that are being answered.
+    running: BTreeSet<RequestId>,
+    /// Whether a text is being looked at.
+    looking: bool,
     asked: Asked,
+    /// Whether nothing more is to come: what was asked before is still answered.
+    gone: bool,
 }
 
 impl Server<'_> {
-    /// Puts a message behind those that wait. A request that is cancelled while it waits is answered at once.
-    fn take(&mut self, message: Message, waiting: &mut VecDeque<Message>) -> Result<()> {
-        if let Message::Notification(said) = &message
-            && said.method == "$/cancelRequest"
-        {
-            let id: Option<RequestId> = serde_json::from_value(said.params["id"].clone()).ok();
-            let is = |m: &Message| matches!(m, Message::Request(r) if Some(&r.id) == id.as_ref());
-            if let Some(at) = waiting.iter().position(is)
-                && let Some(Message::Request(request)) = waiting.remove(at)
-            {
-                return self.refuse(request.id, ErrorCode::RequestCanceled, "cancelled");
+    /// Goes on until the editor ends the conversation.
+    fn talk(&mut self, next: &Receiver<Event>) -> Result<bool> {
+        while !self.gone || self.is_busy() {
+            let due = self.documents.values().filter_map(|d| d.due).min().filter(|_| !self.looking);
+            let event = match due {
+                None => next.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => next.recv_timeout((due + PAUSE).saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(Event::Said(said)) => match said? {
+                    Some(Message::Request(request)) => self.take(request)?,
+                    Some(Message::Notification(said)) if said.method == "exit" => self.gone = true,
+                    Some(Message::Notification(said)) => self.note(said)?,
+                    Some(Message::Response(_)) => {}
+                    None => self.gone = true,
+                },
+                Ok(Event::Looked(key, looked)) => self.looked(key, looked)?,
+                Ok(Event::Answered(response)) => {
+                    // One that was cancelled has its answer.
+                    if self.running.remove(&response.id) {
+                        self.send(response)?;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => break,
             }
-            return Ok(());
         }
-        waiting.push_back(message);
-        Ok(())
+        Ok(self.asked == Asked::Shutdown)
+    }
+
+    /// Whether there is something to be said without being asked for it.
+    fn is_busy(&self) -> bool {
+        self.looking || !self.running.is_empty() || self.documents.values().any(|d| d.due.is_some())
     }
 
     fn send(&mut self, message: impl Into<Message>) -> Result<()> {
@@ -114,8 +186,8 @@ impl Server<'_> {
         self.send(Response::new_err(id, code as i32, why.to_owned()))
     }
 
-    /// Answers a request; a bug of ours in one is an answer too.
-    fn answer(&mut self, request: Request) -> Result<()> {
+    /// Takes a request: the answer may come later.
+    fn take(&mut self, request: Request) -> Result<()> {
         let id = request.id.clone();
         match (self.asked, request.method.as_str()) {
             (_, "initialize") => {
@@ -128,71 +200,150 @@ impl Server<'_> {
                 self.asked = Asked::Shutdown;
                 return self.send(Response::new_ok(id, ()));
             }
+            (_, method) if !answers::METHODS.contains(&method) => {
+                let why = format!("there is no method {method}");
+                return self.refuse(id, ErrorCode::MethodNotFound, &why);
+            }
             _ => {}
         }
-        let answer =
-            catch_unwind(AssertUnwindSafe(|| answers::answer(self.compiler, &self.options, &self.documents, &request)));
-        match answer {
-            Ok(Ok(result)) => self.send(Response { id, result: Some(result), error: None }),
-            Ok(Err((code, why))) => self.refuse(id, code, &why),
-            Err(_) => self.refuse(id, ErrorCode::InternalError, "a bug in shardc; please report it with the program"),
+        let Some(key) = request.params["textDocument"]["uri"].as_str().map(str::to_owned) else {
+            return self.refuse(id, ErrorCode::InvalidParams, "it names no text");
+        };
+        match self.documents.get(&key) {
+            None => self.refuse(id, ErrorCode::InvalidParams, &format!("{key} is not open")),
+            Some(Document { looked: Some(looked), .. }) => {
+                let looked = Arc::clone(looked);
+                self.answer(request, looked);
+                Ok(())
+            }
+            Some(_) => {
+                self.waiting.push((key, request));
+                Ok(())
+            }
         }
     }
 
-    /// Takes note of what the editor says of its texts.
-    fn note(&mut self, said: Notification) {
+    /// Has a request answered; a bug of ours in one is an answer too.
+    fn answer(&mut self, request: Request, looked: Arc<Looked>) {
+        self.running.insert(request.id.clone());
+        let (asker, events) = (Arc::clone(&self.asker), self.events.clone());
+        self.answerer.start(move || {
+            let id = request.id.clone();
+            let answer = catch_unwind(AssertUnwindSafe(|| asker.answer(&looked, &request)));
+            let response = match answer {
+                Ok(Ok(result)) => Response { id, result: Some(result), error: None },
+                Ok(Err((code, why))) => Response::new_err(id, code as i32, why),
+                Err(_) => {
+                    let why = "a bug in shardc; please report it with the program";
+                    Response::new_err(id, ErrorCode::InternalError as i32, why.to_owned())
+                }
+            };
+            // The server may be gone.
+            let _ = events.send(Event::Answered(response));
+        });
+    }
+
+    /// Takes note of what the editor says of its texts and requests.
+    fn note(&mut self, said: Notification) -> Result<()> {
         match said.method.as_str() {
+            "$/cancelRequest" => {
+                let id: Option<RequestId> = serde_json::from_value(said.params["id"].clone()).ok();
+                let Some(id) = id else { return Ok(()) };
+                let waits = self.waiting.len();
+                self.waiting.retain(|(_, request)| request.id != id);
+                if self.running.remove(&id) || self.waiting.len() < waits {
+                    return self.refuse(id, ErrorCode::RequestCanceled, "cancelled");
+                }
+            }
             "textDocument/didOpen" => {
                 if let Some(opened) = parameters::<DidOpenTextDocumentParams>(said) {
                     let text = opened.text_document;
                     let key = text.uri.as_str().to_owned();
-                    self.documents.insert(key, Document::new(text.uri, text.version, text.text));
+                    let text = Text::new(text.uri, text.version, text.text);
+                    self.documents.insert(key, Document { text, looked: None, due: Some(Instant::now()) });
                 }
             }
             "textDocument/didChange" => {
                 if let Some(changed) = parameters::<DidChangeTextDocumentParams>(said)
                     && let Some(document) = self.documents.get_mut(changed.text_document.uri.as_str())
                 {
-                    document.change(changed.text_document.version, &changed.content_changes);
+                    document.text.change(changed.text_document.version, &changed.content_changes);
+                    document.due = Some(Instant::now());
+                    outdated(&mut document.looked);
+                    return self.give_up(changed.text_document.uri.as_str(), "the text has changed");
                 }
             }
             "textDocument/didClose" => {
                 if let Some(closed) = parameters::<DidCloseTextDocumentParams>(said)
-                    && let Some(document) = self.documents.get_mut(closed.text_document.uri.as_str())
+                    && let Some(mut document) = self.documents.remove(closed.text_document.uri.as_str())
                 {
-                    document.closed = true;
-                    document.published = false;
+                    outdated(&mut document.looked);
+                    self.give_up(document.text.uri.as_str(), "the text was closed")?;
+                    return self.publish(document.text.uri, document.text.version, Vec::new());
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 
-    /// Says what is wrong with the texts that changed; nothing is, of those that were closed.
-    fn publish(&mut self) -> Result<()> {
-        if self.asked != Asked::Initialize {
-            return Ok(());
-        }
-        let changed: Vec<String> =
-            self.documents.iter().filter(|(_, d)| !d.published).map(|(key, _)| key.clone()).collect();
-        for key in changed {
-            let Some(document) = self.documents.get_mut(&key) else { continue };
-            document.published = true;
-            let diagnostics = match document.closed {
-                true => Vec::new(),
-                false => {
-                    let look = || answers::diagnostics(document.analysis(self.compiler, &self.options), document);
-                    catch_unwind(AssertUnwindSafe(look)).unwrap_or_default()
-                }
+    /// Refuses requests about a text as it was.
+    fn give_up(&mut self, key: &str, why: &str) -> Result<()> {
+        let (given_up, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(about, _)| about == key);
+        self.waiting = waiting;
+        let given_up: Vec<(String, Request)> = given_up;
+        given_up.into_iter().try_for_each(|(_, request)| self.refuse(request.id, ErrorCode::ContentModified, why))
+    }
+
+    /// Has a text looked at that nobody has changed for a moment.
+    fn look(&mut self) {
+        let now = Instant::now();
+        let due = |(_, d): &(&String, &mut Document)| d.due.is_some_and(|since| since + PAUSE <= now);
+        let Some((key, document)) = self.documents.iter_mut().find(due) else { return };
+        (document.due, self.looking) = (None, true);
+        let (key, text) = (key.clone(), document.text.clone());
+        let (asker, events) = (Arc::clone(&self.asker), self.events.clone());
+        self.looker.start(move || {
+            let look = || {
+                let looked = Looked::new(&asker.compiler, &asker.options, text);
+                let diagnostics = answers::diagnostics(&looked);
+                (Arc::new(looked), diagnostics)
             };
-            let (uri, version) = (document.uri.clone(), Some(document.version));
-            if document.closed {
-                self.documents.remove(&key);
-            }
-            let params = PublishDiagnosticsParams { uri, diagnostics, version };
-            self.send(Notification::new("textDocument/publishDiagnostics".to_owned(), params))?;
+            let looked = catch_unwind(AssertUnwindSafe(look)).ok();
+            let _ = events.send(Event::Looked(key, looked));
+        });
+    }
+
+    /// Says what is wrong with a text, and has requests answered that waited for it.
+    fn looked(&mut self, key: String, looked: Option<(Arc<Looked>, Vec<Diagnostic>)>) -> Result<()> {
+        self.looking = false;
+        // Closed, or changed meanwhile and to be looked at again.
+        let Some(document) = self.documents.get_mut(&key).filter(|d| d.due.is_none()) else { return Ok(()) };
+        let (uri, version) = (document.text.uri.clone(), document.text.version);
+        let Some((looked, diagnostics)) = looked else {
+            return self.give_up(&key, "a bug in shardc; please report it with the program");
+        };
+        document.looked = Some(Arc::clone(&looked));
+        let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(about, _)| *about == key);
+        self.waiting = waiting;
+        let ready: Vec<(String, Request)> = ready;
+        ready.into_iter().for_each(|(_, request)| self.answer(request, Arc::clone(&looked)));
+        match self.asked {
+            Asked::Initialize => self.publish(uri, version, diagnostics),
+            Asked::Nothing | Asked::Shutdown => Ok(()),
         }
-        Ok(())
+    }
+
+    fn publish(&mut self, uri: Uri, version: i32, diagnostics: Vec<Diagnostic>) -> Result<()> {
+        let params = PublishDiagnosticsParams { uri, diagnostics, version: Some(version) };
+        self.send(Notification::new("textDocument/publishDiagnostics".to_owned(), params))
+    }
+}
+
+/// Forgets what is known of a text that isn't this one any more.
+fn outdated(looked: &mut Option<Arc<Looked>>) {
+    if let Some(looked) = looked.take() {
+        looked.outdate();
     }
 }
 
@@ -208,7 +359,7 @@ fn initialized() -> InitializeResult {
     InitializeResult {
         capabilities: ServerCapabilities {
             text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::INCREMENTAL)),
-            hover_provider: Some(HoverProviderCapability::Simple(true)),
+            hover_provider: Some(lsp_types::HoverProviderCapability::Simple(true)),
             definition_provider: yes(),
             references_provider: yes(),
             document_symbol_provider: yes(),

@@ -1,34 +1,55 @@
 //! A text that is open in the editor: its places as the protocol counts them (lines and UTF-16 units, from 0), and its
 //! changes.
 
-use std::cell::OnceCell;
 use std::ops::Range as Bytes;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 
 use super::analysis::Analysis;
 use crate::{CompileOptions, Compiler, Source};
 
-/// A text with what is known of it.
-pub(super) struct Document {
+/// One version of a text.
+#[derive(Clone)]
+pub(super) struct Text {
     /// Its address.
     pub(super) uri: Uri,
     /// The editor's number of this version of the text.
     pub(super) version: i32,
     /// The text.
     pub(super) source: Source,
-    /// Whether the diagnostics of this version were sent.
-    pub(super) published: bool,
-    /// Whether the editor closed it.
-    pub(super) closed: bool,
-    analysis: OnceCell<Analysis>,
 }
 
-impl Document {
+/// A text with what is known of it.
+pub(super) struct Looked {
+    pub(super) text: Text,
+    pub(super) analysis: Analysis,
+    outdated: AtomicBool,
+}
+
+impl Looked {
+    /// Finds out about a text.
+    pub(super) fn new(compiler: &Compiler, options: &CompileOptions, text: Text) -> Self {
+        let analysis = Analysis::new(compiler, options, &text.source);
+        Self { text, analysis, outdated: AtomicBool::new(false) }
+    }
+
+    /// Says that the editor has another text by now.
+    pub(super) fn outdate(&self) {
+        self.outdated.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody needs to know more about this text.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.outdated.load(Ordering::Relaxed)
+    }
+}
+
+impl Text {
     /// A text that was just opened.
     pub(super) fn new(uri: Uri, version: i32, text: String) -> Self {
         let source = Source::new(uri.path().as_str(), text);
-        Self { uri, version, source, published: false, closed: false, analysis: OnceCell::new() }
+        Self { uri, version, source }
     }
 
     /// Applies changes, in their order.
@@ -47,12 +68,7 @@ impl Document {
             }
             self.source = Source::new(std::mem::take(&mut self.source.name), text);
         }
-        (self.version, self.published, self.analysis) = (version, false, OnceCell::new());
-    }
-
-    /// What is known of the text; found out when it is first asked for.
-    pub(super) fn analysis(&self, compiler: &Compiler, options: &CompileOptions) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::new(compiler, options, &self.source))
+        self.version = version;
     }
 
     /// The byte at a position; the end of its line, or of the text, where there is none.
@@ -99,8 +115,8 @@ impl Document {
 mod tests {
     use super::*;
 
-    fn document(text: &str) -> Document {
-        Document::new("file:///a.mlir".parse().expect("an address"), 1, text.to_owned())
+    fn document(text: &str) -> Text {
+        Text::new("file:///a.mlir".parse().expect("an address"), 1, text.to_owned())
     }
 
     fn change(from: (u32, u32), to: (u32, u32), text: &str) -> TextDocumentContentChangeEvent {
