@@ -35,3 +35,17 @@ func.func @main(%a: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
   %1 = linalg.transpose ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) permutation = [1]
   return %1 : tensor<8xf32>
 }
+// -----
+func.func @main(%a: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %s: f32):
+    %i = linalg.index 1 : index
+    linalg.yield %x : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// -----
+func.func @main(%a: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
+  %1 = linalg.elementwise kind=#linalg.elementwise_kind<erf> ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -23,11 +23,15 @@ module {
     %e4 = tensor.empty() : tensor<15x8xi32>
     %g = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0 + 1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<8x16xi32>) outs(%e4 : tensor<15x8xi32>) {
     ^bb0(%x: i32, %o: i32):
-      %c7 = arith.constant 7 : i32
-      %l = arith.cmpi slt, %x, %c7 : i32
+      %at = linalg.index 1 : index
+      %c7 = arith.index_cast %at : index to i32
+      %dv = arith.divui %x, %c7 exact : i32
+      %l = arith.cmpi ult, %dv, %c7 : i32
       %q = arith.select %l, %x, %c7 : i32
       linalg.yield %q : i32
     } -> tensor<15x8xi32>
+    %eit = tensor.empty() : tensor<16x8xi32>
+    %it = linalg.transpose ins(%i : tensor<8x16xi32>) outs(%eit : tensor<16x8xi32>) permutation = [1, 0]
     %true = arith.constant true
     %e5 = tensor.empty() : tensor<8xi1>
     %f5 = linalg.fill ins(%true : i1) outs(%e5 : tensor<8xi1>) -> tensor<8xi1>
@@ -37,6 +41,9 @@ module {
       linalg.yield %l : i1
     }
     %all = linalg.reduce { arith.andi } ins(%f5x : tensor<8x16xi1>) outs(%f5 : tensor<8xi1>) dimensions = [1]
+    %es = linalg.elementwise kind=#linalg.elementwise_kind<select> ins(%e6, %a, %a : tensor<8x16xi1>, tensor<8x16xf32>, tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+    %ed = linalg.elementwise kind=#linalg.elementwise_kind<div_unsigned> indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id, #id] ins(%it, %i : tensor<16x8xi32>, tensor<8x16xi32>) outs(%i : tensor<8x16xi32>) -> tensor<8x16xi32>
+    %sq = linalg.square ins(%a : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
     return %p, %r, %t, %b, %ex, %g, %all : tensor<8x12xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<3x8x16xf32>, tensor<8x16xf32>, tensor<15x8xi32>, tensor<8xi1>
   }
 }

@@ -113,6 +113,11 @@ const fn o(name: &'static str) -> Property {
     Property { optional: true, ..p(name) }
 }
 
+/// How operands are divided into so many segments.
+const fn segments(name: &'static str, count: usize) -> Property {
+    Property::of(name, Form::Segments(count), Usual::Never)
+}
+
 const fn usual(name: &'static str, usual: Usual) -> Property {
     Property::of(name, Form::Same, usual)
 }
@@ -389,8 +394,82 @@ const OPS: &[Row] = &[
         ],
         &[p("value")],
     ),
+    (
+        &[
+            "arith.addf",
+            "arith.divf",
+            "arith.extf",
+            "arith.maximumf",
+            "arith.minimumf",
+            "arith.mulf",
+            "arith.negf",
+            "arith.remf",
+            "arith.subf",
+            "math.absf",
+            "math.atan2",
+            "math.cbrt",
+            "math.ceil",
+            "math.cos",
+            "math.exp",
+            "math.expm1",
+            "math.floor",
+            "math.isfinite",
+            "math.log",
+            "math.log1p",
+            "math.powf",
+            "math.round",
+            "math.roundeven",
+            "math.rsqrt",
+            "math.sin",
+            "math.sqrt",
+            "math.tan",
+            "math.tanh",
+        ],
+        &[o("fastmath")],
+    ),
+    (&["arith.addi", "arith.muli", "arith.shli", "arith.subi", "arith.trunci"], &[o("overflowFlags")]),
+    (&["arith.cmpf"], &[o("fastmath"), p("predicate")]),
+    (&["arith.cmpi"], &[p("predicate")]),
+    (&["arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui"], &[o("isExact")]),
+    (&["arith.truncf"], &[o("fastmath"), o("roundingmode")]),
+    (&["linalg.index"], &[p("dim")]),
+    (&["linalg.broadcast", "linalg.reduce"], &[p("dimensions")]),
+    (&["linalg.transpose"], &[p("permutation")]),
+    (
+        &["linalg.generic"],
+        &[o("doc"), p("indexing_maps"), p("iterator_types"), o("library_call"), segments("operandSegmentSizes", 2)],
+    ),
+    (&["linalg.elementwise"], &[o("indexing_maps"), p("kind"), segments("operandSegmentSizes", 2)]),
+    (&["linalg.batch_matmul", "linalg.matmul"], &[o("cast"), o("indexing_maps"), segments("operandSegmentSizes", 2)]),
+    (&["linalg.copy"], &[o("cast"), segments("operandSegmentSizes", 2)]),
+    (
+        &[
+            "linalg.abs",
+            "linalg.add",
+            "linalg.ceil",
+            "linalg.div",
+            "linalg.div_unsigned",
+            "linalg.exp",
+            "linalg.fill",
+            "linalg.floor",
+            "linalg.log",
+            "linalg.max",
+            "linalg.min",
+            "linalg.mul",
+            "linalg.negf",
+            "linalg.powf",
+            "linalg.round",
+            "linalg.rsqrt",
+            "linalg.select",
+            "linalg.sqrt",
+            "linalg.square",
+            "linalg.sub",
+            "linalg.tanh",
+        ],
+        &[segments("operandSegmentSizes", 2)],
+    ),
     (&["cf.assert"], &[p("msg")]),
-    (&["cf.cond_br"], &[o("branch_weights"), Property::of("operandSegmentSizes", Form::Segments(3), Usual::Never)]),
+    (&["cf.cond_br"], &[o("branch_weights"), segments("operandSegmentSizes", 3)]),
     // Shardy.
     (&["sdy.all_gather"], &[p("gathering_axes"), p("out_sharding")]),
     (&["sdy.all_reduce"], &[p("out_sharding"), p("reduction_axes"), o("reduction_op")]),

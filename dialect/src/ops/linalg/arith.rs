@@ -1,17 +1,17 @@
 //! The arithmetic of MLIR's dialects `arith` and `math`, on scalars in the bodies of structured ops and on whole tensors.
-//! Integers have signs here, as their types have: what MLIR defines on unsigned ones is read and kept, and computed only
-//! where it makes no difference. Source: MLIR's documentation of the dialects.
+//! MLIR's integers have no signs, its ops have: what an op takes for unsigned is computed on the same bits as an unsigned
+//! type. Source: MLIR's documentation of the dialects.
 
 use smallvec::SmallVec;
 
 use crate::eval::{Context, EvalError, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, Shape, Ty, TypeData, Value};
-use crate::kernel::{Body, Input, Kernel, Nest};
+use crate::kernel::{Arg, Body, Input, Inst, Kernel, Nest};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::stablehlo::elementwise::known;
 use crate::ops::support::constraint::{operand_count, require};
-use crate::scalar::{Comparison, ScalarOp};
+use crate::scalar::{Comparison, Scalar, ScalarOp};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// How the types of an op are written.
@@ -22,7 +22,7 @@ pub(super) enum Form {
     /// `%a : T to U`
     Cast,
     /// `olt, %a, %b : T`, with a result of `i1`.
-    Compare(&'static [(&'static str, Option<Comparison>)]),
+    Compare(&'static [(&'static str, Test)]),
     /// `%c, %a, %b : T`, or `: C, T`.
     Select,
 }
@@ -32,47 +32,76 @@ pub(super) struct Arith {
     name: &'static str,
     arity: usize,
     form: Form,
-    /// What it computes on operands of this type; `None` where nothing here computes the same.
-    op: fn(ElementType) -> Option<ScalarOp>,
+    meaning: Meaning,
     examples: &'static [&'static str],
 }
 
-/// The predicates of `arith.cmpf` by number; a comparison with NaN is false but for `!=`.
-const FLOAT_PREDICATES: &[(&str, Option<Comparison>)] = &[
-    ("false", None),
-    ("oeq", Some(Comparison::Eq)),
-    ("ogt", Some(Comparison::Gt)),
-    ("oge", Some(Comparison::Ge)),
-    ("olt", Some(Comparison::Lt)),
-    ("ole", Some(Comparison::Le)),
-    ("one", None),
-    ("ord", None),
-    ("ueq", None),
-    ("ugt", None),
-    ("uge", None),
-    ("ult", None),
-    ("ule", None),
-    ("une", Some(Comparison::Ne)),
-    ("uno", None),
-    ("true", None),
+/// What an op computes.
+enum Meaning {
+    /// This operation of operands of the given type; `None` where nothing here computes the same.
+    Of(fn(ElementType) -> Option<ScalarOp>),
+    /// This operation of the same bits without signs; the result has no sign either.
+    Unsigned(ScalarOp),
+    /// Its lowest bits.
+    LowBits,
+    /// What its predicate says.
+    Test,
+}
+
+/// What a predicate asks of two numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Test {
+    /// A comparison, which is false of NaN unless it is `!=`.
+    Is(Comparison),
+    /// That it doesn't hold.
+    IsNot(Comparison),
+    /// A comparison of the same bits without signs.
+    Unsigned(Comparison),
+    /// Whether one is larger, or not.
+    Differ(bool),
+    /// Whether none of them is NaN, or some is.
+    Numbers(bool),
+    Always(bool),
+}
+
+/// The predicates of `arith.cmpf` by number: of NaN those with `u` are true.
+const FLOAT_PREDICATES: &[(&str, Test)] = &[
+    ("false", Test::Always(false)),
+    ("oeq", Test::Is(Comparison::Eq)),
+    ("ogt", Test::Is(Comparison::Gt)),
+    ("oge", Test::Is(Comparison::Ge)),
+    ("olt", Test::Is(Comparison::Lt)),
+    ("ole", Test::Is(Comparison::Le)),
+    ("one", Test::Differ(true)),
+    ("ord", Test::Numbers(true)),
+    ("ueq", Test::Differ(false)),
+    ("ugt", Test::IsNot(Comparison::Le)),
+    ("uge", Test::IsNot(Comparison::Lt)),
+    ("ult", Test::IsNot(Comparison::Ge)),
+    ("ule", Test::IsNot(Comparison::Gt)),
+    ("une", Test::Is(Comparison::Ne)),
+    ("uno", Test::Numbers(false)),
+    ("true", Test::Always(true)),
 ];
 
 /// The predicates of `arith.cmpi` by number.
-const INTEGER_PREDICATES: &[(&str, Option<Comparison>)] = &[
-    ("eq", Some(Comparison::Eq)),
-    ("ne", Some(Comparison::Ne)),
-    ("slt", Some(Comparison::Lt)),
-    ("sle", Some(Comparison::Le)),
-    ("sgt", Some(Comparison::Gt)),
-    ("sge", Some(Comparison::Ge)),
-    ("ult", None),
-    ("ule", None),
-    ("ugt", None),
-    ("uge", None),
+const INTEGER_PREDICATES: &[(&str, Test)] = &[
+    ("eq", Test::Is(Comparison::Eq)),
+    ("ne", Test::Is(Comparison::Ne)),
+    ("slt", Test::Is(Comparison::Lt)),
+    ("sle", Test::Is(Comparison::Le)),
+    ("sgt", Test::Is(Comparison::Gt)),
+    ("sge", Test::Is(Comparison::Ge)),
+    ("ult", Test::Unsigned(Comparison::Lt)),
+    ("ule", Test::Unsigned(Comparison::Le)),
+    ("ugt", Test::Unsigned(Comparison::Gt)),
+    ("uge", Test::Unsigned(Comparison::Ge)),
 ];
 
 /// Attributes that stand between operands and types: `fastmath<contract>`.
 const FLAGS: [(&str, &str); 2] = [("fastmath", "fastmath"), ("overflow", "overflowFlags")];
+/// That a division leaves nothing: `exact`.
+const EXACT: (&str, &str) = ("exact", "isExact");
 const PREDICATE: &str = "predicate";
 
 /// An example with elements of one type, or with different ones for operand and result.
@@ -94,7 +123,7 @@ macro_rules! rows {
             name: $name,
             arity: $arity,
             form: $form,
-            op: $op,
+            meaning: $op,
             examples: &[$(example!($name, $arity, $e $(=> $r)?),)* $($example)?],
         };)*
         /// The ops of this family.
@@ -106,13 +135,25 @@ macro_rules! rows {
 /// The same operation on all types.
 macro_rules! is {
     ($op:ident) => {
-        |_| Some(ScalarOp::$op)
+        Meaning::Of(|_| Some(ScalarOp::$op))
     };
 }
 
-/// Where the sign makes no difference: on truth values.
-fn of_bits(op: ScalarOp) -> impl Fn(ElementType) -> Option<ScalarOp> {
-    move |ty| (ty == ElementType::I1).then_some(op)
+/// An operation of integers, and what it is on single bits, of which the set one is -1.
+macro_rules! int {
+    ($op:ident) => {
+        Meaning::Of(|ty| (ty != ElementType::I1).then_some(ScalarOp::$op))
+    };
+    ($op:ident, $bit:ident) => {
+        Meaning::Of(|ty| Some(if ty == ElementType::I1 { ScalarOp::$bit } else { ScalarOp::$op }))
+    };
+}
+
+/// An operation of integers without signs.
+macro_rules! unsigned {
+    ($op:ident) => {
+        Meaning::Unsigned(ScalarOp::$op)
+    };
 }
 
 rows! {
@@ -124,41 +165,46 @@ rows! {
     NEGF "arith.negf" 1 Form::Same, is!(Neg), ["f32"];
     MAXIMUMF "arith.maximumf" 2 Form::Same, is!(Max), ["f32"];
     MINIMUMF "arith.minimumf" 2 Form::Same, is!(Min), ["f32"];
-    ADDI "arith.addi" 2 Form::Same, is!(Add), ["i32"];
-    SUBI "arith.subi" 2 Form::Same, is!(Sub), ["i32"];
-    MULI "arith.muli" 2 Form::Same, is!(Mul), ["i32"];
-    DIVSI "arith.divsi" 2 Form::Same, is!(Div), ["i32"];
-    REMSI "arith.remsi" 2 Form::Same, is!(Rem), ["i32"];
     ANDI "arith.andi" 2 Form::Same, is!(And), ["i1", "i32"];
     ORI "arith.ori" 2 Form::Same, is!(Or), ["i1"];
     XORI "arith.xori" 2 Form::Same, is!(Xor), ["i32"];
-    MAXSI "arith.maxsi" 2 Form::Same, is!(Max), ["i32"];
-    MINSI "arith.minsi" 2 Form::Same, is!(Min), ["i32"];
-    MAXUI "arith.maxui" 2 Form::Same, |ty| of_bits(ScalarOp::Max)(ty), ["i1"];
-    MINUI "arith.minui" 2 Form::Same, |ty| of_bits(ScalarOp::Min)(ty), ["i1"];
-    SHLI "arith.shli" 2 Form::Same, is!(Shl), ["i32"];
-    SHRSI "arith.shrsi" 2 Form::Same, is!(ShrArithmetic), ["i32"];
-    SHRUI "arith.shrui" 2 Form::Same, is!(ShrLogical), ["i32"];
-    CMPF "arith.cmpf" 2 Form::Compare(FLOAT_PREDICATES), |_| None, [] "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = arith.cmpf olt, %a, %b : tensor<2x4xf32>";
-    CMPI "arith.cmpi" 2 Form::Compare(INTEGER_PREDICATES), |_| None, [] "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = arith.cmpi sge, %a, %b : tensor<2x4xi32>";
+    ADDI "arith.addi" 2 Form::Same, int!(Add, Xor), ["i32", "i1"];
+    SUBI "arith.subi" 2 Form::Same, int!(Sub, Xor), ["i32"];
+    DIVUI "arith.divui" 2 Form::Same, unsigned!(Div), ["i32"];
+    REMUI "arith.remui" 2 Form::Same, unsigned!(Rem), ["i32"];
+    MULI "arith.muli" 2 Form::Same, int!(Mul, And), ["i32"];
+    DIVSI "arith.divsi" 2 Form::Same, int!(Div), ["i32"];
+    REMSI "arith.remsi" 2 Form::Same, int!(Rem), ["i32"];
+    MAXSI "arith.maxsi" 2 Form::Same, int!(Max, And), ["i32"];
+    MINSI "arith.minsi" 2 Form::Same, int!(Min, Or), ["i32", "i1"];
+    MAXUI "arith.maxui" 2 Form::Same, unsigned!(Max), ["i1", "i32"];
+    MINUI "arith.minui" 2 Form::Same, unsigned!(Min), ["i1", "i8"];
+    SHLI "arith.shli" 2 Form::Same, int!(Shl), ["i32"];
+    SHRSI "arith.shrsi" 2 Form::Same, int!(ShrArithmetic), ["i32"];
+    SHRUI "arith.shrui" 2 Form::Same, int!(ShrLogical), ["i32"];
+    CMPF "arith.cmpf" 2 Form::Compare(FLOAT_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xf32>, %b: tensor<2x4xf32>) %r = arith.cmpf olt, %a, %b : tensor<2x4xf32>";
+    CMPI "arith.cmpi" 2 Form::Compare(INTEGER_PREDICATES), Meaning::Test, [] "(%a: tensor<2x4xi32>, %b: tensor<2x4xi32>) %r = arith.cmpi sge, %a, %b : tensor<2x4xi32>";
     SELECT "arith.select" 3 Form::Select, is!(Select), [] "(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) %r = arith.select %c, %a, %b : tensor<4xi1>, tensor<4xf32>";
     EXTF "arith.extf" 1 Form::Cast, is!(Convert), ["f16" => "f32"];
     TRUNCF "arith.truncf" 1 Form::Cast, is!(Convert), ["f32" => "bf16"];
-    EXTSI "arith.extsi" 1 Form::Cast, |ty| (ty != ElementType::I1).then_some(ScalarOp::Convert), ["i8" => "i32"];
-    EXTUI "arith.extui" 1 Form::Cast, |ty| of_bits(ScalarOp::Convert)(ty), ["i1" => "i32"];
-    TRUNCI "arith.trunci" 1 Form::Cast, is!(Convert), ["i32" => "i8"];
-    SITOFP "arith.sitofp" 1 Form::Cast, |ty| (ty != ElementType::I1).then_some(ScalarOp::Convert), ["i32" => "f32"];
-    UITOFP "arith.uitofp" 1 Form::Cast, |ty| of_bits(ScalarOp::Convert)(ty), ["i1" => "f32"];
+    EXTSI "arith.extsi" 1 Form::Cast, int!(Convert), ["i8" => "i32"];
+    EXTUI "arith.extui" 1 Form::Cast, unsigned!(Convert), ["i1" => "i32", "i8" => "i32"];
+    TRUNCI "arith.trunci" 1 Form::Cast, Meaning::LowBits, ["i32" => "i8", "i32" => "i1"];
+    SITOFP "arith.sitofp" 1 Form::Cast, int!(Convert), ["i32" => "f32"];
+    UITOFP "arith.uitofp" 1 Form::Cast, unsigned!(Convert), ["i1" => "f32", "i8" => "f32"];
     FPTOSI "arith.fptosi" 1 Form::Cast, is!(Convert), ["f32" => "i32"];
+    FPTOUI "arith.fptoui" 1 Form::Cast, unsigned!(Convert), ["f32" => "i32"];
+    INDEX_CAST "arith.index_cast" 1 Form::Cast, int!(Convert), ["index" => "i64"];
+    INDEX_CASTUI "arith.index_castui" 1 Form::Cast, unsigned!(Convert), ["i8" => "index"];
     BITCAST "arith.bitcast" 1 Form::Cast, is!(Bitcast), ["i32" => "f32"];
     ABSF "math.absf" 1 Form::Same, is!(Abs), ["f32"];
-    ABSI "math.absi" 1 Form::Same, is!(Abs), ["i32"];
+    ABSI "math.absi" 1 Form::Same, int!(Abs), ["i32"];
     ATAN2 "math.atan2" 2 Form::Same, is!(Atan2), ["f32"];
     CBRT "math.cbrt" 1 Form::Same, is!(Cbrt), ["f32"];
     CEIL "math.ceil" 1 Form::Same, is!(Ceil), ["f32"];
     COS "math.cos" 1 Form::Same, is!(Cos), ["f32"];
-    CTLZ "math.ctlz" 1 Form::Same, is!(Clz), ["i32"];
-    CTPOP "math.ctpop" 1 Form::Same, is!(Popcnt), ["i32"];
+    CTLZ "math.ctlz" 1 Form::Same, int!(Clz), ["i32"];
+    CTPOP "math.ctpop" 1 Form::Same, int!(Popcnt), ["i32"];
     EXP "math.exp" 1 Form::Same, is!(Exp), ["f32"];
     EXPM1 "math.expm1" 1 Form::Same, is!(Expm1), ["f32"];
     FLOOR "math.floor" 1 Form::Same, is!(Floor), ["f32"];
@@ -182,7 +228,36 @@ pub(super) fn of_scalar(op: ScalarOp, ty: ElementType) -> Option<&'static Arith>
         _ if ty.is_float() => name.ends_with('f') || name.starts_with("math."),
         _ => name.ends_with('i'),
     };
-    ROWS.iter().copied().find(|row| row.form == Form::Same && (row.op)(ty) == Some(op) && kind(row.name))
+    let computes = |row: &Arith| match row.meaning {
+        Meaning::Of(of) => of(ty) == Some(op),
+        Meaning::Unsigned(of) => ty == ElementType::I1 && of == op,
+        Meaning::LowBits | Meaning::Test => false,
+    };
+    ROWS.iter().copied().find(|row| row.form == Form::Same && computes(row) && kind(row.name))
+}
+
+/// What the structured op of this name computes of single bits: sums and products of them are "or" and "and".
+pub(super) fn of_element(op: ScalarOp, ty: ElementType) -> ScalarOp {
+    match (op, ty) {
+        (ScalarOp::Add, ElementType::I1) => ScalarOp::Or,
+        (ScalarOp::Mul, ElementType::I1) => ScalarOp::And,
+        _ => op,
+    }
+}
+
+/// The type of the same bits without signs; single bits have none.
+fn without_sign(ty: ElementType) -> Option<ElementType> {
+    use ElementType::{I1, I2, I4, I8, I16, I32, I64, Index, UI2, UI4, UI8, UI16, UI32, UI64};
+    Some(match ty {
+        I1 => I1,
+        I2 => UI2,
+        I4 => UI4,
+        I8 => UI8,
+        I16 => UI16,
+        I32 => UI32,
+        I64 | Index => UI64,
+        _ => return None,
+    })
 }
 
 /// The op called `name`.
@@ -205,31 +280,99 @@ impl Arith {
         self.arity == operands
     }
 
-    /// The operation of this instance.
-    fn scalar(&self, op: OpRef<'_>, ty: ElementType) -> Option<ScalarOp> {
-        match self.form {
-            Form::Compare(predicates) if !predicates.is_empty() => {
-                let number = usize::try_from(op.int(PREDICATE)?).ok()?;
-                predicates.get(number)?.1.map(ScalarOp::Compare)
+    /// From operands with elements of these types to a result of type `ty`.
+    fn body(&self, op: OpRef<'_>, inputs: &[ElementType], ty: ElementType) -> Option<Body> {
+        let mut b = Steps(Body { inputs: inputs.to_vec(), ..Body::default() });
+        let args: SmallVec<[Arg; 3]> = (0..inputs.len()).map(Arg::Input).collect();
+        let &from = inputs.first()?;
+        let result = match self.meaning {
+            Meaning::Of(of) => b.op(of(from)?, &args, ty),
+            Meaning::Unsigned(scalar) => {
+                let bits = from == ElementType::I1;
+                if bits && matches!(scalar, ScalarOp::Div | ScalarOp::Rem) || !bits && ty == ElementType::I1 {
+                    return None;
+                }
+                let args = b.without_signs(&args)?;
+                let unsigned = if bits || ty.is_float() { ty } else { without_sign(ty)? };
+                let result = b.op(scalar, &args, unsigned);
+                b.of_type(result, ty)
             }
-            _ => (self.op)(ty),
-        }
+            Meaning::LowBits if ty == ElementType::I1 => {
+                let one = b.0.push(Inst::Const(Scalar::Int(1), from));
+                let low = b.op(ScalarOp::And, &[args[0], one], from);
+                b.op(ScalarOp::Convert, &[low], ty)
+            }
+            Meaning::LowBits => b.op(ScalarOp::Convert, &args, ty),
+            Meaning::Test => {
+                let Form::Compare(predicates) = self.form else { return None };
+                let (_, test) = predicates.get(usize::try_from(op.int(PREDICATE)?).ok()?)?;
+                b.test(*test, args[0], *args.get(1)?)?
+            }
+        };
+        b.0.results = vec![result];
+        Some(b.0)
     }
 
     fn nest(&self, op: OpRef<'_>) -> Option<Nest> {
         let (ty, shape) = element(op, op.results().next()?)?;
         let operands: Vec<(ElementType, Shape)> =
             op.operands().iter().map(|&v| element(op, v)).collect::<Option<_>>()?;
-        let scalar = self.scalar(op, operands.first()?.0)?;
         let alike = |o: &(ElementType, Shape)| o.1 == shape || o.1.is_empty() && self.form == Form::Select;
         if shape.iter().any(|&d| d < 0) || !operands.iter().all(alike) {
             return None;
         }
         let inputs = operands.iter().enumerate().map(|(i, o)| Input::at(i, 0..o.1.len())).collect();
         let types: Vec<ElementType> = operands.iter().map(|o| o.0).collect();
-        let body = Body::of(scalar, &types, ty);
+        let body = self.body(op, &types, ty)?;
         let loops: SmallVec<[i64; 6]> = shape.iter().copied().collect();
         known(&body).then(|| Nest { parallel: loops.len(), loops, inputs, init: Vec::new(), body })
+    }
+}
+
+/// A body that is being written.
+struct Steps(Body);
+
+impl Steps {
+    fn op(&mut self, op: ScalarOp, args: &[Arg], ty: ElementType) -> Arg {
+        self.0.push(Inst::Op { op, args: args.into(), ty })
+    }
+
+    /// The same bits as another type of their width.
+    fn of_type(&mut self, arg: Arg, ty: ElementType) -> Arg {
+        if self.0.arg_type(arg) == ty { arg } else { self.op(ScalarOp::Bitcast, &[arg], ty) }
+    }
+
+    fn without_signs(&mut self, args: &[Arg]) -> Option<SmallVec<[Arg; 3]>> {
+        // Of floats the result alone has no sign.
+        let unsigned = |ty: ElementType| if ty.is_float() { Some(ty) } else { without_sign(ty) };
+        args.iter().map(|&arg| unsigned(self.0.arg_type(arg)).map(|ty| self.of_type(arg, ty))).collect()
+    }
+
+    /// Whether two numbers pass a test.
+    fn test(&mut self, test: Test, x: Arg, y: Arg) -> Option<Arg> {
+        let truth = ElementType::I1;
+        let bits = self.0.arg_type(x) == truth;
+        let mut compare = |c: Comparison, x: Arg, y: Arg| self.op(ScalarOp::Compare(c), &[x, y], truth);
+        let (found, wanted) = match test {
+            // The set bit is -1, the smaller of both.
+            Test::Is(c) if bits => (compare(c, y, x), true),
+            Test::Is(c) => (compare(c, x, y), true),
+            Test::IsNot(c) => (compare(c, x, y), false),
+            Test::Unsigned(c) => {
+                let args = self.without_signs(&[x, y])?;
+                (self.op(ScalarOp::Compare(c), &args, truth), true)
+            }
+            Test::Differ(wanted) => {
+                let sides = [compare(Comparison::Lt, x, y), compare(Comparison::Gt, x, y)];
+                (self.op(ScalarOp::Or, &sides, truth), wanted)
+            }
+            Test::Numbers(wanted) => {
+                let numbers = [compare(Comparison::Eq, x, x), compare(Comparison::Eq, y, y)];
+                (self.op(ScalarOp::And, &numbers, truth), wanted)
+            }
+            Test::Always(is) => (self.0.push(Inst::Const(Scalar::Int(i128::from(is)), truth)), true),
+        };
+        Some(if wanted { found } else { self.op(ScalarOp::Not, &[found], truth) })
     }
 }
 
@@ -294,6 +437,9 @@ fn parse_head(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
         let attr = p.program.intern_attr(AttrData::Opaque(format!("#arith.{word}<{}>", words.join(", ")).into()));
         op.set(&mut p.program, name, attr);
     }
+    if p.eat(EXACT.0) {
+        op.set_data(&mut p.program, EXACT.1, AttrData::Unit);
+    }
     p.attr_dict(op)?;
     p.expect(":")
 }
@@ -309,6 +455,10 @@ fn print_head(p: &mut Printer<'_>, op: OpRef<'_>) {
             p.text(&format!(" {flags}"));
             written.push(name);
         }
+    }
+    if op.attr(EXACT.1) == Some(&AttrData::Unit) {
+        p.text(&format!(" {}", EXACT.0));
+        written.push(EXACT.1);
     }
     p.attr_dict(op, &written);
     p.text(" : ");
@@ -362,7 +512,7 @@ fn parse_test(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
     p.check_operands(op, &vec![ty; op.operands.len()])
 }
 
-fn parse_compare(p: &mut Parser<'_>, op: &mut ParsedOp, of: &[(&str, Option<Comparison>)]) -> Parse<()> {
+fn parse_compare(p: &mut Parser<'_>, op: &mut ParsedOp, of: &[(&str, Test)]) -> Parse<()> {
     let Some(number) = of.iter().position(|row| p.at(row.0)) else {
         let words: Vec<&str> = of.iter().map(|row| row.0).collect();
         return p.fail_expected(&format!("one of {}", words.join(", ")));
@@ -374,7 +524,7 @@ fn parse_compare(p: &mut Parser<'_>, op: &mut ParsedOp, of: &[(&str, Option<Comp
     parse_test(p, op)
 }
 
-fn print_compare(p: &mut Printer<'_>, op: OpRef<'_>, of: &[(&str, Option<Comparison>)]) -> bool {
+fn print_compare(p: &mut Printer<'_>, op: OpRef<'_>, of: &[(&str, Test)]) -> bool {
     let word = op.int(PREDICATE).and_then(|n| of.get(usize::try_from(n).ok()?));
     let (Some(word), Some(&first)) = (word, op.operands().first()) else { return false };
     p.text(&format!(" {},", word.0));

@@ -6,6 +6,7 @@ mod arith;
 mod empty;
 mod maps;
 mod named;
+mod position;
 mod structured;
 mod text;
 
@@ -13,8 +14,8 @@ use self::maps::Map;
 use self::structured::Structured;
 use crate::eval::{Context, EvalResult};
 use crate::ir::build::Builder;
-use crate::ir::{AttrData, Op, OpRef, Value};
-use crate::kernel::{Arg, Index, Kernel, body_of_region};
+use crate::ir::{AttrData, ElementType, Op, OpRef, Value};
+use crate::kernel::{Arg, Body, Index, Inst, Kernel, body_of_loops};
 use crate::literal::Literal;
 use crate::op::{Inferred, OpDef, Problem};
 use crate::ops::support::constraint::{Checked, ints, require};
@@ -23,7 +24,7 @@ use crate::sharding::ReductionKind;
 use crate::text::{Piece, Syntax, TypeForm};
 
 /// The ops of these dialects.
-pub(super) static OPS: &[&[&dyn OpDef]] = &[arith::OPS, &[&YIELD, &empty::Empty], named::OPS];
+pub(super) static OPS: &[&[&dyn OpDef]] = &[arith::OPS, &[&YIELD, &empty::Empty, &position::Position], named::OPS];
 
 /// `linalg.yield`
 static YIELD: Terminator = Terminator {
@@ -35,6 +36,8 @@ static YIELD: Terminator = Terminator {
 const SEGMENTS: &str = "operandSegmentSizes";
 const MAPS: &str = "indexing_maps";
 const ITERATORS: &str = "iterator_types";
+/// What `linalg.elementwise` computes.
+const KIND: &str = "kind";
 
 /// What a structured op's loops are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,12 +89,20 @@ impl StructuredOp {
                 Problem::operand(inputs + i, "expected the type of the result")
             })?;
         }
+        for &inner in op.program.block_ops(block) {
+            let asked = position::loop_of(op.program.view(inner));
+            require(asked.is_none_or(|l| l < reduced.len()), || {
+                let loops = reduced.len();
+                Problem::new(format!("its body asks for the position of loop {}, it has {loops}", asked.unwrap_or(0)))
+            })?;
+        }
         let all: Vec<Arg> = (0..args.len()).map(Arg::Input).collect();
-        let body = op.region(0).and_then(|region| body_of_region(op.program, region, &all));
+        let body =
+            op.region(0).and_then(|region| body_of_loops(op.program, region, &all, &|op| position::instruction(op)));
         let body = body.filter(|body| body.results.len() == op.result_count()).map(|mut body| {
             // So that each operand has its element.
             body.inputs.extend(operands[args.len()..].iter().filter_map(|&v| structured::element_type(op, v)));
-            body
+            with_numbers(body)
         });
         Ok(Structured { maps, reduced, body })
     }
@@ -106,6 +117,7 @@ impl StructuredOp {
         let parallel = vec![false; all.len()];
         match self.loops {
             Loops::Stated => stated(op),
+            Loops::Elementwise if op.attr(MAPS).is_some() => Ok((stated_maps(op)?, parallel)),
             Loops::Elementwise => {
                 let maps = (0..operands).map(|i| map(all.len(), if rank(i) == 0 { &[] } else { &all }));
                 Ok((maps.collect(), parallel))
@@ -148,6 +160,20 @@ impl StructuredOp {
     }
 }
 
+/// The body with positions as integers of their width, for which there is machine code; positions in memory stay.
+fn with_numbers(mut body: Body) -> Body {
+    let in_memory = body.results.iter().map(|&r| body.arg_type(r)).chain(body.inputs.iter().copied());
+    if !in_memory.into_iter().any(|ty| ty == ElementType::Index) {
+        for inst in &mut body.insts {
+            let (Inst::Op { ty, .. } | Inst::Const(_, ty) | Inst::Index(_, ty)) = inst;
+            if *ty == ElementType::Index {
+                *ty = ElementType::I64;
+            }
+        }
+    }
+    body
+}
+
 fn list<'a>(op: OpRef<'a>, name: &str) -> Checked<Vec<&'a AttrData>> {
     match op.attr(name) {
         Some(AttrData::Array(items)) => Ok(items.iter().map(|&a| op.program.attr_data(a)).collect()),
@@ -170,6 +196,10 @@ fn has_usual_maps(op: OpRef<'_>) -> bool {
     let loops = |map: &Map| map.positions.iter().map(at).collect::<Option<Vec<usize>>>();
     let found = stated_maps(op).ok().and_then(|maps| maps.iter().map(loops).collect::<Option<Vec<_>>>());
     match (found.as_deref(), op.name()) {
+        (Some(maps), "linalg.elementwise") => {
+            let rank = op.result_tensor(0).map_or(0, |ty| ty.rank());
+            maps.iter().all(|map| map.iter().copied().eq(0..rank))
+        }
         (Some([a, b, c]), "linalg.matmul") => (&a[..], &b[..], &c[..]) == (&[0, 2], &[2, 1], &[0, 1]),
         (Some([a, b, c]), "linalg.batch_matmul") => (&a[..], &b[..], &c[..]) == (&[0, 1, 3], &[0, 3, 2], &[0, 1, 2]),
         _ => false,
@@ -230,7 +260,18 @@ impl OpDef for StructuredOp {
 
     fn expand(&self, op: Op, b: &mut Builder<'_>) -> Option<Vec<Value>> {
         let structured = self.structured(b.program.view(op)).ok()?;
-        structured.filled(op, b).or_else(|| structured.begun_at_identity(op, b))
+        match position::as_operands(&structured, op, b) {
+            Some(read) => {
+                let structured = self.structured(b.program.view(read)).ok()?;
+                // It is the last op, which what begins at an identity replaces.
+                b.ops.pop();
+                structured.begun_at_identity(read, b).or_else(|| {
+                    b.ops.push(read);
+                    Some(b.program.results(read).collect())
+                })
+            }
+            None => structured.filled(op, b).or_else(|| structured.begun_at_identity(op, b)),
+        }
     }
 
     fn reduction(&self, op: OpRef<'_>) -> Option<ReductionKind> {

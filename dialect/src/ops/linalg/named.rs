@@ -1,10 +1,11 @@
 //! Named structured ops: what their names say of loops and bodies.
 
-use super::arith::{of_name, of_scalar};
+use super::arith::{Arith, of_element, of_name, of_scalar};
+use super::structured::element_type;
 use super::text::Form;
-use super::{Loops, StructuredOp, YIELD};
+use super::{KIND, Loops, StructuredOp, YIELD};
 use crate::ir::build::Builder;
-use crate::ir::{Attr, ElementType, Loc, Name, OpRef, Program, Region, Ty, TypeData, Value};
+use crate::ir::{Attr, AttrData, ElementType, Loc, Name, OpRef, Program, Region, Ty, TypeData, Value};
 use crate::kernel::{Arg, Inst, body_of_region};
 use crate::op::OpDef;
 use crate::scalar::ScalarOp;
@@ -18,6 +19,8 @@ pub(super) enum Named {
     Product,
     /// One operation of the operands' elements.
     Op(ScalarOp),
+    /// What `linalg.elementwise` of this kind computes.
+    Kind(&'static str),
 }
 
 macro_rules! rows {
@@ -129,6 +132,21 @@ rows! {
     RSQRT "linalg.rsqrt" Loops::Elementwise, Named, op(ScalarOp::Rsqrt), [
         "(%a: tensor<4xf32>, %e: tensor<4xf32>) %r = linalg.rsqrt ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>"
     ];
+    ELEMENTWISE "linalg.elementwise" Loops::Elementwise, Elementwise, None, [
+        "(%a: tensor<4x6xi32>, %b: tensor<6x4xi32>, %e: tensor<4x6xi32>) %r = linalg.elementwise kind=#linalg.elementwise_kind<max_unsigned> indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>] ins(%a, %b : tensor<4x6xi32>, tensor<6x4xi32>) outs(%e : tensor<4x6xi32>) -> tensor<4x6xi32>"
+    ];
+    SQUARE "linalg.square" Loops::Elementwise, Named, Some(Named::Kind("square")), [
+        "(%a: tensor<4xf32>, %e: tensor<4xf32>) %r = linalg.square ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>"
+    ];
+    SELECT "linalg.select" Loops::Elementwise, Named, Some(Named::Kind("select")), [
+        "(%c: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>, %e: tensor<4xf32>) %r = linalg.select ins(%c, %a, %b : tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>"
+    ];
+    POWF "linalg.powf" Loops::Elementwise, Named, Some(Named::Kind("powf")), [
+        "(%a: tensor<4xf32>, %b: tensor<4xf32>, %e: tensor<4xf32>) %r = linalg.powf ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>"
+    ];
+    DIV_UNSIGNED "linalg.div_unsigned" Loops::Elementwise, Named, Some(Named::Kind("div_unsigned")), [
+        "(%a: tensor<4xi32>, %b: tensor<4xi32>, %e: tensor<4xi32>) %r = linalg.div_unsigned ins(%a, %b : tensor<4xi32>, tensor<4xi32>) outs(%e : tensor<4xi32>) -> tensor<4xi32>"
+    ];
     TANH "linalg.tanh" Loops::Elementwise, Named, op(ScalarOp::Tanh), [
         "(%a: tensor<4xf32>, %e: tensor<4xf32>) %r = linalg.tanh ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>"
     ];
@@ -163,18 +181,90 @@ fn region(
     made.map(|_| region)
 }
 
+/// The op that `linalg.elementwise` of this kind computes of elements of a type, and which operands that takes.
+fn of_kind(kind: &str, element: ElementType) -> Option<(&'static Arith, &'static [usize])> {
+    let scalar = |op: ScalarOp| of_scalar(of_element(op, element), element);
+    let either = |float: &str, integer: &str| of_name(if element.is_float() { float } else { integer });
+    let (row, takes): (_, &'static [usize]) = match kind {
+        "abs" | "ceil" | "exp" | "floor" | "log" | "negf" | "round" | "rsqrt" | "sqrt" | "tanh" => {
+            let unary = match kind {
+                "abs" => ScalarOp::Abs,
+                "ceil" => ScalarOp::Ceil,
+                "exp" => ScalarOp::Exp,
+                "floor" => ScalarOp::Floor,
+                "log" => ScalarOp::Log,
+                "negf" => ScalarOp::Neg,
+                "round" => ScalarOp::RoundAfz,
+                "rsqrt" => ScalarOp::Rsqrt,
+                "sqrt" => ScalarOp::Sqrt,
+                _ => ScalarOp::Tanh,
+            };
+            (scalar(unary).filter(|_| element.is_float()), &[0])
+        }
+        "square" => (scalar(ScalarOp::Mul).filter(|_| element.is_float()), &[0, 0]),
+        "add" => (scalar(ScalarOp::Add), &[0, 1]),
+        "sub" => (scalar(ScalarOp::Sub), &[0, 1]),
+        "mul" => (scalar(ScalarOp::Mul), &[0, 1]),
+        "div" => (scalar(ScalarOp::Div), &[0, 1]),
+        "div_unsigned" => (of_name("arith.divui").filter(|_| !element.is_float()), &[0, 1]),
+        "max_signed" => (either("arith.maximumf", "arith.maxsi"), &[0, 1]),
+        "min_signed" => (either("arith.minimumf", "arith.minsi"), &[0, 1]),
+        "max_unsigned" => (either("arith.maximumf", "arith.maxui"), &[0, 1]),
+        "min_unsigned" => (either("arith.minimumf", "arith.minui"), &[0, 1]),
+        "powf" => (scalar(ScalarOp::Pow).filter(|_| element.is_float()), &[0, 1]),
+        "select" => (of_name("arith.select"), &[0, 1, 2]),
+        _ => return None,
+    };
+    Some((row?, takes))
+}
+
+/// The body of `linalg.elementwise` of this kind on operands of these types, likewise.
+pub(super) fn body_of_kind(program: &mut Program, kind: &str, types: &[Ty]) -> Option<Region> {
+    let elements = elements(program, types)?;
+    let (&element, inputs) = elements.split_last()?;
+    let (row, takes) = of_kind(kind, element)?;
+    let is = |(i, &ty): (usize, &ElementType)| ty == if kind == "select" && i == 0 { ElementType::I1 } else { element };
+    if takes.iter().max().is_none_or(|&last| last + 1 != inputs.len()) || !inputs.iter().enumerate().all(is) {
+        return None;
+    }
+    let ty = program.intern_type(TypeData::Scalar(element));
+    region(program, &elements, |b, args| {
+        let operands: Vec<Value> = takes.iter().map(|&i| args[i]).collect();
+        let op = b.op(row, &operands, &[ty], &[]);
+        Some(b.program.result(op, 0))
+    })
+}
+
+/// Whether the body is what the kind says.
+fn has_body_of_kind(op: OpRef<'_>, kind: &str) -> bool {
+    let Some(block) = op.block(0) else { return false };
+    let (args, ops) = (op.program.block_args(block), op.program.block_ops(block));
+    let element = args.last().and_then(|&v| element_type(op, v));
+    let (Some((row, takes)), &[one, end]) = (element.and_then(|element| of_kind(kind, element)), ops) else {
+        return false;
+    };
+    let (one, end) = (op.program.view(one), op.program.view(end));
+    let operands = takes.iter().map(|&i| args.get(i).copied());
+    one.name() == row.name()
+        && one.operands().iter().map(|&v| Some(v)).eq(operands)
+        && end.operands().iter().copied().eq(one.results())
+}
+
 /// The body of the named op on operands of these types; `None` where it computes with elements of different types.
 pub(super) fn body(program: &mut Program, name: &str, types: &[Ty]) -> Option<Region> {
     let elements = elements(program, types)?;
     let (&element, inputs) = elements.split_last()?;
     let ty = program.intern_type(TypeData::Scalar(element));
     let named = named(name)?;
+    if let Named::Kind(kind) = named {
+        return body_of_kind(program, kind, types);
+    }
     if inputs.iter().any(|&e| e != element) {
         return None;
     }
     region(program, &elements, |b, args| {
         let mut op = |scalar: ScalarOp, args: &[Value]| {
-            let op = b.op(of_scalar(scalar, element)?, args, &[ty], &[]);
+            let op = b.op(of_scalar(of_element(scalar, element), element)?, args, &[ty], &[]);
             Some(b.program.result(op, 0))
         };
         match (named, args) {
@@ -212,9 +302,21 @@ pub(super) fn one_op(
     })
 }
 
+/// The kind that the attribute of `linalg.elementwise` says: `add` of `#linalg.elementwise_kind<add>`.
+pub(super) fn kind_of(op: OpRef<'_>) -> Option<&str> {
+    let Some(AttrData::Opaque(text)) = op.attr(KIND) else { return None };
+    text.strip_prefix("#linalg.elementwise_kind<")?.strip_suffix('>')
+}
+
 /// Whether the region is what the name says, so that it needn't be printed.
 pub(super) fn has_own_body(op: OpRef<'_>) -> bool {
+    if let Some(kind) = kind_of(op) {
+        return has_body_of_kind(op, kind);
+    }
     let Some(named) = named(op.name()) else { return false };
+    if let Named::Kind(kind) = named {
+        return has_body_of_kind(op, kind);
+    }
     let (Some(region), Some(block)) = (op.region(0), op.block(0)) else { return false };
     let args: Vec<Arg> = (0..op.program.block_args(block).len()).map(Arg::Input).collect();
     let Some(body) = body_of_region(op.program, region, &args) else { return false };
@@ -223,12 +325,16 @@ pub(super) fn has_own_body(op: OpRef<'_>) -> bool {
         .iter()
         .filter_map(|inst| if let Inst::Op { op, args, .. } = inst { Some((*op, &args[..])) } else { None })
         .collect();
+    let Some(&element) = body.inputs.last() else { return false };
+    let of = |op: ScalarOp| of_element(op, element);
     match named {
         Named::Copy => body.results == [Arg::Input(0)],
-        Named::Op(scalar) => body.results == [Arg::Inst(0)] && ops == [(scalar, &args[..args.len() - 1])],
+        Named::Op(scalar) => body.results == [Arg::Inst(0)] && ops == [(of(scalar), &args[..args.len() - 1])],
         Named::Product => {
-            let product = (ScalarOp::Mul, &[Arg::Input(0), Arg::Input(1)][..]);
-            body.results == [Arg::Inst(1)] && ops == [product, (ScalarOp::Add, &[Arg::Input(2), Arg::Inst(0)][..])]
+            let product = (of(ScalarOp::Mul), &[Arg::Input(0), Arg::Input(1)][..]);
+            let sum = (of(ScalarOp::Add), &[Arg::Input(2), Arg::Inst(0)][..]);
+            body.results == [Arg::Inst(1)] && ops == [product, sum]
         }
+        Named::Kind(_) => false,
     }
 }

@@ -142,6 +142,11 @@ impl Structured {
         let inputs = self.maps.iter().enumerate().map(read).collect();
         let loops: SmallVec<[i64; 6]> = order.iter().map(|&l| sizes[l]).collect();
         let mut nest = Nest { loops, parallel: parallel.len(), inputs, init: Vec::new(), body };
+        for inst in &mut nest.body.insts {
+            if let Inst::Index(at, _) = inst {
+                *at = index(at);
+            }
+        }
         if self.is_reduction() {
             let combiner = self.combiner(op).filter(|combiner| self.starts_at_identity(op, combiner))?;
             let ty = nest.body.arg_type(combiner.term);
@@ -187,13 +192,14 @@ impl Structured {
             };
             let read = |i: usize| if i < inputs { operands[i].get(place(i)) } else { results[i - inputs][place(i)] };
             let elements: Vec<Scalar> = (0..operands.len()).map(read).collect();
+            let mut position = |at: &Index| at.eval(&loops, &mut |_, _| 0);
             match &terms {
                 Some(terms) => {
-                    let term = terms.eval(&elements, &[])[0].as_f64();
+                    let term = terms.eval_at(&elements, &[], &mut position)[0].as_f64();
                     results[0][place(inputs)] = Scalar::Float(elements[inputs].as_f64() + term);
                 }
                 None => {
-                    for (i, value) in body.eval(&elements, &[]).into_iter().enumerate() {
+                    for (i, value) in body.eval_at(&elements, &[], &mut position).into_iter().enumerate() {
                         results[i][place(inputs + i)] = value;
                     }
                 }

@@ -1,7 +1,7 @@
 //! The text of structured ops: `ins(…) outs(…)`, with what each has beside them.
 
-use super::{ITERATORS, MAPS, SEGMENTS};
-use crate::ir::{AttrData, ElementType, OpRef, Ty};
+use super::{ITERATORS, KIND, MAPS, SEGMENTS};
+use crate::ir::{AttrData, ElementType, OpRef, Ty, TypeData};
 use crate::text::{CustomSyntax, Parse, ParsedOp, Parser, Printer, Syntax};
 
 /// How a structured op is written.
@@ -11,6 +11,8 @@ pub(super) enum Form {
     Generic,
     /// `ins(…) outs(…) -> T`; the name says the body.
     Named,
+    /// `kind=#linalg.elementwise_kind<add> indexing_maps = […] ins(…) outs(…) -> T`; the kind says the body.
+    Elementwise,
     /// `ins(…) outs(…) permutation = [1, 0]`; the element is kept.
     Transpose,
     /// `ins(…) outs(…) dimensions = [0]`, likewise.
@@ -25,6 +27,7 @@ pub(super) fn syntax(form: Form) -> Syntax {
     Syntax::Custom(match form {
         Form::Generic => &CustomSyntax { parse: parse_generic, print: print_generic },
         Form::Named => &CustomSyntax { parse: parse_named, print: print_named },
+        Form::Elementwise => &CustomSyntax { parse: parse_elementwise, print: print_elementwise },
         Form::Transpose => &CustomSyntax {
             parse: |p, op| parse_moved(p, op, "permutation"),
             print: |p, op| print_moved(p, op, "permutation"),
@@ -205,6 +208,67 @@ fn print_named(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
         p.attr(maps);
     }
     p.attr_dict(op, &[SEGMENTS, MAPS]);
+    if !super::named::has_own_body(op) || !print_operands(p, op) {
+        return false;
+    }
+    print_results(p, op);
+    true
+}
+
+fn parse_elementwise(p: &mut Parser<'_>, op: &mut ParsedOp) -> Parse<()> {
+    p.expect(KIND)?;
+    p.expect("=")?;
+    let kind = p.attribute()?;
+    op.set(&mut p.program, KIND, kind);
+    let mut maps = None;
+    if p.eat(MAPS) {
+        p.expect("=")?;
+        maps = Some(p.attribute()?);
+    }
+    p.attr_dict(op)?;
+    let (outs, inputs) = parse_operands(p, op)?;
+    let maps = maps.unwrap_or_else(|| {
+        let rank = match outs.first().map(|&ty| p.program.type_data(ty)) {
+            Some(TypeData::Tensor(ty)) => ty.rank(),
+            _ => 0,
+        };
+        let loops: Vec<String> = (0..rank).map(|l| format!("d{l}")).collect();
+        let map = AttrData::Opaque(format!("affine_map<({0}) -> ({0})>", loops.join(", ")).into());
+        let map = p.program.intern_attr(map);
+        p.program.intern_attr(AttrData::Array(op.operands.iter().map(|_| map).collect()))
+    });
+    op.set(&mut p.program, MAPS, maps);
+    parse_results(p, op)?;
+    set_segments(p, op, inputs, outs.len());
+    let types: Vec<Ty> = op.operands.iter().map(|&v| p.program.value_type(v)).collect();
+    let kind = match p.program.attr_data(kind) {
+        AttrData::Opaque(text) => text.strip_prefix("#linalg.elementwise_kind<").and_then(|t| t.strip_suffix('>')),
+        _ => None,
+    };
+    let kind = kind.map(str::to_owned);
+    match kind.as_ref().and_then(|kind| super::named::body_of_kind(&mut p.program, kind, &types)) {
+        Some(region) => op.regions.push(region),
+        None => {
+            let kind = kind.unwrap_or_else(|| "no kind".to_owned());
+            let message = format!("'linalg.elementwise' of '{kind}' on these types is not supported in this form");
+            return p.fail(
+                op.span,
+                format!("{message}: write it as linalg.generic (mlir-opt --linalg-generalize-named-ops)"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn print_elementwise(p: &mut Printer<'_>, op: OpRef<'_>) -> bool {
+    let Some(kind) = op.attr_id(KIND) else { return false };
+    p.text(&format!(" {KIND}="));
+    p.attr(kind);
+    if let Some(maps) = op.attr_id(MAPS).filter(|_| !super::has_usual_maps(op)) {
+        p.text(&format!(" {MAPS} = "));
+        p.attr(maps);
+    }
+    p.attr_dict(op, &[SEGMENTS, MAPS, KIND]);
     if !super::named::has_own_body(op) || !print_operands(p, op) {
         return false;
     }
