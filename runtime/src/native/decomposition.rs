@@ -1,14 +1,21 @@
 //! Decompositions of matrices, with LAPACK's results where mathematics leaves something open: by faer's products and
-//! solvers in LAPACK's order of steps, and its decompositions into eigen- and singular vectors.
+//! solvers in LAPACK's order of steps, its decompositions into eigen- and singular vectors, and the QR algorithm, whose
+//! triangle faer keeps to itself.
 //!
 //! A batch's matrices are shared between threads; a single one is cut where its size says, whatever the number of threads.
 
 mod blocks;
 mod cholesky;
+mod eigen;
 mod lu;
+mod pivoted;
 mod qr;
+mod real_schur;
+mod reduce;
 mod reflectors;
+mod schur;
 mod spectrum;
+mod three_diagonals;
 
 use dialect::ir::{ElementType, TensorType};
 use dialect::kernel::Decomposition;
@@ -62,14 +69,13 @@ impl<D: Decompose> Native for Batch<D> {
 
 pub(super) fn of(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
     match (it, operands.first()?.element) {
-        // The others' order is that in which LAPACK's algorithm finds them.
+        // Those of a real matrix are in an order of their own, so that any algorithm may find them.
         (Decomposition::Eigen { left: false, right }, ElementType::F32) => {
-            batch(operands, results, spectrum::Eigen::<f32>::new(size(operands[0], 1), right))
+            batch(it, operands, results, spectrum::Eigen::<f32>::new(size(operands[0], 1), right))
         }
         (Decomposition::Eigen { left: false, right }, ElementType::F64) => {
-            batch(operands, results, spectrum::Eigen::<f64>::new(size(operands[0], 1), right))
+            batch(it, operands, results, spectrum::Eigen::<f64>::new(size(operands[0], 1), right))
         }
-        (Decomposition::Eigen { .. }, _) => None,
         (_, ElementType::F32) => typed::<f32>(it, operands, results),
         (_, ElementType::F64) => typed::<f64>(it, operands, results),
         (_, ElementType::C64) => typed::<Complex<f32>>(it, operands, results),
@@ -84,12 +90,13 @@ fn size(t: &TensorType, back: usize) -> usize {
 }
 
 fn batch<D: Decompose + 'static>(
+    it: Decomposition,
     operands: &[&TensorType],
     results: &[&TensorType],
     decomposition: D,
 ) -> Option<Box<dyn Native>> {
     let a = operands.first()?;
-    let count: usize = a.shape[..a.rank() - 2].iter().map(|&d| d.max(0) as usize).product();
+    let count: usize = a.shape[..a.rank() - it.rank()].iter().map(|&d| d.max(0) as usize).product();
     let bytes = |list: &[&TensorType]| -> Vec<usize> {
         list.iter().map(|t| t.bytes().unwrap_or(0).checked_div(count).unwrap_or(0)).collect()
     };
@@ -97,19 +104,38 @@ fn batch<D: Decompose + 'static>(
 }
 
 fn typed<T: Field>(it: Decomposition, operands: &[&TensorType], results: &[&TensorType]) -> Option<Box<dyn Native>> {
-    let (rows, columns) = (size(operands[0], 2), size(operands[0], 1));
+    let columns = size(operands[0], 1);
+    let rows = if it.rank() == 2 { size(operands[0], 2) } else { 1 };
     match it {
-        Decomposition::Lu { permutation } => batch(operands, results, lu::Lu::<T>::new(rows, columns, permutation)),
-        Decomposition::Qr => batch(operands, results, qr::Qr::<T>::new(rows, columns)),
+        Decomposition::Lu { permutation } => batch(it, operands, results, lu::Lu::<T>::new(rows, columns, permutation)),
+        Decomposition::Qr => batch(it, operands, results, qr::Qr::<T>::new(rows, columns)),
         Decomposition::HouseholderProduct => {
-            batch(operands, results, qr::Product::<T>::new(rows, columns, size(operands[1], 1)))
+            batch(it, operands, results, qr::Product::<T>::new(rows, columns, size(operands[1], 1)))
         }
-        Decomposition::Cholesky { lower } => batch(operands, results, cholesky::Cholesky::<T>::new(rows, lower)),
-        Decomposition::Eigh { lower } => batch(operands, results, spectrum::Eigh::<T>::new(rows, lower)),
-        Decomposition::Eigen { .. } => None,
+        Decomposition::Cholesky { lower } => batch(it, operands, results, cholesky::Cholesky::<T>::new(rows, lower)),
+        Decomposition::Eigh { lower } => batch(it, operands, results, spectrum::Eigh::<T>::new(rows, lower)),
+        Decomposition::Eigen { left, right } => {
+            batch(it, operands, results, eigen::Eigen::<T>::new(rows, [left, right]))
+        }
         Decomposition::Svd { vectors } => {
             let sides = vectors.then(|| (size(results[2], 1), size(results[3], 2)));
-            batch(operands, results, spectrum::Svd::<T>::new(rows, columns, sides))
+            batch(it, operands, results, spectrum::Svd::<T>::new(rows, columns, sides))
+        }
+        Decomposition::Hessenberg { low, high } => {
+            let range = low.max(1) as usize - 1..high.max(0) as usize;
+            batch(it, operands, results, reduce::Hessenberg::<T>::new(rows, range))
+        }
+        Decomposition::Tridiagonal { lower } => {
+            batch(it, operands, results, reduce::Tridiagonal::<T>::new(rows, lower))
+        }
+        Decomposition::PivotedQr => batch(it, operands, results, pivoted::PivotedQr::<T>::new(rows, columns)),
+        Decomposition::Reflect { left, adjoint } => {
+            let to = [size(operands[2], 2), size(operands[2], 1)];
+            batch(it, operands, results, qr::Reflect::<T>::new(to, size(operands[1], 1), left, adjoint))
+        }
+        Decomposition::Schur { vectors } => batch(it, operands, results, schur::Schur::<T>::new(rows, vectors)),
+        Decomposition::ThreeDiagonals => {
+            batch(it, operands, results, three_diagonals::ThreeDiagonals::<T>::new(columns, size(operands[3], 1)))
         }
     }
 }

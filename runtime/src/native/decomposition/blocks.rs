@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::prelude::{Reborrow, ReborrowMut};
+use faer::traits::Conjugate;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::super::field::Field;
@@ -73,7 +74,12 @@ pub(super) fn in_columns<T: Field>(
 }
 
 /// Takes `lhs rhs` from `to`.
-pub(super) fn subtract_product<T: Field>(threads: usize, to: MatMut<'_, T>, lhs: MatRef<'_, T>, rhs: MatRef<'_, T>) {
+pub(super) fn subtract_product<T: Field>(
+    threads: usize,
+    to: MatMut<'_, T>,
+    lhs: MatRef<'_, T>,
+    rhs: MatRef<'_, impl Conjugate<Canonical = T>>,
+) {
     in_columns(threads, 0, to, &|first, mut part| {
         let some = rhs.subcols(first, part.ncols());
         matmul(part.rb_mut(), Accum::Add, lhs.rb(), some, -T::one(), Par::Seq);

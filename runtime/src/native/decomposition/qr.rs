@@ -74,3 +74,48 @@ impl<T: Field> Decompose for Product<T> {
         write(q.as_ref(), results[0].elements());
     }
 }
+
+/// A matrix multiplied by the product of reflectors.
+pub(super) struct Reflect<T> {
+    /// The size of the matrix.
+    rows: usize,
+    columns: usize,
+    /// How many reflectors there are.
+    count: usize,
+    left: bool,
+    adjoint: bool,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Field> Reflect<T> {
+    pub(super) fn new([rows, columns]: [usize; 2], count: usize, left: bool, adjoint: bool) -> Self {
+        Self { rows, columns, count, left, adjoint, of: PhantomData }
+    }
+}
+
+impl<T: Field> Decompose for Reflect<T> {
+    fn one(&self, operands: &[View<'_>], results: &mut [ViewMut<'_>], threads: usize) {
+        let side = if self.left { self.rows } else { self.columns };
+        let of = operands[0].elements::<T>();
+        let a = read::<T>(of, side, of.len().checked_div(side).unwrap_or(0));
+        let taus: &[T] = operands[1].elements();
+        let mut c = read::<T>(operands[2].elements(), self.rows, self.columns);
+        if !self.left {
+            c = c.adjoint().to_owned();
+        }
+        let adjoint = self.adjoint == self.left;
+        let blocks = self.count.div_ceil(BLOCK);
+        for block in 0..blocks {
+            let k = BLOCK * if adjoint { block } else { blocks - 1 - block };
+            let size = BLOCK.min(self.count - k);
+            let v = a.as_ref().submatrix(k, k, side - k, size);
+            let t = triangle(v, &taus[k..k + size]);
+            let rest = c.as_mut().subrows_mut(k, side - k);
+            apply(threads, v, t.as_ref(), adjoint, rest);
+        }
+        if !self.left {
+            c = c.adjoint().to_owned();
+        }
+        write(c.as_ref(), results[0].elements());
+    }
+}

@@ -77,7 +77,7 @@ pub(super) fn factor<T: Field>(a: MatMut<'_, T>, mut t: MatMut<'_, T>) {
 }
 
 /// Makes a column a multiple of the first unit vector, which stands in its place with the rest of `v`; gives the factor.
-fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
+pub(super) fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
     let n = column.nrows();
     let head = column[0].wide();
     let rest = size((1..n).map(|i| column[i].wide()));
@@ -95,7 +95,7 @@ fn reflector<T: Field>(mut column: ColMut<'_, T>) -> T {
 }
 
 /// The length of a vector.
-fn size(values: impl Iterator<Item = Complex<f64>> + Clone) -> f64 {
+pub(super) fn size(values: impl Iterator<Item = Complex<f64>> + Clone) -> f64 {
     let squares: f64 = values.clone().map(|v| v.norm_sqr()).sum();
     if (1e-280..1e280).contains(&squares) || squares.is_nan() {
         return squares.sqrt();

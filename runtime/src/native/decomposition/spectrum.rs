@@ -176,7 +176,7 @@ impl<T: Field> Decompose for Svd<T> {
 }
 
 /// Makes the largest element of a column positive; gives the factor.
-fn turn<T: Field>(mut column: ColMut<'_, T>) -> T {
+pub(super) fn turn<T: Field>(mut column: ColMut<'_, T>) -> T {
     let n = column.nrows();
     let (mut largest, mut square) = (Complex::zeroed(), 0.0);
     for i in 0..n {

@@ -10,7 +10,7 @@ use super::linalg::{TYPES, check, parts, values};
 use super::{Case, runtime_results, text};
 
 /// A call of LAPACK or of TPU: `letters` are those of `lapack_?name_ffi`.
-fn call(name: &str, config: &str, ty: &str, operands: &[&[i64]], results: &[(&[i64], &str)]) -> String {
+pub(super) fn call(name: &str, config: &str, ty: &str, operands: &[&[i64]], results: &[(&[i64], &str)]) -> String {
     let letter = match ty {
         "f32" => "s",
         "f64" => "d",
@@ -35,7 +35,7 @@ fn call(name: &str, config: &str, ty: &str, operands: &[&[i64]], results: &[(&[i
     )
 }
 
-fn with(batch: &[i64], last: &[i64]) -> Vec<i64> {
+pub(super) fn with(batch: &[i64], last: &[i64]) -> Vec<i64> {
     batch.iter().chain(last).copied().collect()
 }
 
@@ -162,14 +162,14 @@ fn triangular_systems_by_name() {
 }
 
 /// A matrix of a batch.
-fn matrix(tensor: &Literal, batch: usize, rows: usize, columns: usize) -> Vec<Vec<Complex<f64>>> {
+pub(super) fn matrix(tensor: &Literal, batch: usize, rows: usize, columns: usize) -> Vec<Vec<Complex<f64>>> {
     let value = |i: usize| parts(tensor.get(batch * rows * columns + i));
     let row = |i: usize| (0..columns).map(|j| value(i * columns + j)).map(|[re, im]| Complex::new(re, im)).collect();
     (0..rows).map(row).collect()
 }
 
 /// The largest element of `x diag(s) y - z`, where no `s` are ones.
-fn off(
+pub(super) fn off(
     x: &[Vec<Complex<f64>>],
     s: Option<&[f64]>,
     y: &[Vec<Complex<f64>>],
@@ -186,11 +186,11 @@ fn off(
     far
 }
 
-fn adjoint(m: &[Vec<Complex<f64>>], columns: usize) -> Vec<Vec<Complex<f64>>> {
+pub(super) fn adjoint(m: &[Vec<Complex<f64>>], columns: usize) -> Vec<Vec<Complex<f64>>> {
     (0..columns).map(|j| m.iter().map(|row| row[j].conj()).collect()).collect()
 }
 
-fn unit(i: usize, j: usize) -> Complex<f64> {
+pub(super) fn unit(i: usize, j: usize) -> Complex<f64> {
     Complex::new(f64::from(u8::from(i == j)), 0.0)
 }
 

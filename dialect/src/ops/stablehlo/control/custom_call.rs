@@ -220,6 +220,7 @@ impl OpDef for CustomCall {
             "(%a: tensor<2x3x4xf32>) %c, %s, %u, %v, %i = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {mhlo.backend_config = {mode = 83 : ui8}} : (tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x4xf32>, tensor<2xi32>)",
             "(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>, %z: tensor<2x4xf32>, %b: tensor<2x4x3xf32>) %l, %m, %n, %r, %i = stablehlo.custom_call @lapack_sgtsv_ffi(%x, %y, %z, %b) {mhlo.backend_config = {}} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4x3xf32>, tensor<2xi32>)",
             "(%a: tensor<2x3x3xcomplex<f32>>) %h, %t, %i = stablehlo.custom_call @lapack_cgehrd_ffi(%a) {mhlo.backend_config = {high = 3 : i32, low = 1 : i32}} : (tensor<2x3x3xcomplex<f32>>) -> (tensor<2x3x3xcomplex<f32>>, tensor<2x2xcomplex<f32>>, tensor<2xi32>)",
+            "(%a: tensor<2x3x3xf64>) %t, %q, %r, %j, %s, %i = stablehlo.custom_call @lapack_dgees_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, sort = 78 : ui8}} : (tensor<2x3x3xf64>) -> (tensor<2x3x3xf64>, tensor<2x3x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>, tensor<2xi32>, tensor<2xi32>)",
             "(%a: tensor<3x3xcomplex<f32>>) %v, %w = stablehlo.custom_call @Eigh(%a) {backend_config = \"1,1,100,1e-6\"} : (tensor<3x3xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3xf32>)",
         ]
     }

@@ -8,7 +8,8 @@
 //! `qr_expander`, `eigh_expander`.
 
 use super::dense::{Matrix, eigen, lower_factor, lu, qr, qr_product, singular, triangular};
-use super::reductions::{general_eigen, hessenberg, multiply, pivoted_qr, schur, three_diagonals, tridiagonal};
+use super::reductions::{hessenberg, multiply, pivoted_qr, three_diagonals, tridiagonal};
+use super::schur::{general_eigen, real_schur, real_schur_values, schur};
 use crate::eval::{EvalError, EvalResult};
 use crate::ir::{AttrData, ElementType, OpRef, TensorType};
 use crate::kernel::{Decomposition, External, TriangularForm};
@@ -24,20 +25,6 @@ pub(crate) enum Call {
     Decomposition(Decomposition),
     /// A system of equations with a triangular matrix.
     TriangularSolve(TriangularForm),
-    /// A Hessenberg matrix above Householder vectors, their factors, and 0. Rows and columns outside of these, counted from
-    /// 1, are triangular already.
-    Hessenberg { low: i64, high: i64 },
-    /// Of a Hermitian matrix a tridiagonal one with Householder vectors in one triangle, its diagonal, the one beside it,
-    /// the vectors' factors, and 0.
-    Tridiagonal { lower: bool },
-    /// A QR decomposition of the columns in the order of what is left of their lengths; operand 1 says which come first.
-    PivotedQr,
-    /// Operand 2 multiplied by the product of reflectors.
-    Reflect { left: bool, adjoint: bool },
-    /// Of a complex matrix the triangle, the unitary matrix, eigenvalues, 0, and 0 or how many values weren't found.
-    Schur { vectors: bool },
-    /// A system with three diagonals: what becomes of these, the solution, and 0 or the first pivot that is 0.
-    ThreeDiagonals,
 }
 
 impl Call {
@@ -46,7 +33,6 @@ impl Call {
         match self {
             Call::Decomposition(it) => External::Decomposition(it),
             Call::TriangularSolve(form) => External::TriangularSolve(form),
-            _ => External::Reference,
         }
     }
 }
@@ -74,19 +60,19 @@ pub(crate) fn of(op: OpRef<'_>) -> Option<Call> {
                 };
                 return call(Call::TriangularSolve(form));
             }
-            "gehrd" => return call(Call::Hessenberg { low: letters("low")?, high: letters("high")? }),
-            "sytrd" | "hetrd" => return call(Call::Tridiagonal { lower: lower()? }),
-            "geqp3" => return call(Call::PivotedQr),
+            "gehrd" => Decomposition::Hessenberg { low: letters("low")?, high: letters("high")? },
+            "sytrd" | "hetrd" => Decomposition::Tridiagonal { lower: lower()? },
+            "geqp3" => Decomposition::PivotedQr,
             "ormqr" | "unmqr" => {
                 let flag = |key: &str| letters(key).map(|v| v != 0);
-                return call(Call::Reflect { left: flag("left")?, adjoint: flag("transpose")? });
+                Decomposition::Reflect { left: flag("left")?, adjoint: flag("transpose")? }
             }
             "geev" => {
                 let asked = |key: &str| Some(letter(key)? == b'V');
                 Decomposition::Eigen { left: asked("compute_left")?, right: asked("compute_right")? }
             }
-            "gees" if letter("sort")? == b'N' => return call(Call::Schur { vectors: letter("mode")? == b'V' }),
-            "gtsv" => return call(Call::ThreeDiagonals),
+            "gees" if letter("sort")? == b'N' => Decomposition::Schur { vectors: letter("mode")? == b'V' },
+            "gtsv" => Decomposition::ThreeDiagonals,
             "syevd" | "heevd" => Decomposition::Eigh { lower: lower()? },
             "gesdd" | "gesvd" => Decomposition::Svd { vectors: letter("mode")? != b'N' },
             _ => return None,
@@ -115,7 +101,10 @@ fn config(op: OpRef<'_>, key: &str) -> Option<i64> {
 
 /// How many of the last dimensions of operand 0 are one problem.
 fn inner(it: Call) -> usize {
-    if it == Call::ThreeDiagonals { 1 } else { 2 }
+    match it {
+        Call::Decomposition(it) => it.rank(),
+        Call::TriangularSolve(_) => 2,
+    }
 }
 
 /// Whether the types are those that the decomposition takes and gives.
@@ -142,33 +131,6 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
         (Call::TriangularSolve(form), [_, b], [x]) => {
             let Some((before, sides)) = b.shape.split_last_chunk::<2>() else { return false };
             return square && before == batch && sides[if form.left { 0 } else { 1 }] == n && of_a(b, sides) && x == b;
-        }
-        (Call::Hessenberg { low, high }, [_], [h, taus, i]) => {
-            let inside = 1 <= low && high <= n && (low <= high || n == 0);
-            return square && inside && of_a(h, &[n, n]) && of_a(taus, &[(n - 1).max(0)]) && is(i, I32, &[]);
-        }
-        (Call::Tridiagonal { .. }, [_], [t, d, e, taus, i]) => {
-            let beside = [(n - 1).max(0)];
-            let lines = is(d, real, &[n]) && is(e, real, &beside) && of_a(taus, &beside);
-            return square && of_a(t, &[n, n]) && lines && is(i, I32, &[]);
-        }
-        (Call::PivotedQr, [_, first], [f, order, taus]) => {
-            return is(first, I32, &[n]) && of_a(f, &[m, n]) && is(order, I32, &[n]) && of_a(taus, &[k]);
-        }
-        (Call::Reflect { left, .. }, [_, taus, c], [to]) => {
-            let Some((before, sides)) = c.shape.split_last_chunk::<2>() else { return false };
-            let count = taus.shape.last().copied().unwrap_or(0);
-            let fits = before == batch && sides[usize::from(!left)] == m && of_a(c, sides) && to == c;
-            return fits && of_a(taus, &[count]) && count <= k;
-        }
-        (Call::Schur { .. }, [_], [t, q, values, selected, i]) => {
-            let complex = square && a.element.is_complex() && of_a(t, &[n, n]) && of_a(q, &[n, n]);
-            return complex && of_a(values, &[n]) && is(selected, I32, &[]) && is(i, I32, &[]);
-        }
-        (Call::ThreeDiagonals, [_, d, above, b], [x, y, z, to, i]) => {
-            let lines = [d, above, x, y, z].into_iter().all(|t| of_a(t, &[n]));
-            let sides = b.shape.last().copied().unwrap_or(0);
-            return lines && of_a(b, &[n, sides]) && to == b && is(i, I32, &[]);
         }
         _ => return false,
     };
@@ -197,6 +159,34 @@ fn fits(it: Call, op: OpRef<'_>) -> bool {
             let whole = of_a(u, &[m, m]) && of_a(vt, &[n, n]);
             let thin = of_a(u, &[m, k]) && of_a(vt, &[k, n]);
             of_a(c, &[m, n]) && is(s, real, &[k]) && (whole || thin) && is(i, I32, &[])
+        }
+        (Decomposition::Hessenberg { low, high }, [_], [h, taus, i]) => {
+            let inside = 1 <= low && high <= n && (low <= high || n == 0);
+            square && inside && of_a(h, &[n, n]) && of_a(taus, &[(n - 1).max(0)]) && is(i, I32, &[])
+        }
+        (Decomposition::Tridiagonal { .. }, [_], [t, d, e, taus, i]) => {
+            let beside = [(n - 1).max(0)];
+            let lines = is(d, real, &[n]) && is(e, real, &beside) && of_a(taus, &beside);
+            square && of_a(t, &[n, n]) && lines && is(i, I32, &[])
+        }
+        (Decomposition::PivotedQr, [_, first], [f, order, taus]) => {
+            is(first, I32, &[n]) && of_a(f, &[m, n]) && is(order, I32, &[n]) && of_a(taus, &[k])
+        }
+        (Decomposition::Reflect { left, .. }, [_, taus, c], [to]) => {
+            let Some((before, sides)) = c.shape.split_last_chunk::<2>() else { return false };
+            let count = taus.shape.last().copied().unwrap_or(0);
+            let fits = before == batch && sides[usize::from(!left)] == m && of_a(c, sides) && to == c;
+            fits && of_a(taus, &[count]) && count <= k
+        }
+        (Decomposition::Schur { .. }, [_], [t, q, values @ .., selected, i]) => {
+            let parts = if a.element.is_complex() { 1 } else { 2 };
+            let lines = values.len() == parts && values.iter().all(|v| of_a(v, &[n]));
+            square && of_a(t, &[n, n]) && of_a(q, &[n, n]) && lines && is(selected, I32, &[]) && is(i, I32, &[])
+        }
+        (Decomposition::ThreeDiagonals, [_, d, above, b], [x, y, z, to, i]) => {
+            let lines = [d, above, x, y, z].into_iter().all(|t| of_a(t, &[n]));
+            let sides = b.shape.last().copied().unwrap_or(0);
+            lines && of_a(b, &[n, sides]) && to == b && is(i, I32, &[])
         }
         _ => false,
     }
@@ -244,11 +234,6 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
                 results[0].extend(triangular(&a, matrix(1), form).scalars(types[0]));
                 continue;
             }
-            other => {
-                let values = reduce(other, a, &types, &matrix, &row);
-                results.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
-                continue;
-            }
         };
         let values: Vec<Vec<Scalar>> = match it {
             Decomposition::Lu { permutation } => {
@@ -292,6 +277,7 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
                 let s = s.into_iter().map(Scalar::Float).collect();
                 vec![a.scalars(types[0]), s, u.scalars(types[2]), vt.scalars(types[3]), vec![int(0)]]
             }
+            other => reduce(other, a, &types, &matrix, &row),
         };
         results.iter_mut().zip(values).for_each(|(all, values)| all.extend(values));
     }
@@ -300,41 +286,32 @@ pub(crate) fn evaluate(it: Call, op: OpRef<'_>, operands: &[Literal]) -> EvalRes
 
 /// The results of one problem, of which `a` is the first operand and `matrix` and `row` give the others.
 fn reduce(
-    it: Call,
+    it: Decomposition,
     a: Matrix,
     types: &[&TensorType],
     matrix: &dyn Fn(usize) -> Matrix,
     row: &dyn Fn(usize) -> Matrix,
 ) -> Vec<Vec<Scalar>> {
     let int = |v: usize| Scalar::Int(v as i128);
-    let n = a.rows;
     match it {
-        Call::Hessenberg { low, high } => {
+        Decomposition::Hessenberg { low, high } => {
             let (h, taus) = hessenberg(a, low.max(1) as usize - 1..high.max(0) as usize);
             vec![h.scalars(types[0]), taus.scalars(types[1]), vec![int(0)]]
         }
-        Call::Tridiagonal { lower } => {
+        Decomposition::Tridiagonal { lower } => {
             let (t, d, e, taus) = tridiagonal(a, lower);
             vec![t.scalars(types[0]), floats(d), floats(e), taus.scalars(types[3]), vec![int(0)]]
         }
-        Call::PivotedQr => {
+        Decomposition::PivotedQr => {
             let first: Vec<i64> = row(1).into_values().into_iter().map(|v| v.0 as i64).collect();
             let (f, order, taus) = pivoted_qr(a, &first);
             vec![f.scalars(types[0]), order.into_iter().map(int).collect(), taus.scalars(types[2])]
         }
-        Call::Reflect { left, adjoint } => vec![multiply(&a, &row(1), matrix(2), left, adjoint).scalars(types[0])],
-        Call::Schur { vectors } => {
-            let Some((t, mut q)) = schur(&a) else {
-                let all = || nan(types[0], n * n);
-                return vec![all(), all(), nan(types[2], n), vec![int(0)], vec![int(n)]];
-            };
-            let values = Matrix::row((0..n).map(|i| t[(i, i)]).collect());
-            if !vectors {
-                q.clear();
-            }
-            vec![t.scalars(types[0]), q.scalars(types[1]), values.scalars(types[2]), vec![int(0)], vec![int(0)]]
+        Decomposition::Reflect { left, adjoint } => {
+            vec![multiply(&a, &row(1), matrix(2), left, adjoint).scalars(types[0])]
         }
-        Call::ThreeDiagonals => {
+        Decomposition::Schur { vectors } => schur_form(&a, vectors, types),
+        Decomposition::ThreeDiagonals => {
             let mut lines = [a, row(1), row(2)].map(Matrix::into_values);
             let mut b = matrix(3);
             let [x, y, z] = &mut lines;
@@ -343,7 +320,7 @@ fn reduce(
             all.extend([b.scalars(types[3]), vec![int(singular)]]);
             all
         }
-        Call::Decomposition(_) | Call::TriangularSolve(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
@@ -355,6 +332,29 @@ fn floats(values: Vec<f64>) -> Vec<Scalar> {
 fn nan(ty: &TensorType, count: usize) -> Vec<Scalar> {
     let value = if ty.element.is_complex() { Scalar::Complex(f64::NAN, f64::NAN) } else { Scalar::Float(f64::NAN) };
     vec![value; count]
+}
+
+/// The results of [`Decomposition::Schur`].
+fn schur_form(a: &Matrix, vectors: bool, types: &[&TensorType]) -> Vec<Vec<Scalar>> {
+    let (n, parts) = (a.rows, types.len() - 4);
+    let int = |v: usize| vec![Scalar::Int(v as i128)];
+    let found = if parts == 1 { schur(a) } else { real_schur(a) };
+    let Some((t, mut q)) = found else {
+        let lost = |i: usize| nan(types[i], if i < 2 { n * n } else { n });
+        return (0..2 + parts).map(lost).chain([int(0), int(n)]).collect();
+    };
+    let values = match parts {
+        1 => vec![Matrix::row((0..n).map(|i| t[(i, i)]).collect()).scalars(types[2])],
+        _ => {
+            let (re, im) = real_schur_values(&t);
+            vec![floats(re), floats(im)]
+        }
+    };
+    if !vectors {
+        q.clear();
+    }
+    let both = [t.scalars(types[0]), q.scalars(types[1])];
+    both.into_iter().chain(values).chain([int(0), int(0)]).collect()
 }
 
 /// The results of [`Decomposition::Eigen`].

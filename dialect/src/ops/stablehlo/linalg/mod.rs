@@ -8,6 +8,7 @@ pub(crate) mod decomposition;
 mod dense;
 mod fft;
 mod reductions;
+mod schur;
 mod triangular_solve;
 
 pub use cholesky::Cholesky;
