@@ -43,8 +43,9 @@ impl<'a> Verifier<'a> {
                 continue;
             }
             let (devices, other) = *first.get_or_insert((mesh.devices(), op));
-            // The meshes of a topology are over different devices.
-            if devices != mesh.devices() && topology_meshes(program).is_empty() {
+            // The meshes of a topology are over different devices, and so may those be of a module that says how many there are.
+            let apart = !topology_meshes(program).is_empty() || func::declared_partitions(program).is_some();
+            if devices != mesh.devices() && !apart {
                 let message = format!("this mesh has {} devices, another one {devices}", mesh.devices());
                 let d = Diagnostic::warning(codes::MESH_DEVICE_COUNTS, view.span(), message);
                 let d = d.also(program.op(other).span, format!("{devices} devices"));
@@ -109,9 +110,17 @@ impl<'a> Verifier<'a> {
         }
         let mut sorted = ids.clone();
         sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..devices) {
-            let message = format!("expected the device ids 0 to {} once each", devices - 1);
-            fault(codes::MESH_DEVICE_IDS, span, message, "list every device once");
+        // Of a module that says how many devices it runs on, a mesh may have some.
+        let all = func::declared_partitions(program).unwrap_or(devices).max(devices);
+        let is_part = sorted.iter().all(|id| (0..all).contains(id)) && sorted.is_sorted_by(|a, b| a < b);
+        if !is_part {
+            let (message, note) = if all == devices {
+                let message = format!("expected the device ids 0 to {} once each", devices - 1);
+                (message, "list every device once")
+            } else {
+                (format!("expected {devices} of the device ids 0 to {}, each once", all - 1), "list different devices")
+            };
+            fault(codes::MESH_DEVICE_IDS, span, message, note);
         }
     }
 }

@@ -56,12 +56,11 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The meshes have devices of their own, and every tensor on a mesh fits it.
+    /// Each mesh has different devices, and every tensor on a mesh fits it.
     fn topology(&mut self, function: OpRef<'a>) {
         let program = self.program;
         let Some(topology) = mpmd::Topology::of(program, function.op) else { return };
         let mut names = FxHashSet::default();
-        let mut owner = rustc_hash::FxHashMap::default();
         for (name, mesh) in &topology.meshes {
             let text = program.name_text(*name);
             if !names.insert(*name) {
@@ -78,12 +77,10 @@ impl<'a> Verifier<'a> {
                 self.error(codes::MESH_TOPOLOGY, function, message, &note);
                 continue;
             }
-            for &id in ids {
-                if let Some(other) = owner.insert(id, text) {
-                    let message = format!("device {id} is in mesh \"{other}\" and in mesh \"{text}\"");
-                    self.error(codes::MESH_TOPOLOGY, function, message, "meshes of a topology have different devices");
-                    break;
-                }
+            let mut own = FxHashSet::default();
+            if let Some(id) = ids.iter().find(|id| !own.insert(**id)) {
+                let message = format!("mesh \"{text}\" has device {id} twice");
+                self.error(codes::MESH_TOPOLOGY, function, message, "name each of its devices once");
             }
         }
         let Some(block) = func::block(program, function.op) else { return };

@@ -9,13 +9,14 @@
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::build::Builder;
-use dialect::ir::{Attr, AttrData, Block, Loc, MeshTensor, Name, Op, Program, Region, Renaming, Ty, Value};
+use dialect::ir::{Attr, AttrData, Block, Loc, MeshTensor, Name, Op, OpRef, Program, Region, Renaming, Ty, Value};
 use dialect::op::{Constancy, Control, OpDef};
 use dialect::ops::mpmd::{self, Kind, Topology};
-use dialect::ops::{build, func};
-use dialect::sharding::TensorSharding;
+use dialect::ops::{func, sdy};
+use dialect::sharding::{MeshRef, TensorSharding};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::flat;
 use super::outline::{self, Alone};
 use crate::estimate::{Machine, estimate};
 use crate::options::Options;
@@ -44,10 +45,7 @@ pub(super) fn assign(program: &mut Program, options: &Options, diagnostics: &mut
     if on_meshes || topology.meshes.is_empty() || dialect::signature::is_stated(program, main) {
         return;
     }
-    let mut flat = Flat { program, ops: Vec::new(), renaming: Renaming::default(), turns: FxHashMap::default() };
-    flat.block(block, None);
-    let Flat { ops, turns, .. } = flat;
-    program.set_block_ops(block, ops);
+    let turns = flat::flatten(program, block);
     let Some(meshes) = meshes_of_names(program, options, &topology, block, main, diagnostics) else { return };
     let items = items(program, &topology, block, &meshes, &turns);
     emit(program, main, block, &topology, items, diagnostics);
@@ -56,81 +54,6 @@ pub(super) fn assign(program: &mut Program, options: &Options, diagnostics: &mut
     let stays = |op: &Op| kept.contains(op) || !func::is_function(program.view(*op));
     let top = top.into_iter().filter(stays).collect();
     program.set_block_ops(program.body(), top);
-}
-
-/// Takes calls and loops of a fixed number of turns into a block.
-struct Flat<'a> {
-    program: &'a mut Program,
-    ops: Vec<Op>,
-    renaming: Renaming,
-    /// The number of the turn that an op is of.
-    turns: FxHashMap<Op, i64>,
-}
-
-impl Flat<'_> {
-    fn block(&mut self, block: Block, turn: Option<i64>) {
-        for op in self.program.block_ops(block).to_vec() {
-            self.op(op, turn);
-        }
-    }
-
-    fn op(&mut self, op: Op, turn: Option<i64>) {
-        let view = self.program.view(op);
-        let (kind, control) = (mpmd::kind(view), view.def().control(view));
-        let operands: Vec<Value> = view.operands().iter().map(|&v| self.renaming.value(v)).collect();
-        let results: Vec<Value> = view.results().collect();
-        match kind {
-            Some(Kind::For) => {
-                let (count, Some(body)) = (view.int("iterations").unwrap_or(0), view.block(0)) else { return };
-                let loc = self.program.op(op).loc;
-                let mut values = operands;
-                for i in 0..count {
-                    let mut b = Builder::new(self.program, &mut self.ops, loc);
-                    let number = build::scalar(&mut b, mpmd::INDEX, dialect::scalar::Scalar::Int(i.into()));
-                    values.push(number);
-                    values = self.body(body, &values, turn.or(Some(i)));
-                }
-                self.renaming.values.extend(results.into_iter().zip(values));
-            }
-            // What may be sent to several meshes is sent to those that read it.
-            Some(Kind::Same) => self.renaming.values.extend(results.into_iter().zip(operands)),
-            _ if control == Some(Control::Call) => {
-                let callee = func::callee(view).and_then(|name| func::function(self.program, name));
-                let Some(body) = callee.and_then(|f| func::block(self.program, f)) else {
-                    return self.keep(op, operands, turn);
-                };
-                let turn = turn.or(self.program.view(op).int(mpmd::CALL_COUNTER));
-                let values = self.body(body, &operands, turn);
-                self.renaming.values.extend(results.into_iter().zip(values));
-            }
-            _ => self.keep(op, operands, turn),
-        }
-    }
-
-    /// The values that a body gives for these arguments.
-    fn body(&mut self, body: Block, arguments: &[Value], turn: Option<i64>) -> Vec<Value> {
-        let copy = self.program.clone_block(body, &mut Renaming::default());
-        let own = self.program.block_args(copy).to_vec();
-        self.renaming.values.extend(own.into_iter().zip(arguments.iter().copied()));
-        let mut ops = self.program.block_ops(copy).to_vec();
-        let last = ops.pop();
-        ops.into_iter().for_each(|op| self.op(op, turn));
-        let given = last.map(|last| self.program.op(last).operands.to_vec()).unwrap_or_default();
-        given.into_iter().map(|v| self.renaming.value(v)).collect()
-    }
-
-    fn keep(&mut self, op: Op, operands: Vec<Value>, turn: Option<i64>) {
-        self.program.op_mut(op).operands = operands.into_iter().collect();
-        for block in
-            self.program.op(op).regions.iter().flat_map(|&r| self.program.region_blocks(r).to_vec()).collect::<Vec<_>>()
-        {
-            for inner in self.program.ops_under(block) {
-                self.program.rename_operands(inner, &self.renaming.values);
-            }
-        }
-        self.turns.extend(turn.map(|turn| (op, turn)));
-        self.ops.push(op);
-    }
 }
 
 /// The name of a named computation or tensor.
@@ -239,7 +162,7 @@ fn items(
     let mut constants: FxHashSet<Value> = FxHashSet::default();
     let mut fixed: FxHashMap<Op, Name> = FxHashMap::default();
     // Where a value is made, as far as that follows from what it is made of.
-    let mut made: FxHashMap<Value, Name> = FxHashMap::default();
+    let mut made = stated_arguments(program, topology, block);
     let bytes = |v: Value| program.tensor_type(v).and_then(|t| t.bytes()).unwrap_or(0);
     for &op in &ops {
         let view = program.view(op);
@@ -248,6 +171,7 @@ fn items(
             continue;
         }
         let named = name_of(program, op).and_then(|name| meshes.get(&name).copied());
+        let named = named.or_else(|| stated_mesh(program, topology, op));
         let read = outline::reads(program, &[op]);
         let largest = read.iter().filter(|v| made.contains_key(v)).rev().max_by_key(|&&v| bytes(v));
         if let Some(mesh) = named.or_else(|| largest.map(|v| made[v])) {
@@ -294,6 +218,38 @@ fn items(
     items
 }
 
+/// The mesh of the topology that a sharding is over.
+fn mesh_of_sharding(topology: &Topology, sharding: &TensorSharding) -> Option<Name> {
+    match sharding.mesh {
+        MeshRef::Symbol(name) => topology.mesh(name).map(|_| name),
+        MeshRef::Inline(_) => None,
+    }
+}
+
+/// The mesh of the topology that an op is stated to be on, by its own sharding or its results'.
+fn stated_mesh(program: &Program, topology: &Topology, op: Op) -> Option<Name> {
+    let view = program.view(op);
+    let own = sdy::stated_sharding(view).into_iter().chain(sdy::result_shardings(view).into_iter().flatten());
+    let of_manual = match view.attr(sdy::OUT_SHARDINGS) {
+        Some(AttrData::ShardingPerValue(list)) => &list[..],
+        _ => &[],
+    };
+    own.chain(of_manual).find_map(|sharding| mesh_of_sharding(topology, sharding))
+}
+
+/// The arguments of `@main` that are stated to be on a mesh.
+fn stated_arguments(program: &Program, topology: &Topology, block: Block) -> FxHashMap<Value, Name> {
+    let Some(main) = func::function(program, "main") else { return FxHashMap::default() };
+    let mesh = |i: usize| mesh_of_sharding(topology, func::arg_sharding(program, main, i)?);
+    program.block_args(block).iter().enumerate().filter_map(|(i, &v)| Some((v, mesh(i)?))).collect()
+}
+
+/// A sharding as it is over its mesh; `None` on a mesh of one device, where there is nothing to shard.
+fn stated(topology: &Topology, sharding: &TensorSharding) -> Option<TensorSharding> {
+    let alone = mesh_of_sharding(topology, sharding).and_then(|mesh| topology.mesh(mesh));
+    alone.is_none_or(|mesh| !mesh.axes.is_empty()).then(|| sharding.closed())
+}
+
 /// Whether an op is made of constants alone, so that every mesh may make it.
 fn is_constant(program: &Program, op: Op, constants: &FxHashSet<Value>, returned: &FxHashSet<Value>) -> bool {
     let view = program.view(op);
@@ -331,10 +287,11 @@ fn emit(
     for item in items.iter().rev() {
         readers.extend(outline::reads(program, &item.ops).into_iter().map(|v| (v, item.mesh)));
     }
+    readers.extend(stated_arguments(program, topology, block));
     let new = program.new_block();
     let mut homes = FxHashMap::default();
     for (i, &argument) in arguments.iter().enumerate() {
-        let sharding = func::arg_sharding(program, main, i).map(TensorSharding::closed);
+        let sharding = func::arg_sharding(program, main, i).and_then(|s| stated(topology, s));
         let mesh = readers.get(&argument).copied().unwrap_or(topology.meshes[0].0);
         if let Some(problem) = sharding.as_ref().and_then(|s| misfit(program, topology, mesh, argument, s)) {
             let d = Diagnostic::error(codes::MESH_TENSOR, program.value_span(argument), problem);
@@ -353,14 +310,21 @@ fn emit(
     for item in items {
         emit.item(item, &outside);
     }
-    let program = &mut *emit.program;
     let mut results = Vec::new();
     for (i, &value) in returned.iter().enumerate() {
-        let wanted = func::result_sharding(program, main, i).map(TensorSharding::closed);
-        let Some(home) = emit.homes.get(&value).cloned() else {
-            let d = Diagnostic::error(codes::MESH_TENSOR, program.value_span(value), "a result is on no mesh");
+        let wanted = func::result_sharding(emit.program, main, i);
+        let mesh = wanted.and_then(|s| mesh_of_sharding(topology, s));
+        let wanted = wanted.and_then(|s| stated(topology, s));
+        let Some(mut home) = emit.homes.get(&value).cloned() else {
+            let d = Diagnostic::error(codes::MESH_TENSOR, emit.program.value_span(value), "a result is on no mesh");
             return diagnostics.push(d.note("an op whose results are tensors makes it"));
         };
+        if let Some(mesh) = mesh.filter(|&mesh| mesh != home.tensor.mesh)
+            && let Some(sent) = emit.on(value, mesh)
+        {
+            home = Home { value: sent, tensor: MeshTensor { mesh, sharding: None, ..home.tensor } };
+        }
+        let program = &mut *emit.program;
         let Some(wanted) = wanted.filter(|wanted| home.tensor.sharding.as_ref() != Some(wanted)) else {
             results.push(home.value);
             continue;
@@ -375,6 +339,7 @@ fn emit(
         let moved = b.op(&mpmd::TRANSFER, &[home.value], &[ty], &[]);
         results.push(program.result(moved, 0));
     }
+    let program = &mut *emit.program;
     let loc = last.map_or(Loc::UNKNOWN, |last| program.op(last).loc);
     Builder::new(program, &mut emit.ops, loc).op(&func::RETURN, &results, &[], &[]);
     let ops = std::mem::take(&mut emit.ops);
@@ -488,6 +453,12 @@ impl Emit<'_> {
     }
 }
 
+/// Whether an op says that its operand is on one device, and nothing else.
+fn is_on_one_device(op: OpRef<'_>) -> bool {
+    let mesh = sdy::stated_sharding(op).and_then(|sharding| sdy::resolve(op.program, &sharding.mesh));
+    op.def().control(op) == Some(Control::Identity) && mesh.is_some_and(|mesh| mesh.axes.is_empty())
+}
+
 /// Appends what an op of `@main` is inside a fragment: the ops of a named computation, the operand of what only gives it on.
 fn inline(b: &mut Builder<'_>, op: Op, renaming: &mut Renaming) {
     let view = b.program.view(op);
@@ -505,13 +476,14 @@ fn inline(b: &mut Builder<'_>, op: Op, renaming: &mut Renaming) {
             let given: Vec<Value> = given.into_iter().map(|v| renaming.value(v)).collect();
             renaming.values.extend(results.into_iter().zip(given));
         }
-        Some(Kind::NamedTensor | Kind::Same) => {
+        kind if matches!(kind, Some(Kind::NamedTensor | Kind::Same)) || is_on_one_device(view) => {
             let operands: Vec<Value> = view.operands().iter().map(|&v| renaming.value(v)).collect();
             renaming.values.extend(results.into_iter().zip(operands));
         }
         _ => {
             let copy = b.program.clone_op(op, renaming);
             b.program.remove_attr(copy, func::SHARDING);
+            b.program.remove_attr(copy, mpmd::CALL_COUNTER);
             b.ops.push(copy);
         }
     }

@@ -1,12 +1,16 @@
-//! Programs over several meshes: `@main` is taken apart into fragments, each on one mesh (`mpmd-assign`), each fragment
+//! Programs over several meshes: the batch is cut into microbatches (`mpmd-microbatch`), `@main` is taken apart into fragments, each on one mesh (`mpmd-assign`), each fragment
 //! is partitioned on its mesh by the passes for one mesh (`mpmd-partition`), and all become one program for the devices
 //! of all meshes (`mpmd-spmd`). A program without a topology stays as it is.
 
 mod assign;
 mod balance;
+mod flat;
+mod meshes;
+mod microbatch;
 mod outline;
 mod partition;
 mod schedule;
+mod scopes;
 mod spmd;
 mod timeline;
 
@@ -42,19 +46,79 @@ pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -
     found.is_none()
 }
 
+const NAMES: OptionDef = OptionDef {
+    name: "assign",
+    ty: OptionType::Text,
+    default: "",
+    doc: "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
+};
+
+const ORDER: OptionDef = OptionDef {
+    name: "schedule",
+    ty: OptionType::Choice(&["program", "gpipe", "1f1b", "interleaved", "auto"]),
+    default: "auto",
+    doc: "The order; auto takes the fastest that fits memory.",
+};
+
+/// The pass that finds meshes of different devices.
+pub(crate) static MESHES: Pass = Pass {
+    name: "mpmd-meshes",
+    doc: "Gives a program whose shardings are over meshes of different devices a topology of these meshes.",
+    options: &[],
+    run: |program, _, diagnostics| meshes::meshes(program, diagnostics),
+};
+
+/// The pass that makes named computations of JAX's names.
+pub(crate) static SCOPES: Pass = Pass {
+    name: "mpmd-scopes",
+    doc: "Makes named computations of the ops under names of JAX's, which stand in their locations.",
+    options: &[
+        OptionDef {
+            name: "scopes",
+            ty: OptionType::Text,
+            default: "",
+            doc: "These names, with commas between, and those of the option assign; layer* stands for all that begin with layer.",
+        },
+        NAMES,
+    ],
+    run: scopes::scopes,
+};
+
+/// The pass that makes microbatches.
+pub(crate) static MICROBATCH: Pass = Pass {
+    name: "mpmd-microbatch",
+    doc: "Cuts the batch of a program with a topology into microbatches: sums what they add up to, joins what they give.",
+    options: &[
+        OptionDef {
+            name: "microbatches",
+            ty: OptionType::Text,
+            default: "1",
+            doc: "How many; auto takes the number and schedule that the model finds fastest within memory.",
+        },
+        OptionDef {
+            name: "batch",
+            ty: OptionType::Text,
+            default: "",
+            doc: "The number of the argument whose first dimension is the batch; without it the one that most depends on.",
+        },
+        NAMES,
+        ORDER,
+        TARGET,
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; without it there is no limit.",
+        },
+    ],
+    run: microbatch::microbatch,
+};
+
 /// The pass that makes fragments.
 pub(crate) static ASSIGN: Pass = Pass {
     name: "mpmd-assign",
     doc: "Takes a program with a topology apart into fragments, each on one mesh, and transfers between them.",
-    options: &[
-        OptionDef {
-            name: "assign",
-            ty: OptionType::Text,
-            default: "",
-            doc: "The mesh of each named computation, name@mesh with commas between; without it they are balanced by cost.",
-        },
-        TARGET,
-    ],
+    options: &[NAMES, TARGET],
     run: assign::assign,
 };
 
@@ -79,12 +143,7 @@ pub(crate) static SCHEDULE: Pass = Pass {
     name: "mpmd-schedule",
     doc: "Orders the fragments of microbatches, and says when each runs and what each mesh holds.",
     options: &[
-        OptionDef {
-            name: "schedule",
-            ty: OptionType::Choice(&["program", "gpipe", "1f1b", "interleaved", "auto"]),
-            default: "auto",
-            doc: "The order; auto takes the fastest that fits memory.",
-        },
+        ORDER,
         TARGET,
         OptionDef {
             name: "memory",

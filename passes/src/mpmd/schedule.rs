@@ -10,6 +10,7 @@ use dialect::ops::func;
 use dialect::ops::mpmd::{self, Topology};
 
 use super::timeline::{Graph, Schedule, Timeline};
+use super::{assign, partition};
 use crate::estimate::Machine;
 use crate::options::Options;
 
@@ -75,35 +76,71 @@ const WORDS: [(&str, Schedule); 4] = [
 
 pub(super) fn schedule(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
-    let (Some(topology), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
-    let Some(target) = options.target(diagnostics) else { return };
-    let Ok(machine) = Machine::of_mesh(target, &Default::default()) else { return };
-    let Some(graph) = Graph::of(program, block, &topology, &machine) else { return };
-    if graph.units.is_empty() {
-        return;
-    }
-    let word = options.text("schedule");
-    let memory = options.bytes("memory").map_or(f64::INFINITY, |bytes| bytes as f64);
-    let candidates: Vec<(&str, Timeline)> = WORDS
-        .into_iter()
-        .filter(|w| w.0 == word || word == "auto" && w.0 != "program")
-        .map(|(word, schedule)| (word, graph.run(schedule)))
-        .collect();
-    let peak = |line: &Timeline| line.peaks.iter().copied().fold(0.0, f64::max);
-    let excess = |line: &Timeline| (peak(line) - memory).max(0.0);
-    let better = |a: &Timeline, b: &Timeline| {
-        let by = excess(a).total_cmp(&excess(b)).then(a.seconds.total_cmp(&b.seconds));
-        by.then(peak(a).total_cmp(&peak(b))).is_lt()
-    };
-    let best = candidates.into_iter().reduce(|best, next| if better(&next.1, &best.1) { next } else { best });
-    let Some((word, line)) = best else { return };
-    if excess(&line) > 0.0 {
-        let message = format!("a device holds {} bytes under schedule {word}, more than {memory}", peak(&line));
+    let Some(topology) = Topology::of(program, main) else { return };
+    let Some((graph, found)) = choose(program, options, diagnostics) else { return };
+    if found.excess > 0.0 {
+        let (word, peak, memory) = (found.word, found.peak, found.peak - found.excess);
+        let message = format!("a device holds {peak} bytes under schedule {word}, more than {memory}");
         let d = Diagnostic::warning(codes::DEVICE_MEMORY, program.op(main).span, message);
         diagnostics.push(d.note("more microbatches, or more stages, make each smaller"));
     }
-    reorder(program, main, &graph, &line);
-    state(program, &topology, word, &line);
+    reorder(program, main, &graph, &found.line);
+    state(program, &topology, found.word, &found.line);
+}
+
+/// A schedule that was run under the model.
+struct Scheduled {
+    word: &'static str,
+    line: Timeline,
+    /// The most bytes that a device holds, and how many of them are more than it has.
+    peak: f64,
+    excess: f64,
+}
+
+impl Scheduled {
+    fn is_better(&self, than: &Self) -> bool {
+        let by = self.excess.total_cmp(&than.excess).then(self.line.seconds.total_cmp(&than.line.seconds));
+        by.then(self.peak.total_cmp(&than.peak)).is_lt()
+    }
+}
+
+/// The best of the schedules that the options allow; `None` where there is nothing to schedule.
+fn choose(program: &Program, options: &Options, diagnostics: &mut Diagnostics) -> Option<(Graph, Scheduled)> {
+    let main = func::function(program, "main")?;
+    let (topology, block) = (Topology::of(program, main)?, func::block(program, main)?);
+    let machine = Machine::of_mesh(options.target(diagnostics)?, &Default::default()).ok()?;
+    let graph = Graph::of(program, block, &topology, &machine).filter(|graph| !graph.units.is_empty())?;
+    let wanted = options.text("schedule");
+    let memory = options.bytes("memory").map_or(f64::INFINITY, |bytes| bytes as f64);
+    let run = |(word, schedule)| {
+        let line = graph.run(schedule);
+        let peak = line.peaks.iter().copied().fold(0.0, f64::max);
+        Scheduled { word, line, peak, excess: (peak - memory).max(0.0) }
+    };
+    let allowed = WORDS.into_iter().filter(|w| w.0 == wanted || wanted == "auto" && w.0 != "program");
+    let best = allowed.map(run).reduce(|best, next| if next.is_better(&best) { next } else { best })?;
+    Some((graph, best))
+}
+
+/// Of programs that are not taken apart yet, the one that is fastest under the schedules that the options allow, within
+/// memory if any is; of equals the first. `None` if none of them can be taken apart.
+pub(super) fn fastest(programs: Vec<Program>, options: &Options) -> Option<Program> {
+    let mut best: Option<(Scheduled, Program)> = None;
+    for program in programs {
+        let (mut apart, mut faults) = (program.clone(), Diagnostics::default());
+        assign::assign(&mut apart, options, &mut faults);
+        if !faults.has_errors() {
+            partition::partition(&mut apart, options, &mut faults);
+        }
+        // What is wrong with the program is reported by the passes that follow.
+        if !faults.has_errors()
+            && let Some((_, found)) = choose(&apart, options, &mut faults)
+            && best.as_ref().is_none_or(|best| found.is_better(&best.0))
+        {
+            best = Some((found, program));
+        }
+    }
+    best.map(|best| best.1)
 }
 
 /// Puts fragments in the order in which they start, and each transfer where what it sends is there.

@@ -115,7 +115,8 @@ fn devices(program: &Program, topology: &Topology, ops: &[Op]) -> Option<i64> {
             }
         }
     }
-    let all = topology.devices();
+    let main = func::function(program, "main")?;
+    let all = topology.devices().max(super::meshes::stated_devices(program, main).unwrap_or(0));
     let single = topology.meshes.len() == 1 && topology.meshes[0].1.devices() == all;
     let padded = if single { all } else { all.checked_add(multiple - 1)? / multiple * multiple };
     Some(padded).filter(|&n| n <= MAX_DEVICES)
@@ -142,6 +143,7 @@ fn state(program: &mut Program, main: Op, topology: &Topology, side: MeshTensor,
 /// Leaves nothing of the several meshes but a mesh of all devices.
 fn finish(program: &mut Program, main: Op, devices: i64) {
     program.remove_attr(main, TOPOLOGY);
+    super::meshes::forget_devices(program, main);
     // The functions of fragments are in @main now.
     let top = vec![main];
     program.set_block_ops(program.body(), top);

@@ -55,6 +55,8 @@ pub(super) struct Graph {
     /// The transfers on the way of each value from where it is made, by the value's unit; `None` for arguments.
     pub(super) transfers: Vec<(Op, Option<usize>)>,
     meshes: usize,
+    /// Of each mesh, the others that have some of its devices.
+    beside: Vec<Vec<usize>>,
     /// Bytes of a device's shards of the arguments of each mesh.
     arguments: Vec<f64>,
     /// Values of fragments and transfers: their mesh, their bytes on a device, who makes them, who reads them. A value
@@ -95,8 +97,8 @@ impl Graph {
             let local = topology.local_type(tensor)?;
             Some((*place.get(&tensor.mesh)?, local.bytes()? as f64))
         };
-        let mut graph =
-            Self { units: Vec::new(), transfers: Vec::new(), meshes, arguments: vec![0.0; meshes], held: Vec::new() };
+        let (arguments, beside) = (vec![0.0; meshes], overlaps(topology));
+        let mut graph = Self { units: Vec::new(), transfers: Vec::new(), meshes, beside, arguments, held: Vec::new() };
         // Of each value: who makes it, how long it is on its way, and its place in `held`.
         let mut made: FxHashMap<Value, (Option<usize>, f64, Option<usize>)> = FxHashMap::default();
         for &argument in program.block_args(block) {
@@ -223,6 +225,7 @@ impl Graph {
             let start = free[unit.mesh].max(ready[i]);
             let end = start + unit.seconds;
             free[unit.mesh] = end;
+            self.beside[unit.mesh].iter().for_each(|&other| free[other] = free[other].max(end));
             line.times[i] = (start, end);
             line.busy[unit.mesh] += unit.seconds;
             line.seconds = line.seconds.max(end);
@@ -275,6 +278,25 @@ impl Graph {
         }
         peaks
     }
+}
+
+/// Of each mesh, the others that have some of its devices.
+fn overlaps(topology: &Topology) -> Vec<Vec<usize>> {
+    let mut of: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
+    for (at, (_, mesh)) in topology.meshes.iter().enumerate() {
+        mesh.device_ids.iter().flatten().for_each(|&id| of.entry(id).or_default().push(at));
+    }
+    let mut beside = vec![Vec::new(); topology.meshes.len()];
+    for meshes in of.values().filter(|meshes| meshes.len() > 1) {
+        for &mesh in meshes {
+            beside[mesh].extend(meshes.iter().copied().filter(|&other| other != mesh));
+        }
+    }
+    for others in &mut beside {
+        others.sort_unstable();
+        others.dedup();
+    }
+    beside
 }
 
 /// What runs first of units that can start at the same time.

@@ -4,7 +4,10 @@
 use std::fmt::Write;
 
 use fastrand::Rng;
-use shardc::{Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Module, Source, random_inputs};
+use shardc::{
+    Backend, CompileOptions, Compiler, ExecuteOptions, HAS_NATIVE, Interface, Microbatches, Module, PipelineCost,
+    Source, random_inputs,
+};
 use shardc_tests::sharded;
 
 const SCHEDULES: [&str; 4] = ["program", "gpipe", "1f1b", "interleaved"];
@@ -219,7 +222,7 @@ const WEIGHTS: [&str; 6] = [
 
 /// Four blocks on four meshes of two devices, each of which takes half of a microbatch: forward, backward from the
 /// distance to a target, and the sum of gradients over two microbatches.
-fn transformer() -> String {
+pub(crate) fn transformer() -> String {
     let (part, whole, ws) = ("tensor<4x8x16xf32>", "tensor<8x8x16xf32>", WEIGHTS.join(", "));
     let all = vec![ws.clone(); 4].join(", ");
     let names = |prefix: &str, m: usize| -> Vec<String> {
@@ -301,4 +304,188 @@ fn a_transformer_of_four_stages_trains_as_on_one_device() {
     let check = done(check);
     assert_eq!(check.results.len(), 25);
     assert!(check.equal(), "{check:?}");
+}
+
+/// A training step over a whole batch: products and a bound in each stage, the squared distance to a target, its
+/// derivatives by the weights, and weights a step further.
+fn training_step(random: &mut Rng) -> String {
+    let (stages, batch, width) = (random.usize(1..4), 8 * random.usize(1..3), 4);
+    let (rows, weight) = (format!("tensor<{batch}x{width}xi32>"), format!("tensor<{width}x{width}xi32>"));
+    let bias = format!("tensor<{width}xi32>");
+    let meshes: Vec<String> = (0..stages).map(|s| format!("<\"m{s}\": <[\"x\"=2]>>")).collect();
+    let takes: Vec<String> = (0..stages).map(|s| format!("%w{s}: {weight}, %b{s}: {bias}")).collect();
+    let updated = vec![format!("{weight}, {bias}"); stages].join(", ");
+    let mut text = format!(
+        "func.func @main(%target: {rows}, {}, %a0: {rows} {{sdy.sharding = #sdy.sharding<@m0, [{{\"x\"}}, {{}}]>}}) -> ({rows}, tensor<i32>, {updated}) \
+         attributes {{topology = #mpmd.topology<{}>}} {{\n",
+        takes.join(", "),
+        meshes.join(", ")
+    );
+    for s in 0..stages {
+        let _ = writeln!(
+            text,
+            "%a{} = mpmd.named_computation<\"s{s}\"> (%a{s}, %w{s}, %b{s}) (%p: {rows}, %q: {weight}, %b: {bias}) {{
+               %z = stablehlo.constant dense<0> : tensor<i32>
+               %zeros = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<i32>) -> {rows}
+               %all = stablehlo.broadcast_in_dim %b, dims = [1] : ({bias}) -> {rows}
+               %r = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : ({rows}, {weight}) -> {rows}
+               %s = stablehlo.add %r, %all : {rows}
+               %m = stablehlo.maximum %s, %zeros : {rows}
+               mpmd.return %m : {rows} }} : ({rows}, {weight}, {bias}) -> {rows}",
+            s + 1
+        );
+    }
+    let _ = writeln!(
+        text,
+        "%d{stages} = stablehlo.subtract %a{stages}, %target : {rows}
+         %squares = stablehlo.multiply %d{stages}, %d{stages} : {rows}
+         %zero = stablehlo.constant dense<7> : tensor<i32>
+         %loss = stablehlo.reduce(%squares init: %zero) applies stablehlo.add across dimensions = [0, 1] : ({rows}, tensor<i32>) -> tensor<i32>"
+    );
+    for s in (0..stages).rev() {
+        let _ = writeln!(
+            text,
+            "%g{s}, %h{s}, %d{s} = mpmd.named_computation<\"s{s}\"(1)> (%a{s}, %d{}, %w{s}) (%p: {rows}, %o: {rows}, %q: {weight}) {{
+               %z = stablehlo.constant dense<0> : tensor<i32>
+               %two = stablehlo.constant dense<2> : {weight}
+               %r = stablehlo.dot_general %p, %o, contracting_dims = [0] x [0] : ({rows}, {rows}) -> {weight}
+               %twice = stablehlo.multiply %r, %two : {weight}
+               %sums = stablehlo.reduce(%o init: %z) applies stablehlo.add across dimensions = [0] : ({rows}, tensor<i32>) -> {bias}
+               %t = stablehlo.dot_general %o, %q, contracting_dims = [1] x [1] : ({rows}, {weight}) -> {rows}
+               mpmd.return %twice, %sums, %t : {weight}, {bias}, {rows} }} : ({rows}, {rows}, {weight}) -> ({weight}, {bias}, {rows})
+             %v{s} = stablehlo.subtract %w{s}, %g{s} : {weight}
+             %c{s} = stablehlo.subtract %b{s}, %h{s} : {bias}",
+            s + 1
+        );
+    }
+    let given: Vec<String> = (0..stages).map(|s| format!("%v{s}, %c{s}")).collect();
+    let _ = writeln!(text, "return %a{stages}, %loss, {} : {rows}, tensor<i32>, {updated}\n}}", given.join(", "));
+    text
+}
+
+#[test]
+fn microbatches_give_what_the_batch_gives() {
+    let compiler = Compiler::standard();
+    for seed in 0..6 {
+        let mut random = Rng::with_seed(seed);
+        let program = module(&compiler, training_step(&mut random));
+        let inputs = random_inputs(&Interface::of(&program).expect("tensors").arguments, seed, 1);
+        let expected = done(compiler.evaluate(&program, &inputs));
+        let (count, given) = [(2, "2"), (8, "8"), (0, "auto")][seed as usize % 3];
+        let cut = done(compiler.run_passes(program.clone(), &format!("mpmd-microbatch{{microbatches={given}}}")));
+        assert_eq!(done(compiler.evaluate(&cut, &inputs)), expected, "seed {seed}, {given} microbatches");
+        // Every stage does its products for each microbatch, forward and backward.
+        let products = |module: &Module| compiler.print(module, Default::default()).matches("dot_general").count();
+        let (products, before) = (products(&cut), products(&program));
+        assert!(count == 0 || products == count * before, "{products} products of {before}, {given} microbatches");
+        let made = done(compiler.run_passes(cut, "several-meshes"));
+        let backend = if HAS_NATIVE { Backend::Native } else { Backend::Reference };
+        let options = ExecuteOptions { backend, ..ExecuteOptions::default() };
+        assert_eq!(done(compiler.execute(&made, &inputs, &options)).results, expected, "seed {seed}, {given}");
+    }
+}
+
+#[test]
+fn the_model_says_how_many_microbatches() {
+    let compiler = Compiler::standard();
+    let (rows, weight) = ("tensor<65536x8192xf32>", "tensor<8192x8192xf32>");
+    let mut text = format!(
+        "func.func @main(%x: {rows}, %w0: {weight}, %w1: {weight}) -> ({weight}, {weight}) \
+         attributes {{topology = #mpmd.topology<<\"m0\": <[\"x\"=1]>>, <\"m1\": <[\"x\"=1]>>>}} {{\n"
+    );
+    for (s, from) in [(0, "%x"), (1, "%a0")] {
+        let _ = writeln!(
+            text,
+            "%a{s} = mpmd.named_computation<\"s{s}\"> ({from}, %w{s}) (%p: {rows}, %q: {weight}) {{
+               %r = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : ({rows}, {weight}) -> {rows}
+               mpmd.return %r : {rows} }} : ({rows}, {weight}) -> {rows}"
+        );
+    }
+    for (s, to, from, with) in [(1, "%d1", "%a1", "%a0"), (0, "%d0", "%d1", "%x")] {
+        let _ = writeln!(
+            text,
+            "%g{s}, {to} = mpmd.named_computation<\"s{s}\"(1)> ({with}, {from}, %w{s}) (%p: {rows}, %o: {rows}, %q: {weight}) {{
+               %r = stablehlo.dot_general %p, %o, contracting_dims = [0] x [0] : ({rows}, {rows}) -> {weight}
+               %t = stablehlo.dot_general %o, %q, contracting_dims = [1] x [1] : ({rows}, {weight}) -> {rows}
+               mpmd.return %r, %t : {weight}, {rows} }} : ({rows}, {rows}, {weight}) -> ({weight}, {rows})"
+        );
+    }
+    let _ = writeln!(text, "return %g0, %g1 : {weight}, {weight}\n}}");
+    let program = module(&compiler, text);
+    let cost = |microbatches: Option<Microbatches>, memory: Option<u64>| {
+        let options = CompileOptions { microbatches, memory, ..CompileOptions::default() };
+        let made = done(compiler.compile(program.clone(), "several-meshes", &options));
+        let cost = done(compiler.estimate(&made, &options));
+        (cost.pipeline.expect("a pipeline"), cost.step_s)
+    };
+    let peak = |p: &PipelineCost| p.meshes.iter().map(|m| m.peak_bytes).max().unwrap_or(0);
+    // Alone, two stages wait for each other half of the time; in microbatches they work beside each other.
+    let ((one, alone), (auto, beside)) = (cost(None, None), cost(Some(Microbatches::Auto), None));
+    assert!(one.bubble > 0.45 && auto.bubble < 0.25, "{} {}", one.bubble, auto.bubble);
+    assert!(beside < 0.75 * alone, "{beside} {alone}");
+    // Where the whole batch doesn't fit, microbatches do.
+    let limit = peak(&one) * 8 / 10;
+    let (short, _) = cost(Some(Microbatches::Auto), Some(limit));
+    assert!(peak(&short) <= limit, "{} of {limit}", peak(&short));
+}
+
+/// Meshes of any devices, some of them of several, and a value that goes from one to the other.
+#[test]
+fn values_move_between_meshes_of_any_devices() {
+    let compiler = Compiler::standard();
+    for seed in 0..12 {
+        let mut random = Rng::with_seed(seed);
+        let devices = random.usize(3..9);
+        let mut text = format!("module attributes {{mhlo.num_partitions = {devices} : i32}} {{\n");
+        let count = random.usize(2..5);
+        let mut axes = Vec::new();
+        for m in 0..count {
+            let mut ids: Vec<usize> = (0..devices).collect();
+            random.shuffle(&mut ids);
+            let sizes: &[usize] = [&[][..], &[2], &[3], &[2, 2]][random.usize(0..if devices > 3 { 4 } else { 3 })];
+            ids.truncate(sizes.iter().product());
+            let named: Vec<String> = sizes.iter().zip(["x", "y"]).map(|(n, name)| format!("\"{name}\"={n}")).collect();
+            let ids: Vec<String> = ids.iter().map(usize::to_string).collect();
+            let _ = writeln!(text, "sdy.mesh @m{m} = <[{}], device_ids=[{}]>", named.join(", "), ids.join(", "));
+            axes.push(sizes.len());
+        }
+        let ty = "tensor<12x12xi32>";
+        let mut sharding = |m: usize| {
+            let dims = match axes[m] {
+                0 => "[]",
+                1 => ["[{\"x\"}, {}]", "[{}, {\"x\"}]", "[{}, {}]"][random.usize(0..3)],
+                _ => ["[{\"x\"}, {\"y\"}]", "[{\"y\", \"x\"}, {}]", "[{}, {\"y\"}]"][random.usize(0..3)],
+            };
+            format!("<@m{m}, {dims}>")
+        };
+        let attribute = |sharding: String| format!("{{sdy.sharding = #sdy.sharding{sharding}}}");
+        let (a, b, out) =
+            (attribute(sharding(0)), attribute(sharding(count - 1)), attribute(sharding(seed as usize % count)));
+        let _ = writeln!(text, "func.func @main(%v0: {ty} {a}, %b: {ty} {b}) -> ({ty} {out}, {ty}) {{");
+        for step in 0..4 {
+            let on = sharding((step + seed as usize) % count);
+            let _ = writeln!(
+                text,
+                "%c{step} = sdy.sharding_constraint %v{step} {on} : {ty}
+                 %t{step} = stablehlo.transpose %c{step}, dims = [1, 0] : ({ty}) -> {ty}
+                 %v{} = stablehlo.add %t{step}, %b : {ty}",
+                step + 1
+            );
+        }
+        let _ = writeln!(text, "return %v4, %v2 : {ty}, {ty}\n}}\n}}");
+        let program = module(&compiler, text);
+        let inputs = random_inputs(&Interface::of(&program).expect("tensors").arguments, seed, 1);
+        let expected = done(compiler.evaluate(&program, &inputs));
+        let made = done(compiler.compile(program, "compile", &CompileOptions::default()));
+        for backend in [Backend::Reference, Backend::Native] {
+            if backend == Backend::Reference || HAS_NATIVE {
+                let options = ExecuteOptions { backend, ..ExecuteOptions::default() };
+                assert_eq!(
+                    done(compiler.execute(&made, &inputs, &options)).results,
+                    expected,
+                    "seed {seed} by {backend:?}"
+                );
+            }
+        }
+    }
 }

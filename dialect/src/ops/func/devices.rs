@@ -23,6 +23,11 @@ pub fn declared_devices(program: &Program) -> Option<(i64, i64)> {
     Some((replicas.unwrap_or(1), partitions.or_else(|| mesh_devices(program)).unwrap_or(1)))
 }
 
+/// The number of partitions that the module declares, if it does.
+pub fn declared_partitions(program: &Program) -> Option<i64> {
+    count(program, NUM_PARTITIONS)
+}
+
 /// Sets both attributes, as `i32`.
 pub fn set_devices(program: &mut Program, replicas: i64, partitions: i64) {
     let ty = program.intern_type(TypeData::Scalar(ElementType::I32));

@@ -8,7 +8,7 @@ mod devices;
 mod signature;
 mod text;
 
-pub use devices::{declared_devices, num_partitions, num_replicas, set_devices};
+pub use devices::{declared_devices, declared_partitions, num_partitions, num_replicas, set_devices};
 pub use signature::{
     ARG_ATTRS, FUNCTION_TYPE, RES_ATTRS, SHARDING, Signature, add_argument, arg_attr, arg_sharding, block, function,
     functions, functions_by_name, has_branches, is_donated, new_function, remove_arg_attr, remove_result_attr,

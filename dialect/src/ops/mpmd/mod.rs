@@ -58,6 +58,8 @@ pub const SECONDS: &str = "shardc.seconds";
 pub const PEAK_BYTES: &str = "shardc.peak_bytes";
 /// The attribute of a fragment's function with its mesh.
 pub const MESH_SHAPE: &str = "mesh_shape";
+/// The attribute of a function with the number of all devices, where the meshes of its topology have but some of them.
+pub const DEVICES: &str = "shardc.devices";
 /// The attribute of a module with what the model says of its fragments.
 pub const PIPELINE: &str = "shardc.pipeline";
 /// The attribute of a module whose order of communication is chosen: nothing joins its collectives.

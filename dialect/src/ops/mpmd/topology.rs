@@ -9,8 +9,8 @@ pub const TOPOLOGY: &str = "topology";
 
 /// The meshes of a topology, with the devices of each.
 ///
-/// The meshes of a topology have different devices: those of a mesh without `device_ids` come after the devices of the
-/// meshes before it, and `device_ids` name devices of the whole program.
+/// The devices of a mesh without `device_ids` come after those of the meshes before it; `device_ids` name devices of the whole
+/// program, and meshes may share some.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Topology {
     /// Each mesh with its name; its `device_ids` are always there, and name devices of the whole program.

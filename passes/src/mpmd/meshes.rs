@@ -1,0 +1,102 @@
+//! mpmd-meshes: a program whose shardings are over meshes of different devices gets a topology of these meshes.
+//!
+//! The module says how many devices there are (`mhlo.num_partitions`), and each mesh which of them it has, in any order.
+//! A value that is stated to be sharded over another mesh is moved there, as JAX's `device_put` does.
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::{Attr, AttrData, Name, Op, Program};
+use dialect::ops::func;
+use dialect::ops::mhlo::NUM_PARTITIONS;
+use dialect::ops::mpmd::{DEVICES, TOPOLOGY};
+use dialect::ops::sdy;
+use dialect::sharding::{Mesh, MeshRef};
+use rustc_hash::FxHashSet;
+
+/// The devices of a mesh, by their positions.
+fn ids(mesh: &Mesh) -> Vec<i64> {
+    mesh.device_ids.clone().unwrap_or_else(|| (0..mesh.devices()).collect())
+}
+
+pub(super) fn meshes(program: &mut Program, _: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else { return };
+    let Some(devices) = func::declared_partitions(program) else { return };
+    if func::num_replicas(program) > 1 || dialect::signature::is_stated(program, main) {
+        return;
+    }
+    if program.attr(main, TOPOLOGY).is_some() {
+        // JAX says how many devices it had itself, which are one mesh's perhaps.
+        return state_devices(program, main, devices);
+    }
+    let known: Vec<(String, Mesh)> =
+        sdy::meshes(program).map(|(_, name, mesh)| (name.to_owned(), mesh.clone())).collect();
+    let is_of_all = |mesh: &Mesh| {
+        let mut ids = ids(mesh);
+        ids.sort_unstable();
+        ids.into_iter().eq(0..devices)
+    };
+    if known.iter().all(|(_, mesh)| mesh.axes.is_empty() || is_of_all(mesh)) {
+        return;
+    }
+    let used = used(program);
+    let mut found: Vec<(Name, Mesh)> = Vec::new();
+    for (name, mesh) in known {
+        let name = program.name(&name);
+        // Without axes and devices a mesh says nothing of where a value is.
+        if used.contains(&name) && (!mesh.axes.is_empty() || mesh.is_maximal()) {
+            found.push((name, Mesh { device_ids: Some(ids(&mesh)), ..mesh }));
+        }
+    }
+    if found.iter().all(|(_, mesh)| mesh.axes.is_empty() || is_of_all(mesh)) {
+        return;
+    }
+    let topology = program.intern_attr(AttrData::Topology(found));
+    program.set_attr(main, TOPOLOGY, topology);
+    state_devices(program, main, devices);
+    let meshes: FxHashSet<Op> = sdy::meshes(program).map(|mesh| mesh.0).collect();
+    let kept = program.block_ops(program.body()).iter().copied().filter(|op| !meshes.contains(op)).collect();
+    program.set_block_ops(program.body(), kept);
+}
+
+/// Fragments run on the devices of their meshes, and not on all that the module says there are.
+fn state_devices(program: &mut Program, main: Op, devices: i64) {
+    let devices = program.attr_i64(devices);
+    program.set_attr(main, DEVICES, devices);
+    program.remove_attr(program.module, NUM_PARTITIONS);
+}
+
+/// How many devices a program over several meshes says there are.
+pub(super) fn stated_devices(program: &Program, main: Op) -> Option<i64> {
+    program.attr(main, DEVICES).and_then(|attr| program.attr_data(attr).as_int())
+}
+
+/// Forgets it, when the module says so.
+pub(super) fn forget_devices(program: &mut Program, main: Op) {
+    program.remove_attr(main, DEVICES);
+}
+
+/// The meshes that shardings name.
+fn used(program: &Program) -> FxHashSet<Name> {
+    let (mut names, mut seen) = (FxHashSet::default(), FxHashSet::default());
+    program.walk(program.body(), &mut |op| {
+        program.op(op).attrs.iter().for_each(|attr| note(program, attr.1, &mut names, &mut seen));
+    });
+    names
+}
+
+fn note(program: &Program, attr: Attr, names: &mut FxHashSet<Name>, seen: &mut FxHashSet<Attr>) {
+    if !seen.insert(attr) {
+        return;
+    }
+    let mut name = |mesh: &MeshRef| {
+        if let MeshRef::Symbol(mesh) = mesh {
+            names.insert(*mesh);
+        }
+    };
+    match program.attr_data(attr) {
+        AttrData::Sharding(sharding) => name(&sharding.mesh),
+        AttrData::ShardingPerValue(list) => list.iter().for_each(|sharding| name(&sharding.mesh)),
+        AttrData::Array(list) => list.iter().for_each(|&attr| note(program, attr, names, seen)),
+        AttrData::Dict(entries) => entries.iter().for_each(|entry| note(program, entry.1, names, seen)),
+        _ => {}
+    }
+}

@@ -1,0 +1,136 @@
+//! mpmd-microbatch: cuts the batch of a program of several meshes into microbatches.
+//!
+//! Arguments' first dimensions are cut into parts of one size, and what follows of it is computed for each of them
+//! (`divide`): products of a part, sums over it that are added up where something needs the whole sum, results that are
+//! put together again. What reads no part is computed once. Every op of a microbatch says which one it is of, as
+//! `mpmd-schedule` asks for; named computations stay what they are, over parts.
+
+mod divide;
+mod emit;
+
+use std::collections::BTreeMap;
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::{Block, Op, Program, Value};
+use dialect::ops::func;
+use dialect::ops::mpmd::{self, Kind, Topology};
+use rustc_hash::FxHashMap;
+
+use self::divide::{Division, Each};
+use self::emit::Emit;
+use super::{flat, schedule};
+use crate::dimension_classes::{ClassId, DimensionClasses};
+use crate::options::Options;
+use crate::plan::model::meaning::Models;
+
+/// The most dimensions that are tried to find the batch.
+const CANDIDATES: usize = 16;
+/// The most microbatches that `auto` tries.
+const MOST: i64 = 64;
+
+pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
+    let word = options.text("microbatches").to_owned();
+    if word == "1" {
+        return;
+    }
+    let Some(main) = func::function(program, "main") else { return };
+    let (Some(_), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
+    let on_meshes = program.values_under(block).iter().any(|&v| mpmd::mesh_of(program, v).is_some());
+    if on_meshes || dialect::signature::is_stated(program, main) {
+        return;
+    }
+    let span = program.op(main).span;
+    let fault =
+        |message: String, note: &str| Diagnostic::error(codes::MICROBATCHES, span, message).note(note.to_owned());
+    let count = word.parse::<i64>().ok().filter(|&n| n > 0);
+    if count.is_none() && word != "auto" {
+        return diagnostics.push(fault(format!("microbatches={word} is no number"), "write a number, or auto"));
+    }
+    let given = options.text("batch");
+    let argument = given.parse::<usize>().ok().and_then(|i| program.block_args(block).get(i).copied());
+    if argument.is_none() && !given.is_empty() {
+        return diagnostics.push(fault(format!("@main has no argument {given}"), "number arguments from 0"));
+    }
+    let turns = flat::flatten(program, block);
+    if !turns.is_empty() {
+        if count.is_some() {
+            let message = "the program is in microbatches already".to_owned();
+            diagnostics
+                .push(fault(message, "leave out the option microbatches, or the calls and loops over microbatches"));
+        }
+        return;
+    }
+    // Nothing passes through a call.
+    for op in program.block_ops(block).to_vec() {
+        if mpmd::kind(program.view(op)) == Some(Kind::NamedComputation)
+            && let Some(body) = program.region_block(op, 0)
+        {
+            flat::flatten(program, body);
+        }
+    }
+    let mut models = Models::default();
+    match count {
+        Some(count) => {
+            let Some(found) = best(program, &mut models, block, argument, count) else {
+                let message = format!("no argument's first dimension can be cut into {count} microbatches");
+                let note = "its size must be a multiple, and something must be computed for each part by itself";
+                return diagnostics.push(fault(message, note));
+            };
+            cut(program, &mut models, block, found, count);
+        }
+        None => {
+            let mut tried = vec![program.clone()];
+            let mut count = 2;
+            while count <= MOST {
+                if let Some(found) = best(program, &mut models, block, argument, count) {
+                    let mut copy = program.clone();
+                    cut(&mut copy, &mut models, block, found, count);
+                    tried.push(copy);
+                }
+                count *= 2;
+            }
+            if let Some(best) = schedule::fastest(tried, options) {
+                *program = best;
+            }
+        }
+    }
+}
+
+/// What is done for each microbatch.
+type Found = (FxHashMap<Value, dialect::sharding::Distribution>, FxHashMap<Op, Each>);
+
+/// The division by the arguments that leaves the least to be computed as a whole.
+fn best(program: &Program, models: &mut Models, block: Block, argument: Option<Value>, count: i64) -> Option<Found> {
+    let mut best: Option<(f64, Found)> = None;
+    for arguments in candidates(program, block, argument) {
+        let Some(division) = Division::of(program, models, block, (&arguments, count)) else { continue };
+        let Division { parts, each, work, .. } = division;
+        if !each.is_empty() && best.as_ref().is_none_or(|b| work < b.0) {
+            best = Some((work, (parts, each)));
+        }
+    }
+    best.map(|b| b.1)
+}
+
+/// Arguments that may have the batch, together those whose first dimensions are one: that of `argument`, or those of the
+/// largest values.
+fn candidates(program: &Program, block: Block, argument: Option<Value>) -> Vec<Vec<Value>> {
+    let classes = DimensionClasses::of(program, block);
+    let first = |value: Value| classes.of_value(program, value).first().copied();
+    let mut found: BTreeMap<ClassId, Vec<Value>> = BTreeMap::new();
+    for &value in program.block_args(block) {
+        if let Some(class) = first(value).filter(|&class| argument.is_none_or(|given| first(given) == Some(class))) {
+            found.entry(class).or_default().push(value);
+        }
+    }
+    let mut found: Vec<(ClassId, Vec<Value>)> = found.into_iter().collect();
+    found.sort_by(|a, b| classes.bytes(b.0).total_cmp(&classes.bytes(a.0)));
+    found.truncate(CANDIDATES);
+    found.into_iter().map(|f| f.1).collect()
+}
+
+fn cut(program: &mut Program, models: &mut Models, block: Block, (parts, each): Found, count: i64) {
+    let emit = Emit { program, models, parts, each, whole: FxHashMap::default(), cut: FxHashMap::default() };
+    emit.block(block, count);
+}

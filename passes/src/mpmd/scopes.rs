@@ -1,0 +1,196 @@
+//! mpmd-scopes: ops under a name of JAX's (`jax.named_scope`) become named computations.
+//!
+//! JAX writes the names in ops' locations: `jit(step)/jvp(stage0)/dot_general` is an op of the forward computation of
+//! `stage0`, `jit(step)/transpose(jvp(stage0))/dot_general` one of its backward computation. Ops of one name stand in one
+//! computation, unless others in between read what some of them make and make what others of them read.
+
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::build::Builder;
+use dialect::ir::{AttrData, Loc, LocData, Name, Op, Program, Renaming, Ty, Value};
+use dialect::op::{Constancy, OpDef};
+use dialect::ops::func;
+use dialect::ops::mpmd::{self, Kind, Topology};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::outline;
+use crate::options::Options;
+
+/// A name, and how often JAX transposed what stands under it.
+type Scope = (Name, i64);
+
+pub(super) fn scopes(program: &mut Program, options: &Options, _: &mut Diagnostics) {
+    let Some(main) = func::function(program, "main") else { return };
+    let (Some(_), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
+    if dialect::signature::is_stated(program, main) {
+        return;
+    }
+    let ops = program.block_ops(block).to_vec();
+    let known: FxHashSet<Name> = ops
+        .iter()
+        .filter(|&&op| mpmd::kind(program.view(op)) == Some(Kind::NamedComputation))
+        .flat_map(|&op| mpmd::origins(program.view(op)))
+        .map(|origin| origin.0)
+        .collect();
+    let assigned = options.text("assign").split(',').filter_map(|entry| Some(entry.split_once('@')?.0));
+    let wanted: Vec<String> = options.text("scopes").split(',').chain(assigned).map(str::to_owned).collect();
+    let is_new = |name: &&String| !name.is_empty() && program.find_name(name).is_none_or(|name| !known.contains(&name));
+    let wanted: Vec<String> = wanted.iter().filter(is_new).cloned().collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let mut of_locations: FxHashMap<Loc, Option<Scope>> = FxHashMap::default();
+    // Constants come first, and each computation makes its own.
+    let mut slots: Vec<(Option<Scope>, Vec<Op>)> = vec![(None, Vec::new())];
+    let mut constants: FxHashSet<Value> = FxHashSet::default();
+    let mut made_in: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut open: FxHashMap<Scope, usize> = FxHashMap::default();
+    for &op in &ops {
+        let view = program.view(op);
+        if view.operands().is_empty() && view.region(0).is_none() && view.def().constancy(view) != Constancy::No {
+            constants.extend(view.results());
+            slots[0].1.push(op);
+            continue;
+        }
+        let plain = mpmd::kind(view).is_none() && !view.def().terminator() && !view.def().side_effect(view);
+        let loc = program.op(op).loc;
+        let scope = match of_locations.get(&loc) {
+            Some(known) => *known,
+            None => {
+                let found = scope_of(program, loc, &wanted).map(|(name, times)| (program.name(&name), times));
+                of_locations.insert(loc, found);
+                found
+            }
+        };
+        let scope = scope.filter(|_| plain);
+        let after = outline::reads(program, &[op]).iter().filter_map(|v| made_in.get(v).copied()).max();
+        let slot = scope.and_then(|scope| open.get(&scope).copied()).filter(|&slot| after.is_none_or(|a| a <= slot));
+        let slot = slot.unwrap_or_else(|| {
+            slots.push((scope, Vec::new()));
+            slots.len() - 1
+        });
+        open.extend(scope.map(|scope| (scope, slot)));
+        slots[slot].1.push(op);
+        made_in.extend(program.results(op).map(|v| (v, slot)));
+    }
+    let readers = readers(program, &slots);
+    let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut new = Vec::new();
+    for (at, (scope, ops)) in slots.into_iter().enumerate() {
+        match scope {
+            Some(scope) => named(program, scope, &ops, (&readers[at], &constants), &mut renamed, &mut new),
+            None => new.extend(ops),
+        }
+    }
+    program.set_block_ops(block, new);
+    program.rename(&renamed);
+}
+
+/// Of each slot, the values that others read.
+fn readers(program: &Program, slots: &[(Option<Scope>, Vec<Op>)]) -> Vec<FxHashSet<Value>> {
+    let made = slots.iter().enumerate().flat_map(|(at, slot)| slot.1.iter().map(move |&op| (at, op)));
+    let made_in: FxHashMap<Value, usize> =
+        made.flat_map(|(at, op)| program.results(op).map(move |v| (v, at))).collect();
+    let mut read = vec![FxHashSet::default(); slots.len()];
+    for (_, ops) in slots {
+        for value in outline::reads(program, ops) {
+            if let Some(&at) = made_in.get(&value) {
+                read[at].insert(value);
+            }
+        }
+    }
+    read
+}
+
+/// Ops as a computation under a name.
+fn named(
+    program: &mut Program,
+    scope: Scope,
+    ops: &[Op],
+    (read, constants): (&FxHashSet<Value>, &FxHashSet<Value>),
+    renamed: &mut FxHashMap<Value, Value>,
+    new: &mut Vec<Op>,
+) {
+    let (Some(&first), all) = (ops.first(), outline::reads(program, ops)) else { return };
+    let (made, inputs): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|v| constants.contains(v));
+    let outputs: Vec<Value> = ops.iter().flat_map(|&op| program.results(op)).filter(|v| read.contains(v)).collect();
+    if outputs.is_empty() {
+        return;
+    }
+    let types: Vec<Ty> = inputs.iter().map(|&v| program.value_type(v)).collect();
+    let results: Vec<Ty> = outputs.iter().map(|&v| program.value_type(v)).collect();
+    let (loc, span) = (program.op(first).loc, program.op(first).span);
+    let origin = program.intern_attr(AttrData::Origin(scope.0, scope.1));
+    let origin = (program.name(mpmd::ORIGIN), origin);
+    let mut b = Builder::new(program, new, loc);
+    let region = b.region(&types, |b, args| {
+        let mut renaming = Renaming::default();
+        renaming.values.extend(inputs.iter().copied().zip(args.iter().copied()));
+        made.iter().for_each(|&constant| outline::clone_constant(b, constant, &mut renaming));
+        for &op in ops {
+            let copy = b.program.clone_op(op, &mut renaming);
+            b.ops.push(copy);
+        }
+        let given: Vec<Value> = outputs.iter().map(|&v| renaming.value(v)).collect();
+        b.op(&mpmd::RETURN, &given, &[], &[]);
+    });
+    let def = &mpmd::NAMED_COMPUTATION;
+    let op = b.raw(def, def.name(), &inputs, &results, &[origin], &[region]);
+    program.op_mut(op).span = span;
+    renamed.extend(outputs.into_iter().zip(program.results(op)));
+}
+
+/// The outermost of these names that a location says.
+fn scope_of(program: &Program, loc: Loc, wanted: &[String]) -> Option<(String, i64)> {
+    match &*program.loc_data(loc) {
+        LocData::Name(name, child) => {
+            in_path(program.name_text(*name), 0, wanted).ok().or_else(|| scope_of(program, *child, wanted))
+        }
+        LocData::CallSite(callee, caller) => {
+            scope_of(program, *caller, wanted).or_else(|| scope_of(program, *callee, wanted))
+        }
+        LocData::Fused(_, parts) => parts.iter().find_map(|&part| scope_of(program, part, wanted)),
+        LocData::Unknown | LocData::File { .. } => None,
+    }
+}
+
+/// The first of these names in a path, and how often it was transposed; else how often all of it was.
+fn in_path(path: &str, mut transposed: i64, wanted: &[String]) -> Result<(String, i64), i64> {
+    let mut depth = 0;
+    let parts = path.split(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == '/' && depth == 0
+    });
+    for part in parts {
+        match part.strip_suffix(')').and_then(|part| part.split_once('(')) {
+            Some((transform, inner)) => match in_path(inner, i64::from(transform == "transpose"), wanted) {
+                Ok((name, times)) => return Ok((name, transposed + times)),
+                Err(times) => transposed += times,
+            },
+            None if wanted.iter().any(|name| matches(name, part)) => return Ok((part.to_owned(), transposed)),
+            None => {}
+        }
+    }
+    Err(transposed)
+}
+
+/// Whether a name is one that is wanted; `layer*` wants all that begin with `layer`.
+fn matches(wanted: &str, name: &str) -> bool {
+    wanted.strip_suffix('*').map_or(wanted == name, |start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_path;
+
+    #[test]
+    fn names_stand_in_paths() {
+        let wanted = ["stage*".to_owned(), "head".to_owned()];
+        let found = |path: &str| in_path(path, 0, &wanted).ok();
+        assert_eq!(found("jit(step)/stage0/dot_general"), Some(("stage0".to_owned(), 0)));
+        assert_eq!(found("jit(step)/transpose(jvp(stage12))/mul"), Some(("stage12".to_owned(), 1)));
+        assert_eq!(found("jit(step)/transpose(jvp(outer))/head/mul"), Some(("head".to_owned(), 1)));
+        assert_eq!(found("jit(step)/jvp(outer/stage1)/stage2/mul"), Some(("stage1".to_owned(), 0)));
+        assert_eq!(found("jit(step)/headless/mul"), None);
+        assert_eq!(found("jit(step/(("), None);
+    }
+}
