@@ -1,8 +1,10 @@
-//! Machines of one's own as TOML: `--target FILE.toml`. `examples/torus.toml` and `examples/switch.toml` say every key.
+//! Machines of one's own as TOML: `--target FILE.toml`. `examples/torus.toml`, `examples/cluster.toml` and
+//! `examples/switch.toml` say every key.
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
-use passes::estimate::chip::WrapRule;
+use passes::estimate::chip::{Fabric, WrapRule};
+use passes::estimate::target::MOST_CHIPS;
 use passes::estimate::{Chip, Flat, Slice, Target};
 use serde::Deserialize;
 use toml::Spanned;
@@ -11,9 +13,6 @@ use crate::compiler::Compiler;
 use crate::diagnostic::{Outcome, one};
 use crate::source::Source;
 
-/// The most chips of a slice, as many as devices of a mesh that are looked at one by one.
-const MOST_CHIPS: u64 = 1 << 20;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -21,8 +20,11 @@ struct File {
     flat: Option<Spanned<FlatTable>>,
     slice: Option<Spanned<Vec<u64>>>,
     wraparound: Option<Spanned<Vec<bool>>>,
+    slices: Option<Spanned<u64>>,
     chip: Option<Spanned<ChipTable>>,
     links: Option<Spanned<LinkTable>>,
+    switch: Option<Spanned<LinkTable>>,
+    network: Option<Spanned<LinkTable>>,
 }
 
 #[derive(Deserialize)]
@@ -95,7 +97,7 @@ fn fault<T>(at: &Spanned<T>, message: impl Into<String>, note: impl Into<String>
 fn read(text: &str) -> Result<(String, Target), Fault> {
     let file: File = toml::from_str(text).map_err(|e| {
         let span = e.span().map_or(Span::default(), |s| Span::new(s.start, s.end));
-        let note = "a target has a name and either [flat], or slice, [chip] and [links]";
+        let note = "a target has a name and either [flat], or slice, [chip] and [links] or [switch]";
         Diagnostic::error(codes::TARGET_FILE, span, e.message().trim_end().to_owned()).note(note)
     })?;
     let name = file.name.get_ref();
@@ -104,26 +106,29 @@ fn read(text: &str) -> Result<(String, Target), Fault> {
         let note = "letters, digits, '-', '_' and '.', at most 40; flat is a target already";
         return Err(fault(&file.name, "this can't be the name of a target", note));
     }
-    let target = match (&file.flat, &file.slice, &file.chip, &file.links) {
-        (Some(flat), None, None, None) => match &file.wraparound {
-            None => Target::Flat(flat_of(flat.get_ref())?),
-            Some(given) => {
+    let target = match &file.flat {
+        Some(flat) => {
+            let of_chips = [
+                file.slice.as_ref().map(|given| given.span()),
+                file.chip.as_ref().map(|given| given.span()),
+                file.links.as_ref().map(|given| given.span()),
+                file.switch.as_ref().map(|given| given.span()),
+            ];
+            if of_chips.iter().any(Option::is_some) {
+                return Err(fault(flat, "a target is flat or a slice of chips, not both", "remove [flat] or the rest"));
+            }
+            if let Some(given) = &file.wraparound {
                 return Err(fault(given, "a flat machine has no wraparound links", "remove wraparound"));
             }
-        },
-        (None, Some(slice), Some(chip), Some(links)) => {
-            let wraps = file.wraparound.as_ref();
-            Target::Slice(slice_of(name, slice, wraps, chip.get_ref(), links.get_ref())?)
+            if let Some(given) = &file.slices {
+                return Err(fault(given, "a flat machine is in one piece", "remove slices and [network]"));
+            }
+            if let Some(given) = &file.network {
+                return Err(fault(given, "a flat machine is in one piece", "remove [network]"));
+            }
+            Target::Flat(flat_of(flat.get_ref())?)
         }
-        (Some(flat), ..) => {
-            return Err(fault(flat, "a target is flat or a slice of chips, not both", "remove [flat] or the rest"));
-        }
-        (None, slice, chip, links) => {
-            let has = [("slice", slice.is_some()), ("[chip]", chip.is_some()), ("[links]", links.is_some())];
-            let lacks: Vec<&str> = has.iter().filter(|h| !h.1).map(|h| h.0).collect();
-            let note = "a slice of chips has slice = [4, 4], [chip] and [links]; a machine without topology has [flat]";
-            return Err(fault(&file.name, format!("the target lacks {}", lacks.join(" and ")), note));
-        }
+        None => Target::Slice(slice_of(&file)?),
     };
     Ok((name.clone(), target))
 }
@@ -161,23 +166,75 @@ fn flat_of(table: &FlatTable) -> Result<Flat, Fault> {
     })
 }
 
-fn slice_of(
-    name: &str,
-    slice: &Spanned<Vec<u64>>,
-    wraparound: Option<&Spanned<Vec<bool>>>,
-    chip: &ChipTable,
-    links: &LinkTable,
-) -> Result<Slice, Fault> {
+/// The table of links or of a switch, and which of both it is.
+fn fabric_of(file: &File) -> Result<(Fabric, &LinkTable), Fault> {
+    match (&file.links, &file.switch) {
+        (Some(links), None) => Ok((Fabric::Torus, links.get_ref())),
+        (None, Some(switch)) => Ok((Fabric::Switch, switch.get_ref())),
+        (Some(_), Some(switch)) => {
+            let note = "chips have links to their neighbors, or one to a switch: remove one of the two";
+            Err(fault(switch, "a slice has both [links] and [switch]", note))
+        }
+        (None, None) => Err(lacking(file)),
+    }
+}
+
+/// What a slice of chips lacks.
+fn lacking(file: &File) -> Fault {
+    let has = [
+        ("slice", file.slice.is_some()),
+        ("[chip]", file.chip.is_some()),
+        ("[links]", file.links.is_some() || file.switch.is_some()),
+    ];
+    let lacks: Vec<&str> = has.iter().filter(|h| !h.1).map(|h| h.0).collect();
+    let note =
+        "a slice of chips has slice = [4, 4], [chip] and [links] (or [switch]); a machine without topology has [flat]";
+    fault(&file.name, format!("the target lacks {}", lacks.join(" and ")), note)
+}
+
+/// How many slices there are, and the network between them.
+fn slices_of(file: &File, chips: u64) -> Result<(u64, Option<&LinkTable>), Fault> {
+    match (&file.slices, &file.network) {
+        (None, None) => Ok((1, None)),
+        (Some(slices), network) => {
+            let count = *slices.get_ref();
+            if !(1..=MOST_CHIPS / chips).contains(&count) {
+                let note = format!("at least 1, and at most {MOST_CHIPS} chips in all");
+                return Err(fault(slices, "this is not a number of slices", note));
+            }
+            if count > 1 && network.is_none() {
+                let note = "[network] has the bandwidth that one chip has to other slices, and the latency";
+                return Err(fault(slices, "several slices have no network between them", note));
+            }
+            Ok((count, network.as_ref().map(Spanned::get_ref)))
+        }
+        (None, Some(network)) => {
+            Err(fault(network, "there is a network, but one slice", "slices = 2 says how many it joins"))
+        }
+    }
+}
+
+fn slice_of(file: &File) -> Result<Slice, Fault> {
+    let (Some(slice), Some(chip)) = (&file.slice, &file.chip) else { return Err(lacking(file)) };
+    let (fabric, links) = fabric_of(file)?;
+    let (name, chip, wraparound) = (file.name.get_ref(), chip.get_ref(), file.wraparound.as_ref());
     let sizes = slice.get_ref();
     let chips = sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size)).unwrap_or(u64::MAX);
     if !(1..=3).contains(&sizes.len()) || !(1..=MOST_CHIPS).contains(&chips) {
         let note = format!("one to three numbers of at least 1, as in [4, 4]; at most {MOST_CHIPS} chips");
         return Err(fault(slice, "this is not the shape of a slice", note));
     }
+    if fabric == Fabric::Switch && sizes.len() != 1 {
+        return Err(fault(slice, "behind a switch, chips lie along one dimension", "one number, as in slice = [8]"));
+    }
+    let (slices, network) = slices_of(file, chips)?;
     let mut dims = [1; 3];
     dims[..sizes.len()].copy_from_slice(sizes);
     let mut wraps = [false; 3];
     if let Some(given) = wraparound {
+        if fabric == Fabric::Switch {
+            return Err(fault(given, "a switch has no wraparound links", "remove wraparound"));
+        }
         if given.get_ref().len() != sizes.len() {
             let note = format!("one true or false for each of the slice's {} dimensions", sizes.len());
             return Err(fault(given, "wraparound and slice have different lengths", note));
@@ -203,9 +260,12 @@ fn slice_of(
         hbm_bandwidth: rate(&chip.hbm_bandwidth)?,
         vmem_bytes: 0,
         mxu_side: matmul_tile,
+        fabric,
         link_bandwidth: rate(&links.bandwidth)?,
         hop_latency: seconds(&links.latency)?,
-        torus_rank: sizes.len().max(2),
+        network_bandwidth: network.map_or(Ok(0.0), |network| rate(&network.bandwidth))?,
+        network_latency: network.map_or(Ok(0.0), |network| seconds(&network.latency))?,
+        torus_rank: if fabric == Fabric::Switch { 1 } else { sizes.len().max(2) },
         wrap_rule: WrapRule::Stated(wraps),
         pod: dims,
         pod_chips: chips,
@@ -213,7 +273,7 @@ fn slice_of(
         chiplets: 1,
         chiplet_bandwidth: 0.0,
     };
-    Ok(Slice { chip: chip.interned(), dims })
+    Ok(Slice { chip: chip.interned(), dims, slices })
 }
 
 #[cfg(test)]
@@ -227,6 +287,10 @@ mod tests {
         assert_eq!((torus.0.as_str(), slice.dims, slice.wraps()), ("acme", [4, 4, 1], [true, true, false]));
         assert_eq!((slice.chip.hbm_bytes, slice.chip.int8_flops), (96_000_000_000, Some(800e12)));
         assert_eq!(slice.to_string(), "acme:4x4");
+        let cluster = read(include_str!("../examples/cluster.toml")).unwrap_or_else(|d| panic!("{}", d.message));
+        let Target::Slice(islands) = cluster.1 else { panic!("{cluster:?}") };
+        assert_eq!((islands.slices, islands.dims, islands.to_string().as_str()), (4, [8, 1, 1], "4xcluster:8"));
+        assert_eq!((islands.chip.link_bandwidth, islands.chip.network_bandwidth), (450e9, 50e9));
         let switch = read(include_str!("../examples/switch.toml")).unwrap_or_else(|d| panic!("{}", d.message));
         let Target::Flat(flat) = switch.1 else { panic!("{switch:?}") };
         assert_eq!((flat.memory_bytes, flat.latency), (80_000_000_000, 5e-6));
@@ -256,5 +320,11 @@ mod tests {
         check("slice = [4, 4]", "slice = [4, 4", "", "");
         check("slice = [4, 4] ", "", "\"acme\"", "lacks slice");
         check("[links]", "[flat]\nlatency = 1\n[links]", "", "missing field");
+        check("slice = [4, 4]", "slices = 2\nslice = [4, 4]", "2", "no network");
+        check("slice = [4, 4]", "slices = 0\nslice = [4, 4]", "0", "number of slices");
+        check("slice = [4, 4]", "slices = 70000\nslice = [4, 4]", "70000", "number of slices");
+        check("[links]", "[switch]", "[4, 4]", "one dimension");
+        check("[links]", "[network]\nbandwidth = 1.0\nlatency = 0.0\n[links]", "[network]", "one slice");
+        check("[links]", "[switch]\nbandwidth = 1.0\nlatency = 0.0\n[links]", "[switch]", "both");
     }
 }

@@ -1,4 +1,4 @@
-//! The TPU generations as data: one row per chip, everything per chip and in SI units.
+//! The TPU generations as data: one row per chip, everything per chip and in SI units. GPUs are rows of `gpus`.
 //!
 //! Sources, cited by key on the figures: **B1** the book jax-ml/scaling-book (commit 0819a7d8, `file:line`), **B2**,
 //! **B3** its later editions, **JAX** jax/_src/pallas/mosaic/tpu_info.py (per TensorCore there, multiplied here),
@@ -7,9 +7,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::gpus::GPUS;
 use super::precision::Precision;
 
-/// One TPU generation. All rates and capacities are per chip.
+/// One generation of TPUs or GPUs. All rates and capacities are per chip.
 #[derive(Debug, PartialEq)]
 pub struct Chip {
     /// The name written in targets.
@@ -34,15 +35,22 @@ pub struct Chip {
     pub vmem_bytes: u64,
     /// The MXU is a square systolic array of this side; both weight dimensions pad to it.
     pub mxu_side: u64,
-    /// Bandwidth of one ICI link in one direction, bytes/s. An axis with a ring has twice that.
+    /// How the chips of a slice are joined.
+    pub fabric: Fabric,
+    /// Bandwidth of one link in one direction, bytes/s: of a torus, one ICI link, of which an axis with a ring has two; of
+    /// a switch, all that one chip may send.
     pub link_bandwidth: f64,
     /// Seconds one hop takes.
     pub hop_latency: f64,
-    /// Dimensions of the torus: 2 or 3.
+    /// Bytes/s that one chip may send to other slices, over the network between them.
+    pub network_bandwidth: f64,
+    /// Seconds until the first byte arrives in another slice.
+    pub network_latency: f64,
+    /// Dimensions of a slice: 2 or 3 of a torus, 1 of a switch.
     pub torus_rank: usize,
     /// Which dimensions of a slice have wraparound links.
     pub wrap_rule: WrapRule,
-    /// Shape of a full pod; the third entry is 1 for 2D chips.
+    /// Shape of a full pod; 1 beyond the chip's dimensions.
     pub pod: [u64; 3],
     /// Chips in a full pod, the largest slice.
     pub pod_chips: u64,
@@ -52,6 +60,15 @@ pub struct Chip {
     pub chiplets: u64,
     /// One-way bandwidth between two chiplets of a chip, bytes/s; unused where `chiplets` is 1.
     pub chiplet_bandwidth: f64,
+}
+
+/// How the chips of a slice are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fabric {
+    /// Links to the neighbors along each dimension.
+    Torus,
+    /// A switch that every chip has the same bandwidth to.
+    Switch,
 }
 
 /// When a dimension of a slice closes to a ring.
@@ -108,7 +125,7 @@ impl Chip {
 
     /// The chip of that name or alias, if there is one.
     pub fn named(name: &str) -> Option<&'static Chip> {
-        CHIPS.iter().find(|chip| chip.is_called(name))
+        CHIPS.iter().chain(&GPUS).find(|chip| chip.is_called(name))
     }
 
     /// Whether this is its name or one of its other names.
@@ -117,8 +134,12 @@ impl Chip {
     }
 
     /// The shape of a small slice, for messages.
-    pub(super) fn example_shape(&self) -> &'static str {
-        if self.torus_rank == 2 { "4x4" } else { "4x4x4" }
+    pub(super) fn example_shape(&self) -> String {
+        match self.torus_rank {
+            1 => self.pod[0].to_string(),
+            2 => "4x4".to_owned(),
+            _ => "4x4x4".to_owned(),
+        }
     }
 
     /// Peak matmul rate in FLOP/s for a precision class; a class that the chip has no rate for runs at the next wider
@@ -138,7 +159,11 @@ impl Chip {
 /// About 1 us per ICI hop on every generation (B1 sharding.md:323,535, tpus.md:254).
 const HOP_LATENCY: f64 = 1e-6;
 
-/// Every chip a target can name, oldest first.
+/// Seconds until the first byte arrives in another slice. Nothing is published for TPUs; this is what a message between
+/// hosts of one data center takes.
+const NETWORK_LATENCY: f64 = 10e-6;
+
+/// Every TPU a target can name, oldest first.
 ///
 /// v2 and v3 are priced as one device per chip although JAX shows their two cores as two devices: nothing is published
 /// about the path between those cores.
@@ -155,8 +180,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 716e9,       // JAX
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:90
-        link_bandwidth: 60e9,       // B1 profiling.md:240
+        fabric: Fabric::Torus,
+        link_bandwidth: 60e9, // B1 profiling.md:240
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 6.25e9, // B1 tpus.md:197: 25e9 per host of 4 chips
+        network_latency: NETWORK_LATENCY,
         torus_rank: 2, // B1 tpus.md:133
         wrap_rule: WrapRule::WholePod,
         pod: [16, 16, 1], // uncertain: in none of the sources; limits slices and closes rings only at this size
@@ -177,8 +205,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 900e9,       // B1 tpus.md:179
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:334
-        link_bandwidth: 100e9,      // B1 tpus.md:189, uncertain: above its successors
+        fabric: Fabric::Torus,
+        link_bandwidth: 100e9, // B1 tpus.md:189, uncertain: above its successors
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 3.125e9, // B1 tpus.md:197: 25e9 per host of 8 chips
+        network_latency: NETWORK_LATENCY,
         torus_rank: 2, // B1 tpus.md:133
         wrap_rule: WrapRule::WholePod,
         pod: [32, 32, 1], // B1 tpus.md:179
@@ -199,8 +230,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 1.2e12,      // B1 tpus.md:180
         vmem_bytes: 2 * (16 << 20), // JAX
         mxu_side: 128,              // B1 tpus.md:334
-        link_bandwidth: 45e9,       // B1 tpus.md:190
+        fabric: Fabric::Torus,
+        link_bandwidth: 45e9, // B1 tpus.md:190
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 6.25e9, // B1 tpus.md:197: 25e9 per host of 4 chips
+        network_latency: NETWORK_LATENCY,
         torus_rank: 3, // B1 tpus.md:133,139
         wrap_rule: WrapRule::WholeCubes,
         pod: [16, 16, 16], // B1 tpus.md:139,180
@@ -221,8 +255,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 2.8e12,     // B1 tpus.md:181
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 128,             // B1 tpus.md:334
-        link_bandwidth: 90e9,      // B1 tpus.md:191
+        fabric: Fabric::Torus,
+        link_bandwidth: 90e9, // B1 tpus.md:191
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 6.25e9, // B2 tpus specs
+        network_latency: NETWORK_LATENCY,
         torus_rank: 3, // B1 tpus.md:133,139
         wrap_rule: WrapRule::WholeCubes,
         pod: [16, 20, 28], // B1 tpus.md:139,181
@@ -243,8 +280,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 810e9,      // B1 tpus.md:182; its prose has 820e9
         vmem_bytes: 128 << 20,     // B1 tpus.md:95
         mxu_side: 128,             // B1 tpus.md:90,334
-        link_bandwidth: 45e9,      // B1 tpus.md:192
+        fabric: Fabric::Torus,
+        link_bandwidth: 45e9, // B1 tpus.md:192
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 3.125e9, // B2 tpus specs
+        network_latency: NETWORK_LATENCY,
         torus_rank: 2, // B1 tpus.md:133,147
         wrap_rule: WrapRule::SixteenLong,
         pod: [16, 16, 1], // B1 tpus.md:147,182
@@ -265,8 +305,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 1.6e12,     // B1 tpus.md:183
         vmem_bytes: 128 << 20,     // JAX
         mxu_side: 256,             // B1 tpus.md:90,169,336
-        link_bandwidth: 90e9,      // B1 tpus.md:193
+        fabric: Fabric::Torus,
+        link_bandwidth: 90e9, // B1 tpus.md:193
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 12.5e9, // B2 tpus specs
+        network_latency: NETWORK_LATENCY,
         torus_rank: 2, // B1 tpus.md:133,147
         wrap_rule: WrapRule::SixteenLong,
         pod: [16, 16, 1], // B1 tpus.md:147,183
@@ -287,8 +330,11 @@ pub static CHIPS: [Chip; 7] = [
         hbm_bandwidth: 7.4e12,      // B3 tpus table
         vmem_bytes: 128 << 20,      // JAX
         mxu_side: 256,              // JAX
-        link_bandwidth: 90e9,       // B3 tpus table
+        fabric: Fabric::Torus,
+        link_bandwidth: 90e9, // B3 tpus table
         hop_latency: HOP_LATENCY,
+        network_bandwidth: 12.5e9, // B3 tpus
+        network_latency: NETWORK_LATENCY,
         torus_rank: 3, // GC
         wrap_rule: WrapRule::WholeCubes,
         pod: [4, 4, 576], // B3 tpus table
@@ -332,9 +378,9 @@ mod tests {
 
     #[test]
     fn pods_hold_the_chips_they_are_said_to() {
-        for chip in &CHIPS {
+        for chip in CHIPS.iter().chain(&GPUS) {
             assert_eq!(chip.pod.iter().product::<u64>(), chip.pod_chips, "{}", chip.name);
-            assert_eq!(chip.pod[2] == 1, chip.torus_rank == 2, "{}", chip.name);
+            assert_eq!(chip.pod.iter().filter(|&&size| size > 1).count(), chip.torus_rank, "{}", chip.name);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Where the devices of one collective are placed: a group is a product of lines, one per physical dimension it extends
-//! over.
+//! Where the devices of one collective are placed: a group is a product of levels. Inside a slice these are lines, one
+//! per physical dimension it extends over, or a switch; slices are joined by another switch.
 //!
 //! All groups of a collective run at once and look alike, so one group's lines and the number of groups sharing each
 //! link are all that the formulas of `collective` need. A group is small and `Copy`: computed once per set of axes, it
@@ -49,6 +49,36 @@ impl Line {
     }
 }
 
+/// Devices, or groups of them, that all reach each other at the same rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Switch {
+    /// How many, at least 2.
+    pub participants: u64,
+    /// Bytes/s that one device may send, and at the same time receive.
+    pub bandwidth: f64,
+    /// Seconds until the first byte arrives.
+    pub latency: f64,
+}
+
+/// One level of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Level<'a> {
+    /// Neighbors are linked, along one dimension or several.
+    Links(&'a [Line]),
+    /// Everybody reaches everybody.
+    Switch(&'a Switch),
+}
+
+impl Level<'_> {
+    /// How many devices, or groups of those of the levels inside, it joins.
+    pub(super) fn participants(&self) -> f64 {
+        match self {
+            Level::Links(lines) => lines.iter().map(|line| line.participants as f64).product(),
+            Level::Switch(switch) => switch.participants as f64,
+        }
+    }
+}
+
 /// The devices that take part in one collective together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
@@ -56,6 +86,8 @@ pub struct Group {
     lines: [Line; 3],
     line_count: usize,
     chiplets: Option<Line>,
+    island: Option<Switch>,
+    network: Option<Switch>,
 }
 
 const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandwidth: 1.0, hop_latency: 0.0 };
@@ -63,7 +95,7 @@ const NO_LINE: Line = Line { participants: 1, ring: false, stride: 1, link_bandw
 impl Group {
     /// A group of which only the size is known, as the flat model needs.
     pub fn of_size(size: u64) -> Group {
-        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None }
+        Group { size, lines: [NO_LINE; 3], line_count: 0, chiplets: None, island: None, network: None }
     }
 
     /// The product of up to three lines; lines of one participant are left out, lines beyond the third ignored.
@@ -89,6 +121,31 @@ impl Group {
         self.chiplets.as_ref()
     }
 
+    /// The switch between devices of one island, and the network between islands or slices.
+    pub fn switches(&self) -> impl Iterator<Item = &Switch> {
+        self.island.iter().chain(&self.network)
+    }
+
+    /// The levels of the group, the innermost first.
+    pub(super) fn levels(&self) -> impl Iterator<Item = Level<'_>> {
+        let links = [self.chiplets.as_slice(), self.lines()].into_iter();
+        links.filter(|lines| !lines.is_empty()).map(Level::Links).chain(self.switches().map(Level::Switch))
+    }
+
+    /// The same group in slices or islands that a network joins, unless it is in one.
+    pub fn across(mut self, network: Switch) -> Group {
+        if network.participants > 1 {
+            self.size = self.size.saturating_mul(network.participants);
+            self.network = Some(network);
+        }
+        self
+    }
+
+    /// Devices behind one switch.
+    pub fn of_switch(island: Switch) -> Group {
+        Group { island: (island.participants > 1).then_some(island), ..Group::of_size(island.participants) }
+    }
+
     /// Adds a line, unless it has a single device.
     pub(super) fn push(&mut self, line: Line) {
         if line.participants > 1 && self.line_count < self.lines.len() {
@@ -100,6 +157,12 @@ impl Group {
     /// Records that both chiplets of each chip are in the group.
     pub(super) fn set_chiplets(&mut self, line: Line) {
         self.chiplets = (line.participants > 1).then_some(line);
+    }
+
+    /// Records what lies behind the switch of an island, and what behind the network.
+    pub(super) fn set_switches(&mut self, island: Option<Switch>, network: Option<Switch>) {
+        let several = |switch: &Switch| switch.participants > 1;
+        (self.island, self.network) = (island.filter(several), network.filter(several));
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod chip;
 pub mod collective;
 pub mod custom;
+pub mod gpus;
 pub mod group;
 pub mod machine;
 pub mod placement;
@@ -23,7 +24,7 @@ mod trips;
 pub use chip::Chip;
 pub use collective::{CollectiveKind, CollectiveLoad, Links, Route};
 pub use custom::{CostModel, Custom};
-pub use group::{Group, Line};
+pub use group::{Group, Line, Switch};
 pub use machine::Machine;
 pub use placement::{Placement, PlacementError};
 pub use precision::Precision;

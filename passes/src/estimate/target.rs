@@ -1,10 +1,11 @@
-//! What a program is priced for: the `flat` model, or a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`.
+//! What a program is priced for: the `flat` model, a named slice of a TPU pod such as `v5e:4x2` or `v5p:4x4x4`, an island
+//! of GPUs such as `h100:8`, or several of them that a network joins, such as `2xv5e:16x16` or `4xh100:8`.
 //!
 //! `flat` is the default. It knows no topology: a ring for every collective, a fixed start-up, no overlap; its
 //! communication and FLOP costs can be checked by hand. A slice is a box of chips with lines or rings of links along
-//! its dimensions.
+//! its dimensions, an island a set of GPUs behind one switch.
 
-use super::chip::Chip;
+use super::chip::{Chip, Fabric};
 use super::custom::Custom;
 use super::targets::{Targets, shortened};
 use std::fmt;
@@ -18,7 +19,7 @@ pub const UNKNOWN_TRIP_COUNT: u64 = 8;
 pub enum Target {
     /// No topology: every collective is a ring of its own.
     Flat(Flat),
-    /// A box of chips of one TPU generation.
+    /// A box of chips of one generation, or several such boxes.
     Slice(Slice),
     /// A cost model of somebody else's.
     Custom(Custom),
@@ -45,14 +46,19 @@ impl Default for Flat {
     }
 }
 
-/// A box of chips.
+/// A box of chips, or several alike that a network joins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slice {
     /// The generation.
     pub chip: &'static Chip,
     /// Chips along each dimension; 1 beyond the chip's torus rank.
     pub dims: [u64; 3],
+    /// How many boxes there are.
+    pub slices: u64,
 }
+
+/// The most chips of all slices together, as many as devices of a mesh that are looked at one by one.
+pub const MOST_CHIPS: u64 = 1 << 20;
 
 /// Why the text of a target is rejected, and what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +78,8 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl Target {
-    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips; [`Targets`] knows an embedder's too.
+    /// Reads `flat` or `CHIP:AxB` / `CHIP:AxBxC` of the built-in chips, `N` of them as `NxCHIP:AxB`; [`Targets`] knows an
+    /// embedder's too.
     ///
     /// # Errors
     /// An unknown chip, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
@@ -98,17 +105,24 @@ impl fmt::Display for Target {
 }
 
 impl Slice {
-    /// Reads the shape `AxB` or `AxBxC` of a slice of `chip`.
-    pub(super) fn parse(chip: &'static Chip, shape: &str) -> Result<Slice, TargetError> {
-        let limits = || TargetError {
-            message: format!("`{}` is not the shape of a {} slice", shortened(shape), chip.name),
-            help: format!(
-                "{} dimensions of at least 1, as in `{}:{}`; {}",
-                chip.torus_rank,
-                chip.name,
-                chip.example_shape(),
-                largest_slice(chip)
-            ),
+    /// Reads the shape `AxB` or `AxBxC` of slices of `chip`, or the size of an island.
+    pub(super) fn parse(chip: &'static Chip, shape: &str, slices: u64) -> Result<Slice, TargetError> {
+        let (name, example) = (chip.name, chip.example_shape());
+        let limits = || match chip.fabric {
+            Fabric::Torus => TargetError {
+                message: format!("`{}` is not the shape of a {name} slice", shortened(shape)),
+                help: format!(
+                    "{} dimensions of at least 1, as in `{name}:{example}`; {}; several slices are `2x{name}:{example}`",
+                    chip.torus_rank,
+                    largest_slice(chip)
+                ),
+            },
+            Fabric::Switch => TargetError {
+                message: format!("`{}` is not the size of a {name} island", shortened(shape)),
+                help: format!(
+                    "from 1 to {example}, as in `{name}:{example}`; several islands are `2x{name}:{example}`"
+                ),
+            },
         };
         let mut dims = [1; 3];
         let mut count = 0;
@@ -123,23 +137,33 @@ impl Slice {
         let chips = dims.iter().try_fold(1, |chips: u64, &size| chips.checked_mul(size));
         let fits = chips.is_some_and(|chips| (1..=chip.pod_chips).contains(&chips));
         // Optical switches join the cubes of 3D chips in any arrangement; a 2D pod is a fixed rectangle.
-        let inside = chip.torus_rank == 3 || (0..2).all(|dim| dims[dim] <= chip.pod[dim]);
-        if count == chip.torus_rank && fits && inside { Ok(Slice { chip, dims }) } else { Err(limits()) }
+        let inside = chip.torus_rank == 3 || (0..3).all(|dim| dims[dim] <= chip.pod[dim]);
+        if count != chip.torus_rank || !fits || !inside {
+            return Err(limits());
+        }
+        let all = dims.iter().product::<u64>().checked_mul(slices);
+        if !all.is_some_and(|all| (1..=MOST_CHIPS).contains(&all)) {
+            return Err(TargetError {
+                message: format!("`{slices}` is not a number of slices"),
+                help: format!("from 1, as in `2x{name}:{example}`; at most {MOST_CHIPS} chips in all"),
+            });
+        }
+        Ok(Slice { chip, dims, slices })
     }
 
-    /// The sizes of the slice's own dimensions, two or three of them.
+    /// The sizes of a slice's own dimensions, one to three of them.
     pub fn shape(&self) -> &[u64] {
         &self.dims[..self.chip.torus_rank]
     }
 
-    /// Chips in the slice.
+    /// Chips in all slices.
     pub fn chips(&self) -> u64 {
-        self.dims.iter().product()
+        self.slices * self.dims.iter().product::<u64>()
     }
 
-    /// Hosts the slice needs.
+    /// Hosts the slices need.
     pub fn hosts(&self) -> u64 {
-        self.dims.iter().zip(self.chip.host).map(|(&size, host)| size.div_ceil(host)).product()
+        self.slices * self.dims.iter().zip(self.chip.host).map(|(&size, host)| size.div_ceil(host)).product::<u64>()
     }
 
     /// Which dimensions have wraparound links; `false` beyond the torus rank.
@@ -159,6 +183,9 @@ impl Slice {
 
 impl fmt::Display for Slice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.slices > 1 {
+            write!(f, "{}x", self.slices)?;
+        }
         write!(f, "{}:", self.chip.name)?;
         for (dim, size) in self.shape().iter().enumerate() {
             if dim > 0 {
@@ -196,6 +223,11 @@ mod tests {
         check_slice("v5e:16x16", "v5e:16x16", [16, 16, 1]);
         check_slice("v4:2x2x1", "v4p:2x2x1", [2, 2, 1]);
         check_slice("tpu7x:4x4x576", "v7x:4x4x576", [4, 4, 576]);
+        check_slice("h100:8", "h100:8", [8, 1, 1]);
+        check_slice("16xgb200_nvl72:72", "16xgb200:72", [72, 1, 1]);
+        check_slice("1xv5e:4x4", "v5e:4x4", [4, 4, 1]);
+        let Ok(Target::Slice(two)) = Target::parse("2xv5e:16x16") else { panic!() };
+        assert_eq!((two.slices, two.chips(), two.hosts(), two.to_string().as_str()), (2, 512, 64, "2xv5e:16x16"));
         assert_eq!(Target::parse("flat").unwrap(), Target::default());
         assert_eq!(Target::default().to_string(), "flat");
     }
@@ -206,21 +238,40 @@ mod tests {
             |text: &str, expected: &str| assert_eq!(Target::parse(text).unwrap_err().to_string(), expected, "{text}");
         let slice = |shape: &str| {
             format!(
-                "`{shape}` is not the shape of a v5e slice (2 dimensions of at least 1, as in `v5e:4x4`; at most 16x16)"
+                "`{shape}` is not the shape of a v5e slice (2 dimensions of at least 1, as in `v5e:4x4`; at most 16x16; \
+                 several slices are `2xv5e:4x4`)"
             )
         };
         for shape in ["4x4x4", "4", "0x4", "32x8", "", "4x", "-4x4", "+4x4", "4X4", "99999999999999999999999x2"] {
             check(&format!("v5e:{shape}"), &slice(shape));
         }
+        let island = |size: &str| {
+            format!(
+                "`{size}` is not the size of a h100 island (from 1 to 8, as in `h100:8`; several islands are `2xh100:8`)"
+            )
+        };
+        ["16", "0", "4x2", "8x1"].into_iter().for_each(|size| check(&format!("h100:{size}"), &island(size)));
+        for slices in ["0", "65536"] {
+            let number = format!("`{slices}` is not a number of slices");
+            check(
+                &format!("{slices}xv5e:4x8"),
+                &format!("{number} (from 1, as in `2xv5e:4x4`; at most 1048576 chips in all)"),
+            );
+        }
+        for unknown in ["-2xv5e:4x4", "x:4x4", "xv5e:4x4", "2x2xv5e:4x4", "99999999999999999999xv5e:4x4"] {
+            assert!(Target::parse(unknown).unwrap_err().message.starts_with("unknown target"), "{unknown}");
+        }
+        check("2xv5p", "target `2xv5p` names a chip but no slice (write its shape, as in `2xv5p:4x4x4`)");
         check(
             "v5p:32x32x32",
-            "`32x32x32` is not the shape of a v5p slice (3 dimensions of at least 1, as in `v5p:4x4x4`; at most 8960 chips)",
+            "`32x32x32` is not the shape of a v5p slice (3 dimensions of at least 1, as in `v5p:4x4x4`; at most 8960 chips; \
+             several slices are `2xv5p:4x4x4`)",
         );
         check("v5p", "target `v5p` names a chip but no slice (write its shape, as in `v5p:4x4x4`)");
         check(
             "v9:4x4",
-            "unknown target `v9:4x4` (`flat`, or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`; \
-             chips: v2, v3, v4p, v5p, v5e, v6e, v7x)",
+            "unknown target `v9:4x4` (`flat`, or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`; \
+             chips: v2, v3, v4p, v5p, v5e, v6e, v7x, h100, b200, gb200)",
         );
         assert!(Target::parse("v5p:4294967296x4294967296x4294967296").is_err());
         assert!(Target::parse(&"é".repeat(100)).unwrap_err().message.len() < 120);

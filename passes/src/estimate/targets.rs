@@ -1,6 +1,7 @@
 //! The named targets: the flat model, slices of the built-in chips, and what an embedder adds.
 
 use super::chip::{CHIPS, Chip};
+use super::gpus::GPUS;
 use super::target::{Flat, Slice, Target, TargetError};
 
 /// Targets and chips by name. A name added by an embedder takes precedence over `flat` and slices of chips.
@@ -11,9 +12,9 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// `flat`, and slices of every chip in [`CHIPS`].
+    /// `flat`, and slices of every chip in [`CHIPS`] and [`GPUS`].
     pub fn standard() -> Targets {
-        Targets { chips: CHIPS.iter().collect(), named: Vec::new() }
+        Targets { chips: CHIPS.iter().chain(&GPUS).collect(), named: Vec::new() }
     }
 
     /// Adds chips, whose slices are then named as `name:4x4`; a later chip replaces one of the same name.
@@ -40,7 +41,7 @@ impl Targets {
         self.named.iter().map(|t| t.0.as_str())
     }
 
-    /// Reads an added target's name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`.
+    /// Reads an added target's name, `flat`, or `CHIP:AxB` / `CHIP:AxBxC`, several of them as `NxCHIP:AxB`.
     ///
     /// # Errors
     /// An unknown name, a missing or malformed slice, a wrong number of dimensions, or more chips than a pod has.
@@ -55,25 +56,34 @@ impl Targets {
             Some((name, shape)) => (name, Some(shape)),
             None => (text, None),
         };
-        let Some(chip) = self.chips.iter().copied().find(|c| c.is_called(name)) else {
+        let Some((slices, chip)) = self.chips_of(name) else {
             return Err(TargetError {
                 message: format!("unknown target `{}`", shortened(text)),
                 help: self.accepted(),
             });
         };
         match shape {
-            Some(shape) => Slice::parse(chip, shape).map(Target::Slice),
+            Some(shape) => Slice::parse(chip, shape, slices).map(Target::Slice),
             None => Err(TargetError {
                 message: format!("target `{name}` names a chip but no slice"),
-                help: format!("write its shape, as in `{}:{}`", chip.name, chip.example_shape()),
+                help: format!("write its shape, as in `{name}:{}`", chip.example_shape()),
             }),
         }
+    }
+
+    /// The number of slices and the chip that `CHIP` or `NxCHIP` names.
+    fn chips_of(&self, name: &str) -> Option<(u64, &'static Chip)> {
+        let named = |name: &str| self.chips.iter().copied().find(|c| c.is_called(name));
+        named(name).map(|chip| (1, chip)).or_else(|| {
+            let (slices, name) = after_number(name)?;
+            Some((slices, named(name)?))
+        })
     }
 
     fn accepted(&self) -> String {
         let own: String = self.names().map(|name| format!("`{name}`, ")).collect();
         let chips: Vec<&str> = self.chips.iter().map(|chip| chip.name).collect();
-        let slices = "or a chip and its slice as in `v5e:4x4` or `v5p:4x4x4`";
+        let slices = "or a chip and its slice as in `v5e:4x4` or `h100:8`, several as in `2xv5e:16x16`";
         format!("{own}`flat`, {slices}; chips: {}", chips.join(", "))
     }
 }
@@ -82,6 +92,14 @@ impl Default for Targets {
     fn default() -> Targets {
         Targets::standard()
     }
+}
+
+/// The number and the rest of `NxREST`.
+fn after_number(text: &str) -> Option<(u64, &str)> {
+    let (number, rest) = text.split_once('x')?;
+    // Plain digits only: `parse` alone would accept a sign.
+    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| number.parse().ok()).flatten().map(|number| (number, rest))
 }
 
 /// Keeps a message readable whatever was typed.
@@ -107,7 +125,7 @@ mod tests {
         assert_eq!(targets.parse("acme:4x2").map(|t| t.to_string()), Ok("acme1:4x2".to_owned()));
         assert_eq!(targets.parse("v5e:4x2"), Target::parse("v5e:4x2"));
         let fault = targets.parse("acme:16x16").unwrap_err().to_string();
-        assert!(fault.ends_with("as in `acme1:4x4`; at most 8x8)"), "{fault}");
+        assert!(fault.ends_with("as in `acme1:4x4`; at most 8x8; several slices are `2xacme1:4x4`)"), "{fault}");
         let fault = targets.parse("slow").unwrap_err().to_string();
         assert!(
             fault.starts_with("unknown target `slow` (`fast`, `flat`, or") && fault.ends_with(", acme1)"),

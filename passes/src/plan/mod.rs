@@ -257,7 +257,7 @@ impl Planner<'_> {
     }
 
     fn rates(&self) -> Rates {
-        Rates { memory: self.machine.memory_bandwidth() }
+        Rates { memory: self.machine.memory_bandwidth(), overlaps: self.machine.overlaps_communication() }
     }
 
     /// What a device may hold at once; by default the machine's memory, or what a plan needs that holds `peak`.

@@ -5,10 +5,16 @@
 //! latencies add and the bandwidths add, as if the array were split and each part went around the dimensions in a
 //! different order (jax-ml/scaling-book, sharding.md:305-345). For boxes of lines the sum is optimistic, by up to a
 //! half: see [`gather_floor_seconds`]. Additions inside reductions are free.
+//!
+//! Over several levels (chiplets of a chip, chips of a slice, slices of a network) a collective is a stage on each: an
+//! all-reduce reduces and scatters inside the slices, reduces over the network what is left, a slice's part of the data
+//! for each chip, and gathers inside again. The libraries that run collectives take them apart like this themselves, so
+//! programs have one op. On links the stages follow one another; behind switches alone, where the libraries send data on
+//! in pieces, they run at once.
 
 pub use dialect::op::CollectiveKind;
 
-use super::group::{Group, Line};
+use super::group::{Group, Level, Line, Switch};
 use super::target::Flat;
 
 /// What one collective needs of the network, whatever the network is.
@@ -77,7 +83,7 @@ impl Flat {
     }
 }
 
-/// Seconds of a collective on a torus.
+/// Seconds of a collective on slices or islands.
 ///
 /// A permute is priced without knowing its pairs; see [`any_permute_seconds`].
 pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
@@ -97,19 +103,32 @@ pub fn torus_seconds(load: &CollectiveLoad, group: &Group) -> f64 {
 
 /// Seconds to gather an array of `bytes` (or, backwards, to reduce and scatter it).
 ///
-/// Chiplets gather between chips first, each pair half of the array, then within the chip.
+/// The outermost level gathers first, each device inside of it its part of the array.
 pub fn gather_seconds(bytes: f64, group: &Group) -> f64 {
-    let Some(pair) = group.chiplets() else { return gather_on_lines(bytes, group.lines()) };
-    gather_on_lines(bytes / pair.participants as f64, group.lines())
-        + gather_on_lines(bytes, std::slice::from_ref(pair))
+    by_level(group, |level, inside| match level {
+        Level::Links(lines) => {
+            let bandwidth: f64 = lines.iter().map(Line::gather_bandwidth).sum();
+            latency(lines).max(bytes / inside / bandwidth)
+        }
+        Level::Switch(switch) => gather_by_switch(bytes / inside, switch),
+    })
 }
 
-fn gather_on_lines(bytes: f64, lines: &[Line]) -> f64 {
-    if lines.is_empty() {
-        return 0.0;
+/// Everybody sends its part to everybody else.
+fn gather_by_switch(bytes: f64, switch: &Switch) -> f64 {
+    switch.latency + bytes * (1.0 - 1.0 / switch.participants as f64) / switch.bandwidth
+}
+
+/// Seconds of stages on all levels of a group, by the number of devices that the levels inside join.
+fn by_level(group: &Group, seconds: impl Fn(Level<'_>, f64) -> f64) -> f64 {
+    let at_once = group.lines().is_empty() && group.chiplets().is_none();
+    let (mut all, mut inside) = (0.0, 1.0);
+    for level in group.levels() {
+        let stage = seconds(level, inside);
+        all = if at_once { stage.max(all) } else { all + stage };
+        inside *= level.participants();
     }
-    let bandwidth: f64 = lines.iter().map(Line::gather_bandwidth).sum();
-    latency(lines).max(bytes / bandwidth)
+    all
 }
 
 /// A lower bound on the seconds of any gather of `bytes`: the missing bytes must enter the chip in the corner of the
@@ -117,34 +136,30 @@ fn gather_on_lines(bytes: f64, lines: &[Line]) -> f64 {
 ///
 /// Unlike [`gather_seconds`] it compares lines and boxes fairly, which matters when choosing a placement.
 pub fn gather_floor_seconds(bytes: f64, group: &Group) -> f64 {
-    let floor = |bytes: f64, lines: &[Line]| {
-        if lines.is_empty() {
-            return 0.0;
+    by_level(group, |level, inside| match level {
+        Level::Links(lines) => {
+            let bandwidth: f64 = lines.iter().map(Line::entry_bandwidth).sum();
+            latency(lines).max(bytes / inside * (1.0 - 1.0 / level.participants()) / bandwidth)
         }
-        let devices: f64 = lines.iter().map(|line| line.participants as f64).product();
-        let bandwidth: f64 = lines.iter().map(Line::entry_bandwidth).sum();
-        latency(lines).max(bytes * (1.0 - 1.0 / devices) / bandwidth)
-    };
-    match group.chiplets() {
-        None => floor(bytes, group.lines()),
-        Some(pair) => floor(bytes / pair.participants as f64, group.lines()) + floor(bytes, std::slice::from_ref(pair)),
-    }
+        Level::Switch(switch) => gather_by_switch(bytes / inside, switch),
+    })
 }
 
 /// Seconds of an all-to-all of an array of `group_bytes` over the whole group.
 ///
-/// A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The
+/// Over several levels devices first exchange with those in the same place of other slices, then inside. A quarter of the array crosses the middle of each dimension each way; a ring has two links there, a line one. The
 /// slowest dimension decides. Exact for odd sizes too: `floor(n^2/4)` of the `n^2` pairs cross it.
 pub fn exchange_seconds(group_bytes: f64, group: &Group) -> f64 {
-    let chips: f64 = group.lines().iter().map(|line| line.participants as f64).product();
-    match group.chiplets() {
-        None => latency(group.lines()).max(exchange_on_lines(group_bytes, group.lines())),
-        Some(pair) => {
-            let within = std::slice::from_ref(pair);
-            let between = exchange_on_lines(group_bytes / pair.participants as f64, group.lines());
-            latency(group.lines()).max(between) + latency(within).max(exchange_on_lines(group_bytes / chips, within))
+    let devices: f64 = group.levels().map(|level| level.participants()).product();
+    by_level(group, |level, _| {
+        // What the participants of one group of this level exchange; the devices of other levels have groups of their own.
+        let participants = level.participants();
+        let bytes = group_bytes / (devices / participants);
+        match level {
+            Level::Links(lines) => latency(lines).max(exchange_on_lines(bytes, lines)),
+            Level::Switch(switch) => gather_by_switch(bytes / participants, switch),
         }
-    }
+    })
 }
 
 /// The bandwidth part of an all-to-all.
@@ -168,13 +183,18 @@ pub fn any_permute_seconds(bytes: f64, group: &Group) -> f64 {
     let devices: f64 = group.lines().iter().map(|line| line.participants as f64).product();
     let one_link = all().map(|line| bytes * line.stride as f64 / line.link_bandwidth).fold(0.0, f64::max);
     let way: f64 = all().map(Line::latency).sum();
-    way + one_link.max(exchange_on_lines(bytes * devices, group.lines()))
+    // A message goes through one switch, the outermost on its way.
+    let switched = group.switches().map(|switch| switch.latency + bytes / switch.bandwidth).fold(0.0, f64::max);
+    switched.max(way + one_link.max(exchange_on_lines(bytes * devices, group.lines())))
 }
 
 /// Seconds for every device of the group to send `bytes` to the device `distance` further on, cyclically, as halo
 /// exchange and windowed matmuls do. On a line the wrapped messages travel back on the links' other direction. Over
 /// several lines the pairs depend on the order of the dimensions, so the general bound is used.
 pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
+    if group.switches().next().is_some() {
+        return any_permute_seconds(bytes, group);
+    }
     let line = match (group.lines(), group.chiplets()) {
         ([line], None) => line,
         ([], Some(pair)) => pair,
@@ -192,14 +212,13 @@ pub fn shift_seconds(bytes: f64, distance: u64, group: &Group) -> f64 {
 
 /// Seconds for one device's `bytes` to reach its whole group, pipelined through the links of every dimension.
 pub fn broadcast_seconds(bytes: f64, group: &Group) -> f64 {
-    let seconds = |lines: &[Line]| {
-        if lines.is_empty() {
-            return 0.0;
+    by_level(group, |level, _| match level {
+        Level::Links(lines) => {
+            let bandwidth: f64 = lines.iter().map(|line| line.link_bandwidth / line.stride as f64).sum();
+            bytes / bandwidth + latency(lines)
         }
-        let bandwidth: f64 = lines.iter().map(|line| line.link_bandwidth / line.stride as f64).sum();
-        bytes / bandwidth + latency(lines)
-    };
-    seconds(group.lines()) + group.chiplets().map_or(0.0, |pair| seconds(std::slice::from_ref(pair)))
+        Level::Switch(switch) => bytes / switch.bandwidth + switch.latency,
+    })
 }
 
 /// The directed links that the messages of a permute go over.
@@ -232,14 +251,20 @@ pub struct Route {
     pub link_messages: u64,
     /// Most messages between the chiplets of one chip, in one direction.
     pub chiplet_messages: u64,
+    /// Most messages that one chip sends to other slices, or receives from them.
+    pub network_messages: u64,
     /// Links on the longest path.
     pub hops: u64,
     /// One-way bandwidth of a link, bytes/s.
     pub link_bandwidth: f64,
     /// One-way bandwidth between chiplets, bytes/s; unused without chiplets.
     pub chiplet_bandwidth: f64,
+    /// Bytes/s that one chip may send to other slices; unused where there is one.
+    pub network_bandwidth: f64,
     /// Seconds per link crossed.
     pub hop_latency: f64,
+    /// Seconds until the first byte arrives in another slice.
+    pub network_latency: f64,
 }
 
 /// Seconds of a permute whose pairs are known: the busiest link, plus the longest path.
@@ -247,7 +272,10 @@ pub fn route_seconds(bytes: f64, route: &Route) -> f64 {
     let share = |messages: u64, bandwidth: f64| if messages == 0 { 0.0 } else { messages as f64 * (bytes / bandwidth) };
     let busiest =
         share(route.link_messages, route.link_bandwidth).max(share(route.chiplet_messages, route.chiplet_bandwidth));
-    busiest + route.hop_latency * route.hops as f64
+    let inside = busiest + route.hop_latency * route.hops as f64;
+    // Messages to other slices travel beside those that stay inside.
+    let network = if route.network_messages == 0 { 0.0 } else { route.network_latency };
+    inside.max(network + share(route.network_messages, route.network_bandwidth))
 }
 
 /// Seconds from one chip to another `hops` links away, with the bytes split over `ports` links of each chip

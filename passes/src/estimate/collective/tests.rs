@@ -138,13 +138,17 @@ fn permutes_and_broadcasts() {
     let route = Route {
         link_messages: 3,
         chiplet_messages: 1,
+        network_messages: 0,
         hops: 5,
         link_bandwidth: 1.0,
         chiplet_bandwidth: 0.25,
+        network_bandwidth: 0.125,
         hop_latency: H,
+        network_latency: 2.0,
     };
     check(route_seconds(10.0, &route), 40.0 + 5.0 * H);
     check(route_seconds(10.0, &Route { chiplet_messages: 0, chiplet_bandwidth: 0.0, ..route }), 30.0 + 5.0 * H);
+    check(route_seconds(10.0, &Route { network_messages: 2, ..route }), 2.0 + 160.0);
     check(point_to_point_seconds(10.0, 2, 3, 1.0, H), 5.0 + 3.0 * H);
 }
 
@@ -163,4 +167,47 @@ fn chiplets_talk_after_chips() {
     alone.set_chiplets(pair);
     check(torus_seconds(&load(AllGather, 8, 16, 2), &alone), 2.0);
     check(shift_seconds(8.0, 1, &alone), 2.0 + H);
+}
+
+/// Slices that send 1 byte/s a device to each other.
+fn network(participants: u64) -> Switch {
+    Switch { participants, bandwidth: 1.0, latency: H }
+}
+
+#[test]
+fn slices_reduce_inside_first() {
+    let group = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(4, true, 1) }]).across(network(2));
+    assert_eq!(group.size(), 8);
+    // 64 bytes in the slice at 16 bytes/s; its part for each of four devices, 16, of which half comes from the other slice.
+    check(torus_seconds(&load(AllGather, 8, 64, 8), &group), 4.0 + (H + 8.0));
+    check(torus_seconds(&load(AllReduce, 64, 64, 8), &group), 2.0 * (4.0 + H + 8.0));
+    check(gather_floor_seconds(64.0, &group), 3.0 + H + 8.0);
+    // Half of a device's 16 bytes go to the other slice; then all 16 of each to where they belong, a quarter of the ring's 64
+    // over each of its two cuts.
+    check(torus_seconds(&load(AllToAll, 16, 16, 8), &group), (H + 8.0) + 64.0 / 4.0 / 16.0);
+    check(torus_seconds(&load(CollectivePermute, 16, 16, 2), &group), 16.0 + H);
+    check(shift_seconds(16.0, 1, &group), 16.0 + H);
+    check(torus_seconds(&load(CollectiveBroadcast, 16, 16, 8), &group), 16.0 + H + (16.0 / 8.0 + 2.0 * H));
+    // The same devices in one slice are faster, and in two slices of two slower.
+    let one = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(8, true, 1) }]);
+    let narrow = Group::of_lines(&[Line { link_bandwidth: 8.0, ..line(2, false, 1) }]).across(network(4));
+    let reduce = |group: &Group| torus_seconds(&load(AllReduce, 64, 64, 8), group);
+    assert!(reduce(&one) < reduce(&group) && reduce(&group) < reduce(&narrow));
+    // One slice is no network.
+    assert_eq!(group.across(network(1)), group);
+}
+
+#[test]
+fn islands_send_on_in_pieces() {
+    let island = Switch { participants: 8, bandwidth: 8.0, latency: H };
+    let alone = Group::of_switch(island);
+    check(torus_seconds(&load(AllGather, 8, 64, 8), &alone), H + 7.0);
+    check(torus_seconds(&load(AllToAll, 8, 8, 8), &alone), H + 7.0 / 8.0);
+    check(shift_seconds(8.0, 1, &alone), H + 1.0);
+    // All 64 bytes within the island, and at the same time half of a device's 8 from the other one.
+    let two = alone.across(network(2));
+    check(torus_seconds(&load(AllGather, 4, 64, 16), &two), H + 7.0);
+    // A slow network decides.
+    let four = alone.across(Switch { bandwidth: 0.1, ..network(4) });
+    check(torus_seconds(&load(AllReduce, 64, 64, 32), &four), 2.0 * (H + 60.0));
 }

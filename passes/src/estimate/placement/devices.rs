@@ -1,6 +1,6 @@
 //! Groups given as lists of devices instead of mesh axes, as in replica groups.
 
-use super::{DIMS, Extent, Placement};
+use super::{Extent, Place, Placement};
 use crate::estimate::group::Group;
 use smallvec::SmallVec;
 
@@ -8,8 +8,7 @@ impl Placement {
     /// The group of an explicit list of device ids. The collective's other groups are assumed to look alike. Ids
     /// outside the mesh are ignored.
     pub fn group_of_devices(&self, devices: &[u64]) -> Group {
-        let places: SmallVec<[[u64; DIMS]; 16]> =
-            devices.iter().filter_map(|&device| self.coordinates(device)).collect();
+        let places: SmallVec<[Place; 16]> = devices.iter().filter_map(|&device| self.coordinates(device)).collect();
         let mut along: SmallVec<[u64; 16]> = SmallVec::new();
         let extents = std::array::from_fn(|dim| {
             along.clear();

@@ -1,8 +1,8 @@
-//! How a mesh is placed on a slice: each physical dimension is divided into parts, each of them a part of one mesh axis.
+//! How a mesh is placed on slices: each physical dimension is divided into parts, each of them a part of one mesh axis.
 //!
 //! A mesh axis may own several dimensions (it gets their bandwidths together) and several axes may share one (then the
 //! minor one's groups are contiguous segments, the major one's are strided and share links). Device ids run row-major
-//! over the mesh, as in JAX. Chips beyond the mesh's devices stay unused. Approximations, all pessimistic unless said
+//! over the mesh, as in JAX. Several slices are one more dimension, the major one. Chips beyond the mesh's devices stay unused. Approximations, all pessimistic unless said
 //! otherwise: strided groups share their links as if all ran at once; a sub-axis that splits a part unevenly is priced
 //! as the whole part; a segment of a ring is a line; twisted tori are not modeled.
 
@@ -13,7 +13,8 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use super::group::{Group, Line};
+use super::chip::Fabric;
+use super::group::{Group, Line, Switch};
 use super::target::Slice;
 use dialect::sharding::AxisPart;
 use smallvec::SmallVec;
@@ -35,23 +36,32 @@ struct PlacedPart {
     dim_stride: u64,
 }
 
-/// A physical dimension. The last one, of chiplets, has size 1 where devices are whole chips.
+/// A physical dimension. The first one, of slices, has size 1 where there is one, the last one, of chiplets, where devices
+/// are whole chips.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Dim {
     size: u64,
     wraps: bool,
     link_bandwidth: f64,
+    /// Seconds per link crossed, or through a switch.
+    latency: f64,
+    /// Whether everybody along it reaches everybody, by a switch or a network.
+    switched: bool,
 }
 
-/// Three dimensions of chips and one of chiplets.
-const DIMS: usize = 4;
-const CHIPLETS: usize = 3;
+/// One dimension of slices, three of chips and one of chiplets.
+pub const DIMS: usize = 5;
+const SLICES: usize = 0;
+const CHIPS: std::ops::Range<usize> = 1..4;
+const CHIPLETS: usize = 4;
+
+/// Coordinates of a device: its slice, three of its chip, and its chiplet.
+pub type Place = [u64; DIMS];
 
 /// Where the devices of a mesh sit in a slice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     dims: [Dim; DIMS],
-    hop_latency: f64,
     axis_sizes: SmallVec<[u64; 4]>,
     /// Sorted by dimension, minor parts first.
     placed: SmallVec<[PlacedPart; 8]>,
@@ -107,8 +117,8 @@ impl Placement {
         self.group_of_extents(size, &extents)
     }
 
-    /// Coordinates of a device: three of its chip, then its chiplet. `None` outside the mesh.
-    pub fn coordinates(&self, device: u64) -> Option<[u64; 4]> {
+    /// Where a device is; `None` outside the mesh.
+    pub fn coordinates(&self, device: u64) -> Option<Place> {
         if device >= self.devices() {
             return None;
         }
@@ -125,7 +135,7 @@ impl Placement {
     /// order to build the mesh with.
     pub fn device_order(&self) -> Vec<u64> {
         let position =
-            |place: [u64; DIMS]| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
+            |place: Place| place.iter().zip(self.dims).fold(0, |position, (at, dim)| position * dim.size + at);
         (0..self.devices()).filter_map(|device| self.coordinates(device)).map(position).collect()
     }
 
@@ -172,19 +182,20 @@ impl Placement {
         let sharing = box_size.div_ceil(size.max(1));
         let line = |dim: usize| {
             let Extent { participants, stride, .. } = extents[dim];
-            let Dim { size, wraps, link_bandwidth } = self.dims[dim];
+            let Dim { size, wraps, link_bandwidth, latency, .. } = self.dims[dim];
             let ring = wraps && participants.saturating_mul(stride) == size;
-            Line {
-                participants,
-                ring,
-                stride: stride.saturating_mul(sharing),
-                link_bandwidth,
-                hop_latency: self.hop_latency,
-            }
+            Line { participants, ring, stride: stride.saturating_mul(sharing), link_bandwidth, hop_latency: latency }
+        };
+        // Everybody has a port of its own to a switch, so it doesn't matter who is how far away.
+        let switch = |dim: usize| {
+            let Dim { link_bandwidth, latency, .. } = self.dims[dim];
+            Switch { participants: extents[dim].participants, bandwidth: link_bandwidth / sharing as f64, latency }
         };
         let mut group = Group::of_size(size);
-        (0..CHIPLETS).for_each(|dim| group.push(line(dim)));
+        CHIPS.filter(|&dim| !self.dims[dim].switched).for_each(|dim| group.push(line(dim)));
         group.set_chiplets(line(CHIPLETS));
+        let island = CHIPS.filter(|&dim| self.dims[dim].switched).map(switch).find(|s| s.participants > 1);
+        group.set_switches(island, Some(switch(SLICES)));
         group
     }
 
@@ -202,14 +213,13 @@ impl Placement {
                 dim_stride *= size;
             }
         }
-        Placement { dims: grid.dims, hop_latency: grid.hop_latency, axis_sizes: axis_sizes.into(), placed }
+        Placement { dims: grid.dims, axis_sizes: axis_sizes.into(), placed }
     }
 }
 
 /// The physical dimensions that a mesh is placed on.
 struct Grid {
     dims: [Dim; DIMS],
-    hop_latency: f64,
     /// Devices the mesh does not use: the size of the row of unused chips.
     unused: u64,
 }
@@ -229,17 +239,21 @@ impl Grid {
             let mesh = mesh.join("x");
             return Err(PlacementError { message: format!("{slice} with {places} devices {fits} the mesh {mesh}") });
         }
-        let wraps = slice.wraps();
-        let dims = std::array::from_fn(|dim| match dim {
-            CHIPLETS => Dim { size: per_chip, wraps: false, link_bandwidth: slice.chip.chiplet_bandwidth },
-            // The devices of a chip share its links.
-            _ => Dim {
-                size: slice.dims[dim],
-                wraps: wraps[dim],
-                link_bandwidth: slice.chip.link_bandwidth / per_chip as f64,
-            },
+        let (chip, wraps) = (slice.chip, slice.wraps());
+        // The devices of a chip share its links.
+        let share = |bandwidth: f64| bandwidth / per_chip as f64;
+        let dim =
+            |size, link_bandwidth, latency, switched| Dim { size, wraps: false, link_bandwidth, latency, switched };
+        let dims = std::array::from_fn(|at| match at {
+            SLICES => dim(slice.slices, share(chip.network_bandwidth), chip.network_latency, true),
+            CHIPLETS => dim(per_chip, chip.chiplet_bandwidth, chip.hop_latency, false),
+            _ => {
+                let switched = chip.fabric == Fabric::Switch;
+                let at = at - CHIPS.start;
+                Dim { wraps: wraps[at], ..dim(slice.dims[at], share(chip.link_bandwidth), chip.hop_latency, switched) }
+            }
         });
-        Ok(Grid { dims, hop_latency: slice.chip.hop_latency, unused: places / devices })
+        Ok(Grid { dims, unused: places / devices })
     }
 }
 

@@ -5,7 +5,7 @@
 //! `point_to_point_seconds`.
 
 use super::super::collective::{Links, Route};
-use super::{CHIPLETS, DIMS, Placement};
+use super::{CHIPLETS, CHIPS, DIMS, Placement, SLICES};
 
 impl Placement {
     /// Counts the messages over every link when all `pairs` (source, target) of devices send at once. Pairs with a
@@ -25,6 +25,23 @@ impl Placement {
         for &(source, target) in pairs {
             let (Some(mut at), Some(end)) = (self.coordinates(source), self.coordinates(target)) else { continue };
             let mut hops = 0;
+            // A message to another slice, or through the switch of an island, leaves by a port of its source and arrives by
+            // one of its target.
+            let mut by_ports = |dim: usize| {
+                let at_chip =
+                    |place: [u64; DIMS]| -> usize { (0..CHIPLETS).map(|d| place[d] as usize * strides[d]).sum() };
+                messages[(at_chip(at) * DIMS + dim) * 2] += 1;
+                messages[(at_chip(end) * DIMS + dim) * 2 + 1] += 1;
+            };
+            if at[SLICES] != end[SLICES] {
+                by_ports(SLICES);
+                continue;
+            }
+            if let Some(dim) = CHIPS.filter(|&dim| self.dims[dim].switched).find(|&dim| at[dim] != end[dim]) {
+                by_ports(dim);
+                longest = longest.max(1);
+                continue;
+            }
             for dim in 0..DIMS {
                 let size = self.dims[dim].size;
                 let around = (end[dim] + size - at[dim]) % size;
@@ -40,19 +57,23 @@ impl Placement {
             }
             longest = longest.max(hops);
         }
-        let busiest = |of_chiplets: bool| {
-            let counters =
-                messages.iter().enumerate().filter(|(index, _)| (index / 2 % DIMS == CHIPLETS) == of_chiplets);
-            counters.map(|(_, &count)| count).max().unwrap_or(0)
-        };
+        let mut busiest = [0; DIMS];
+        for (index, &count) in messages.iter().enumerate() {
+            let most = &mut busiest[index / 2 % DIMS];
+            *most = count.max(*most);
+        }
+        // Messages are counted per chip here, so they have the full bandwidth of the link.
+        let whole = |dim: usize| self.dims[dim].link_bandwidth * self.dims[CHIPLETS].size as f64;
         let route = Route {
-            link_messages: busiest(false),
-            chiplet_messages: busiest(true),
+            link_messages: CHIPS.map(|dim| busiest[dim]).max().unwrap_or(0),
+            chiplet_messages: busiest[CHIPLETS],
+            network_messages: busiest[SLICES],
             hops: longest,
-            // Messages are counted per chip here, so they have the full bandwidth of the link.
-            link_bandwidth: self.dims[0].link_bandwidth * self.dims[CHIPLETS].size as f64,
+            link_bandwidth: whole(CHIPS.start),
             chiplet_bandwidth: self.dims[CHIPLETS].link_bandwidth,
-            hop_latency: self.hop_latency,
+            network_bandwidth: whole(SLICES),
+            hop_latency: self.dims[CHIPS.start].latency,
+            network_latency: self.dims[SLICES].latency,
         };
         (route, Links::of(messages.iter().map(|&count| count > 0)))
     }

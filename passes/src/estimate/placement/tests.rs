@@ -19,7 +19,8 @@ fn row_major(target: &str, axis_sizes: &[u64]) -> Placement {
     Placement::row_major(&slice(target), axis_sizes).unwrap().unwrap()
 }
 
-/// The lines of a group, as `4` for a line of 4, `o4` for a ring, `/2` for a stride and `+2` for chiplets.
+/// The levels of a group, as `4` for a line of 4, `o4` for a ring, `/2` for a stride, `+2` for chiplets and `*2` for
+/// a switch.
 fn show(group: &Group) -> String {
     let line = |line: &Line| {
         let ring = if line.ring { "o" } else { "" };
@@ -28,7 +29,8 @@ fn show(group: &Group) -> String {
     };
     let chiplets = group.chiplets().map(|pair| format!("+{}", line(pair)));
     let lines: Vec<String> = group.lines().iter().map(line).collect();
-    format!("{}{}", lines.join(" "), chiplets.unwrap_or_default())
+    let switches: String = group.switches().map(|switch| format!("*{}", switch.participants)).collect();
+    format!("{}{}{switches}", lines.join(" "), chiplets.unwrap_or_default())
 }
 
 fn part(axis: u32, pre: u32, size: u32) -> AxisPart {
@@ -142,6 +144,47 @@ fn chiplets_are_the_minor_dimension() {
 }
 
 #[test]
+fn slices_are_the_major_dimension() {
+    let placement = new("2xv5e:16x16", &[2, 16, 16]);
+    check_group(&placement, &[part(0, 1, 2)], "*2");
+    check_group(&placement, &[part(1, 1, 16)], "o16");
+    check_group(&placement, &[part(0, 1, 2), part(2, 1, 16)], "o16*2");
+    assert_eq!(placement.device_order(), (0..512).collect::<Vec<u64>>());
+    // An axis over slices and a dimension of theirs: its major part is the slices.
+    let placement = new("2xv5e:16x16", &[32, 16]);
+    check_group(&placement, &[part(0, 1, 32)], "o16*2");
+    check_group(&placement, &[part(0, 1, 2)], "*2");
+    check_group(&placement, &[part(0, 2, 16)], "o16");
+    assert_eq!(placement.coordinates(256), Some([1, 0, 0, 0, 0]));
+    let network = *placement.group(&[part(0, 1, 2)]).switches().next().unwrap();
+    assert_eq!((network.bandwidth, network.latency), (3.125e9, 10e-6));
+    // A mesh of one slice's size leaves the other one alone; chiplets share what their chip sends.
+    check_group(&new("2xv5p:4x4x4", &[8, 8]), &[part(0, 1, 8), part(1, 1, 8)], "o4 o4 o4");
+    let shared = new("2xv7x:4x4x4", &[2, 128]).group(&[part(0, 1, 2)]);
+    assert_eq!(shared.switches().map(|s| s.bandwidth).collect::<Vec<_>>(), [6.25e9]);
+    let error = Placement::new(&slice("2xv5e:4x4"), &[64]).unwrap_err();
+    assert_eq!(error.to_string(), "2xv5e:4x4 with 32 devices has no room for the mesh 64");
+}
+
+#[test]
+fn islands_are_behind_switches() {
+    let placement = new("4xh100:8", &[4, 8]);
+    check_group(&placement, &[part(0, 1, 4)], "*4");
+    check_group(&placement, &[part(1, 1, 8)], "*8");
+    check_group(&placement, &[part(1, 2, 2)], "*2");
+    check_group(&placement, &[part(0, 1, 4), part(1, 1, 8)], "*8*4");
+    let bandwidths = |group: Group| group.switches().map(|s| s.bandwidth).collect::<Vec<_>>();
+    assert_eq!(bandwidths(placement.group(&[part(0, 1, 4), part(1, 1, 8)])), [450e9, 50e9]);
+    // Devices that fill no box: as if the whole box took part.
+    assert_eq!(show(&placement.group_of_devices(&[0, 9])), "*2*2");
+    assert_eq!(bandwidths(placement.group_of_devices(&[0, 9])), [225e9, 25e9]);
+    // The busier axis gets the island.
+    let busy = Placement::best_for_bytes(&slice("4xh100:8"), &[4, 4, 2], &[1.0, 1e9, 1.0]).unwrap();
+    check_group(&busy, &[part(1, 1, 4)], "*4");
+    assert_eq!(bandwidths(busy.group(&[part(1, 1, 4)])), [450e9]);
+}
+
+#[test]
 fn groups_of_device_lists() {
     let placement = row_major("v5e:4x16", &[4, 2, 4, 2]);
     let check = |devices: &[u64], expected: &str| {
@@ -166,9 +209,14 @@ fn groups_of_device_lists() {
 
 #[test]
 fn device_orders_are_permutations() {
-    for (target, axis_sizes) in
-        [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v7x:4x4x8", &[32, 8]), ("v5p:2x3x5", &[30])]
-    {
+    for (target, axis_sizes) in [
+        ("v5p:4x8x8", &[2, 16, 8][..]),
+        ("v5e:16x16", &[2, 2, 64]),
+        ("v7x:4x4x8", &[32, 8]),
+        ("v5p:2x3x5", &[30]),
+        ("2xv7x:4x4x4", &[4, 64]),
+        ("6xh100:8", &[4, 12]),
+    ] {
         let placement = new(target, axis_sizes);
         let mut order = placement.device_order();
         order.sort_unstable();
@@ -179,9 +227,14 @@ fn device_orders_are_permutations() {
 /// The lines of a group must match the coordinates of its devices.
 #[test]
 fn groups_agree_with_coordinates() {
-    for (target, axis_sizes) in
-        [("v5p:4x8x8", &[2, 16, 8][..]), ("v5e:16x16", &[2, 2, 64]), ("v5p:2x3x5", &[5, 6]), ("v7x:4x4x4", &[4, 32])]
-    {
+    for (target, axis_sizes) in [
+        ("v5p:4x8x8", &[2, 16, 8][..]),
+        ("v5e:16x16", &[2, 2, 64]),
+        ("v5p:2x3x5", &[5, 6]),
+        ("v7x:4x4x4", &[4, 32]),
+        ("4xv5e:4x4", &[8, 8]),
+        ("6xh100:8", &[16, 3]),
+    ] {
         let placement = new(target, axis_sizes);
         for (axis, &size) in axis_sizes.iter().enumerate() {
             let minor: u64 = axis_sizes[axis + 1..].iter().product();
@@ -192,6 +245,7 @@ fn groups_agree_with_coordinates() {
             assert_eq!(by_axis.size(), by_devices.size());
             assert_eq!(participants(&by_axis), participants(&by_devices), "{target} {axis}");
             assert_eq!(by_axis.chiplets().is_some(), by_devices.chiplets().is_some());
+            assert!(by_axis.switches().eq(by_devices.switches()), "{target} {axis}");
         }
     }
 }
@@ -253,4 +307,15 @@ fn routes() {
     assert_eq!((around.link_bandwidth, around.chiplet_bandwidth), (90e9, 540e9));
     let within = chiplets.route(&(0..128).map(|d| (d, d ^ 1)).collect::<Vec<_>>());
     assert_eq!((within.link_messages, within.chiplet_messages, within.hops), (0, 1, 1));
+    // To the same place of the other slice; what stays inside takes links as ever.
+    let slices = row_major("2xv5e:4x4", &[2, 16]);
+    let across = slices.route(&(0..32).map(|d| (d, (d + 16) % 32)).collect::<Vec<_>>());
+    assert_eq!((across.link_messages, across.network_messages, across.hops), (0, 1, 0));
+    assert_eq!((across.network_bandwidth, across.network_latency), (3.125e9, 10e-6));
+    let all_to_one = slices.route(&(16..32).map(|d| (d, 0)).chain([(1, 2)]).collect::<Vec<_>>());
+    assert_eq!((all_to_one.link_messages, all_to_one.network_messages, all_to_one.hops), (1, 16, 1));
+    let island = row_major("2xh100:8", &[16]);
+    let around = island.route(&(0..16).map(|d| (d, (d + 1) % 16)).collect::<Vec<_>>());
+    assert_eq!((around.link_messages, around.network_messages, around.hops), (1, 1, 1));
+    assert_eq!((around.link_bandwidth, around.hop_latency, around.network_bandwidth), (450e9, 0.6e-6, 50e9));
 }

@@ -15,11 +15,13 @@ use super::strategy::{Exchanged, Strategy};
 use crate::plan::program::graph::{Graph, Node, OpId, Places, Share, ValueId};
 use crate::plan::reshard::cache::{Copies, Dist, ReshardCache};
 
-/// Rates of what a device does between collectives, other than arithmetic.
+/// What a device does between collectives, other than arithmetic, and beside them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Rates {
     /// Bytes of memory traffic per second.
     pub(crate) memory: f64,
+    /// Whether collectives run beside arithmetic.
+    pub(crate) overlaps: bool,
 }
 
 /// Modeled cost of a plan; loops count as often as they are expected to run.

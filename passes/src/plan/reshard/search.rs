@@ -21,6 +21,8 @@ use crate::plan::model::cost::CollectiveCost;
 const MAX_STATES: usize = 400;
 /// Most arrangements tried for a permute.
 const MAX_PERMUTES: usize = 12;
+/// Costs that differ by no more than this fraction are the same but for rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// How a state was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,8 +77,10 @@ impl PartialOrd for Queued {
 
 struct Visit {
     cost: f64,
-    /// Lower bound on the cost from here on.
+    /// What orders the states: what the rest is taken to cost at least.
     floor: f64,
+    /// Lower bound on the cost from here on.
+    least: f64,
     back: usize,
     edge: Edge,
     done: bool,
@@ -98,12 +102,15 @@ impl Problem<'_> {
     pub(crate) fn solve(&self, bound: f64) -> Option<Vec<(Edge, State)>> {
         let mut ids: FxHashMap<State, usize> = FxHashMap::default();
         let mut states = vec![self.from.clone()];
-        let mut visits = vec![Visit { cost: 0.0, floor: 0.0, back: 0, edge: Edge::Slice, done: false }];
+        let mut visits = vec![Visit { cost: 0.0, floor: 0.0, least: 0.0, back: 0, edge: Edge::Slice, done: false }];
         let mut heap = BinaryHeap::from([Queued { floor: 0.0, order: 0, state: 0 }]);
         ids.insert(self.from.clone(), 0);
         let mut order = 0;
+        // States whose lower bound is higher are left out: once the target is found, all that can't be cheaper. Their
+        // order stays that of the other floor, so that of equally cheap paths the same one is found.
+        let mut limit = bound * (1.0 + ROUNDING);
         while let Some(Queued { state: at, .. }) = heap.pop() {
-            if visits[at].done {
+            if visits[at].done || visits[at].cost + visits[at].least > limit && states[at] != self.to {
                 continue;
             }
             visits[at].done = true;
@@ -112,24 +119,27 @@ impl Problem<'_> {
             }
             let (here, cost) = (states[at].clone(), visits[at].cost);
             let bytes = self.bytes(&here);
-            self.edges(&here, &mut |edge, next, price| {
+            self.edges(&here, bytes, limit - cost, &mut |edge, next, price| {
                 let known = ids.get(next).copied();
-                let left = match known {
+                let (left, least) = match known {
                     Some(id) if visits[id].done || visits[id].cost <= cost => return,
-                    Some(id) => visits[id].floor,
+                    Some(id) => (visits[id].floor, visits[id].least),
                     None if states.len() >= MAX_STATES => return,
-                    None => self.floor(next),
+                    None => (self.floor(next), self.least(next)),
                 };
-                if cost + left > bound {
+                if cost + left > bound || cost + least > limit {
                     return;
                 }
                 let total = cost + self.price(&here, bytes, next, price);
                 let floor = total + left;
-                if floor > bound || known.is_some_and(|id| visits[id].cost <= total) {
+                if floor > bound || total + least > limit || known.is_some_and(|id| visits[id].cost <= total) {
                     return;
                 }
+                if *next == self.to {
+                    limit = limit.min(total * (1.0 - ROUNDING));
+                }
                 let id = known.unwrap_or(states.len());
-                let visit = Visit { cost: total, floor: left, back: at, edge, done: false };
+                let visit = Visit { cost: total, floor: left, least, back: at, edge, done: false };
                 if known.is_none() {
                     ids.insert(next.clone(), id);
                     states.push(next.clone());
@@ -185,6 +195,32 @@ impl Problem<'_> {
         let mut overlap = self.rest_bytes;
         for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
             overlap *= self.local(d, a).min(self.local(d, b)) as f64;
+        }
+        self.cost.floor(self.bytes(&self.to) - overlap)
+    }
+
+    /// A lower bound on the remaining time that knows reductions. Of an element in `n` parts whose sum `c` devices want,
+    /// `n - 1` parts are sent on their way to the device that first has the sum, and each of the other `c - 1` devices
+    /// gets something that completes it, too. A device without any part of its target shard receives all of it.
+    fn least(&self, state: &State) -> f64 {
+        // What is filled up with zeros, nobody sends.
+        if self.to.unreduced & !state.unreduced != 0 {
+            return 0.0;
+        }
+        let pending = state.unreduced & !self.to.unreduced;
+        if pending != 0 {
+            let size = |set: u16| atoms_of(set).map(|a| f64::from(self.atoms[a as usize].size)).product::<f64>();
+            let (parts, wanted) = (size(pending), size(self.free(&self.to)));
+            let devices = size(self.all() & !self.to.unreduced);
+            let bytes = self.shape.iter().map(|&n| n as f64).product::<f64>() * self.rest_bytes;
+            return self.cost.floor(bytes * (parts + wanted - 2.0) / devices);
+        }
+        let mut overlap = self.rest_bytes;
+        for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
+            let common = a.common(b);
+            // Shards along different axes need have no element in common, unless they are padded.
+            let apart = common < a.len() && common < b.len() && self.divides;
+            overlap *= if apart { 0.0 } else { self.local(d, a).min(self.local(d, b)) as f64 };
         }
         self.cost.floor(self.bytes(&self.to) - overlap)
     }
@@ -248,8 +284,9 @@ impl Problem<'_> {
         self.all() & !state.dims.iter().fold(state.unreduced, |set, l| set | l.set())
     }
 
-    /// Shows every step from a state: what it is, where it leads, what it costs.
-    fn edges(&self, state: &State, show: &mut impl FnMut(Edge, &State, Price)) {
+    /// Shows every step from a state of `bytes` on each device, but for those that can only cost more than `limit`: what
+    /// it is, where it leads, what it costs.
+    fn edges(&self, state: &State, bytes: f64, limit: f64, show: &mut impl FnMut(Edge, &State, Price)) {
         let pending = state.unreduced & !self.to.unreduced;
         let free = self.free(state);
         self.slices(state, free, show);
@@ -258,8 +295,13 @@ impl Problem<'_> {
             self.reductions(state, pending, show);
         }
         self.gathers(state, show);
-        self.all_to_alls(state, show);
-        self.permutes(state, show);
+        // In pairs, devices exchange half of what they have.
+        if self.cost.floor(bytes / 2.0) <= limit {
+            self.all_to_alls(state, show);
+        }
+        if self.cost.floor(bytes) <= limit {
+            self.permutes(state, show);
+        }
         self.permute_parts(state, show);
     }
 

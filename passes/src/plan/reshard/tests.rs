@@ -1,7 +1,8 @@
 //! Redistribution sequences end at their target, move the data correctly, and cost as much as the best known ones.
 
 use dialect::ir::{ElementType, Program, TensorType};
-use dialect::sharding::axis::merged;
+use dialect::op::CollectiveKind;
+use dialect::sharding::axis::{merged, set_difference};
 use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, Reshard};
 
 use super::simulate::Pieces;
@@ -190,4 +191,45 @@ fn a_floor_holds_for_every_collective() {
     let cost = Flat::default();
     assert_eq!(cost.floor(0.0), 0.0);
     assert!((cost.floor(90e9) - 1.000001).abs() < 1e-12);
+}
+
+/// Prices of the flat model of which nothing is known beforehand.
+struct Unbounded(Flat);
+
+impl CollectiveCost for Unbounded {
+    fn seconds(&self, kind: CollectiveKind, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
+        self.0.seconds(kind, operand_bytes, result_bytes, axes)
+    }
+
+    fn floor(&self, _: f64) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn what_the_floor_leaves_out_is_not_cheaper() {
+    let mut random = Random(fastrand::Rng::with_seed(11));
+    let costs = [Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() }];
+    let mut moves = 0;
+    for (sizes, shapes) in [
+        (&[2, 3][..], [[6, 12], [5, 6]]),
+        (&[4, 2], [[8, 16], [3, 11]]),
+        (&[2, 2, 2], [[8, 8], [6, 16]]),
+        (&[2, 2, 4], [[512, 4096], [4, 2]]),
+    ] {
+        let g = mesh_axes(sizes);
+        for round in 0..200 {
+            let (ty, cost) = (f32s(&shapes[round % 2]), &costs[round / 100]);
+            let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
+            // What is filled up with zeros has no floor that always holds.
+            if !set_difference(&to.unreduced, &from.unreduced).is_empty() {
+                continue;
+            }
+            let found = Resharder::new(&g, cost).sequence(&ty, &from, &to).seconds;
+            let all = Resharder::new(&g, &Unbounded(*cost)).sequence(&ty, &from, &to).seconds;
+            assert!(found <= all * (1.0 + 1e-9), "{from:?} -> {to:?}: {found} instead of {all}");
+            moves += usize::from(found > 0.0);
+        }
+    }
+    assert!(moves > 300, "only {moves} pairs move anything");
 }

@@ -3,10 +3,16 @@
 use std::mem;
 use std::rc::Rc;
 
+use super::timeline;
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::ReshardCache;
+
+/// The most plans on the way that are tried, and the share by which a step must get shorter: what the passes after the plan
+/// do to the order of collectives changes it by less.
+const MOST_TRIED: usize = 8;
+const WORTH: f64 = 0.01;
 
 /// A plan, what computes its cost, and the history of its changes.
 pub(crate) struct Draft<'a, 's> {
@@ -111,6 +117,29 @@ impl<'a, 's> Draft<'a, 's> {
             self.take_back(peak);
         }
         peak <= limit
+    }
+
+    /// Undoes changes, the last first, to where the step was shortest, of a few plans on the way that fit into `limit`
+    /// bytes; returns its seconds. Each change made the sum of all costs less, but a collective may cost nothing where
+    /// something is computed beside it.
+    pub(crate) fn shorten(&mut self, limit: f64) -> f64 {
+        let all = self.undo.len();
+        let mut now = all;
+        let mut best = (all, timeline::step_seconds(self));
+        for changes in (0..MOST_TRIED).rev().map(|i| i * all / MOST_TRIED) {
+            if changes == now {
+                continue;
+            }
+            self.go(now, changes);
+            now = changes;
+            let seconds = timeline::step_seconds(self);
+            if seconds < best.1 * (1.0 - WORTH) && self.peak() <= limit {
+                best = (changes, seconds);
+            }
+        }
+        self.go(now, best.0);
+        self.undo.truncate(best.0);
+        best.1
     }
 
     /// Undoes changes until the plan fits, or all of them; returns how many remain.

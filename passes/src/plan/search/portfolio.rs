@@ -1,7 +1,8 @@
 //! Which searches are run, and which of their plans is used.
 //!
 //! In every search the costs of collectives add up, but in the end small collectives are combined: where start-up costs
-//! dominate, a plan from a less thorough search may be better, so both plans are considered.
+//! dominate, a plan from a less thorough search may be better, so both plans are considered. Where collectives run beside
+//! arithmetic, of the plans on the way the one whose step is shortest is used.
 
 use dialect::ir::ElementType;
 use dialect::op::CollectiveKind;
@@ -10,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
-use super::{egraph, expand};
+use super::{egraph, expand, timeline};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, ReshardCache};
 
@@ -31,6 +32,7 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     expand::expand(draft);
     egraph::improve(draft, rewrites);
     let fits = draft.fit(limit);
+    let step = (draft.rates.overlaps && fits).then(|| draft.shorten(limit));
     let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
     if fits && startups.all <= STARTUPS * cost.seconds {
         return;
@@ -39,7 +41,10 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     egraph::improve(draft, rewrites);
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
-    let (this, that) = (cost.total() - startups.joined, other.total() - joined);
+    let (this, that) = match step {
+        Some(step) => (step - startups.joined, timeline::step_seconds(draft) - joined),
+        None => (cost.total() - startups.joined, other.total() - joined),
+    };
     let moves_less = other.seconds - joined < cost.seconds - startups.joined;
     let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
     if fits && !other_fits || fits == other_fits && better {
