@@ -267,16 +267,46 @@ impl<T: Float> Product<T> {
         if all < 2 * SIDE {
             return None;
         }
-        let (mut first, mut second) = (*self, *self);
-        first.sizes[side] = half;
-        second.sizes[side] = all - half;
-        second.out = second.out.wrapping_offset(half as isize * self.out_strides[side]);
+        Some([self.part(side, 0, half), self.part(side, half, all - half)])
+    }
+
+    /// The product of so many rows (`side` 0) or columns (1) from `start` on.
+    fn part(&self, side: usize, start: usize, size: usize) -> Self {
+        let mut part = *self;
+        part.sizes[side] = size;
+        part.out = self.out.wrapping_offset(start as isize * self.out_strides[side]);
         if side == 0 {
-            second.lhs = second.lhs.wrapping_offset(half as isize * self.lhs_strides[0]);
+            part.lhs = self.lhs.wrapping_offset(start as isize * self.lhs_strides[0]);
         } else {
-            second.rhs = second.rhs.wrapping_offset(half as isize * self.rhs_strides[1]);
+            part.rhs = self.rhs.wrapping_offset(start as isize * self.rhs_strides[1]);
         }
-        Some([first, second])
+        part
+    }
+
+    /// Sets the result to zeros, some rows or columns at a time, and adds the product: where the library begins with a
+    /// product rather than with 0, a sum of products that are -0 would be -0.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn add_to_zeros(&self) {
+        /// Elements that stay in the nearest cache until the product is added.
+        const FEW: usize = 4096;
+        let side = usize::from(self.out_strides[1].abs() > self.out_strides[0].abs());
+        let each = (FEW / self.sizes[1 - side].max(1)).max(1);
+        for start in (0..self.sizes[side]).step_by(each) {
+            let mut part = self.part(side, start, each.min(self.sizes[side] - start));
+            for i in 0..part.sizes[0] as isize {
+                for j in 0..part.sizes[1] as isize {
+                    let at = part.out.wrapping_offset(i * part.out_strides[0] + j * part.out_strides[1]);
+                    // SAFETY: an element of the result.
+                    unsafe { at.write(T::default()) };
+                }
+            }
+            part.adds = true;
+            // SAFETY: the caller's promise.
+            unsafe { part.library(1) };
+        }
     }
 
     /// The library's product.
@@ -285,6 +315,11 @@ impl<T: Float> Product<T> {
     ///
     /// As of [`Self::run`].
     unsafe fn library(&self, threads: usize) {
+        let [m, n, k] = self.sizes;
+        if !self.adds && (k <= 2 || m == 1 || n == 1) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.add_to_zeros() };
+        }
         let parallel = if threads > 1 { Parallelism::Rayon(threads) } else { Parallelism::None };
         // SAFETY: the caller's promise.
         unsafe {
@@ -369,6 +404,43 @@ fn longest(runs: Vec<Run>, outer: &mut SmallVec<[(Run, bool); 4]>, contracted: b
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_sum_of_products_is_minus_zero() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for round in 0..400 {
+            let [m, n] = [0; 2].map(|_| if random.u32(..3) == 0 { 1 } else { random.usize(1..90) });
+            let k = if round % 2 == 0 { random.usize(1..4) } else { random.usize(1..40) };
+            let [left, right, out] = [0; 3].map(|_| random.bool());
+            let steps = |rows: usize, columns: usize, turned: bool| match turned {
+                true => (1, rows as isize),
+                false => (columns as isize, 1),
+            };
+            let ((lr, lk), (rk, rc), (or, oc)) = (steps(m, k, left), steps(k, n, right), steps(m, n, out));
+            let run = |size, lhs, rhs, out| Run { size, lhs, rhs, out };
+            let loops = || Loops {
+                rows: vec![run(m, lr, 0, or)],
+                columns: vec![run(n, 0, rc, oc)],
+                contracted: vec![run(k, lk, rk, 0)],
+                ..Loops::default()
+            };
+            // Zeros of both signs: the sum is -0 only where it isn't begun with 0.
+            let lhs: Vec<f64> = (0..m * k).map(|_| -1.0 - random.f64()).collect();
+            let rhs: Vec<f64> = (0..k * n).map(|_| if random.u32(..8) == 0 { -0.0 } else { 0.0 }).collect();
+            let product = |ty: ElementType, lhs: *const u8, rhs: *const u8, to: *mut u8| {
+                let gemm = Gemm::of_loops([ty; 3], [m * k, k * n, m * n], loops());
+                // SAFETY: tensors of these sizes.
+                unsafe { gemm.run(lhs, rhs, to, 1) };
+            };
+            let mut wide = vec![-1.0f64; m * n];
+            product(ElementType::F64, lhs.as_ptr().cast(), rhs.as_ptr().cast(), wide.as_mut_ptr().cast());
+            let [lhs, rhs] = [lhs, rhs].map(|v| v.iter().map(|&v| v as f32).collect::<Vec<f32>>());
+            let mut narrow = vec![-1.0f32; m * n];
+            product(ElementType::F32, lhs.as_ptr().cast(), rhs.as_ptr().cast(), narrow.as_mut_ptr().cast());
+            let all = wide.iter().all(|v| v.to_bits() == 0) && narrow.iter().all(|v| v.to_bits() == 0);
+            assert!(all, "{m} x {n} x {k}, {left} {right} {out}");
+        }
+    }
 
     #[test]
     fn parts_have_the_bits_of_the_whole() {

@@ -330,8 +330,8 @@ fn every_op_runs_as_it_is_evaluated() {
     assert!(count >= 220, "only {count} examples run");
 }
 
-/// The ops that run by their reference evaluation, besides those that `import` writes as others.
-const NO_NATIVE_CODE: &[&str] = &["stablehlo.custom_call"];
+/// The ops that run by their reference evaluation, besides those that `import` writes as others: none.
+const NO_NATIVE_CODE: &[&str] = &[];
 
 #[test]
 fn few_ops_have_no_native_code() {
@@ -426,6 +426,26 @@ fn updates_in_a_loop_write_only_the_part_that_changes() {
           return %1#1, %1#0 : tensor<7x4x3xf32>, tensor<i32>
         }",
     );
+}
+
+#[test]
+fn results_that_several_devices_hold_are_put_together_once() {
+    let text =
+        "module attributes {mhlo.num_partitions = 4 : i32, shardc.meshes = {mesh = \"<[\\22x\\22=2, \\22y\\22=2]>\"}} {
+      func.func @main(%a: tensor<4xf32>) -> (
+          tensor<4xf32> {shardc.global_type = tensor<4xf32>, shardc.sharding = \"<@mesh, [{}]>\"},
+          tensor<4xf32> {shardc.global_type = tensor<8xf32>, shardc.sharding = \"<@mesh, [{\\22x\\22}]>\"}) {
+        return %a, %a : tensor<4xf32>, tensor<4xf32>
+      }
+    }";
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{diagnostics:?}");
+    let executable = Executable::compile(program, None).expect("compiles");
+    assert_eq!(executable.devices(), 4);
+    // 16 bytes of the first result, 32 of the second; of the last two devices, a half of the second.
+    assert_eq!((executable.result_bytes(&(0..4)), executable.result_bytes(&(2..4))), (48, 16));
 }
 
 #[test]

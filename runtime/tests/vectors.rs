@@ -250,6 +250,50 @@ fn dimensions_of_one_element_are_no_loops() {
     }
 }
 
+/// Sums and maxima of columns whose rows are scaled, and of products that no library computes, of types that are added up in
+/// wider ones and others: what is summed is exact.
+#[test]
+fn columns_of_scaled_rows_are_reduced_by_vectors() {
+    for (rows, columns) in [(1, 8), (5, 33), (0, 9), (7, 130), (3, 20_000)] {
+        for ty in ["f32", "f64", "bf16", "f16", "i32", "f8E4M3FN", "complex<f32>"] {
+            let (t, to, by) = (
+                format!("tensor<{rows}x{columns}x{ty}>"),
+                format!("tensor<{columns}x{ty}>"),
+                format!("tensor<{rows}x{ty}>"),
+            );
+            let (zero, one) = match ty {
+                "i32" => ("0", "1"),
+                "complex<f32>" => ("(0.0, 0.0)", "(1.0, 0.0)"),
+                _ => ("0.0", "1.0"),
+            };
+            let other = if ty == "complex<f32>" { "add" } else { "maximum" };
+            let text = format!(
+                "func.func @main(%a: {t}, %b: {by}, %c: tensor<{ty}>) -> ({to}, {to}, {to}) {{
+                  %zero = stablehlo.constant dense<{zero}> : tensor<{ty}>
+                  %one = stablehlo.constant dense<{one}> : tensor<{ty}>
+                  %w = stablehlo.broadcast_in_dim %b, dims = [0] : ({by}) -> {t}
+                  %s = stablehlo.multiply %a, %w : {t}
+                  %u = stablehlo.subtract %a, %w : {t}
+                  %x = stablehlo.reduce(%s init: %c) applies stablehlo.add across dimensions = [0] : ({t}, tensor<{ty}>) -> {to}
+                  %y = stablehlo.reduce(%u init: %one) applies stablehlo.{other} across dimensions = [0] : ({t}, tensor<{ty}>) -> {to}
+                  %z = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : ({t}, tensor<{ty}>) -> {to}
+                  return %x, %y, %z : {to}, {to}, {to}
+                }}"
+            );
+            let mut r = Random(0xDEAD_BEEF_0BAD_F00D);
+            let vectors = equals_on(&text, |ty| {
+                let mut number = || r.below(3) as f64 - 1.0;
+                Literal::from_fn(ty, |_| match ty.element {
+                    ElementType::C64 => Scalar::Complex(number(), number()),
+                    ElementType::I32 => Scalar::Int(number() as i128),
+                    _ => Scalar::Float(number()),
+                })
+            });
+            assert!(vectors || columns > 10_000 || ty == "complex<f32>", "no vectors: {text}");
+        }
+    }
+}
+
 /// Floats of every type, NaNs of both signs among them, rounded to fewer digits and exponents, and in their total order.
 #[test]
 fn bits_of_floats_are_rounded_and_compared() {

@@ -146,6 +146,16 @@ fn value_of(arg: Arg, inputs: &[Scalar], accumulators: &[Scalar], values: &[Scal
 /// sides are computed and one is selected. `None` when an op in it has no scalar computation (loops are none), or reads a
 /// value around the region that isn't a constant.
 pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option<Body> {
+    body_of_loops(program, region, args, &|_| None)
+}
+
+/// The same where `special` gives the instructions of ops that mean something inside of loops alone.
+pub fn body_of_loops(
+    program: &Program,
+    region: Region,
+    args: &[Arg],
+    special: &dyn Fn(OpRef<'_>) -> Option<Inst>,
+) -> Option<Body> {
     let block = match program.region_blocks(region) {
         &[block] => block,
         _ => return None,
@@ -154,7 +164,7 @@ pub fn body_of_region(program: &Program, region: Region, args: &[Arg]) -> Option
     if params.len() != args.len() {
         return None;
     }
-    let mut reader = Reader { program, body: Body::default(), known: FxHashMap::default() };
+    let mut reader = Reader { program, special, body: Body::default(), known: FxHashMap::default() };
     let (mut inputs, mut accumulators) = (Vec::new(), Vec::new());
     for (&param, &arg) in params.iter().zip(args) {
         let element = match program.type_data(program.value_type(param)) {
@@ -184,6 +194,7 @@ fn in_order(mut list: Vec<(usize, ElementType)>) -> Option<Vec<ElementType>> {
 /// Reads a region as a body.
 struct Reader<'p> {
     program: &'p Program,
+    special: &'p dyn Fn(OpRef<'_>) -> Option<Inst>,
     body: Body,
     known: FxHashMap<Value, Arg>,
 }
@@ -242,6 +253,9 @@ impl Reader<'_> {
     /// Appends the computation of a rank-0 op.
     fn inline(&mut self, op: OpRef<'_>, operands: &[Arg]) -> Option<Vec<Arg>> {
         let body = &mut self.body;
+        if let Some(inst) = (self.special)(op) {
+            return Some(vec![body.push(inst)]);
+        }
         if let Some(literal) = op.def().constant(op) {
             let value = literal.shape.is_empty().then(|| literal.get(0))?;
             return Some(vec![body.push(Inst::Const(value, literal.element))]);

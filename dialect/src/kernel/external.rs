@@ -37,7 +37,8 @@ pub enum External {
     },
     /// Systems of equations: operand 0 is the triangular matrices, operand 1 the right-hand sides.
     TriangularSolve(TriangularForm),
-    /// Matrices decomposed as LAPACK does: the last two dimensions of operand 0, the others being batches.
+    /// Matrices decomposed as LAPACK does: the last dimensions of operand 0, as many as [`Decomposition::rank`] says, the
+    /// others being batches.
     Decomposition(Decomposition),
     /// Products of matrices of which one dimension is divided into groups: operands are both sides and the groups' sizes.
     RaggedDot(Box<RaggedDims>),
@@ -169,4 +170,42 @@ pub enum Decomposition {
         /// Whether there are vectors: theirs are zeros else.
         vectors: bool,
     },
+    /// A Hessenberg matrix above Householder vectors, their factors, and 0. Rows and columns outside of these, counted from
+    /// 1, are triangular already.
+    Hessenberg {
+        /// The first row.
+        low: i64,
+        /// The last one.
+        high: i64,
+    },
+    /// Of a Hermitian matrix a tridiagonal one with Householder vectors in one triangle, its diagonal, the one beside it,
+    /// the vectors' factors, and 0.
+    Tridiagonal {
+        /// Which triangle is read.
+        lower: bool,
+    },
+    /// A QR decomposition of the columns in the order of what is left of their lengths; operand 1 says which come first.
+    PivotedQr,
+    /// Operand 2 multiplied by the product of reflectors.
+    Reflect {
+        /// From the left rather than from the right.
+        left: bool,
+        /// By the adjoint of the product.
+        adjoint: bool,
+    },
+    /// The triangle, the unitary matrix, eigenvalues, 0, and 0 or how many values weren't found. Of a real matrix the
+    /// triangle has squares of 2 on its diagonal for conjugate eigenvalues, whose parts are results of their own.
+    Schur {
+        /// Whether there is a unitary matrix: it is zeros else.
+        vectors: bool,
+    },
+    /// A system with three diagonals: what becomes of these, the solution, and 0 or the first pivot that is 0.
+    ThreeDiagonals,
+}
+
+impl Decomposition {
+    /// How many of the last dimensions of operand 0 are one problem.
+    pub fn rank(self) -> usize {
+        if self == Decomposition::ThreeDiagonals { 1 } else { 2 }
+    }
 }

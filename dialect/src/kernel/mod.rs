@@ -21,7 +21,7 @@ use crate::scalar::Scalar;
 pub use affine::{Affine, Term};
 pub use body::{Arg, Body, Inst};
 pub use contraction::{Contraction, Role, Window, product_type};
-pub use eval::{body_of_region, map};
+pub use eval::{body_of_loops, body_of_region, map};
 pub use external::{
     Decomposition, External, FftKind, RngAlgorithm, Scatter, SelectAndScatter, Sort, TriangularForm, threefry_split,
 };

@@ -28,6 +28,7 @@ pub use part::{Needs, Part};
 pub(crate) use plan::Combiner;
 pub use plan::Plan;
 pub use ranks::{Ranks, Scratch};
+pub use reduce::Rows;
 pub use shared::Shared;
 pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire};
 
@@ -70,8 +71,8 @@ pub struct Reduction<'a> {
     pub op: ScalarOp,
     /// The type of their elements.
     pub element: ElementType,
-    /// Combines operands of one length, a whole number of elements, into the last argument.
-    pub combine: fn(&[&[u8]], &mut [u8]),
+    /// Combines rows of the operands into the last argument, where they follow each other.
+    pub combine: fn(&[&[u8]], Rows, &mut [u8]),
     /// Where the result is scattered: the part of it that the member at this place of the group gets.
     pub scattered: Option<&'a dyn Fn(usize) -> Part>,
 }

@@ -12,6 +12,7 @@ use dialect::kernel::Body;
 use dialect::op::{Collective, CollectiveKind};
 use dialect::scalar::{Scalar, ScalarOp};
 
+use super::reduce::Rows;
 use super::{Members, Part, Reduction, Site, Transport, reduce};
 
 /// Machine code that combines elements: given are those so far, those of the next operand, where the combined ones go, all at
@@ -110,6 +111,11 @@ impl Plan {
     #[cfg(feature = "jit")]
     pub(crate) fn link(&mut self, combiner: Combiner) {
         self.combiner = Some(combiner);
+    }
+
+    /// Whether a device only gives, and gets zeros; then [`Self::run`] takes no result.
+    pub fn gives_zeros(&self, device: usize) -> bool {
+        self.kind == CollectiveKind::CollectivePermute && self.members.source(device).is_none()
     }
 
     /// Runs it on `device`: `operand` in, `result` out.
@@ -306,11 +312,7 @@ impl Plan {
             }
             CollectiveKind::ReduceScatter => {
                 let row = along / n * inner * width;
-                for o in 0..outer {
-                    let from = (o * n + place) * row;
-                    let parts: Vec<&[u8]> = all.iter().map(|a| &a[from..from + row]).collect();
-                    self.combine(&parts, &mut result[o * row..(o + 1) * row]);
-                }
+                self.combine_rows(all, Rows { first: place * row, row, stride: n * row }, &mut result[..outer * row]);
             }
             CollectiveKind::AllToAll => self.exchange(place, all, result),
             CollectiveKind::RaggedAllToAll => {
@@ -344,12 +346,25 @@ impl Plan {
         }
     }
 
+    /// Reduces these rows of the operands to rows that follow each other, as [`Self::combine`] does.
+    fn combine_rows(&self, all: &[&[u8]], rows: Rows, out: &mut [u8]) {
+        if let Some(combine) =
+            self.body.as_ref().and_then(Body::as_binary).and_then(|op| reduce::combine(op, self.element))
+        {
+            return combine(all, rows, out);
+        }
+        for (i, out) in out.chunks_mut(rows.row.max(1)).enumerate() {
+            let parts: Vec<&[u8]> = all.iter().map(|operand| rows.of(operand, i)).collect();
+            self.combine(&parts, out);
+        }
+    }
+
     /// Reduces element by element, in the order of the group.
     pub(crate) fn combine(&self, parts: &[&[u8]], out: &mut [u8]) {
         let Some(body) = &self.body else { return out.fill(0) };
         let op = body.as_binary();
         if let Some(combine) = op.and_then(|op| reduce::combine(op, self.element)) {
-            return combine(parts, out);
+            return combine(parts, Rows::all(out.len()), out);
         }
         let width = self.element.bytes();
         if let Some(combiner) = &self.combiner {

@@ -13,8 +13,31 @@ use half::slice::HalfFloatSliceExt;
 
 use super::plan::Combiner;
 
-/// Combines the operands into the last argument. All have the same length, a whole number of elements.
-pub(super) type Combine = fn(&[&[u8]], &mut [u8]);
+/// Combines these rows of the operands into the last argument, where they follow each other.
+pub(super) type Combine = fn(&[&[u8]], Rows, &mut [u8]);
+
+/// Rows of an operand, in bytes of whole elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// Where the first one begins.
+    pub first: usize,
+    /// How long each is.
+    pub row: usize,
+    /// How far apart they begin.
+    pub stride: usize,
+}
+
+impl Rows {
+    /// All of an operand of so many bytes.
+    pub fn all(bytes: usize) -> Self {
+        Self { first: 0, row: bytes, stride: bytes }
+    }
+
+    /// The bytes of an operand that are in row `i`.
+    pub(super) fn of(self, operand: &[u8], i: usize) -> &[u8] {
+        &operand[self.first + i * self.stride..][..self.row]
+    }
+}
 
 /// Elements combined at a time.
 const BLOCK: usize = 512;
@@ -134,19 +157,19 @@ impl Element for Half {
 }
 
 /// Combines with the widest vectors of the processor; results are the same with any.
-fn blocks<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+fn blocks<E: Element>(operands: &[&[u8]], rows: Rows, out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
             // SAFETY: the processor has these instructions, as was just asked.
-            return unsafe { blocks_avx512::<E>(operands, out, combine) };
+            return unsafe { blocks_avx512::<E>(operands, rows, out, combine) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: as above.
-            return unsafe { blocks_avx2::<E>(operands, out, combine) };
+            return unsafe { blocks_avx2::<E>(operands, rows, out, combine) };
         }
     }
-    blocks_plain::<E>(operands, out, combine);
+    blocks_plain::<E>(operands, rows, out, combine);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -159,32 +182,53 @@ fn has_avx512() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn blocks_avx512<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
-    blocks_plain::<E>(operands, out, combine);
+fn blocks_avx512<E: Element>(
+    operands: &[&[u8]],
+    rows: Rows,
+    out: &mut [u8],
+    combine: impl Fn(E::Sum, E::Sum) -> E::Sum,
+) {
+    blocks_plain::<E>(operands, rows, out, combine);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn blocks_avx2<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
-    blocks_plain::<E>(operands, out, combine);
+fn blocks_avx2<E: Element>(operands: &[&[u8]], rows: Rows, out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+    blocks_plain::<E>(operands, rows, out, combine);
 }
 
 #[inline(always)]
-fn blocks_plain<E: Element>(operands: &[&[u8]], out: &mut [u8], combine: impl Fn(E::Sum, E::Sum) -> E::Sum) {
+fn blocks_plain<E: Element>(
+    operands: &[&[u8]],
+    rows: Rows,
+    out: &mut [u8],
+    combine: impl Fn(E::Sum, E::Sum) -> E::Sum,
+) {
     let Some((first, rest)) = operands.split_first() else { return };
+    let (fit, row) = (BLOCK * E::BYTES, rows.row.max(E::BYTES));
+    // Several short rows at a time, so that memory is asked for all of them at once, or a long one in parts.
+    let together = (fit / row).max(1);
     let (mut sums, mut values) = ([E::Sum::default(); BLOCK], [E::Sum::default(); BLOCK]);
-    for (index, out) in out.chunks_mut(BLOCK * E::BYTES).enumerate() {
-        let range = index * BLOCK * E::BYTES..index * BLOCK * E::BYTES + out.len();
-        let count = out.len() / E::BYTES;
-        let (sums, values) = (&mut sums[..count], &mut values[..count]);
-        E::load(&first[range.clone()], sums);
-        for operand in rest {
-            E::load(&operand[range.clone()], values);
-            for (sum, &value) in sums.iter_mut().zip(values.iter()) {
-                *sum = combine(*sum, value);
+    for (index, out) in out.chunks_mut(together * row).enumerate() {
+        let begin = rows.first + index * together * rows.stride;
+        for (part, out) in out.chunks_mut(fit).enumerate() {
+            let (begin, piece) = (begin + part * fit, out.len().min(row));
+            let load = |operand: &[u8], to: &mut [E::Sum]| {
+                for (i, to) in to.chunks_mut(piece / E::BYTES).enumerate() {
+                    E::load(&operand[begin + i * rows.stride..][..piece], to);
+                }
+            };
+            let count = out.len() / E::BYTES;
+            let (sums, values) = (&mut sums[..count], &mut values[..count]);
+            load(first, sums);
+            for operand in rest {
+                load(operand, values);
+                for (sum, &value) in sums.iter_mut().zip(values.iter()) {
+                    *sum = combine(*sum, value);
+                }
             }
+            E::store(sums, out);
         }
-        E::store(sums, out);
     }
 }
 
@@ -208,13 +252,13 @@ pub(super) fn by_code(combiner: &Combiner, width: usize, operands: &[&[u8]], out
 macro_rules! of_integers {
     ($ty:ty, $op:expr) => {
         match $op {
-            ScalarOp::Add => |all, out| blocks::<$ty>(all, out, |a, b| a.wrapping_add(b)),
-            ScalarOp::Mul => |all, out| blocks::<$ty>(all, out, |a, b| a.wrapping_mul(b)),
-            ScalarOp::Max => |all, out| blocks::<$ty>(all, out, |a, b| a.max(b)),
-            ScalarOp::Min => |all, out| blocks::<$ty>(all, out, |a, b| a.min(b)),
-            ScalarOp::And => |all, out| blocks::<$ty>(all, out, |a, b| a & b),
-            ScalarOp::Or => |all, out| blocks::<$ty>(all, out, |a, b| a | b),
-            ScalarOp::Xor => |all, out| blocks::<$ty>(all, out, |a, b| a ^ b),
+            ScalarOp::Add => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a.wrapping_add(b)),
+            ScalarOp::Mul => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a.wrapping_mul(b)),
+            ScalarOp::Max => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a.max(b)),
+            ScalarOp::Min => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a.min(b)),
+            ScalarOp::And => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a & b),
+            ScalarOp::Or => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a | b),
+            ScalarOp::Xor => |all, rows, out| blocks::<$ty>(all, rows, out, |a, b| a ^ b),
             _ => return None,
         }
     };
@@ -223,18 +267,18 @@ macro_rules! of_integers {
 macro_rules! of_floats {
     ($element:ty, $sum:ident, $op:expr) => {
         match $op {
-            ScalarOp::Add => |all, out| blocks::<$element>(all, out, |a, b| a + b),
-            ScalarOp::Mul => |all, out| blocks::<$element>(all, out, |a, b| a * b),
+            ScalarOp::Add => |all, rows, out| blocks::<$element>(all, rows, out, |a, b| a + b),
+            ScalarOp::Mul => |all, rows, out| blocks::<$element>(all, rows, out, |a, b| a * b),
             // NaN wins. Equal numbers differ at most in the sign of zero, where +0 is the larger.
-            ScalarOp::Max => |all, out| {
-                blocks::<$element>(all, out, |a, b| {
+            ScalarOp::Max => |all, rows, out| {
+                blocks::<$element>(all, rows, out, |a, b| {
                     let larger = if a > b { a } else { b };
                     let ordered = if a == b { $sum::from_bits(a.to_bits() & b.to_bits()) } else { larger };
                     if a.is_nan() || b.is_nan() { a + b } else { ordered }
                 })
             },
-            ScalarOp::Min => |all, out| {
-                blocks::<$element>(all, out, |a, b| {
+            ScalarOp::Min => |all, rows, out| {
+                blocks::<$element>(all, rows, out, |a, b| {
                     let smaller = if a < b { a } else { b };
                     let ordered = if a == b { $sum::from_bits(a.to_bits() | b.to_bits()) } else { smaller };
                     if a.is_nan() || b.is_nan() { a + b } else { ordered }
@@ -249,8 +293,10 @@ macro_rules! of_floats {
 pub(super) fn combine(op: ScalarOp, element: ElementType) -> Option<Combine> {
     Some(match element {
         ElementType::I1 => match op {
-            ScalarOp::Add | ScalarOp::Max | ScalarOp::Or => |all, out| blocks::<u8>(all, out, |a, b| a | b),
-            ScalarOp::Mul | ScalarOp::Min | ScalarOp::And => |all, out| blocks::<u8>(all, out, |a, b| a & b),
+            ScalarOp::Add | ScalarOp::Max | ScalarOp::Or => |all, rows, out| blocks::<u8>(all, rows, out, |a, b| a | b),
+            ScalarOp::Mul | ScalarOp::Min | ScalarOp::And => {
+                |all, rows, out| blocks::<u8>(all, rows, out, |a, b| a & b)
+            }
             _ => return None,
         },
         ElementType::I8 => of_integers!(i8, op),
@@ -263,7 +309,7 @@ pub(super) fn combine(op: ScalarOp, element: ElementType) -> Option<Combine> {
         ElementType::UI64 => of_integers!(u64, op),
         ElementType::BF16 => of_floats!(Bf16, f32, op),
         ElementType::F16 => of_floats!(Half, f32, op),
-        ElementType::F32 if op == ScalarOp::Add => |all, out| blocks::<Single>(all, out, |a, b| a + b),
+        ElementType::F32 if op == ScalarOp::Add => |all, rows, out| blocks::<Single>(all, rows, out, |a, b| a + b),
         ElementType::F32 => of_floats!(f32, f32, op),
         ElementType::F64 => of_floats!(f64, f64, op),
         _ => return None,
@@ -303,7 +349,7 @@ mod tests {
                 count += 1;
                 let operands = [random(element, 1300, 1), random(element, 1300, 2)];
                 let mut out = vec![0; operands[0].len()];
-                combine(&[&operands[0], &operands[1]], &mut out);
+                combine(&[&operands[0], &operands[1]], Rows::all(out.len()), &mut out);
                 let width = element.bytes();
                 for (at, got) in out.chunks(width).enumerate() {
                     let value = |d: usize| Scalar::decode(element, &operands[d][at * width..(at + 1) * width]);
@@ -321,6 +367,40 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_those_of_the_operands() {
+        let mut random_size = fastrand::Rng::with_seed(4);
+        for (round, element) in
+            [ElementType::F32, ElementType::BF16, ElementType::F16, ElementType::I32, ElementType::F64]
+                .into_iter()
+                .cycle()
+                .take(60)
+                .enumerate()
+        {
+            let width = element.bytes();
+            let count = random_size.usize(..9);
+            let row = width * if round % 3 == 0 { random_size.usize(..2000) } else { random_size.usize(..40) };
+            let stride = row + width * random_size.usize(..50);
+            let first = width * random_size.usize(..30);
+            let operands: Vec<Vec<u8>> =
+                (0..3).map(|i| random(element, (first + count * stride) / width + 1, 10 + i)).collect();
+            let all: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+            let combine = combine(ScalarOp::Add, element).expect("sums");
+            let rows = Rows { first, row, stride };
+            let mut got = vec![0; count * row];
+            combine(&all, rows, &mut got);
+            let mut want = vec![0; count * row];
+            for (i, to) in want.chunks_mut(row.max(1)).enumerate() {
+                let parts: Vec<&[u8]> = all.iter().map(|operand| rows.of(operand, i)).collect();
+                combine(&parts, Rows::all(row), to);
+            }
+            for (got, want) in got.chunks(width).zip(want.chunks(width)) {
+                let is_nan = |bytes: &[u8]| matches!(Scalar::decode(element, bytes), Scalar::Float(v) if v.is_nan());
+                assert!(got == want || is_nan(got) && is_nan(want), "{element:?} {rows:?}");
+            }
+        }
+    }
+
+    #[test]
     fn narrow_floats_round_once() {
         // The sum is 256 + 7: rounding every step to bf16, it would stay at 256.
         let all: Vec<Vec<u8>> = [256.0f64, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
@@ -333,7 +413,7 @@ mod tests {
             .collect();
         let mut out = [0; 2];
         let add = combine(ScalarOp::Add, ElementType::BF16).expect("sums of bf16");
-        add(&all.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut out);
+        add(&all.iter().map(Vec::as_slice).collect::<Vec<_>>(), Rows::all(2), &mut out);
         // 263 is halfway between 262 and 264, whose mantissa is even.
         assert_eq!(Scalar::decode(ElementType::BF16, &out), Scalar::Float(264.0));
     }

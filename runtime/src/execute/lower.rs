@@ -43,6 +43,8 @@ pub(super) struct Lowered {
     pub results: Vec<Slot>,
     /// Constants that the arena is initialized with.
     pub constants: Vec<ConstantSlot>,
+    /// Constants that are nothing but zeros, as the arena is without them.
+    pub zeros: FxHashSet<Slot>,
     /// MLIR text of each distinct kernel, a function [`KERNEL`].
     pub kernels: Vec<String>,
     /// For each kernel that takes a range of its outermost loop, how that is divided.
@@ -113,7 +115,11 @@ pub(super) fn lower(
         let view = program.view(op);
         let Some(literal) = view.def().constant(view) else { continue };
         let slot = lowering.slot(program.result(op, 0))?;
-        lowering.out.constants.push(ConstantSlot { slot, value: Arc::new(literal.clone()) });
+        if literal.dense_bytes().iter().all(|&byte| byte == 0) {
+            lowering.out.zeros.insert(slot);
+        } else {
+            lowering.out.constants.push(ConstantSlot { slot, value: Arc::new(literal.clone()) });
+        }
     }
     let mut steps = Vec::new();
     let returned = lowering.block(block, &mut steps)?;

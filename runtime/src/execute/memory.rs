@@ -12,6 +12,14 @@ use memmap2::MmapMut;
 /// The least size of an arena that asks for huge pages.
 const HUGE: usize = 4 << 20;
 
+/// The size of a huge page.
+#[cfg(target_os = "linux")]
+const HUGE_PAGE: usize = 2 << 20;
+
+/// So many bytes have at least one whole huge page among them.
+#[cfg(target_os = "linux")]
+const MANY: usize = 2 * HUGE_PAGE;
+
 /// One mapping. Its bytes are accessed only through pointers.
 pub(super) struct Arena {
     start: NonNull<u8>,
@@ -68,10 +76,69 @@ impl Arena {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(offset), bytes.len()) };
     }
 
+    /// Makes `bytes` bytes from `offset` on zeros. Where they are many, they take no memory until somebody writes there: of a
+    /// program over several meshes, devices have zeros for all values of other meshes.
+    pub(super) fn zero(&self, offset: usize, bytes: usize) {
+        assert!(offset + bytes <= self.size, "bytes past the end of an arena");
+        let (mut from, end) = (offset, offset + bytes);
+        #[cfg(target_os = "linux")]
+        if bytes >= MANY {
+            let (first, last) = (offset.next_multiple_of(HUGE_PAGE), end / HUGE_PAGE * HUGE_PAGE);
+            // SAFETY: whole pages of a private mapping of nothing, which are read as zeros from now on, as they were at first;
+            // no kernel runs while the executor's own thread does this.
+            let given = unsafe {
+                self._mapping.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, first, last - first)
+            };
+            if given.is_ok() {
+                self.fill(from, first);
+                from = last;
+            }
+        }
+        self.fill(from, end);
+    }
+
+    fn fill(&self, from: usize, to: usize) {
+        // SAFETY: both are inside, as the caller has checked; no kernel runs while the executor's own thread writes.
+        unsafe { std::ptr::write_bytes(self.at(from), 0, to - from) };
+    }
+
     /// Copies `bytes` bytes from `start` on of an arena, this or another one, to those from `offset` on; they may overlap.
     pub(super) fn copy(&self, offset: usize, from: &Arena, start: usize, bytes: usize) {
         assert!(offset + bytes <= self.size && start + bytes <= from.size, "bytes past the end of an arena");
         // SAFETY: both ranges are inside.
         unsafe { std::ptr::copy(from.at(start), self.at(offset), bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn zeros_take_no_memory() {
+        let (size, before, behind) = (64 << 20, 12_345, 4_321);
+        let arena = Arena::new(size).expect("there is memory");
+        let resident = || {
+            let (page, mut pages) = (4096, std::fs::File::open("/proc/self/pagemap").expect("Linux has it"));
+            pages.seek(std::io::SeekFrom::Start((arena.at(0).addr() / page * 8) as u64)).expect("an address of ours");
+            let mut entries = vec![0; size / page * 8];
+            pages.read_exact(&mut entries).expect("an entry for each page");
+            // The highest bit says whether a page is there.
+            entries.chunks(8).filter(|entry| entry[7] & 0x80 != 0).count() * page
+        };
+        arena.write(0, &vec![7; size]);
+        assert_eq!(resident(), size);
+        arena.zero(before, size - before - behind);
+        let zeros = arena.read(before, size - before - behind);
+        assert!(zeros.iter().all(|&byte| byte == 0));
+        assert!(arena.read(0, before).iter().chain(&arena.read(size - behind, behind)).all(|&byte| byte == 7));
+        arena.zero(before, size - before - behind);
+        arena.zero(5, 7);
+        assert_eq!(arena.read(4, 9), [7, 0, 0, 0, 0, 0, 0, 0, 7]);
+        // Reading has mapped pages of zeros; they are given back.
+        assert!(resident() <= 2 * HUGE_PAGE, "{} of {size}", resident());
     }
 }

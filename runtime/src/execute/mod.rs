@@ -26,6 +26,7 @@ mod update;
 pub use arith::Math;
 pub(crate) use arith::STRICT;
 pub use linalg::linalg;
+pub use room::fits;
 #[cfg(test)]
 pub(crate) use routine::linked;
 pub use run::{Executable, Session};

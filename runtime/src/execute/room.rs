@@ -6,18 +6,44 @@ use dialect::diagnostic::{Diagnostic, Span};
 use dialect::ir::{Program, Value, ValueSource};
 use dialect::ops::func;
 
+use crate::files::available_memory;
+
 /// How many of the largest tensors are named.
 const SHOWN: usize = 4;
 
+/// Whether there is memory for as many devices of a per-device program, beside the bytes of its global arguments and results:
+/// otherwise the error that [`Executable::session`](super::Executable::session) gives, before anything is compiled or made.
+pub fn fits(program: &Program, devices: usize, arguments: u64, results: u64) -> Result<(), Diagnostic> {
+    let Some(main) = func::function(program, "main") else { return Ok(()) };
+    let arena_bytes = Buffers::of(program, main).bytes;
+    let needed = (arena_bytes as u64).saturating_mul(devices as u64).saturating_add(results);
+    let free = available_memory().map(|free| free.saturating_sub(arguments));
+    match free {
+        Some(free) if needed > free => Err(does_not_fit(program, devices, arena_bytes, results, Some(free))),
+        _ => Ok(()),
+    }
+}
+
 /// The error for a program whose devices need more than there is. Names the largest tensors that a device holds at the time
-/// when it holds the most.
-pub(super) fn does_not_fit(program: &Program, devices: usize, arena_bytes: usize, free: Option<u64>) -> Diagnostic {
+/// when it holds the most. `results` are the bytes of the results put together, beside the devices' memory.
+pub(super) fn does_not_fit(
+    program: &Program,
+    devices: usize,
+    arena_bytes: usize,
+    results: u64,
+    free: Option<u64>,
+) -> Diagnostic {
     let all = (arena_bytes as u64).saturating_mul(devices as u64);
-    let there = free.map(|free| format!(", of which {} are there", text(free))).unwrap_or_default();
+    let there = free.map(|free| format!("; {} of memory are available", text(free))).unwrap_or_default();
     let each = text(arena_bytes as u64);
+    let and =
+        if results > all / 50 { format!(", and the results put together {}", text(results)) } else { String::new() };
     let message = match devices {
-        1 => format!("the program's tensors take {each} of memory{there}"),
-        _ => format!("the program's tensors take {} of memory, {each} on each of {devices} devices{there}", text(all)),
+        1 => format!("the program's tensors take {each} of memory{and}{there}"),
+        _ => format!(
+            "the program's tensors take {} of memory, {each} on each of {devices} devices{and}{there}",
+            text(all)
+        ),
     };
     let mut error = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
     for (value, bytes) in largest(program) {

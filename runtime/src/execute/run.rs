@@ -1,38 +1,36 @@
 //! Compiling a lowered program, and running it with one thread per device.
 
-#![allow(unsafe_code, reason = "kernels take addresses in the device's arena")]
+mod device;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use dialect::buffers::Buffers;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
-use dialect::eval::EvalError;
-use dialect::ir::{Op, Program, Value, ValueSource};
+use dialect::ir::{Op, Program};
 use dialect::literal::Literal;
 use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rustc_hash::FxHashMap;
+
+use device::{Device, Fault};
 
 use super::arith::Math;
 use super::common::Common;
 use super::emit::Target;
-use super::lower::{Computation, KERNEL, Lowered, lower};
+use super::lower::{KERNEL, Lowered, lower};
 use super::memory::Arena;
 use super::room::does_not_fit;
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
 use crate::jit::{Cache, Engine, KernelFn, vector_bytes};
-use crate::native::{View, ViewMut};
-use crate::subnormals::{Mode, Subnormals};
+use crate::subnormals::Subnormals;
 use crate::threads;
 
 /// A compiled per-device program: code and plan, shared by all devices.
@@ -70,9 +68,6 @@ pub struct Session<'e> {
     /// Whether sums between processes may be in any order.
     fast_sums: bool,
 }
-
-/// From this many bytes on that native code reads and writes, sharing its work between threads pays.
-const PARALLEL: usize = 1 << 13;
 
 /// The most collectives shown at which devices wait forever.
 const MAX_SHOWN: usize = 4;
@@ -202,16 +197,17 @@ impl Executable {
         }
         // Memory is given out before there is any, so failing to get some isn't the only sign.
         let needed = (self.arena_bytes.max(1) as u64).saturating_mul(each as u64);
+        let results = self.result_bytes(&held);
         let free = crate::files::available_memory();
-        let fits = free.is_none_or(|free| needed <= free);
+        let fits = free.is_none_or(|free| needed.saturating_add(results) <= free);
         let arenas = || held.clone().map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
         let arenas = fits.then(arenas).flatten();
-        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, each, self.arena_bytes, free))?;
+        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, each, self.arena_bytes, results, free))?;
         for constant in &self.lowered.constants {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        let free = free.map(|free| free - needed);
+        let free = free.map(|free| free - needed - results);
         // A group may have devices of several processes, whose memory is nobody's in common.
         let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
         let (mut scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
@@ -220,6 +216,16 @@ impl Executable {
         }
         let fast_sums = false;
         Ok(Session { executable: self, ids, held, arenas, commons, wire, scratch, subnormals, turns, fast_sums })
+    }
+
+    /// What the results of devices take outside of their memory, put together. What several devices hold counts once.
+    pub fn result_bytes(&self, held: &Range<usize>) -> u64 {
+        let of_result = |(slot, layout): (&Slot, &Layout)| {
+            let holders = layout.holders();
+            let mine = held.clone().filter(|device| holders.binary_search(&(device % self.partitions)).is_ok());
+            (mine.count() as u64).saturating_mul(self.slot(*slot).bytes as u64)
+        };
+        self.lowered.results.iter().zip(&self.results).map(of_result).fold(0, u64::saturating_add)
     }
 
     /// The collectives, each with whether every device runs it exactly once: outside of loops and branches.
@@ -314,6 +320,10 @@ impl Session<'_> {
         for (i, layout) in e.arguments.iter().enumerate() {
             let slot = e.slot(e.lowered.arguments[i]);
             for (partition, arena) in self.of(replica) {
+                if !layout.has(partition) {
+                    arena.zero(slot.offset, slot.bytes);
+                    continue;
+                }
                 let shard = layout.shard_from(partition, |start, sizes| piece(i, start, sizes));
                 arena.write(slot.offset, &shard.dense_bytes());
             }
@@ -474,316 +484,5 @@ impl Between<'_> {
             Between::Threads(shared) => shared.stuck(),
             Between::Ranks(ranks) => ranks.stuck(),
         }
-    }
-}
-
-/// Why a device stopped.
-struct Fault {
-    message: String,
-    /// The op, if it failed on this device.
-    span: Option<Span>,
-}
-
-impl From<String> for Fault {
-    fn from(message: String) -> Self {
-        Self { message, span: None }
-    }
-}
-
-/// Tells the transport when a device ends, even by a panic.
-struct Leaving<'s> {
-    transport: &'s dyn Transport,
-    device: usize,
-    failure: Option<String>,
-}
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        self.transport.leave(self.device, self.failure.as_deref());
-    }
-}
-
-/// Addresses in a device's arena.
-type Pointers = smallvec::SmallVec<[*mut u8; 16]>;
-
-/// Addresses in a device's arena that several threads use for one op.
-#[derive(Clone, Copy)]
-struct Addresses<'a>(&'a [*mut u8]);
-
-// SAFETY: threads of one op write different elements.
-unsafe impl Send for Addresses<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Addresses<'_> {}
-
-impl<'a> Addresses<'a> {
-    fn get(self) -> &'a [*mut u8] {
-        self.0
-    }
-}
-
-/// One device while it runs.
-struct Device<'s> {
-    session: &'s Session<'s>,
-    transport: &'s dyn Transport,
-    device: usize,
-    recorder: Option<Recorder>,
-}
-
-impl Device<'_> {
-    fn main(self) -> Result<Track, Fault> {
-        // However this thread ends, the others must not wait for it.
-        let mut leaving =
-            Leaving { transport: self.transport, device: self.device, failure: Some("it panicked".to_owned()) };
-        let _mode = Mode::set(self.session.subnormals);
-        if let Some(recorder) = &self.recorder {
-            recorder.start();
-        }
-        let result = self.steps(&self.session.executable.lowered.steps);
-        leaving.failure = result.as_ref().err().map(|fault| fault.message.clone());
-        result.map(|()| self.recorder.map(Recorder::finish).unwrap_or_default())
-    }
-
-    fn arena(&self) -> &Arena {
-        &self.session.arenas[self.device - self.session.held.start]
-    }
-
-    fn slot(&self, slot: Slot) -> &SlotData {
-        self.session.executable.slot(slot)
-    }
-
-    /// The memory that a slot is in: the device's, or what its group has in common.
-    fn memory(&self, slot: &SlotData) -> &Arena {
-        let common = slot.common.and_then(|i| {
-            let group = self.session.executable.lowered.commons[i].group[self.device];
-            self.session.commons.get(i)?.get(group)
-        });
-        common.unwrap_or(self.arena())
-    }
-
-    /// The address of a slot.
-    fn at(&self, slot: Slot) -> *mut u8 {
-        let slot = self.slot(slot);
-        self.memory(slot).at(slot.offset)
-    }
-
-    /// A copy of a slot's bytes.
-    fn read(&self, slot: &SlotData) -> Vec<u8> {
-        self.memory(slot).read(slot.offset, slot.bytes)
-    }
-
-    /// Copies as many bytes as the second slot has.
-    fn copy(&self, from: Slot, to: Slot) {
-        let (from, to) = (self.slot(from), self.slot(to));
-        self.memory(to).copy(to.offset, self.memory(from), from.offset, to.bytes);
-    }
-
-    fn steps(&self, steps: &[(Op, Step)]) -> Result<(), Fault> {
-        match &self.recorder {
-            None => steps.iter().try_for_each(|(_, step)| self.step(step)),
-            Some(recorder) => steps.iter().try_for_each(|(op, step)| recorder.step(*op, || self.step(step))),
-        }
-    }
-
-    fn step(&self, step: &Step) -> Result<(), Fault> {
-        let e = self.session.executable;
-        let arena = self.arena();
-        match step {
-            Step::Kernel { kernel, slots } => {
-                let pointers = self.pointers(slots);
-                let pointers = Addresses(&pointers);
-                // SAFETY: of `pointers`; its threads write different parts.
-                let call = |range: &[i64]| unsafe { e.kernels[*kernel].call(pointers.get(), range) };
-                match &e.lowered.ranges[*kernel] {
-                    Some(ranges) if ranges.shared => {
-                        let most = 4 * e.threads as i64;
-                        self.in_parts(ranges.parts, most, |from, to| call(&[from, to]));
-                    }
-                    Some(ranges) => call(&[0, ranges.parts]),
-                    None => call(&[]),
-                }
-            }
-            // What is recorded are single ops.
-            Step::Chain { steps, .. } if self.recorder.is_some() => self.steps(steps)?,
-            Step::Chain { rows, parts, steps } => {
-                let kernel = |(_, step): &(Op, Step)| match step {
-                    Step::Kernel { kernel, slots } => Some((*kernel, self.pointers(slots))),
-                    _ => None,
-                };
-                let calls: Vec<(usize, Pointers)> = steps.iter().filter_map(kernel).collect();
-                let each: Vec<(usize, i64, Addresses<'_>)> = calls
-                    .iter()
-                    .map(|(kernel, pointers)| {
-                        let parts = e.lowered.ranges[*kernel].as_ref().map_or(1, |r| r.parts);
-                        (*kernel, parts / rows, Addresses(pointers))
-                    })
-                    .collect();
-                self.in_parts(*rows, *parts, |from, to| {
-                    for &(kernel, by, pointers) in &each {
-                        // SAFETY: of `pointers`; these rows depend on no others that the chain writes.
-                        unsafe { e.kernels[kernel].call(pointers.get(), &[from * by, to * by]) };
-                    }
-                });
-            }
-            Step::Copy { from, to } => self.copy(*from, *to),
-            Step::DeviceId { replica, out } => {
-                let id = if *replica { self.device / e.partitions } else { self.device % e.partitions };
-                arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
-            }
-            Step::While { condition, predicate, body } => loop {
-                self.steps(condition)?;
-                let predicate = self.slot(*predicate);
-                if self.memory(predicate).bytes::<1>(predicate.offset) == [0] {
-                    break;
-                }
-                self.steps(body)?;
-                if self.device == self.session.held.start {
-                    self.session.turns.fetch_add(1, Ordering::Relaxed);
-                }
-            },
-            Step::Branch { index, branches } => {
-                let slot = self.slot(*index);
-                let memory = self.memory(slot);
-                let choice = match slot.bytes {
-                    1 => usize::from(memory.bytes::<1>(slot.offset) == [0]),
-                    _ => usize::try_from(i32::from_le_bytes(memory.bytes(slot.offset))).unwrap_or(usize::MAX),
-                };
-                let branch = branches.get(choice).or(branches.last());
-                branch.map_or(Ok(()), |b| self.steps(b))?;
-            }
-            Step::Native { native, operands, results } => {
-                self.native(&e.lowered.natives[*native], operands, results)?
-            }
-            Step::Interpret { ops, operands, results } => self.interpret(ops, operands, results)?,
-            Step::Gemm { gemm, lhs, rhs, out } => {
-                let product = &e.lowered.gemms[*gemm];
-                let slots = [lhs, rhs, out].map(|slot| self.at(*slot));
-                let slots = Addresses(&slots);
-                let run = |threads| {
-                    let &[lhs, rhs, out] = slots.get() else { return };
-                    // SAFETY: slots hold whole tensors of the product's types, aligned, and don't overlap.
-                    unsafe { product.run(lhs, rhs, out, threads) };
-                };
-                match product.threads(e.threads) {
-                    1 => run(1),
-                    threads => threads::inside(self.session.subnormals, || run(threads)),
-                }
-            }
-            Step::Ragged { collective, from, to } => {
-                let [rows, output, starts, sizes, places] = from.map(|slot| self.read(self.slot(slot)));
-                let plan = &e.lowered.collectives[*collective];
-                let ragged = plan.as_ragged().ok_or_else(|| "no ragged_all_to_all".to_owned())?;
-                let shown = ragged.shown([&rows, &starts, &sizes, &places]);
-                let mut result = output;
-                plan.run(self.transport, self.device, *collective, &shown, &mut result)?;
-                arena.write(self.slot(*to).offset, &result);
-            }
-            Step::Collective { collective, from, to } => {
-                let plan = &e.lowered.collectives[*collective];
-                let (operand, result) = (self.at(*from).cast_const(), self.at(*to));
-                let (from, to) = (self.slot(*from), self.slot(*to));
-                // SAFETY: both slots are alive at this step, so they don't overlap, and nobody writes the operand before
-                // all have read it.
-                let operand = unsafe { std::slice::from_raw_parts(operand, from.bytes) };
-                if to.common.is_some() && !self.session.commons.is_empty() {
-                    // SAFETY: the devices of the group alone have this memory, and those that were in this collective
-                    // before are done with what was there, as it isn't alive at this step.
-                    unsafe {
-                        plan.run_together(self.transport, self.device, *collective, operand, result, to.bytes)?;
-                    }
-                } else {
-                    // SAFETY: as above, and only this thread accesses what is in this arena and isn't an operand.
-                    let result = unsafe { std::slice::from_raw_parts_mut(result, to.bytes) };
-                    plan.run(self.transport, self.device, *collective, operand, result)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The addresses of a kernel's slots. They are inside the arena, at its alignment, and have the sizes of the kernel's
-    /// memrefs; those alive at one step don't overlap, and only this device accesses this arena now. What is outside of it,
-    /// in memory of a group, is only read.
-    fn pointers(&self, slots: &[Slot]) -> Pointers {
-        slots.iter().map(|&s| self.at(s)).collect()
-    }
-
-    /// Divides positions among threads, into at most this many parts, which write different elements.
-    fn in_parts(&self, positions: i64, parts: i64, call: impl Fn(i64, i64) + Sync) {
-        let parts = positions.min(parts);
-        let part = |i: i64| call(i * positions / parts, (i + 1) * positions / parts);
-        threads::inside(self.session.subnormals, || (0..parts).into_par_iter().for_each(part));
-    }
-
-    /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
-    fn native(&self, computation: &Computation, operands: &[Slot], results: &[Slot]) -> Result<(), Fault> {
-        for &(operand, result) in &computation.in_place {
-            let (from, to) = (operands[operand], results[result]);
-            if self.at(from) != self.at(to) {
-                self.copy(from, to);
-            }
-        }
-        let views: Vec<View<'_>> = operands
-            .iter()
-            .enumerate()
-            .map(|(i, &slot)| {
-                let moved = computation.in_place.iter().any(|p| p.0 == i);
-                let bytes = if moved { 0 } else { self.slot(slot).bytes };
-                // SAFETY: inside the arena; results don't overlap operands that aren't computed in place, and only this
-                // thread accesses this arena now. Memory of a group is only read.
-                let bytes = unsafe { std::slice::from_raw_parts(self.at(slot).cast_const(), bytes) };
-                View { bytes }
-            })
-            .collect();
-        let mut made: Vec<ViewMut<'_>> = results
-            .iter()
-            .map(|&slot| {
-                // SAFETY: as above; results alive at one step don't overlap.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(self.at(slot), self.slot(slot).bytes) };
-                ViewMut { bytes }
-            })
-            .collect();
-        // What is over before others would have begun isn't shared, as a row that is put into a tensor in place.
-        let read = views.iter().map(|view| view.bytes.len()).sum::<usize>();
-        let begun = |i| computation.in_place.iter().any(|p| p.1 == i);
-        let written = made.iter().enumerate().filter(|(i, _)| !begun(*i)).map(|(_, result)| result.bytes.len());
-        let threads = if read + written.sum::<usize>() < PARALLEL { 1 } else { self.session.executable.threads };
-        Ok(match threads {
-            1 => computation.computation.run(&views, &mut made, 1),
-            threads => {
-                threads::inside(self.session.subnormals, || computation.computation.run(&views, &mut made, threads))
-            }
-        }?)
-    }
-
-    /// Evaluates ops with the reference evaluator and stores the results of the last one.
-    fn interpret(&self, ops: &[Op], operands: &[(Value, Slot)], results: &[Slot]) -> Result<(), Fault> {
-        let (program, arena) = (&self.session.executable.program, self.arena());
-        let mut known: FxHashMap<Value, Literal> = FxHashMap::default();
-        for &(value, slot) in operands {
-            let slot = self.slot(slot);
-            known.insert(value, Literal::from_bytes(slot.element, &slot.shape, self.read(slot)));
-        }
-        let constant = |value: Value| match program.value_source(value) {
-            ValueSource::Result(op, _) => {
-                let view = program.view(op);
-                view.def().constant(view).cloned()
-            }
-            ValueSource::Arg(..) => None,
-        };
-        for &op in ops {
-            let read = |v: &Value| known.get(v).cloned().or_else(|| constant(*v));
-            let read: Option<Vec<Literal>> = program.op(op).operands.iter().map(read).collect();
-            let read = read.ok_or_else(|| format!("'{}' reads what isn't computed", program.op_name(op)))?;
-            let fault = |e: EvalError| Fault { message: e.message, span: Some(e.span) };
-            let values = crate::reference::evaluate_op(program, op, &read).map_err(fault)?;
-            known.extend(program.results(op).zip(values));
-        }
-        let last = ops.last().into_iter().flat_map(|&op| program.results(op));
-        for (slot, value) in results.iter().zip(last) {
-            if let Some(value) = known.get(&value) {
-                arena.write(self.slot(*slot).offset, &value.dense_bytes());
-            }
-        }
-        Ok(())
     }
 }

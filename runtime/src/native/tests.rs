@@ -11,6 +11,7 @@ use super::{Native, View, ViewMut};
 mod decomposition;
 mod linalg;
 mod ragged_dot;
+mod reductions;
 mod rng_bits;
 mod scatter;
 mod select;

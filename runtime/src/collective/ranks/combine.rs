@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::groups::Spanning;
 use super::{RUNS, Ranks};
 use crate::collective::wire::Combination;
-use crate::collective::{Reduction, Transport, wait};
+use crate::collective::{Reduction, Rows, Transport, wait};
 
 /// From how many bytes on fewer bytes count for more than one more meeting of a rank's devices.
 const LONG: usize = 4096;
@@ -61,7 +61,7 @@ impl Ranks<'_> {
             let range = place * elements / count * width..(place + 1) * elements / count * width;
             piece.resize(range.len(), 0);
             let parts: Vec<&[u8]> = operands.iter().map(|operand| &operand[range.clone()]).collect();
-            (how.combine)(&parts, &mut piece);
+            (how.combine)(&parts, Rows::all(piece.len()), &mut piece);
         })?;
         let mut whole = Vec::new();
         here.shared.share(device, site, group, &piece, &everything, &mut |pieces| {

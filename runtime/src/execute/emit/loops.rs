@@ -5,7 +5,7 @@ use dialect::kernel::Affine;
 use dialect::scalar::ScalarOp;
 
 use super::super::arith::Write;
-use super::super::fused::{Fused, Node, NodeData, Place};
+use super::super::fused::{Fused, Node, NodeData};
 use super::{Emitter, is_narrow, register};
 
 impl Emitter<'_> {
@@ -125,32 +125,60 @@ impl Emitter<'_> {
         self.node(next, vector)
     }
 
-    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory.
+    /// Emits reduction loops outside and the last parallel loop innermost, with accumulators in the results' memory; those
+    /// that are computed in a wider type have memory for one row of them.
     fn reduce_in_memory(&mut self) {
         let k = self.kernel;
         let last = k.parallel - 1;
+        let places = self.places.clone();
+        let n = k.loops[last];
+        for (i, _) in places.iter().enumerate().filter(|(_, place)| is_narrow(place.element)) {
+            self.line(&format!("%s{i} = memref.alloca() {{alignment = 64 : i64}} : memref<{n}xf32>"));
+        }
+        // Where accumulators are in the meantime.
+        let held = |e: &mut Self, i: usize| match is_narrow(places[i].element) {
+            true => (format!("%s{i}"), e.loops[last].clone(), n, ElementType::F32),
+            false => {
+                let at = e.result_offset(&places[i]);
+                (format!("%o{}", places[i].result), at, e.result_count(&places[i]), places[i].element)
+            }
+        };
         (0..last).for_each(|l| self.open_loop(l));
         self.innermost(true, &mut |e, vector| {
             for (i, a) in k.accumulators.iter().enumerate() {
                 let v = e.node(a.init, vector);
-                e.store(i, &v, vector);
+                let (into, at, count, element) = held(e, i);
+                e.store_at(&into, &at, count, element, &v, vector);
             }
         });
         (k.parallel..k.loops.len()).for_each(|l| self.open_loop(l));
-        let places = self.places.clone();
         self.innermost(false, &mut |e, vector| {
             e.width = e.vector_width(vector);
-            let load = |place: &Place| {
-                let at = e.result_offset(place);
-                e.load_at(&format!("%o{}", place.result), &at, e.result_count(place), place.element)
+            let load = |i: usize| {
+                let (from, at, count, element) = held(e, i);
+                e.load_at(&from, &at, count, element)
             };
-            e.outer = places.iter().map(load).collect();
+            e.outer = (0..places.len()).map(load).collect();
             let each = k.accumulators.iter().enumerate();
             let next: Vec<String> = each.map(|(i, a)| e.accumulated(i, a.next, vector)).collect();
             e.width = 1;
-            next.iter().enumerate().for_each(|(i, v)| e.store(i, v, vector));
+            for (i, v) in next.iter().enumerate() {
+                let (into, at, count, element) = held(e, i);
+                e.store_at(&into, &at, count, element, v, vector);
+            }
         });
-        (0..k.loops.len() - 1).for_each(|_| self.close());
+        (k.parallel..k.loops.len()).for_each(|_| self.close());
+        if places.iter().any(|place| is_narrow(place.element)) {
+            self.innermost(true, &mut |e, vector| {
+                for i in (0..places.len()).filter(|&i| is_narrow(places[i].element)) {
+                    e.width = e.vector_width(vector);
+                    let v = e.load_at(&format!("%s{i}"), &e.loops[last].clone(), n, ElementType::F32);
+                    e.width = 1;
+                    e.store(i, &v, vector);
+                }
+            });
+        }
+        (0..last).for_each(|_| self.close());
     }
 
     /// Emits the last parallel loop, which is the innermost one, with what is done in it: at single positions, or at those
@@ -242,15 +270,18 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether a reduction goes over its results innermost, with accumulators in their memory: the loads are contiguous along
-/// the last parallel loop and not along a reduction.
+/// The most elements of f32 that are held for accumulators of narrower types: they are on the stack.
+const WIDE: i64 = 1 << 14;
+
+/// Whether a reduction goes over its results innermost, with accumulators in their memory: the loads that move with the
+/// last parallel loop are contiguous along it and not along a reduction.
 pub(super) fn columns_innermost(k: &Fused) -> bool {
     let Some(last) = k.parallel.checked_sub(1).filter(|_| !k.accumulators.is_empty()) else { return false };
-    let addresses = addresses(k);
+    let addresses: Vec<Affine> = addresses(k).into_iter().filter(|a| a.is_affine() && a.loops[last] != 0).collect();
     let width = k.places().iter().map(|p| p.width).max().unwrap_or(1);
-    let along = |l: usize| addresses.iter().any(|a| a.is_affine() && (1..=width).contains(&a.loops[l]));
-    let narrow = k.result_types.iter().any(|&t| is_narrow(t));
-    k.loops[last] >= 8 && !narrow && along(last) && !(k.parallel..k.loops.len()).any(along)
+    let along = |l: usize| addresses.iter().any(|a| (1..=width).contains(&a.loops[l]));
+    let narrow = k.result_types.iter().filter(|&&t| is_narrow(t)).count() as i64;
+    k.loops[last] >= 8 && narrow * k.loops[last] <= WIDE && along(last) && !(k.parallel..k.loops.len()).any(along)
 }
 
 fn addresses(k: &Fused) -> Vec<Affine> {

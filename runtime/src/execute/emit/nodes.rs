@@ -125,15 +125,28 @@ impl Emitter<'_> {
     /// vector.
     pub(super) fn store(&mut self, i: usize, value: &str, vector: bool) {
         let place = self.places[i];
-        let (element, stored) = (place.element, storage(place.element).unwrap_or("i8"));
         let at = self.result_offset(&place);
+        let into = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
+        self.store_at(&into, &at, self.result_count(&place), place.element, value, vector);
+    }
+
+    /// Stores a value, or a vector of them, to flat memory of `count` elements from `at` on.
+    pub(super) fn store_at(
+        &mut self,
+        into: &str,
+        at: &str,
+        count: i64,
+        element: ElementType,
+        value: &str,
+        vector: bool,
+    ) {
+        let stored = storage(element).unwrap_or("i8");
         let width = self.vector_width(vector);
         let outer = std::mem::replace(&mut self.width, width);
         let to = self.of(stored);
         let v = arith::stored(value, element, self);
         self.width = outer;
-        let into = self.kernel.in_place.map_or_else(|| format!("%o{}", place.result), |buffer| format!("%b{buffer}"));
-        let memory = format!("memref<{}x{stored}>", self.result_count(&place));
+        let memory = format!("memref<{count}x{stored}>");
         match vector {
             false => self.line(&format!("memref.store {v}, {into}[{at}] : {memory}")),
             true => self.line(&format!("vector.store {v}, {into}[{at}] : {memory}, {to}")),

@@ -153,6 +153,11 @@ impl Places {
         }
     }
 
+    /// How many windows there are.
+    pub(super) fn windows(&self) -> usize {
+        self.batch.iter().map(|b| b.size).product()
+    }
+
     /// Calls `visit` for the windows that are at least partly inside the input, in the order of the updates' batch
     /// dimensions.
     pub(super) fn blocks(&self, indices: View<'_>, visit: &mut dyn FnMut(Block<'_>)) {
@@ -171,8 +176,7 @@ impl Places {
     }
 
     fn read<T: Copy>(&self, indices: &[T], convert: impl Fn(T) -> i64 + Copy, visit: &mut dyn FnMut(Block<'_>)) {
-        let count: usize = self.batch.iter().map(|b| b.size).product();
-        if count == 0 || self.elements == 0 || self.window.iter().any(|w| w.size == 0) {
+        if self.windows() == 0 || self.elements == 0 || self.window.iter().any(|w| w.size == 0) {
             return;
         }
         let read = |i: usize| convert(indices[i]);

@@ -1,5 +1,7 @@
 //! Scatters that add up floats in f64 and round each sum once.
 
+use std::ops::Range;
+
 use super::apply::{common, parts};
 use super::places::{Block, Places};
 use crate::native::number::Float;
@@ -124,16 +126,9 @@ fn by_place<T: Float>(places: &Places, indices: View<'_>, updates: &[T], out: &m
     if out.len().max(updates.len()) > u32::MAX as usize {
         return false;
     }
-    let mut pairs: Vec<Pair> = Vec::new();
-    let mut clipped = false;
-    places.blocks(indices, &mut |block| match block {
-        Block::Inside(windows) => pairs.extend(windows.iter().map(|&(input, update)| (input as u32, update as u32))),
-        Block::Clipped(..) => clipped = true,
-    });
-    if clipped {
+    let Some(pairs) = counted(places, indices, out.len(), threads).or_else(|| sorted(places, indices)) else {
         return false;
-    }
-    sort(&mut pairs);
+    };
     let arch = pulp::Arch::new();
     let row = |out: &mut [T], base: usize, pairs: &[Pair]| arch.dispatch(Rows { places, updates, out, base, pairs });
     // Windows of one row are apart in the order of their places, so threads can share them.
@@ -204,6 +199,74 @@ impl<T: Float> pulp::WithSimd for Rows<'_, T> {
             done += group.len();
         }
     }
+}
+
+/// The windows in the order of their places, equal ones in order; `None` if one is partly outside.
+fn sorted(places: &Places, indices: View<'_>) -> Option<Vec<Pair>> {
+    let mut pairs: Vec<Pair> = Vec::with_capacity(places.windows());
+    let mut clipped = false;
+    places.blocks(indices, &mut |block| match block {
+        Block::Inside(windows) => pairs.extend(windows.iter().map(|&(input, update)| (input as u32, update as u32))),
+        Block::Clipped(..) => clipped = true,
+    });
+    sort(&mut pairs);
+    (!clipped).then_some(pairs)
+}
+
+/// The same by counting the windows of each place, where there are as many windows as places of the `elements`, or not much
+/// fewer; otherwise `None`.
+fn counted(places: &Places, indices: View<'_>, elements: usize, threads: usize) -> Option<Vec<Pair>> {
+    // Windows are apart, and so are their first rows.
+    let row = places.row.max(1);
+    let (keys, row) = (elements.div_ceil(row), row as u32);
+    if keys > 4 * places.windows() {
+        return None;
+    }
+    let mut starts = vec![0u32; keys + 1];
+    let mut clipped = false;
+    places.blocks(indices, &mut |block| match block {
+        Block::Inside(windows) => windows.iter().for_each(|&(input, _)| starts[(input as u32 / row) as usize + 1] += 1),
+        Block::Clipped(..) => clipped = true,
+    });
+    if clipped {
+        return None;
+    }
+    for i in 0..keys {
+        starts[i + 1] += starts[i];
+    }
+    let mut pairs: Vec<Pair> = vec![(0, 0); starts[keys] as usize];
+    // Each thread puts those of some neighboring places in order.
+    let mut shares = Vec::new();
+    let (mut rest, mut first) = (&mut pairs[..], 0);
+    for thread in (1..=threads).rev() {
+        let base = starts[first];
+        let end = base as usize + rest.len().div_ceil(thread);
+        let last = starts.partition_point(|&start| (start as usize) < end).clamp(first, keys);
+        let (mine, others) = rest.split_at_mut((starts[last] - base) as usize);
+        shares.push((mine, first..last));
+        (rest, first) = (others, last);
+    }
+    let put = |(pairs, keys): (&mut [Pair], Range<usize>)| {
+        let base = starts[keys.start];
+        let mut next: Vec<u32> = starts[keys.clone()].iter().map(|start| start - base).collect();
+        places.blocks(indices, &mut |block| {
+            let Block::Inside(windows) = block else { return };
+            for &(input, update) in windows {
+                if let Some(at) = next.get_mut(((input as u32 / row) as usize).wrapping_sub(keys.start)) {
+                    pairs[*at as usize] = (input as u32, update as u32);
+                    *at += 1;
+                }
+            }
+        });
+    };
+    match threads {
+        1 => shares.into_iter().for_each(put),
+        _ => {
+            use rayon::prelude::*;
+            shares.into_par_iter().for_each(put);
+        }
+    }
+    Some(pairs)
 }
 
 /// Sorts by place, equal ones in order: by digits, from the lowest.
