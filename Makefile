@@ -7,6 +7,8 @@
 # make advisories   known vulnerabilities of dependencies; asks the network for today's list
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
+# make bench-overlap FILES=… modelled steps on slices, full plans against greedy
+# make bench-reshards        redistributions of ours against Shardy's, on random pairs
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir" to choose
 # make fuzz SECONDS=60   damages texts and bytecode, guided by coverage, until one makes the language panic or hang
@@ -19,7 +21,7 @@
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
 # make faults-mpi COUNT=20   kills, stops and misleads processes at random moments, and says how soon the others ended
-# make random-mpi COUNT=2000   random programs on 2 and 4 processes, compared bit for bit with one
+# make random-mpi COUNT=2000   random programs on 2 and 4 processes, compared bit for bit with one; names those that differ or fail
 # make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
@@ -28,7 +30,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-overlap bench-reshards fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -183,7 +185,9 @@ faults-mpi: mpi
 
 random-mpi: setup
 	$(call with-mpi,debug,--workspace --features shardc-tests/mpi,ranks,ranks)
-	@for ranks in 2 4; do $(MPIRUN) -n $$ranks $(TARGET)/mpi/ranks $(FROM) $(COUNT) $(TARGET)/mpi/cache || exit 1; done
+	@worst=0; for ranks in 2 4; do \
+		$(TARGET)/mpi/ranks $(FROM) $(COUNT) $(TARGET)/mpi/cache -- $(MPIRUN) -n $$ranks || worst=1; \
+	done; exit $$worst
 
 # RUN names programs; without it, those that the script makes.
 bench-mpi: setup oracles
@@ -239,6 +243,16 @@ bench: setup oracles
 bench-run: setup oracles
 	cargo build --release -p shardc
 	$(TARGET)/oracles/bin/python tests/bench/runtime.py $(TARGET)/release/shardc $(TARGET)/bench $(RUN) --rounds $(REPEAT)
+
+# Modelled steps of plans on slices of TPUs, full against greedy: make bench-overlap FILES="a.mlir b.mlir"
+bench-overlap:
+	cargo build --release -p shardc
+	python3 tests/bench/overlap.py $(TARGET)/release/shardc $(FILES)
+
+# Redistributions of ours against Shardy's.
+bench-reshards: oracles
+	cargo build --release -p shardc
+	$(TARGET)/oracles/bin/python tests/bench/reshards.py $(TARGET)/release/shardc --count $(or $(COUNT),10000)
 
 SECONDS ?= 60
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')

@@ -41,6 +41,18 @@ pub struct CompileOptions {
     pub memory: Option<u64>,
     /// What is said of values that are gathered because an op can't be computed in shards.
     pub replicate: Replicate,
+    /// Into how many microbatches the batch of a program over several meshes is cut; `None` leaves it as it is.
+    pub microbatches: Option<Microbatches>,
+}
+
+/// A number of microbatches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Microbatches {
+    /// So many.
+    Count(u32),
+    /// As many as the model of the pipeline finds fastest, within the limit on memory if there is one.
+    Auto,
 }
 
 /// What is said of values that are gathered only because an op can't be computed in shards of a dimension.
@@ -256,6 +268,15 @@ impl Compiler {
                     set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
                 }
             }
+        }
+        let text = match options.microbatches {
+            None => return Ok(steps),
+            Some(Microbatches::Count(count)) => count.to_string(),
+            Some(Microbatches::Auto) => "auto".to_owned(),
+        };
+        for step in steps.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == "microbatches")) {
+            let set = step.options.set(step.pass.options, "microbatches", &text);
+            set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
         }
         Ok(steps)
     }

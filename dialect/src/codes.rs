@@ -99,6 +99,7 @@ codes! {
     MESH_TOPOLOGY = "mesh-topology", "The meshes of a topology share devices, a name, or have impossible sizes.";
     MESH_TENSOR = "mesh-tensor", "A tensor on a mesh of the topology doesn't fit that mesh.";
     MESH_ASSIGNMENT = "mesh-assignment", "What is to run on which mesh can't be told, or can't be run there.";
+    MICROBATCHES = "microbatches", "A program can't be cut into microbatches as it is wanted.";
     UNKNOWN_MESH = "unknown-mesh", "There is no mesh of this name, or none with these axes.";
     MESH_AXIS_SIZE = "mesh-axis-size", "An axis of a mesh has no devices.";
     MESH_AXIS_TWICE = "mesh-axis-twice", "A mesh has two axes of one name.";

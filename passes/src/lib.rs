@@ -30,7 +30,7 @@ macro_rules! passes {
 
 // rustfmt doesn't see modules declared by a macro: `make format` names their files to it.
 passes! {
-    pub mod mpmd: ASSIGN, PARTITION, SCHEDULE, SPMD;
+    pub mod mpmd: MESHES, SCOPES, MICROBATCH, ASSIGN, PARTITION, SCHEDULE, SPMD;
     pub mod import: PASS, UNIFY_MESHES;
     pub mod propagate: PASS;
     mod one_device: PASS;
@@ -55,12 +55,12 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "planned",
         doc: "To the global program with every change of distribution as a collective.",
-        passes: "sharded,one-device,plan,replicate",
+        passes: "sharded,one-device,cse{elementwise=false},plan,replicate",
     },
     Pipeline {
         name: "several-meshes",
         doc: "From a program over several meshes to one that all their devices run; others stay as they are.",
-        passes: "mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd",
+        passes: "mpmd-meshes,mpmd-scopes,mpmd-microbatch,mpmd-assign,mpmd-partition,mpmd-schedule,mpmd-spmd",
     },
     Pipeline {
         name: "compile",

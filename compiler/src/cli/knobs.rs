@@ -6,7 +6,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::{CompileOptions, Replicate, Tolerance};
+use crate::{CompileOptions, Microbatches, Replicate, Tolerance};
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
@@ -14,12 +14,17 @@ pub(crate) struct Knobs {
     /// Search for the cheapest communication, or take each op's own cheapest as Shardy does
     #[arg(long, value_enum, value_name = "HOW", default_value = "full")]
     plan: Plan,
-    /// The slice of TPUs to plan for, like v5e:4x4, or a file that describes a machine, like acme.toml; a flat model without it
+    /// The slice of TPUs or island of GPUs to plan for, like v5e:4x4 or h100:8, several with a network between them, like
+    /// 2xv5e:16x16, or a file that describes a machine, like acme.toml; a flat model without it
     #[arg(long, value_name = "SLICE|FILE.toml")]
     target: Option<String>,
     /// At most this much memory on each device, like 8GiB
     #[arg(long, value_name = "BYTES")]
     memory: Option<String>,
+    /// Cut the batch of a program over several meshes into so many microbatches; 'auto' takes the number and the schedule that
+    /// the model finds fastest within --memory
+    #[arg(long, value_name = "N|auto", value_parser = microbatches)]
+    microbatches: Option<Microbatches>,
     /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
     /// the flag, of those that give a device 64 MiB or more
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -80,7 +85,7 @@ impl Knobs {
             (.., Some(Lint::Replicate)) => Replicate::Deny,
             _ => Replicate::Large,
         };
-        Ok(CompileOptions { search, target, memory, replicate })
+        Ok(CompileOptions { search, target, memory, replicate, microbatches: self.microbatches })
     }
 }
 
@@ -105,6 +110,14 @@ impl Tolerances {
 impl From<Tolerances> for Tolerance {
     fn from(given: Tolerances) -> Self {
         Tolerance { relative: given.rtol, absolute: given.atol }
+    }
+}
+
+fn microbatches(text: &str) -> Result<Microbatches, String> {
+    match text.parse::<u32>() {
+        Ok(count) if count > 0 => Ok(Microbatches::Count(count)),
+        _ if text == "auto" => Ok(Microbatches::Auto),
+        _ => Err("expected a positive number, or auto".to_owned()),
     }
 }
 

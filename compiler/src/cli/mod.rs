@@ -216,7 +216,7 @@ pub fn main() -> ExitCode {
         }
         let (out_color, err_color) = (wants_color(out.is_terminal()), wants_color(err.is_terminal()));
         // The error stream isn't locked, since what shows progress writes there too.
-        let (mut stdin, mut out, mut err) = (std::io::stdin().lock(), out.lock(), err);
+        let (mut stdin, mut out, mut err) = (std::io::stdin(), out.lock(), err);
         run(std::env::args_os().skip(1), Io { stdin: &mut stdin, out: &mut out, err: &mut err, out_color, err_color })
     };
     std::panic::catch_unwind(|| on_deep_stack(work)).map_or(ExitCode::from(BUG), ExitCode::from)

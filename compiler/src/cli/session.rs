@@ -23,7 +23,7 @@ use crate::{
 /// The streams of a run.
 pub struct Io<'a> {
     /// Read if the input is `-`.
-    pub stdin: &'a mut dyn Read,
+    pub stdin: &'a mut (dyn Read + Send),
     /// Receives results.
     pub out: &'a mut dyn Write,
     /// Receives diagnostics and everything else that is not a result.

@@ -59,7 +59,7 @@ impl Layout {
     }
 
     /// Whether a device is of the mesh.
-    fn has(&self, device: usize) -> bool {
+    pub fn has(&self, device: usize) -> bool {
         self.positions.get(device).is_none_or(|&at| at >= 0)
     }
 

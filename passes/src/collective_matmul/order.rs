@@ -11,12 +11,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::estimate::Machine;
+use crate::estimate::placement::{DIMS, Place};
 
 /// The places of a group in the order of the cheapest ring; `None` where that is the group's own order, or distances
 /// don't matter.
 pub(super) fn ring_order(machine: &Machine, groups: &Groups) -> Option<Rc<[i64]>> {
     let placement = machine.placement()?;
-    let first: Option<Vec<[u64; 4]>> = groups.group(0).map(|d| placement.coordinates(machine.position(d))).collect();
+    let first: Option<Vec<Place>> = groups.group(0).map(|d| placement.coordinates(machine.position(d))).collect();
     let own: Vec<i64> = (0..groups.size() as i64).collect();
     let mut best = (seconds(machine, groups, &own), None);
     for order in cycles(&first?) {
@@ -44,18 +45,18 @@ fn seconds(machine: &Machine, groups: &Groups, order: &[i64]) -> f64 {
 
 /// Orders of these places along links, if they fill a box: for each side that is even, or the only one, the cycle
 /// through it.
-fn cycles(places: &[[u64; 4]]) -> Vec<Vec<i64>> {
-    let mut sides: [Vec<u64>; 4] = Default::default();
+fn cycles(places: &[Place]) -> Vec<Vec<i64>> {
+    let mut sides: [Vec<u64>; DIMS] = Default::default();
     for (d, side) in sides.iter_mut().enumerate() {
         side.extend(places.iter().map(|p| p[d]));
         side.sort_unstable();
         side.dedup();
     }
-    let at: FxHashMap<[u64; 4], i64> = places.iter().copied().zip(0..).collect();
+    let at: FxHashMap<Place, i64> = places.iter().copied().zip(0..).collect();
     if sides.iter().map(Vec::len).product::<usize>() != places.len() || at.len() != places.len() {
         return Vec::new();
     }
-    let long: SmallVec<[usize; 4]> = (0..4).filter(|&d| sides[d].len() > 1).collect();
+    let long: SmallVec<[usize; DIMS]> = (0..DIMS).filter(|&d| sides[d].len() > 1).collect();
     let along = |&d: &usize| long.len() == 1 || sides[d].len().is_multiple_of(2);
     let cycle = |&d: &usize| {
         let others = path(&sides, long.iter().copied().filter(|&o| o != d).collect());
@@ -80,12 +81,12 @@ fn cycles(places: &[[u64; 4]]) -> Vec<Vec<i64>> {
 }
 
 /// A path through all places of some sides, back and forth; the other coordinates are those of the first place.
-fn path(sides: &[Vec<u64>; 4], dims: SmallVec<[usize; 4]>) -> Vec<[u64; 4]> {
+fn path(sides: &[Vec<u64>; DIMS], dims: SmallVec<[usize; DIMS]>) -> Vec<Place> {
     let mut path = vec![std::array::from_fn(|d| sides[d].first().copied().unwrap_or(0))];
     for d in dims {
         let mut longer = Vec::with_capacity(path.len() * sides[d].len());
         for (i, &at) in sides[d].iter().enumerate() {
-            let moved = path.iter().map(|p: &[u64; 4]| {
+            let moved = path.iter().map(|p: &Place| {
                 let mut p = *p;
                 p[d] = at;
                 p
@@ -105,8 +106,8 @@ mod tests {
     fn neighbors_of_a_ring_are_one_link_apart() {
         for size in [[4, 2, 1, 1], [2, 3, 1, 1], [3, 4, 1, 1], [2, 2, 2, 1], [3, 2, 3, 1], [4, 4, 4, 2]] {
             let [a, b, c, d]: [u64; 4] = size;
-            let all = (0..a * b * c * d).map(|i| [i / (b * c * d), i / (c * d) % b, i / d % c, i % d]);
-            let places: Vec<[u64; 4]> = all.collect();
+            let all = (0..a * b * c * d).map(|i| [0, i / (b * c * d), i / (c * d) % b, i / d % c, i % d]);
+            let places: Vec<Place> = all.collect();
             let found = cycles(&places);
             assert!(!found.is_empty(), "{size:?}");
             for cycle in found {
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn only_boxes_have_such_rings() {
-        assert!(cycles(&[[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]).is_empty());
-        assert!(cycles(&[[0; 4], [0; 4]]).is_empty());
+        assert!(cycles(&[[0; DIMS], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]).is_empty());
+        assert!(cycles(&[[0; DIMS], [0; DIMS]]).is_empty());
     }
 }

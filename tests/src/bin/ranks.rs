@@ -1,11 +1,14 @@
 //! Random programs on the devices of several processes: the bits of one process, whatever the order of sums.
 //!
-//! `mpirun -n RANKS ranks FROM COUNT [CACHE]` runs the programs of these seeds, as many as have devices for all ranks; kernels
-//! are kept in the folder CACHE. One launch runs them all.
+//! `ranks FROM COUNT CACHE -- mpirun -n RANKS` starts itself by this launcher and runs the programs of these seeds, as many as
+//! have devices for all ranks; kernels are kept in the folder CACHE. One launch runs them all, and after a program that ends it
+//! another goes on with the next. The exit code is 1 if any program is not what it is in one process.
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{ExitCode, exit};
+use std::process::{Child, Command, ExitCode, Stdio, exit};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use runtime::collective::Wire;
@@ -62,13 +65,17 @@ fn try_one(compiler: &Compiler, wire: &Arc<World>, seed: u64, cache: Option<Path
     Ok(Found::Equal { sent: 1 })
 }
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |i: usize| arguments.get(i).and_then(|text| text.parse::<u64>().ok());
-    let (Some(from), Some(count)) = (number(0), number(1)) else {
-        eprintln!("usage: mpirun -n RANKS ranks FROM COUNT [CACHE]");
-        return ExitCode::from(2);
-    };
+/// How long a program may take, after which its launch is ended.
+const MOST: Duration = Duration::from_secs(300);
+/// Of so many programs, every rank sends something in one at least.
+const SOME: usize = 20;
+
+/// The first word of what a rank tells the launcher's process: the others are for people.
+const BEGINS: &str = "begins";
+const ENDS: &str = "ends";
+
+/// What one of the ranks does: it runs the programs one after the other.
+fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
     let last_words = Box::new(|why: &str| {
         eprintln!("{why}");
         exit(1);
@@ -80,40 +87,160 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let compiler = Compiler::standard();
-    let begun = Instant::now();
-    let (mut equal, mut spanning, mut indivisible, mut wrong) = (0, 0, 0, 0);
+    let (compiler, first) = (Compiler::standard(), world.rank() == 0);
+    let (mut equal, mut spanning) = (0, 0);
     for seed in from..from + count {
-        let found = try_one(&compiler, &world, seed, arguments.get(2).map(PathBuf::from));
-        match found {
-            Ok(Found::Equal { sent }) => (equal, spanning) = (equal + 1, spanning + usize::from(sent > 0)),
-            Ok(Found::Indivisible) => indivisible += 1,
-            Ok(Found::Differs(why)) => {
-                println!("seed {seed}: {why}");
-                wrong += 1;
-            }
+        if first {
+            println!("{BEGINS} {seed}");
+        }
+        let found = match try_one(&compiler, &world, seed, Some(PathBuf::from(cache))) {
+            Ok(found) => found,
             Err(why) => {
                 // The others may be anywhere in it.
                 println!("seed {seed}: {why}");
                 world.fail(&format!("seed {seed}: {why}"));
                 exit(1);
             }
+        };
+        if let Found::Equal { sent } = found {
+            (equal, spanning) = (equal + 1, spanning + usize::from(sent > 0));
+        }
+        if first {
+            let told = match found {
+                Found::Equal { .. } => "equal".to_owned(),
+                Found::Indivisible => "indivisible".to_owned(),
+                Found::Differs(why) => format!("differs {why}"),
+            };
+            println!("{ENDS} {seed} {told}");
         }
     }
-    if world.rank() == 0 {
-        let (ranks, seconds) = (world.ranks(), begun.elapsed().as_secs_f64());
-        println!(
-            "{ranks} ranks: {equal} programs equal to one process, {wrong} not, {indivisible} of other numbers of devices, \
-             in {seconds:.0} s"
-        );
-    } else if spanning == 0 && equal > 0 {
+    let silent = !first && spanning == 0 && equal >= SOME;
+    if silent {
         println!("rank {} has sent nothing in any of {equal} programs", world.rank());
-        wrong += 1;
     }
     let left = Arc::try_unwrap(world).map_err(|_| "MPI is still in use".to_owned()).and_then(World::finish);
     if let Err(why) = left {
         eprintln!("{why}");
         return ExitCode::FAILURE;
     }
-    ExitCode::from(u8::from(wrong > 0))
+    ExitCode::from(u8::from(silent))
+}
+
+/// What became of the programs so far.
+#[derive(Default)]
+struct Tally {
+    equal: u64,
+    indivisible: u64,
+    wrong: Vec<u64>,
+    /// Launches that ended badly after their last program.
+    faults: u64,
+}
+
+/// Runs programs by one launch, until one of them ends it; gives the seed to go on with.
+fn launch(launcher: &[String], (from, end): (u64, u64), cache: &str, tally: &mut Tally) -> Result<u64, String> {
+    let own = std::env::current_exe().map_err(|e| format!("who am I: {e}"))?;
+    let mut command = Command::new(&launcher[0]);
+    command.args(&launcher[1..]).arg(own).args([&from.to_string(), &(end - from).to_string(), cache]);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("can't start {}: {e}", launcher[0]))?;
+    let (tell, told) = channel();
+    let output = child.stdout.take().ok_or("no output")?;
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let _ = tell.send(line);
+        }
+    });
+    let (mut current, mut next) = (None, from);
+    loop {
+        let line = match told.recv_timeout(MOST) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                println!("nothing has happened for {} s", MOST.as_secs());
+                stop(&mut child);
+                break;
+            }
+        };
+        let mut words = line.splitn(3, ' ');
+        let (first, seed) = (words.next(), words.next().and_then(|word| word.parse::<u64>().ok()));
+        match (first, seed, words.next()) {
+            (Some(BEGINS), Some(seed), None) => current = Some(seed),
+            (Some(ENDS), Some(seed), Some(what)) => {
+                (current, next) = (None, seed + 1);
+                match what {
+                    "equal" => tally.equal += 1,
+                    "indivisible" => tally.indivisible += 1,
+                    why => {
+                        println!("seed {seed}: {why}");
+                        tally.wrong.push(seed);
+                    }
+                }
+            }
+            _ => println!("{line}"),
+        }
+    }
+    let status = child.wait().map_err(|e| format!("{}: {e}", launcher[0]))?;
+    let _ = reader.join();
+    if let Some(seed) = current {
+        println!("seed {seed}: ended its processes ({status})");
+        tally.wrong.push(seed);
+        return Ok(seed + 1);
+    }
+    if !status.success() {
+        println!("{} after seed {}: {status}", launcher[0], next.saturating_sub(1));
+        tally.faults += 1;
+        // Without a program to blame, going on might never end.
+        return Ok(end);
+    }
+    Ok(next)
+}
+
+/// Ends a launch as its user would, and for good if that takes too long.
+fn stop(child: &mut Child) {
+    let _ = Command::new("kill").arg(child.id().to_string()).status();
+    let begun = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if begun.elapsed() > Duration::from_secs(15) {
+            let _ = child.kill();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize| arguments.get(i).and_then(|text| text.parse::<u64>().ok());
+    let (Some(from), Some(count), Some(cache)) = (number(0), number(1), arguments.get(2)) else {
+        eprintln!("usage: ranks FROM COUNT CACHE -- mpirun -n RANKS");
+        return ExitCode::from(2);
+    };
+    let launcher = match arguments.get(3).map(String::as_str) {
+        None => return rank(from, count, cache),
+        Some("--") if arguments.len() > 4 => &arguments[4..],
+        Some(_) => {
+            eprintln!("usage: ranks FROM COUNT CACHE -- mpirun -n RANKS");
+            return ExitCode::from(2);
+        }
+    };
+    let (begun, mut tally, mut next, end) = (Instant::now(), Tally::default(), from, from + count);
+    while next < end {
+        next = match launch(launcher, (next, end), cache, &mut tally) {
+            Ok(next) => next,
+            Err(why) => {
+                eprintln!("{why}");
+                return ExitCode::FAILURE;
+            }
+        };
+    }
+    let Tally { equal, indivisible, wrong, faults } = tally;
+    let seconds = begun.elapsed().as_secs_f64();
+    println!(
+        "{}: {equal} programs equal to one process, {} not, {indivisible} of other numbers of devices, in {seconds:.0} s",
+        launcher.join(" "),
+        wrong.len()
+    );
+    if !wrong.is_empty() {
+        println!("not equal: {}", wrong.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+    }
+    ExitCode::from(u8::from(!wrong.is_empty() || faults > 0))
 }

@@ -170,7 +170,9 @@ fn a_melior_module_becomes_what_the_command_line_prints() {
             }
         } else {
             let manager = PassManager::new(&context);
-            shardc_mlir::add_pass(&manager, &context, "sharded,one-device,plan", |fault| eprintln!("{fault}"));
+            shardc_mlir::add_pass(&manager, &context, "sharded,one-device,cse{elementwise=false},plan", |fault| {
+                eprintln!("{fault}")
+            });
             shardc_mlir::add_pass(&manager, &context, "partition,collective-matmul,schedule", |_| {});
             if manager.run(&mut module).is_err() {
                 faults.push(format!("{name}: a pass failed"));
@@ -276,6 +278,76 @@ const ONE_DEVICE: &[(&str, &str)] = &[
            return %1, %2 : tensor<5x3xf32>, tensor<3xf32> }",
     ),
     (
+        // Integers without signs, comparisons with NaN (square roots of negative numbers), positions of loops, single bits.
+        "unsigned",
+        "#id = affine_map<(d0, d1) -> (d0, d1)>
+         func.func @main(%a: tensor<4x6xi32>, %b: tensor<4x6xi32>, %f: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+           %e = tensor.empty() : tensor<4x6xf32>
+           %0 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = [\"parallel\", \"parallel\"]} ins(%a, %b : tensor<4x6xi32>, tensor<4x6xi32>) outs(%e : tensor<4x6xf32>) {
+           ^bb0(%x: i32, %y: i32, %o: f32):
+             %c9 = arith.constant 9 : i32
+             %c7 = arith.constant 7 : i32
+             %m = arith.subi %x, %c9 : i32
+             %d = arith.divui %m, %c7 : i32
+             %r = arith.remui %m, %c7 : i32
+             %mx = arith.maxui %d, %y : i32
+             %mn = arith.minui %mx, %m : i32
+             %t = arith.trunci %m : i32 to i8
+             %w = arith.extui %t : i8 to i32
+             %s0 = arith.addi %r, %w : i32
+             %s1 = arith.addi %s0, %mn : i32
+             %s = arith.uitofp %s1 : i32 to f32
+             linalg.yield %s : f32
+           } -> tensor<4x6xf32>
+           %1 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = [\"parallel\", \"parallel\"]} ins(%f, %0 : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) {
+           ^bb0(%x: f32, %y: f32, %o: f32):
+             %q = math.sqrt %x : f32
+             %i = linalg.index 0 : index
+             %j = linalg.index 1 : index
+             %k = arith.muli %i, %j : index
+             %n = arith.index_cast %k : index to i64
+             %p = arith.sitofp %n : i64 to f32
+             %h = arith.constant 0.125 : f32
+             %u = arith.mulf %p, %h : f32
+             %c1 = arith.cmpf ugt, %q, %u : f32
+             %c2 = arith.cmpf ole, %q, %u : f32
+             %c3 = arith.cmpf one, %q, %u : f32
+             %c4 = arith.cmpf ueq, %q, %q : f32
+             %c5 = arith.cmpf ord, %q, %u : f32
+             %c6 = arith.cmpf uno, %q, %u : f32
+             %c7 = arith.cmpf une, %q, %q : f32
+             %x1 = arith.addi %c1, %c3 : i1
+             %x2 = arith.maxsi %c2, %c4 : i1
+             %x3 = arith.cmpi slt, %c5, %c6 : i1
+             %x4 = arith.minui %c6, %c7 : i1
+             %n1 = arith.extui %x1 : i1 to i32
+             %n2 = arith.extui %x2 : i1 to i32
+             %n3 = arith.extui %x3 : i1 to i32
+             %n4 = arith.extui %x4 : i1 to i32
+             %two = arith.constant 2 : i32
+             %m1 = arith.muli %n1, %two : i32
+             %m2 = arith.addi %m1, %n2 : i32
+             %m3 = arith.muli %m2, %two : i32
+             %m4 = arith.addi %m3, %n3 : i32
+             %m5 = arith.muli %m4, %two : i32
+             %m6 = arith.addi %m5, %n4 : i32
+             %z = arith.sitofp %m6 : i32 to f32
+             %zz = arith.addf %z, %u : f32
+             linalg.yield %zz : f32
+           } -> tensor<4x6xf32>
+           %ei = tensor.empty() : tensor<4x6xi32>
+           %g = linalg.elementwise kind=#linalg.elementwise_kind<max_unsigned> ins(%a, %b : tensor<4x6xi32>, tensor<4x6xi32>) outs(%ei : tensor<4x6xi32>) -> tensor<4x6xi32>
+           %h = linalg.map ins(%g, %a : tensor<4x6xi32>, tensor<4x6xi32>) outs(%e : tensor<4x6xf32>) (%x: i32, %y: i32, %o: f32) {
+             %l = arith.cmpi ult, %y, %x : i32
+             %b1 = arith.trunci %x : i32 to i1
+             %both = arith.andi %l, %b1 : i1
+             %r = arith.uitofp %both : i1 to f32
+             linalg.yield %r : f32
+           }
+           %q = linalg.square ins(%h : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+           return %0, %1, %q : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32> }",
+    ),
+    (
         "product",
         "func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>) -> (tensor<5x3xf32>, tensor<5xf32>) {
            %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<5x7xf32>, tensor<7x3xf32>) -> tensor<5x3xf32>
@@ -357,10 +429,15 @@ fn linalg_goes_down_to_llvm_by_mlir_opt_and_gives_the_evaluators_values() {
     }
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let compiler = Compiler::standard();
-    for (name, text) in ONE_DEVICE {
+    // Structured ops as they are, too: so that mlir-opt says what they mean, and not we.
+    let as_they_are = ONE_DEVICE.iter().filter(|row| row.1.contains("linalg.")).map(|row| (row, true));
+    for ((name, text), as_it_is) in ONE_DEVICE.iter().map(|row| (row, false)).chain(as_they_are) {
         let module = done(compiler.parse(Source::new(*name, *text))).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         let device = done(compiler.run_passes(module.clone(), "compile")).unwrap_or_else(|f| panic!("{name}: {f}"));
-        let made = done(compiler.linalg(&device)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let made = match as_it_is {
+            true => compiler.print(&module, PrintOptions::default()),
+            false => done(compiler.linalg(&device)).unwrap_or_else(|fault| panic!("{name}: {fault}")),
+        };
         let interface = Interface::of(&module).expect("tensors");
         let inputs = random_inputs(&interface.arguments, 7, 1);
         let wanted = done(compiler.evaluate(&module, &inputs)).unwrap_or_else(|fault| panic!("{name}: {fault}"));
@@ -504,24 +581,29 @@ fn structured_ops_are_read_and_printed_as_mlir_opt_has_them() {
     }
     let (compiler, folder) = (Compiler::standard(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("structured"));
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    // What mlir-opt prints of a file.
-    let theirs = |bytes: &[u8], generic: bool| {
+    // What mlir-opt makes of a file.
+    let theirs = |bytes: &[u8], flag: &str| {
         let file = folder.join("program.mlir");
         fs::write(&file, bytes).expect("the target folder can be written");
-        let flag = format!("--mlir-print-op-generic={generic}");
         let read = Command::new(MLIR_OPT).arg(flag).arg(&file).output().expect("mlir-opt starts");
         assert!(read.status.success(), "{}\n{}", said(&read), String::from_utf8_lossy(bytes));
-        String::from_utf8(read.stdout).expect("a text")
+        read.stdout
     };
-    let text = fs::read_to_string(root().join("lit-tests/parse/linalg.mlir")).expect("the lit-test");
-    let wanted = theirs(text.as_bytes(), false);
-    // Ours of the same program, as they print it and as we do.
-    for text in [theirs(wanted.as_bytes(), true), wanted.clone(), text] {
-        let module = done(compiler.parse(Source::new("linalg", text))).unwrap_or_else(|fault| panic!("{fault}"));
+    let (pretty, generic) = ("--mlir-print-op-generic=false", "--mlir-print-op-generic");
+    let text = fs::read(root().join("lit-tests/parse/linalg.mlir")).expect("the lit-test");
+    let wanted = theirs(&text, pretty);
+    // Ours of the same program, as they print it, write it as bytecode, and as we do.
+    for program in [theirs(&wanted, generic), wanted.clone(), theirs(&wanted, "--emit-bytecode"), text] {
+        let source = match shardc::is_bytecode(&program) {
+            true => done(Source::of_bytecode("linalg", &program)).unwrap_or_else(|fault| panic!("{fault}")),
+            false => Source::new("linalg", String::from_utf8(program).expect("a text")),
+        };
+        let module = done(compiler.parse(source)).unwrap_or_else(|fault| panic!("{fault}"));
         for generic in [false, true] {
             let options = PrintOptions { generic, ..PrintOptions::default() };
-            assert_eq!(theirs(compiler.print(&module, options).as_bytes(), false), wanted);
-            assert_eq!(theirs(&compiler.bytecode(&module, options), false), wanted);
+            let said = |bytes: &[u8]| String::from_utf8(theirs(bytes, pretty)).expect("a text");
+            assert_eq!(said(compiler.print(&module, options).as_bytes()), said(&wanted));
+            assert_eq!(said(&compiler.bytecode(&module, options)), said(&wanted));
         }
     }
 }

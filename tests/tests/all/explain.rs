@@ -87,6 +87,33 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 #[test]
+fn the_readme_shows_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect("the file is there");
+    let (readme, program) = (read("README.md"), read("tests/corpus/tpu_p3_mlp_block_auto/program.mlir"));
+    let shown = |language: &str| {
+        let block = readme.split(&format!("```{language}\n")).nth(1).and_then(|rest| rest.split("```").next());
+        block.expect("README has a block of it").to_owned()
+    };
+    let drawn = output(&["show", "-"], &program);
+    assert!(drawn.contains(&shown("text")), "{drawn}");
+    let compiled = output(&["compile", "-"], &program);
+    for line in shown("mlir").lines() {
+        // What is left out is the rest of the line, or something between.
+        let mut parts = line.split('…');
+        let first = parts.next().expect("a text");
+        let mut rest = compiled
+            .lines()
+            .find_map(|l| l.trim().strip_prefix(first))
+            .unwrap_or_else(|| panic!("{first}\n{compiled}"));
+        for part in parts {
+            let at = rest.find(part.trim_end()).unwrap_or_else(|| panic!("{part}\n{compiled}"));
+            rest = &rest[at + part.trim_end().len()..];
+        }
+    }
+}
+
+#[test]
 fn the_change_that_is_named_removes_the_collective() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let programs = [

@@ -160,5 +160,7 @@ fn a_program_that_does_not_fit_names_its_largest_tensors() {
         assert!(said.contains("error[device-memory]: the program's tensors take 58.2 TiB of memory"), "{said}");
         assert!(said.contains("58.2 TiB: stablehlo.dot_general tensor<4000000x4000000xf32>"), "{said}");
         assert!(!said.contains("MiB:"), "small tensors are no reason: {said}");
+        let (_, _, said) = shardc(&["run", "-", "--inputs", "/nowhere.npz"], program.as_bytes());
+        assert!(said.contains("error[device-memory]"), "inputs are read before: {said}");
     }
 }

@@ -14,6 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   shardc cost model.mlir                        a flat model: every collective a ring of its own
   shardc cost model.mlir --target v5e:4x4       a slice of 16 chips
+  shardc cost model.mlir --target 2xv5e:16x16   two slices and the network between them
+  shardc cost model.mlir --target 4xh100:8      four islands of eight GPUs
   shardc cost model.mlir --target acme.toml     a machine of your own: see the README
   shardc cost model.mlir --target v5p:4x4x4 --trace step.json    for ui.perfetto.dev
   shardc cost model.mlir --plan greedy          to compare with the full plan

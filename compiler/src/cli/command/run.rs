@@ -161,6 +161,9 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     check_devices(args, &interface, here)?;
     if here.is_none() {
         session.take(&source, session.compiler.fits_in_memory(&module))?;
+        if !args.interpret {
+            session.take(&source, session.compiler.devices_fit_in_memory(&module))?;
+        }
     }
     let program = module.program();
     let whole = |path: &Path| arrays::read(program, path, "arg", &interface.arguments, interface.replicas);

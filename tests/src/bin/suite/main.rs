@@ -156,8 +156,12 @@ fn files(folder: &Path, deep: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The programs of a file, separated by lines of `// -----`, each with the number of its first line.
+/// The programs of a file, each with the number of its first line: lines of `// -----` separate them, unless its `RUN` lines
+/// have them read as comments.
 fn programs(text: &str) -> Vec<(usize, &str)> {
+    if text.contains("// RUN:") && !text.contains("split-input-file") {
+        return vec![(0, text)];
+    }
     let mut pieces = Vec::new();
     let (mut start, mut first, mut at) = (0, 0, 0);
     for (number, line) in text.split_inclusive('\n').enumerate() {

@@ -288,3 +288,21 @@ fn inputs_may_be_in_a_file_for_each_rank() {
     let text = ok(run.arg("run").arg(at("sum.mlir")).arg("--inputs").arg(at("in.{rank}.npz")));
     assert!(text.contains("[156.0, 264.0]"), "{text}");
 }
+
+#[test]
+fn a_pipeline_over_ranks_has_the_bits_of_one_process() {
+    let Some(shardc) = shardc() else { return };
+    let folder = folder("pipeline");
+    let at = |name: &str| folder.join(name);
+    fs::write(at("transformer.mlir"), crate::pipelines::transformer()).expect("a program");
+    let run = |command: &mut Command, outputs: &str| {
+        ok(command.arg("run").arg(at("transformer.mlir")).args(["--seed", "5", "--outputs"]).arg(at(outputs)))
+    };
+    run(&mut Command::new(&shardc), "one.npz");
+    let bytes = |name: &str| fs::read(at(name)).expect("it was written");
+    for ranks in [2, 4] {
+        run(&mut mpirun(ranks, &shardc), "some.npz");
+        ok(Command::new(&shardc).arg("gather").arg(at("some.index.json")).arg("--outputs").arg(at("joined.npz")));
+        assert!(bytes("one.npz") == bytes("joined.npz"), "on {ranks} ranks");
+    }
+}

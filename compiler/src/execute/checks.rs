@@ -1,0 +1,81 @@
+//! What is asked of a program and its inputs before it runs.
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
+use dialect::ir::{ElementType, Program, Quantized, TensorType, Value};
+use dialect::literal::Literal;
+use dialect::ops::func;
+
+use super::Interface;
+use crate::diagnostic::one;
+use crate::module::Module;
+
+/// Refuses a program whose global arguments and results don't fit in memory, before any are made.
+pub(super) fn check_memory(interface: &Interface) -> Result<(), Diagnostics> {
+    // The global arguments, then the shards of each.
+    let (arguments, results) = interface.bytes();
+    let Some(free) = runtime::files::available_memory() else { return Ok(()) };
+    if 2.0 * arguments + results <= free as f64 {
+        return Ok(());
+    }
+    let text = |bytes: f64| crate::units::bytes(bytes);
+    let message = format!(
+        "the program's arguments take {}, their shards as much again, and its results {}; {} of memory are available",
+        text(arguments),
+        text(results),
+        text(free as f64)
+    );
+    let d = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
+    Err(one(d.note("run a smaller version of it; 'shardc cost' and 'shardc explain' need no memory for values")))
+}
+
+/// Checks that there are inputs for every replica, and that they have the types of `@main`'s arguments.
+pub(super) fn check_inputs(module: &Module, inputs: &[Vec<Literal>]) -> Result<(), Diagnostics> {
+    let fault = |message: String| Err(one(Diagnostic::error(codes::INPUT_TYPES, Span::default(), message)));
+    let Some(interface) = Interface::of(module) else {
+        return fault("@main takes or gives something that is no tensor".to_owned());
+    };
+    if inputs.len() != interface.replicas {
+        let (wanted, given) = (interface.replicas, inputs.len());
+        return fault(format!("the program runs on {wanted} replicas, inputs are given for {given}"));
+    }
+    for given in inputs {
+        let (wanted, given) = (&interface.arguments, given.iter().map(Literal::ty).collect::<Vec<_>>());
+        if *wanted != given {
+            let program = module.program();
+            let texts = |types: &[TensorType]| {
+                types.iter().map(|t| program.type_data_text(&t.clone().into())).collect::<Vec<_>>().join(", ")
+            };
+            return fault(format!("@main takes ({}), not ({})", texts(wanted), texts(&given)));
+        }
+    }
+    Ok(())
+}
+
+/// An error at the first value of `@main` whose element type neither backend can compute with, such as a quantized one.
+pub(crate) fn runnable(program: &Program) -> Result<(), Diagnostics> {
+    let Some(block) = func::function(program, "main").and_then(|main| func::block(program, main)) else {
+        return Ok(());
+    };
+    let unknown = |&value: &Value| match program.tensor_type(value).map(|t| t.element) {
+        Some(element @ ElementType::Other(name)) => {
+            Some((program.name_text(name), Quantized::of(program, element).is_some()))
+        }
+        _ => None,
+    };
+    let args = program.block_args(block).iter().map(|&arg| (arg, program.value_span(arg)));
+    let ops = program.ops_under(block).into_iter();
+    let results = ops.flat_map(|op| program.results(op).map(move |result| (result, program.op(op).span)));
+    let found = args.chain(results).find_map(|(value, span)| Some((span, unknown(&value)?)));
+    let Some((span, (text, quantized))) = found else { return Ok(()) };
+    let d = Diagnostic::error(
+        codes::ELEMENT_TYPE_WITHOUT_ARITHMETIC,
+        span,
+        format!("nothing here computes with elements of type {text}"),
+    );
+    Err(one(if quantized {
+        d.note("rewrite it over integers first: stablehlo-opt --stablehlo-legalize-quant-to-math")
+    } else {
+        d
+    }))
+}

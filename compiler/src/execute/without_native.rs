@@ -1,0 +1,42 @@
+//! What a shardc without native execution says where there would be some.
+
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
+use dialect::ir::Program;
+use dialect::literal::Literal;
+
+use super::{ExecuteOptions, Execution, Interface};
+use crate::diagnostic::one;
+use crate::module::Module;
+
+pub(super) fn native(
+    _: &Module,
+    _: Program,
+    _: &[Vec<Literal>],
+    _: Vec<u32>,
+    _: &ExecuteOptions,
+) -> Result<Execution, Diagnostics> {
+    Err(no_native())
+}
+
+fn no_native() -> Diagnostics {
+    let d = Diagnostic::error(
+        codes::NO_NATIVE_EXECUTION,
+        Default::default(),
+        "this shardc was built without native execution",
+    );
+    one(d.note("the reference evaluator runs programs: add --interpret"))
+}
+
+pub(super) fn linalg(_: &Program) -> Result<String, Diagnostics> {
+    Err(no_native())
+}
+
+pub(super) fn devices_fit(_: &Program, _: &Interface) -> Result<(), Diagnostic> {
+    Ok(())
+}
+
+/// The kernels that native execution compiles, as MLIR or as LLVM IR.
+pub(super) fn kernels(_: Program, _: bool) -> Result<String, Diagnostics> {
+    Err(no_native())
+}
