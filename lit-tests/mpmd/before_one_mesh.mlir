@@ -1,4 +1,5 @@
 // RUN: not shardc opt --passes import %s
+// RUN: not shardc opt --passes propagate %s
 // RUN: not shardc opt --passes partition %s
 // RUN: not shardc show --all %s
 // Passes for one mesh refuse fragments instead of inlining them.

@@ -19,7 +19,7 @@ pub use schedule::{Pipeline, PipelineMesh};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::Program;
-use dialect::ops::{func, mpmd};
+use dialect::ops::mpmd;
 
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
@@ -36,8 +36,8 @@ pub(crate) fn is_on_one_mesh(program: &Program, diagnostics: &mut Diagnostics) -
     if !program.knows_mesh_tensors() {
         return true;
     }
-    let blocks = func::functions(program).filter_map(|function| func::block(program, function));
-    let found = blocks.flat_map(|b| program.values_under(b)).find(|&v| mpmd::mesh_of(program, v).is_some());
+    // In nested modules, too.
+    let found = program.values_under(program.body()).into_iter().find(|&v| mpmd::mesh_of(program, v).is_some());
     if let Some(value) = found {
         let span = program.value_span(value);
         let d = Diagnostic::error(codes::MESH_ASSIGNMENT, span, "a tensor is on one of several meshes");

@@ -148,6 +148,9 @@ pub fn propagate(program: &mut Program, options: &PropagateOptions, diagnostics:
 }
 
 fn run(program: &mut Program, options: &PropagateOptions, origins: bool, diagnostics: &mut Diagnostics) -> OriginTable {
+    if !crate::mpmd::is_on_one_mesh(program, diagnostics) {
+        return OriginTable::default();
+    }
     let Some(copies) = calls::inline(program, diagnostics) else {
         return OriginTable::default();
     };
