@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, RecvError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Needs, Site, Transport, wait};
+use super::{Needs, Read, Site, Transport, wait};
 
 enum Message {
     Operand { site: usize, bytes: Vec<u8> },
@@ -92,7 +92,7 @@ impl Transport for Channels {
         group: usize,
         mine: &[u8],
         _: &Needs<'_>,
-        read: &mut dyn FnMut(&[&[u8]]),
+        read: &mut Read<'_>,
     ) -> Result<(), String> {
         let here = &self.sites[site];
         let members = here.members.of_group(group);

@@ -60,6 +60,12 @@ impl Members {
         chain
     }
 
+    /// The number of devices of a group.
+    pub fn size(&self, group: usize) -> usize {
+        // Axes divide all devices into groups of one size.
+        if self.table.is_none() && !self.permutes { self.groups.size() } else { self.of_group(group).len() }
+    }
+
     /// The group a device is in, and its place there.
     pub fn place(&self, device: usize) -> Option<(usize, usize)> {
         if self.permutes {

@@ -32,11 +32,16 @@ pub use reduce::Rows;
 pub use shared::Shared;
 pub use wire::{Combination, Incoming, Outgoing, Route, State, Watched, Wire};
 
+/// What a member of a group does with the operands of all members.
+pub type Read<'a> = dyn FnMut(&[&[u8]]) + Send + 'a;
+
 /// How devices read each other's bytes.
 pub trait Transport: Sync {
     /// Makes `mine` visible to the devices of group `group` of collective `site`, and calls `read` with the bytes of
     /// all members in the order of the group, of which it may look at what `needs` says alone. Returns once nobody reads
     /// `mine` anymore. Fails if a device of the group has ended or failed, or if devices wait for each other forever.
+    ///
+    /// `read` must wait for nobody: it may be called by another member, which does all of the group's work.
     fn share(
         &self,
         device: usize,
@@ -44,7 +49,7 @@ pub trait Transport: Sync {
         group: usize,
         mine: &[u8],
         needs: &Needs<'_>,
-        read: &mut dyn FnMut(&[&[u8]]),
+        read: &mut Read<'_>,
     ) -> Result<(), String>;
 
     /// Combines the operands of a group in an order of its own, if it may: where that gives the same bits, or somebody has

@@ -147,14 +147,14 @@ impl Plan {
             return done;
         }
         if self.kind == CollectiveKind::AllReduce && result.len() >= 4096 {
-            let n = self.members.of_group(group).len();
+            let n = self.members.size(group);
             if n > 2 {
                 return self.reduce_in_two(transport, (device, site, group, place), n, operand, result);
             }
         }
         // Only asked for where members are on several machines.
         let members = OnceCell::new();
-        let count = || *members.get_or_init(|| self.members.of_group(group).len());
+        let count = || *members.get_or_init(|| self.members.size(group));
         let needs = |from: usize, to: usize| self.needs(operand.len(), group, &count, from, to);
         transport.share(device, site, group, operand, &needs, &mut |all| self.read(device, place, all, result))
     }
@@ -175,7 +175,7 @@ impl Plan {
         let op = self.body.as_ref()?.as_binary()?;
         let combine = reduce::combine(op, self.element)?;
         let members = OnceCell::new();
-        let count = || *members.get_or_init(|| self.members.of_group(group).len());
+        let count = || *members.get_or_init(|| self.members.size(group));
         let part = |to: usize| self.needs(operand.len(), group, &count, 0, to);
         let how = Reduction { op, element: self.element, combine, scattered: is_scattered.then_some(&part) };
         transport.combine(device, site, group, operand, &how, result)
@@ -224,10 +224,11 @@ impl Plan {
         let promoted = (self.operand != self.element).then(|| promoted(operand, self.operand, self.element));
         let operand = promoted.as_deref().unwrap_or(operand);
         let (group, place) = self.members.place(device).ok_or("a device shares in a group it isn't in")?;
+        let together = Together(result);
         let part = |range: Range<usize>| {
             assert!(range.end <= length, "a part of a result that is longer");
             // SAFETY: inside the result; no other device's part has these bytes.
-            unsafe { std::slice::from_raw_parts_mut(result.add(range.start), range.len()) }
+            unsafe { std::slice::from_raw_parts_mut(together.start().add(range.start), range.len()) }
         };
         // All of them are in one process.
         let needs = |_: usize, _: usize| Part::whole(operand.len());
@@ -384,6 +385,20 @@ impl Plan {
             sum.encode(self.element, &mut bytes);
             to.copy_from_slice(&bytes);
         }
+    }
+}
+
+/// A result that devices of a group write together.
+struct Together(*mut u8);
+
+// SAFETY: the caller of `run_together` lets any thread of the group's devices write it.
+unsafe impl Send for Together {}
+// SAFETY: as above.
+unsafe impl Sync for Together {}
+
+impl Together {
+    fn start(&self) -> *mut u8 {
+        self.0
     }
 }
 

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use self::groups::Spanning;
 use super::wire::{FIRST_TAG, Incoming, Outgoing, Route, State, Watched, Wire};
-use super::{Needs, Part, Reduction, Shared, Site, Transport, wait};
+use super::{Needs, Part, Read, Reduction, Shared, Site, Transport, wait};
 
 /// The most devices of a rank that a message tells of.
 const MAX_DESCRIBED: usize = 4;
@@ -261,7 +261,7 @@ impl<'s> Ranks<'s> {
         let here = &self.here;
         let mut outcome = Ok(());
         here.set(device, site as u32);
-        here.shared.share(device, site, group, mine, needs, &mut |operands| {
+        here.shared.each_reads(device, site, group, mine, &mut |operands| {
             let index = device - here.held.start;
             let mut received = self.scratch.received[index].lock().unwrap_or_else(PoisonError::into_inner);
             if spanning.leader == device {
@@ -275,7 +275,7 @@ impl<'s> Ranks<'s> {
             }
             let shown = if spanning.leader == device { &received[..] } else { &[] };
             let meeting = self.sites.len() + site;
-            outcome = here.shared.share(device, meeting, group, shown, needs, &mut |shown| {
+            outcome = here.shared.each_reads(device, meeting, group, shown, &mut |shown| {
                 here.set(device, RUNS);
                 let mut rest = shown[0];
                 let mut all: Vec<&[u8]> = spanning.local.iter().map(|l| l.map_or(&[][..], |i| operands[i])).collect();
@@ -298,7 +298,7 @@ impl Transport for Ranks<'_> {
         group: usize,
         mine: &[u8],
         needs: &Needs<'_>,
-        read: &mut dyn FnMut(&[&[u8]]),
+        read: &mut Read<'_>,
     ) -> Result<(), String> {
         if let Some(spanning) = self.spanning(site, group) {
             return self.share_across((device, site, group), &spanning, mine, needs, read);

@@ -1,30 +1,65 @@
 //! Devices as threads of one process: each reads the others' operands in place.
 //!
-//! A group synchronizes twice at a collective: when all operands are available, and when all members have read them.
+//! A group synchronizes twice at a collective: when all operands are available, and when all members have read them. Where
+//! there is little to read, or other groups use the cores meanwhile, the last member reads for all, and the others wait
+//! once: waking a thread costs as much as copying some ten thousand bytes.
 //! Threads block and never spin. Nobody waits forever: the run ends with an error if a device ends or fails, or if all
 //! devices wait.
 //!
 //! **Invariant:** an operand is seen only by members of a complete group, and its owner waits until all of them have
-//! read it. A failure elsewhere ends the first wait and withdraws the operand, but never ends the second: readers don't
-//! block.
+//! read it. A failure elsewhere ends the first wait and withdraws the operand, but never once somebody reads it: readers
+//! don't block.
 
 #![allow(unsafe_code, reason = "devices read each other's buffers in place")]
 
+use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{Needs, Site, Transport, wait};
+use super::{Needs, Read, Site, Transport, wait};
+
+/// Bytes that are read sooner by one thread than by several that have to be woken.
+const LITTLE: usize = 1 << 18;
+
+/// A member of a group that has come.
+struct Arrival {
+    /// Address and length of its operand.
+    operand: (usize, usize),
+    /// What it does with all operands, if another member may do that.
+    read: Option<*mut Read<'static>>,
+}
+
+// SAFETY: the closure may be called on any thread, and its owner waits until that is done.
+unsafe impl Send for Arrival {}
 
 #[derive(Default)]
 struct Meeting {
-    /// Address and length of each member's operand; `None` until it is available.
-    operands: Vec<Option<(usize, usize)>>,
+    /// Each member that has come.
+    arrivals: Vec<Option<Arrival>>,
     arrived: usize,
     read: usize,
+    /// The last member reads for all.
+    is_served: bool,
     /// How often the group has synchronized.
     round: u64,
+    /// What members are still to be told: that reading for them panicked.
+    panics: Vec<(usize, Box<dyn Any + Send>)>,
+}
+
+impl Meeting {
+    /// Makes ready for the next time.
+    fn end(&mut self) {
+        self.arrivals.clear();
+        (self.arrived, self.read, self.is_served) = (0, 0, false);
+        self.round += 1;
+    }
+
+    /// The operands of all members.
+    fn operands(&self) -> Vec<(usize, usize)> {
+        self.arrivals.iter().flatten().map(|arrival| arrival.operand).collect()
+    }
 }
 
 struct Group {
@@ -46,8 +81,7 @@ impl Place {
         self.groups[group].get_or_init(|| {
             let mut members = self.site.members.of_group(group);
             members.retain(|member| self.held.contains(member));
-            let meeting = Mutex::new(Meeting { operands: vec![None; members.len()], ..Meeting::default() });
-            Group { members, meeting, changed: Condvar::new() }
+            Group { members, meeting: Mutex::default(), changed: Condvar::new() }
         })
     }
 }
@@ -78,6 +112,10 @@ pub struct Shared {
     sites: Vec<Place>,
     devices: Mutex<Devices>,
     failed: AtomicBool,
+    /// How many threads run at once: with as many groups, one member of each reads for all.
+    cores: usize,
+    /// It does too if what they read is at most so many bytes.
+    little: usize,
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -112,7 +150,15 @@ impl Shared {
                 ..Devices::default()
             }),
             failed: AtomicBool::new(false),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            little: LITTLE,
         }
+    }
+
+    /// The same where the last member of a group reads for all, or every member for itself.
+    #[cfg(test)]
+    pub(super) fn served(self, is_served: bool) -> Self {
+        Self { cores: usize::MAX, little: if is_served { usize::MAX } else { 0 }, ..self }
     }
 
     /// The numbers of devices that were found to wait forever, each with the collective at which it does.
@@ -135,8 +181,8 @@ impl Shared {
         }
     }
 
-    /// Waits until all operands are available; counts the waiting devices, so that the last one detects a deadlock. On
-    /// an error, the operand at `position` is withdrawn before anyone can see it.
+    /// Waits until all operands are available, or have been read; counts the waiting devices, so that the last one detects
+    /// a deadlock. On an error, the operand at `position` is withdrawn before anyone can see it.
     fn wait_for_operands<'g>(
         &self,
         site: usize,
@@ -144,13 +190,14 @@ impl Shared {
         position: usize,
         mut meeting: MutexGuard<'g, Meeting>,
     ) -> Result<MutexGuard<'g, Meeting>, String> {
+        let round = meeting.round;
         let stuck = {
             let mut devices = lock(&self.devices);
             devices.waiting += 1;
             devices.at[group.members[position]] = Some(site);
             let gone = devices.left.iter().filter(|l| **l).count();
             let absent =
-                group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.operands[*i].is_none());
+                group.members.iter().enumerate().find(|(i, m)| devices.left[**m] && meeting.arrivals[*i].is_none());
             let stuck = match absent {
                 Some((_, &m)) => Some(format!(
                     "device {} ended before it took part in {}",
@@ -167,11 +214,11 @@ impl Shared {
             stuck
         };
         loop {
-            if meeting.arrived == group.members.len() {
+            if meeting.round != round || (meeting.arrived == group.members.len() && !meeting.is_served) {
                 return Ok(meeting);
             }
-            if stuck.is_some() || self.failed.load(Ordering::SeqCst) {
-                meeting.operands[position] = None;
+            if !meeting.is_served && (stuck.is_some() || self.failed.load(Ordering::SeqCst)) {
+                meeting.arrivals[position] = None;
                 meeting.arrived -= 1;
                 drop(meeting);
                 if let Some(message) = stuck {
@@ -187,9 +234,8 @@ impl Shared {
     fn wait_for_readers(&self, group: &Group, round: u64) {
         let mut meeting = lock(&group.meeting);
         meeting.read += 1;
-        let n = group.members.len();
-        if meeting.read == n {
-            *meeting = Meeting { operands: vec![None; n], round: round + 1, ..Meeting::default() };
+        if meeting.read == group.members.len() {
+            meeting.end();
             self.end_waits(group);
             drop(meeting);
             group.changed.notify_all();
@@ -210,6 +256,105 @@ impl Shared {
             devices.at[member] = None;
         }
     }
+
+    /// [`Transport::share`] for a `read` that may wait for other devices.
+    pub(super) fn each_reads(
+        &self,
+        device: usize,
+        site: usize,
+        group: usize,
+        mine: &[u8],
+        read: &mut dyn FnMut(&[&[u8]]),
+    ) -> Result<(), String> {
+        let met = self.meet((device, site, group), mine, None)?;
+        self.read_here(met, read);
+        Ok(())
+    }
+
+    /// Waits for the other members, of which the last reads for those that let it.
+    fn meet(
+        &self,
+        (device, site, group): (usize, usize, usize),
+        mine: &[u8],
+        read: Option<*mut Read<'static>>,
+    ) -> Result<Met<'_>, String> {
+        let at = site;
+        let group = self.sites[site].group(group);
+        let count = group.members.len();
+        let position =
+            group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
+        let mut meeting = lock(&group.meeting);
+        if self.failed.load(Ordering::SeqCst) {
+            drop(meeting);
+            return Err(self.failure());
+        }
+        let round = meeting.round;
+        if meeting.arrivals.is_empty() {
+            meeting.arrivals.resize_with(count, || None);
+        }
+        meeting.arrivals[position] = Some(Arrival { operand: (mine.as_ptr() as usize, mine.len()), read });
+        meeting.arrived += 1;
+        if meeting.arrived < count {
+            meeting = self.wait_for_operands(at, group, position, meeting)?;
+            if meeting.round == round {
+                return Ok(Met::All { group, round, operands: meeting.operands() });
+            }
+            let panic = meeting.panics.iter().position(|(whose, _)| *whose == position);
+            let panic = panic.map(|i| meeting.panics.swap_remove(i).1);
+            drop(meeting);
+            return panic.map_or(Ok(Met::Served), |panic| resume_unwind(panic));
+        }
+        self.end_waits(group);
+        let operands = meeting.operands();
+        let groups = self.sites[at].held.len() / count;
+        let bytes = operands.iter().fold(0, |sum: usize, operand| sum.saturating_add(operand.1));
+        let readers: Option<Vec<_>> = meeting.arrivals.iter().flatten().map(|arrival| arrival.read).collect();
+        let readers = readers.filter(|_| groups >= self.cores || bytes.saturating_mul(count) <= self.little);
+        meeting.is_served = readers.is_some();
+        drop(meeting);
+        let Some(readers) = readers else {
+            if count > 1 {
+                group.changed.notify_all();
+            }
+            return Ok(Met::All { group, round, operands });
+        };
+        let slices = slices(&operands);
+        // SAFETY: each closure's owner stays in `share` until the round has ended; this one's doesn't use it either.
+        let call = |read: *mut Read<'static>| catch_unwind(AssertUnwindSafe(|| unsafe { (*read)(&slices) }));
+        let outcomes = readers.into_iter().map(call).enumerate();
+        let mut panics: Vec<_> = outcomes.filter_map(|(place, outcome)| Some((place, outcome.err()?))).collect();
+        let own = panics.iter().position(|(whose, _)| *whose == position).map(|i| panics.swap_remove(i).1);
+        let mut meeting = lock(&group.meeting);
+        meeting.panics.append(&mut panics);
+        meeting.end();
+        drop(meeting);
+        group.changed.notify_all();
+        own.map_or(Ok(Met::Served), |panic| resume_unwind(panic))
+    }
+
+    /// Reads the operands of a complete group, and waits until all have.
+    fn read_here(&self, met: Met<'_>, read: &mut dyn FnMut(&[&[u8]])) {
+        let Met::All { group, round, operands } = met else { return };
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(&slices(&operands))));
+        self.wait_for_readers(group, round);
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// What a member has after a group has met.
+enum Met<'g> {
+    /// The operands of all, which it must read now.
+    All { group: &'g Group, round: u64, operands: Vec<(usize, usize)> },
+    /// Nothing to do: the last member has read for it.
+    Served,
+}
+
+fn slices(operands: &[(usize, usize)]) -> Vec<&[u8]> {
+    // SAFETY: each address and length is that of a slice whose owner stays in `share`, even if a member panics, until
+    // every member has read, so it is alive and nobody writes it.
+    operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect()
 }
 
 impl Transport for Shared {
@@ -220,38 +365,15 @@ impl Transport for Shared {
         group: usize,
         mine: &[u8],
         _: &Needs<'_>,
-        read: &mut dyn FnMut(&[&[u8]]),
+        read: &mut Read<'_>,
     ) -> Result<(), String> {
-        let at = site;
-        let group = self.sites[site].group(group);
-        let position =
-            group.members.iter().position(|&m| m == device).ok_or("a device shares in a group it isn't in")?;
-        let mut meeting = lock(&group.meeting);
-        if self.failed.load(Ordering::SeqCst) {
-            drop(meeting);
-            return Err(self.failure());
-        }
-        let round = meeting.round;
-        meeting.operands[position] = Some((mine.as_ptr() as usize, mine.len()));
-        meeting.arrived += 1;
-        let is_last = meeting.arrived == group.members.len();
-        if is_last {
-            self.end_waits(group);
-        } else {
-            meeting = self.wait_for_operands(at, group, position, meeting)?;
-        }
-        let operands: Vec<(usize, usize)> = meeting.operands.iter().flatten().copied().collect();
-        drop(meeting);
-        if is_last && group.members.len() > 1 {
-            group.changed.notify_all();
-        }
-        // SAFETY: each address and length is that of a slice whose owner stays in this function, even if it panics,
-        // until every member has counted itself as a reader below, so it is alive and nobody writes it.
-        let slices: Vec<&[u8]> =
-            operands.iter().map(|&(p, n)| unsafe { std::slice::from_raw_parts(p as *const u8, n) }).collect();
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(&slices)));
-        self.wait_for_readers(group, round);
-        outcome.map_err(|panic| resume_unwind(panic))
+        // SAFETY: only the lifetime changes. The closure is used until the round has ended, and this function returns after
+        // that.
+        let read = unsafe { std::mem::transmute::<*mut Read<'_>, *mut Read<'static>>(read) };
+        let met = self.meet((device, site, group), mine, Some(read))?;
+        // SAFETY: nobody else uses it where each member reads.
+        self.read_here(met, unsafe { &mut *read });
+        Ok(())
     }
 
     fn leave(&self, device: usize, failure: Option<&str>) {

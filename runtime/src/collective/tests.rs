@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -217,18 +217,53 @@ fn check(
             all
         },
     );
-    let shared = Shared::new(devices, &[plan.site()]);
+    let [each, served] = [false, true].map(|served| Shared::new(devices, &[plan.site()]).served(served));
     let channels = Channels::new(devices, &[plan.site()]);
     let ranks = (2..=devices).filter(|ranks| devices.is_multiple_of(*ranks));
     // These sums are exact, so they are the same in any order.
     let ranks = ranks.flat_map(|ranks| [(ranks, false), (ranks, true)]);
     let ranks = ranks.map(|ranks| run_on_ranks(ranks, &plan, &inputs, expected[0].len()));
-    let one = [&shared as &dyn Transport, &channels].map(|t| run(t, &plan, &inputs, expected[0].len()));
+    let one = [&each as &dyn Transport, &served, &channels].map(|t| run(t, &plan, &inputs, expected[0].len()));
     for got in one.into_iter().chain(ranks) {
         for (d, (g, e)) in got.into_iter().zip(&expected).enumerate() {
             assert!(&g.expect("runs") == e, "{kind:?} {element:?} {shape:?} device {d}");
         }
     }
+    for served in [false, true].into_iter().filter(|_| plan.is_alike()) {
+        let shared = Shared::new(devices, &[plan.site()]).served(served);
+        let got = run_together(&shared, &plan, &inputs, groups.len(), expected[0].len());
+        for (d, e) in expected.iter().enumerate() {
+            assert!(&got[plan.group(d).expect("in a group")] == e, "{kind:?} {element:?} {shape:?}");
+        }
+    }
+}
+
+/// The same where each group has one result in common, which is alone in its memory.
+#[allow(unsafe_code, reason = "devices of a group write parts of one result")]
+fn run_together(
+    transport: &dyn Transport,
+    plan: &Plan,
+    inputs: &[Literal],
+    groups: usize,
+    bytes: usize,
+) -> Vec<Vec<u8>> {
+    let memory: Vec<Vec<AtomicU8>> = (0..groups).map(|_| (0..bytes).map(|_| AtomicU8::new(1)).collect()).collect();
+    std::thread::scope(|s| {
+        for (d, input) in inputs.iter().enumerate() {
+            let group = &memory[plan.group(d).expect("every device is in a group")];
+            s.spawn(move || {
+                let operand = input.dense_bytes();
+                let result = group.as_ptr().cast::<u8>().cast_mut();
+                for _ in 0..2 {
+                    // SAFETY: only this collective uses the memory, which may be written through shared references.
+                    unsafe { plan.run_together(transport, d, 0, &operand, result, bytes) }.expect("runs");
+                }
+                transport.leave(d, None);
+            });
+        }
+    });
+    let read = |group: &Vec<AtomicU8>| group.iter().map(|byte| byte.load(Ordering::SeqCst)).collect();
+    memory.iter().map(read).collect()
 }
 
 fn sum(all: &[Literal]) -> Literal {
@@ -278,7 +313,8 @@ fn a_permute_sends_and_gives_zeros() {
     };
     let plan = Plan::new(&collective, ElementType::I32, &[2], 4);
     let inputs: Vec<Literal> = (0..4).map(|d| value(d, &[2], ElementType::I32)).collect();
-    let one = [&Shared::new(4, &[plan.site()]) as &dyn Transport, &Channels::new(4, &[plan.site()])];
+    let [each, served] = [false, true].map(|served| Shared::new(4, &[plan.site()]).served(served));
+    let one = [&each as &dyn Transport, &served, &Channels::new(4, &[plan.site()])];
     let ranks = [2, 4].map(|ranks| run_on_ranks((ranks, true), &plan, &inputs, 8));
     for got in one.map(|transport| run(transport, &plan, &inputs, 8)).into_iter().chain(ranks) {
         let got: Vec<Vec<u8>> = got.into_iter().map(|r| r.expect("runs")).collect();
@@ -330,7 +366,12 @@ fn sites(groups: &[&[usize]]) -> Vec<Site> {
 
 #[test]
 fn an_operand_outlives_its_readers_whatever_fails_elsewhere() {
-    let shared = Shared::new(3, &sites(&[&[0, 1]]));
+    for served in [false, true] {
+        an_operand_outlives(Shared::new(3, &sites(&[&[0, 1]])).served(served));
+    }
+}
+
+fn an_operand_outlives(shared: Shared) {
     let (is_owner_gone, was_gone) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|s| {
         s.spawn(|| {
@@ -367,7 +408,12 @@ fn an_operand_taken_back_is_never_read() {
 
 #[test]
 fn a_reader_that_panics_keeps_nobody() {
-    let shared = Shared::new(2, &sites(&[&[0, 1]]));
+    for served in [false, true].repeat(20) {
+        a_reader_panics(Shared::new(2, &sites(&[&[0, 1]])).served(served));
+    }
+}
+
+fn a_reader_panics(shared: Shared) {
     std::thread::scope(|s| {
         s.spawn(|| {
             let read =

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::groups::Spanning;
 use super::{RUNS, Ranks};
 use crate::collective::wire::Combination;
-use crate::collective::{Reduction, Rows, Transport, wait};
+use crate::collective::{Reduction, Rows, wait};
 
 /// From how many bytes on fewer bytes count for more than one more meeting of a rank's devices.
 const LONG: usize = 4096;
@@ -48,7 +48,6 @@ impl Ranks<'_> {
         let here = &self.here;
         let index = device - here.held.start;
         let is_leader = spanning.leader == device;
-        let everything = |_: usize, _: usize| crate::collective::Part::nothing(0);
         let place = self.sites[site].members.place(device).and_then(|(_, place)| spanning.local[place]);
         let place = place.ok_or("a device shares in a group it isn't in")?;
         let mut piece = self.scratch.combined[index].lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,14 +56,14 @@ impl Ranks<'_> {
         let elements = operand.len() / width;
 
         here.set(device, site as u32);
-        here.shared.share(device, site, group, operand, &everything, &mut |operands| {
+        here.shared.each_reads(device, site, group, operand, &mut |operands| {
             let range = place * elements / count * width..(place + 1) * elements / count * width;
             piece.resize(range.len(), 0);
             let parts: Vec<&[u8]> = operands.iter().map(|operand| &operand[range.clone()]).collect();
             (how.combine)(&parts, Rows::all(piece.len()), &mut piece);
         })?;
         let mut whole = Vec::new();
-        here.shared.share(device, site, group, &piece, &everything, &mut |pieces| {
+        here.shared.each_reads(device, site, group, &piece, &mut |pieces| {
             if is_leader {
                 whole = pieces.concat();
             }
@@ -99,7 +98,7 @@ impl Ranks<'_> {
             }
         }
         let shown = if is_leader { &received[..] } else { &[] };
-        here.shared.share(device, site, group, shown, &everything, &mut |shown| {
+        here.shared.each_reads(device, site, group, shown, &mut |shown| {
             here.set(device, RUNS);
             let first = if how.scattered.is_some() { place * result.len() } else { 0 };
             result.copy_from_slice(&shown[0][first..first + result.len()]);
