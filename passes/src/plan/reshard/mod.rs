@@ -1,9 +1,10 @@
 //! Redistribution: the cheapest sequence of collectives from one distribution of a value to another.
 //!
 //! Common cases (slice, gather, reduce) are recognized directly; for the rest, `search.rs` looks for something cheaper
-//! than the sequence that always exists: reduce, gather what disagrees, slice.
+//! than the sequence that always exists (reduce, gather what disagrees, slice) and than Shardy's order (`greedy.rs`).
 
 pub mod cache;
+mod greedy;
 mod search;
 mod state;
 pub mod step;
@@ -19,6 +20,7 @@ use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, MeshAxes, Move
 use smallvec::SmallVec;
 
 use super::model::cost::CollectiveCost;
+use greedy::greedy;
 use search::{Edge, Problem};
 use state::{List, MAX_ATOMS, State};
 use step::{Step, cost_of};
@@ -121,14 +123,31 @@ impl<'a> Resharder<'a> {
         if direct(&plain) {
             return plain;
         }
+        let (known, bound) = self.cheaper(ty, from, plain, greedy(ty, from, to));
         if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
-            return plain;
+            return known;
         }
-        let (bound, _) = cost_of(&plain, from, ty, self.cost);
         let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
         match problem.solve(bound) {
             Some(path) => atoms.steps(&path, from, to),
-            None => plain,
+            None => known,
+        }
+    }
+
+    /// The cheaper of two sequences that begin at `from`, the first where both cost the same, and its seconds.
+    fn cheaper(
+        &self,
+        ty: &TensorType,
+        from: &Distribution,
+        first: Vec<Step>,
+        second: Option<Vec<Step>>,
+    ) -> (Vec<Step>, f64) {
+        let seconds = |steps: &[Step]| cost_of(steps, from, ty, self.cost).0;
+        let cost = seconds(&first);
+        let other = second.map(|steps| (seconds(&steps), steps));
+        match other {
+            Some((less, steps)) if less < cost => (steps, less),
+            _ => (first, cost),
         }
     }
 }

@@ -5,6 +5,7 @@ use dialect::op::CollectiveKind;
 use dialect::sharding::axis::{merged, set_difference};
 use dialect::sharding::{Axes, AxisPart, Distribution, Mesh, MeshAxes, MeshRef, ReductionKind, Reshard};
 
+use super::greedy::greedy;
 use super::simulate::Pieces;
 use super::step::cost_of;
 use super::{Resharder, plain};
@@ -87,6 +88,44 @@ fn axes_of_equal_size_change_place_by_a_permute() {
     assert_eq!(steps, [Reshard::CollectivePermute]);
 }
 
+#[test]
+fn shardys_order_slices_permutes_exchanges_and_gathers() {
+    let steps = |sizes: &[i64], shape: &[i64], from: &str, to: &str| {
+        let g = mesh_axes(sizes);
+        let steps = greedy(&f32s(shape), &dist(&g, from), &dist(&g, to))?;
+        Some(steps.iter().map(|s| number(&s.kind)).collect::<Vec<_>>())
+    };
+    let (gather, slice, exchange, permute, reduce, scatter) = (0, 1, 2, 3, 4, 5);
+    assert_eq!(steps(&[4, 2], &[16, 16], "x|", "|y"), Some(vec![slice, gather]));
+    assert_eq!(steps(&[2, 2], &[16, 16], "x y|", "y x|"), Some(vec![permute]));
+    assert_eq!(steps(&[2, 4], &[64, 64], "x|", "y|"), Some(vec![slice, permute]));
+    assert_eq!(steps(&[2, 2, 2, 2], &[4, 8, 32], "w|x|", "||x y z w"), Some(vec![slice, exchange, exchange]));
+    // Neither of four and six divides the other: a second permute puts what stays before what is gathered.
+    assert_eq!(steps(&[4, 6, 5], &[480, 1920], "y|x", "z x|"), Some(vec![slice, permute, exchange, permute, gather]));
+    assert_eq!(steps(&[2, 4], &[64, 64], "|;x y", "y|x"), Some(vec![scatter]));
+    assert_eq!(steps(&[2, 4], &[64, 64], "|;x y", "y|"), Some(vec![reduce, slice]));
+    // Halves of an axis and thirds of it have no common parts.
+    assert_eq!(steps(&[6, 2], &[64, 64], "x:1:2|", "|x:1:3"), None);
+}
+
+#[test]
+fn no_sequence_is_dearer_than_shardys_order() {
+    for (sizes, shape, from, to) in [
+        (&[4, 6, 5][..], &[480, 1920, 1][..], "y|x|", "z x||"),
+        (&[3, 4, 2], &[1536, 1536, 384], "x|y|z", "y z|x|"),
+        (&[4, 6, 5], &[480, 240, 7680], "y x|z|", "z||"),
+        (&[8, 8], &[1024, 256, 4096], "y:2:4||", "y:1:2|y:2:4 x|"),
+        (&[2, 2, 4, 2], &[512, 512, 1], "|x|", "z|y w x|"),
+    ] {
+        let g = mesh_axes(sizes);
+        let (from, to) = (dist(&g, from), dist(&g, to));
+        let steps = greedy(&f32s(shape), &from, &to).expect("steps that exist");
+        let (bound, _) = cost_of(&steps, &from, &f32s(shape), &Flat::default());
+        let seconds = Resharder::new(&g, &Flat::default()).sequence(&f32s(shape), &from, &to).seconds;
+        assert!(seconds <= bound * (1.0 + 1e-9), "{from:?} -> {to:?}: {seconds} instead of {bound}");
+    }
+}
+
 struct Random(fastrand::Rng);
 
 impl Random {
@@ -128,6 +167,7 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
     // As for small tensors, where every collective costs about the same, and for large ones, where only bytes count.
     let costs = [Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() }];
     let mut cheaper = 0;
+    let (mut compared, mut cheaper_than_greedy) = (0, 0);
     // How many steps of each kind moved shards of which some have padding.
     let mut uneven = [0; 8];
     for (sizes, shapes, rounds) in [
@@ -147,20 +187,28 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
             let ty = f32s(shape);
             let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
             let sequence = resharder.sequence(&ty, &from, &to);
-            let mut pieces = Pieces::shard(&g, shape, &from, &value);
-            pieces.check(&g, &value).expect("the simulation's start");
-            for step in &sequence.steps {
-                if !pieces.at.is_even(shape) || !step.to.is_even(shape) {
-                    uneven[number(&step.kind)] += 1;
+            let same_kind = from.kind == to.kind || from.unreduced.is_empty() || to.unreduced.is_empty();
+            let shardys = greedy(&ty, &from, &to).filter(|_| same_kind);
+            for steps in [Some(&sequence.steps), shardys.as_ref()].into_iter().flatten() {
+                let mut pieces = Pieces::shard(&g, shape, &from, &value);
+                pieces.check(&g, &value).expect("the simulation's start");
+                for step in steps {
+                    if !pieces.at.is_even(shape) || !step.to.is_even(shape) {
+                        uneven[number(&step.kind)] += 1;
+                    }
+                    pieces = pieces.step(&g, step).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
                 }
-                pieces = pieces.step(&g, step).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
+                assert_eq!(pieces.at, to);
+                pieces.check(&g, &value).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
             }
-            assert_eq!(pieces.at, to);
-            pieces.check(&g, &value).unwrap_or_else(|e| panic!("{from:?} -> {to:?}: {e}"));
             assert_eq!((sequence.seconds, sequence.bytes), cost_of(&sequence.steps, &from, &ty, cost));
-            if (from.kind == to.kind || from.unreduced.is_empty() || to.unreduced.is_empty())
-                && super::agree(&g, &from, &to)
-            {
+            if let Some(steps) = &shardys {
+                let (bound, _) = cost_of(steps, &from, &ty, cost);
+                assert!(sequence.seconds <= bound * (1.0 + 1e-9), "{from:?} -> {to:?}: dearer than {steps:?}");
+                compared += 1;
+                cheaper_than_greedy += usize::from(sequence.seconds < bound * (1.0 - 1e-9));
+            }
+            if same_kind && super::agree(&g, &from, &to) {
                 let (bound, _) = cost_of(&plain(&ty, &from, &to), &from, &ty, cost);
                 assert!(sequence.seconds <= bound + 1e-15, "{from:?} -> {to:?}");
                 cheaper += usize::from(sequence.seconds < bound - 1e-9);
@@ -168,6 +216,8 @@ fn random_pairs_end_in_the_target_with_the_data_right() {
         }
     }
     assert!(cheaper > 50, "the search found only {cheaper} better sequences");
+    assert!(compared > 500, "Shardy's order got only {compared} values where they are to be");
+    assert!(cheaper_than_greedy > 50, "only {cheaper_than_greedy} sequences are better than Shardy's order");
     assert!(uneven.iter().all(|&n| n > 10), "steps on dimensions that don't divide, by kind: {uneven:?}");
 }
 

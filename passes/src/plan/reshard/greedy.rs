@@ -1,0 +1,395 @@
+//! The order in which Shardy redistributes: slice what is free, permute what can be replaced in place, exchange between
+//! dimensions, gather what is left, and once more where sizes don't divide each other. What that costs bounds the
+//! search, and where the search gives up, these are the steps.
+//!
+//! Semantics: Shardy's `reshard-to-collectives`. Here every step is checked, since the same order on dimensions that
+//! don't divide, or with axes of which neither size divides the other, may need what no collective does.
+
+use std::collections::VecDeque;
+
+use dialect::ir::{TensorType, gcd};
+use dialect::sharding::axis::{after_prefix, common_prefix, merged, push_merged, set_difference, set_of, size_of};
+use dialect::sharding::{Axes, AxesPerDim, AxisPart, Distribution, Move, Reshard, ShardDim};
+
+use super::step::Step;
+use super::{aligned, boundaries, is_chain};
+
+/// Axes, major first.
+type Queue = VecDeque<AxisPart>;
+
+/// Rounds after which all is in place, if it ever is.
+const ROUNDS: usize = 2;
+
+/// One dimension on its way.
+#[derive(Default)]
+struct Dim {
+    /// Axes that are where the target has them.
+    done: Axes,
+    /// Those after them now.
+    have: Queue,
+    /// Those after them in the target.
+    want: Queue,
+    /// By how much axes may still divide it.
+    room: i64,
+}
+
+struct Greedy<'a> {
+    ty: &'a TensorType,
+    from: &'a Distribution,
+    to: &'a Distribution,
+    dims: Vec<Dim>,
+    at: Distribution,
+    steps: Vec<Step>,
+}
+
+/// Steps from `from` to `to` in Shardy's order; `None` where that order doesn't get there by steps that exist.
+pub(super) fn greedy(ty: &TensorType, from: &Distribution, to: &Distribution) -> Option<Vec<Step>> {
+    if !ty.is_static() || !set_difference(&to.unreduced, &from.unreduced).is_empty() {
+        return None;
+    }
+    let queue = |axes: &Axes| axes.iter().copied().collect::<Queue>();
+    let dims = from.dims.iter().zip(&to.dims).map(|(a, b)| Dim { have: queue(a), want: queue(b), ..Dim::default() });
+    let mut work = Greedy { ty, from, to, dims: dims.collect(), at: from.clone(), steps: Vec::new() };
+    let pending = set_difference(&from.unreduced, &to.unreduced);
+    if !pending.is_empty() {
+        work.push(Reshard::AllReduce(pending.clone(), from.kind))?;
+    }
+    work.cut()?;
+    for dim in &mut work.dims {
+        while let (Some(a), Some(b)) = (dim.have.front(), dim.want.front())
+            && a == b
+        {
+            push_merged(&mut dim.done, *a);
+            dim.have.pop_front();
+            dim.want.pop_front();
+        }
+    }
+    for _ in 0..ROUNDS {
+        if work.at == *to {
+            break;
+        }
+        work.slice()?;
+        work.permute()?;
+        work.exchange(true)?;
+        work.exchange(false)?;
+        work.gather()?;
+    }
+    (work.at == *to).then(|| work.scattered(&pending))
+}
+
+/// What of an axis divides `room`, and what is left of it; takes it off `room`. `None` where neither divides the other.
+fn fit(axis: AxisPart, room: &mut i64) -> Option<(AxisPart, Option<AxisPart>)> {
+    let size = i64::from(axis.size);
+    if *room <= 1 || !divide(size, *room) {
+        return None;
+    }
+    if *room >= size {
+        *room /= size;
+        return Some((axis, None));
+    }
+    let major = AxisPart { size: *room as u32, ..axis };
+    let minor = AxisPart { pre: major.end(), size: axis.size / major.size, ..axis };
+    *room = 1;
+    Some((major, Some(minor)))
+}
+
+/// Whether one of two sizes divides the other.
+fn divide(a: i64, b: i64) -> bool {
+    a % b == 0 || b % a == 0
+}
+
+fn sizes(axes: &Queue) -> i64 {
+    axes.iter().map(|a| i64::from(a.size)).product()
+}
+
+impl Greedy<'_> {
+    /// Divides axes so that any two are equal or have nothing in common.
+    fn cut(&mut self) -> Option<()> {
+        let all: Axes = self.dims.iter().flat_map(|d| d.have.iter().chain(&d.want)).copied().collect();
+        for dim in &mut self.dims {
+            for axes in [&mut dim.have, &mut dim.want] {
+                let mut parts = Queue::new();
+                for part in axes.iter().filter(|a| a.size > 1) {
+                    let at = boundaries(part.axis, all.iter().copied());
+                    if !is_chain(at.clone()) {
+                        return None;
+                    }
+                    let inside = at.windows(2).filter(|w| part.pre <= w[0] && w[1] <= part.end());
+                    parts.extend(inside.map(|w| AxisPart { pre: w[0], size: w[1] / w[0], ..*part }));
+                }
+                *axes = parts;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether a dimension is sharded along this axis, but not where the target has it.
+    fn held(&self, axis: AxisPart) -> bool {
+        self.dims.iter().any(|d| d.have.contains(&axis))
+    }
+
+    /// The dimension that is to get this axis, and which of its axes it is.
+    fn place(&self, axis: AxisPart) -> Option<(usize, usize)> {
+        self.dims.iter().enumerate().find_map(|(d, dim)| Some((d, dim.want.iter().position(|&a| a == axis)?)))
+    }
+
+    fn dim_axes(&self) -> AxesPerDim {
+        self.dims.iter().map(|d| merged(d.done.iter().chain(&d.have).copied())).collect()
+    }
+
+    /// Takes a step, after which shards are as the dimensions say now.
+    fn push(&mut self, kind: Reshard<AxisPart>) -> Option<()> {
+        let next = Distribution { dims: self.dim_axes(), ..self.at.clone() };
+        let next = match kind {
+            Reshard::CollectivePermute => {
+                let same = |(a, b): (&Axes, &Axes)| size_of(a) == size_of(b);
+                self.at.dims.iter().zip(&next.dims).all(same).then_some(next)?
+            }
+            _ => kind.apply(&self.at).ok().filter(|to| to.dims == next.dims && self.fits(to))?,
+        };
+        self.at = next.clone();
+        self.steps.push(Step { kind, to: next });
+        Some(())
+    }
+
+    /// Whether no element shifts within a dimension on the way to `next`, of which each is even or a part of one end.
+    fn fits(&self, next: &Distribution) -> bool {
+        let begins = |long: &Axes, short: &Axes| common_prefix(long, short) == *short;
+        (0..next.rank()).all(|d| {
+            let (n, a, b) = (self.ty.shape[d], &self.at.dims[d], &next.dims[d]);
+            let even = |axes: &Axes| ShardDim::new(n, size_of(axes)).is_even();
+            let known = || begins(&self.from.dims[d], b) || begins(&self.to.dims[d], b);
+            let moves = match () {
+                _ if begins(b, a) => aligned(n, a, b),
+                _ if begins(a, b) => aligned(n, b, a),
+                _ => even(a) && even(b),
+            };
+            a == b || moves && (even(b) || known())
+        })
+    }
+
+    /// Gives dimensions with room what they can hold of `axes`: of one list for each, or of one for all. In front of
+    /// what they have, or after it.
+    fn fill(&mut self, axes: &mut [Queue], front: bool) -> Option<()> {
+        for d in 0..self.dims.len() {
+            let list = if axes.len() == 1 { &mut axes[0] } else { &mut axes[d] };
+            let dim = &mut self.dims[d];
+            let mut at = if front { 0 } else { dim.have.len() };
+            let mut next = 0;
+            while let Some(&axis) = list.get(next)
+                && dim.room > 1
+            {
+                let Some((part, rest)) = fit(axis, &mut dim.room) else {
+                    next += 1;
+                    continue;
+                };
+                list.remove(next);
+                dim.have.insert(at, part);
+                at += 1;
+                if let Some(rest) = rest {
+                    list.push_front(rest);
+                }
+            }
+        }
+        self.cut()
+    }
+
+    /// Divides dimensions along axes that aren't in use: each by what it is to get, as far as the target has more shards
+    /// of it, then by what others are to get.
+    fn slice(&mut self) -> Option<()> {
+        for dim in &mut self.dims {
+            let (have, want) = (sizes(&dim.have), sizes(&dim.want));
+            dim.room = want / gcd(have, want);
+        }
+        for d in 0..self.dims.len() {
+            self.slice_before_exchange(d);
+        }
+        let mut others = Queue::new();
+        for d in 0..self.dims.len() {
+            let mut i = 0;
+            while let Some(&axis) = self.dims[d].want.get(i) {
+                if self.held(axis) {
+                    i += 1;
+                    continue;
+                }
+                let dim = &mut self.dims[d];
+                let Some((part, rest)) = fit(axis, &mut dim.room) else {
+                    others.push_back(axis);
+                    i += 1;
+                    continue;
+                };
+                if dim.have.is_empty() && i == 0 {
+                    push_merged(&mut dim.done, part);
+                    dim.want.pop_front();
+                } else {
+                    dim.have.push_back(part);
+                    dim.want[i] = part;
+                    i += 1;
+                }
+                if let Some(rest) = rest {
+                    dim.want.insert(i, rest);
+                    others.push_back(rest);
+                    i += 1;
+                }
+            }
+        }
+        self.fill(&mut [others], false)?;
+        let after = self.dim_axes();
+        let added: AxesPerDim = after.iter().zip(&self.at.dims).map(|(b, a)| after_prefix(b, a)).collect();
+        if added.iter().all(|a| a.is_empty()) { Some(()) } else { self.push(Reshard::AllSlice(added)) }
+    }
+
+    /// Divides dimension `d`, all of whose axes are to leave it, by what its last one is followed by in the dimension
+    /// that it goes to, so that all of them go there together.
+    fn slice_before_exchange(&mut self, d: usize) {
+        let source = &self.dims[d];
+        let Some((&last, ())) = source.have.back().zip(source.want.is_empty().then_some(())) else { return };
+        let Some((e, at)) = self.place(last) else { return };
+        let target = &self.dims[e];
+        let new: Queue = target.want.iter().skip(at + 1).copied().take_while(|&a| !self.held(a)).collect();
+        if !target.have.is_empty() || new.is_empty() {
+            return;
+        }
+        let before = target.want.iter().take(at + 1).rev();
+        let together = source.have.iter().rev().zip(before).take_while(|(a, b)| a == b).count();
+        let scattered = source.have.iter().rev().skip(together).any(|a| target.want.contains(a));
+        let shards = size_of(&source.done) * sizes(&source.have) * sizes(&new);
+        if scattered || !ShardDim::new(self.ty.shape[d], shards).is_even() {
+            return;
+        }
+        let leaving: i64 = source.have.iter().rev().take(together).map(|a| i64::from(a.size)).product();
+        let room = leaving * sizes(&new);
+        self.dims[e].room /= room;
+        self.dims[d].have.extend(new);
+    }
+
+    /// Whether a permute brings axes to their places, or together where they are to move together.
+    fn permute_helps(&self) -> bool {
+        let (mut missing, mut spare) = (None, None);
+        for (d, dim) in self.dims.iter().enumerate() {
+            let fronts = dim.have.front().zip(dim.want.front());
+            if fronts.is_some_and(|(a, b)| divide(a.size.into(), b.size.into())) {
+                return true;
+            }
+            missing = dim.want.iter().rfind(|&&a| !self.held(a)).or(missing);
+            let mut before: Option<(usize, usize)> = None;
+            let mut seen = vec![false; self.dims.len()];
+            for axis in &dim.have {
+                let place = self.place(*axis);
+                match place {
+                    Some((e, i)) => {
+                        if (e == d || seen[e]) && before.is_none_or(|(f, j)| f != e || i != j + 1) {
+                            return true;
+                        }
+                        seen[e] = true;
+                    }
+                    // What is to be gathered is behind what is to move.
+                    None if before.is_some() && dim.want.is_empty() => return true,
+                    None => spare = Some(axis),
+                }
+                before = place;
+            }
+        }
+        missing.zip(spare).is_some_and(|(a, b)| divide(a.size.into(), b.size.into()))
+    }
+
+    /// Replaces the axes of all dimensions, each by as many shards: first by those that it is to get, then by those that
+    /// others are to get, in their order, then by those that are to be gathered, which go to the front.
+    fn permute(&mut self) -> Option<()> {
+        if !self.permute_helps() {
+            return Some(());
+        }
+        let wanted: Queue = self.dims.iter().flat_map(|d| d.want.iter().copied()).collect();
+        let mut others = Queue::new();
+        let mut gathered: Vec<Queue> = Vec::new();
+        for dim in &mut self.dims {
+            let all = sizes(&dim.have);
+            dim.room = all;
+            while let Some(&axis) = dim.want.front()
+                && let Some((part, rest)) = fit(axis, &mut dim.room)
+            {
+                dim.want.pop_front();
+                push_merged(&mut dim.done, part);
+                if let Some(rest) = rest {
+                    dim.want.push_front(rest);
+                }
+            }
+            others.extend(&dim.want);
+            // Those in whose place others are now come last.
+            let mut taken = all / dim.room;
+            let mut left: Queue = dim.have.drain(..).filter(|a| !wanted.contains(a)).collect();
+            let mut replaced = Queue::new();
+            while let Some(&axis) = left.front()
+                && let Some((part, rest)) = fit(axis, &mut taken)
+            {
+                left.pop_front();
+                replaced.push_back(part);
+                if let Some(rest) = rest {
+                    left.push_front(rest);
+                }
+            }
+            left.extend(replaced);
+            gathered.push(left);
+        }
+        self.fill(&mut [others], false)?;
+        self.fill(&mut gathered, true)?;
+        self.fill(&mut [gathered.into_iter().flatten().collect()], true)?;
+        if self.dim_axes() == self.at.dims { Some(()) } else { self.push(Reshard::CollectivePermute) }
+    }
+
+    /// Moves the last axes of dimensions to others, as long as there are any; `in_place` only those that come to where
+    /// the target has them.
+    fn exchange(&mut self, in_place: bool) -> Option<()> {
+        for d in 0..self.dims.len() {
+            while let Some((e, count)) = self.leaving(d, in_place) {
+                let keep = self.dims[d].have.len() - count;
+                let moved = self.dims[d].have.split_off(keep);
+                let target = &mut self.dims[e];
+                for &axis in &moved {
+                    if target.have.is_empty() && target.want.front() == Some(&axis) {
+                        target.want.pop_front();
+                        push_merged(&mut target.done, axis);
+                    } else {
+                        target.have.push_back(axis);
+                    }
+                }
+                self.push(Reshard::AllToAll(vec![Move { axes: merged(moved), from: d, to: e }]))?;
+            }
+        }
+        Some(())
+    }
+
+    /// Where the last axes of a dimension are to go, and how many of them.
+    fn leaving(&self, d: usize, in_place: bool) -> Option<(usize, usize)> {
+        let have = &self.dims[d].have;
+        let goes = |a: &AxisPart| self.place(*a).map(|(e, _)| e).filter(|&e| e != d);
+        let e = goes(have.back()?)?;
+        let count = have.iter().rev().take_while(|a| goes(a) == Some(e)).count();
+        let arrives = have.iter().skip(have.len() - count).eq(self.dims[e].want.iter().take(count));
+        (!in_place || arrives).then_some((e, count))
+    }
+
+    /// Gathers the last axes of dimensions that no dimension is to get.
+    fn gather(&mut self) -> Option<()> {
+        for d in 0..self.dims.len() {
+            while self.dims[d].have.back().is_some_and(|&a| self.place(a).is_none()) {
+                self.dims[d].have.pop_back();
+            }
+        }
+        let after = self.dim_axes();
+        let taken: AxesPerDim = self.at.dims.iter().zip(&after).map(|(a, b)| after_prefix(a, b)).collect();
+        if taken.iter().all(|a| a.is_empty()) { Some(()) } else { self.push(Reshard::AllGather(taken)) }
+    }
+
+    /// The steps; where all that is reduced at first is sharded next, that is one step.
+    fn scattered(mut self, pending: &[AxisPart]) -> Vec<Step> {
+        if let [Step { kind: Reshard::AllReduce(_, kind), .. }, Step { kind: Reshard::AllSlice(axes), to }, ..] =
+            &self.steps[..]
+            && set_of(axes.iter().flatten().copied())[..] == *pending
+        {
+            let step = Step { kind: Reshard::ReduceScatter(axes.clone(), *kind), to: to.clone() };
+            self.steps.splice(..2, [step]);
+        }
+        self.steps
+    }
+}
