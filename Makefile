@@ -21,7 +21,7 @@
 # make plugin  the passes as a plugin of mlir-opt-22, in target/plugin
 # make mpi     the program with the feature mpi, in target/mpi; make demo-mpi runs it as 4 processes with 2 devices each
 # make faults-mpi COUNT=20   kills, stops and misleads processes at random moments, and says how soon the others ended
-# make random-mpi COUNT=2000   random programs on 2 and 4 processes, compared bit for bit with one; names those that differ or fail
+# make random-mpi COUNT=2000   so many random programs on 2 and on 4 processes, compared bit for bit with one; FROM, RANKS=2
 # make bench-mpi  seconds on 1, 2 and 4 processes beside JAX's with gloo, and bytes sent beside the least; RUN, REPEAT
 # make python-jax JAX=0.7.2  the package's tests with another version of JAX
 # make lit-shardy SHARDY=…  Shardy's lit files of a local checkout with shardc opt in place of its tool; says how many pass
@@ -183,9 +183,11 @@ faults-mpi: mpi
 	python3 tests/ranks/faults.py $(TARGET)/mpi/shardc $(TARGET)/mpi/faults --seed $(FROM) \
 		$(if $(filter command line,$(origin COUNT)),--count $(COUNT)) $(if $(FAULTS),--kinds $(FAULTS))
 
+RANKS := 2 4
+
 random-mpi: setup
 	$(call with-mpi,debug,--workspace --features shardc-tests/mpi,ranks,ranks)
-	@worst=0; for ranks in 2 4; do \
+	@worst=0; for ranks in $(RANKS); do \
 		$(TARGET)/mpi/ranks $(FROM) $(COUNT) $(TARGET)/mpi/cache -- $(MPIRUN) -n $$ranks || worst=1; \
 	done; exit $$worst
 

@@ -70,7 +70,7 @@ pub use compiler::{CompileOptions, Compiler, Microbatches, Replicate, Times, Wat
 pub use cost::{CollectiveCost, Cost, MeshCost, PipelineCost, TimelineEvent};
 pub use cost_diff::{CollectiveDiff, CollectiveSum, CostDiff};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Outcome, Place, Severity};
-pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, Progress};
+pub use execute::{Backend, ExecuteOptions, Execution, HAS_NATIVE, Interface, MemoryPlan, Progress};
 pub use execute::{Block, RankInputs, Ranks, ResultShard};
 pub use explain::{AxisOrigin, ExplainOptions, ExplainedCollective, Explanation, OpPlace, Removal, ValueExplanation};
 pub use frames::Frame;

@@ -93,7 +93,7 @@ def theirs(options, program, inputs, ranks):
 WIDTH = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "ui32": 4, "bf16": 2, "f16": 2, "i8": 1, "i1": 1}
 COLLECTIVE = re.compile(
     r'"stablehlo\.(all_gather|all_reduce|reduce_scatter|all_to_all|collective_permute)"\(.*?'
-    r"(?:replica_groups|source_target_pairs) = dense<(.*?)> : .*?\) : \((tensor<.*?)\) ->",
+    r"(?:replica_groups|source_target_pairs) = dense<(.*?)> : .*?[>)] : \((tensor<.*?)\) ->",
     re.S,
 )
 

@@ -33,7 +33,7 @@ pub(crate) use checks::runnable;
 pub use interface::Interface;
 
 use checks::{check_inputs, check_memory};
-use native::{devices_fit, kernels, linalg, native};
+use native::{Planned, devices_fit, kernels, linalg, native, planned};
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,6 +132,9 @@ impl std::fmt::Debug for Ranks {
     }
 }
 
+/// Where the values of a per-device program lie in its devices' memory, by [`Compiler::plan_memory`].
+pub struct MemoryPlan(Planned);
+
 /// How far a run is. Clones are of the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Counts>);
@@ -206,10 +209,21 @@ impl Compiler {
     /// Runs a per-device program over the global inputs of each replica on simulated devices.
     /// [`random_inputs`](crate::random_inputs) makes inputs where any will do.
     pub fn execute(&self, module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Outcome<Execution> {
+        self.execute_planned(module, None, inputs, options)
+    }
+
+    /// The same of a program whose memory is planned already, by [`Self::plan_memory`] of the same module.
+    pub fn execute_planned(
+        &self,
+        module: &Module,
+        plan: Option<MemoryPlan>,
+        inputs: &[Vec<Literal>],
+        options: &ExecuteOptions,
+    ) -> Outcome<Execution> {
         let program = module.program();
         let is_given = options.ranks.as_ref().is_none_or(|ranks| ranks.inputs == RankInputs::Whole);
         let checked = if is_given { check_inputs(module, inputs) } else { Ok(()) };
-        let ran = checked.and_then(|()| runnable(program)).and_then(|()| run(module, inputs, options));
+        let ran = checked.and_then(|()| runnable(program)).and_then(|()| run(module, plan, inputs, options));
         Outcome::of(module.source(), ran)
     }
 
@@ -233,11 +247,16 @@ impl Compiler {
         Outcome::of(module.source(), Interface::of(module).map_or(Ok(()), |interface| check_memory(&interface)))
     }
 
-    /// Whether there is memory for what the devices of a per-device program hold when machine code runs it, beside its
-    /// global arguments and results: an error that names the largest tensors, before any are made. Running it asks again.
-    pub fn devices_fit_in_memory(&self, module: &Module) -> Outcome<()> {
-        let fits = |interface| devices_fit(module.program(), &interface).map_err(one);
-        Outcome::of(module.source(), Interface::of(module).map_or(Ok(()), fits))
+    /// Plans what the devices of a per-device program hold when machine code runs it. If there isn't the memory for that
+    /// beside its global arguments and results, an error names the largest tensors, before any are made.
+    pub fn plan_memory(&self, module: &Module) -> Outcome<MemoryPlan> {
+        let plan = planned(module.program().clone()).and_then(|planned| {
+            if let Some(interface) = Interface::of(module) {
+                devices_fit(&planned, &interface)?;
+            }
+            Ok(MemoryPlan(planned))
+        });
+        Outcome::of(module.source(), plan.map_err(one))
     }
 
     /// A per-device program as a module of upstream MLIR: `@main` over tensors, `linalg.generic` for ops, calls of
@@ -259,14 +278,24 @@ pub(crate) fn replicas_and_partitions(program: &Program) -> (usize, usize) {
 
 /// Runs a per-device program over each replica's global inputs, `calls` times, on the devices of these numbers, or on
 /// the first ones if there are none.
-fn run(module: &Module, inputs: &[Vec<Literal>], options: &ExecuteOptions) -> Result<Execution, Diagnostics> {
-    let program = module.program().clone();
-    let (replicas, partitions) = replicas_and_partitions(&program);
+fn run(
+    module: &Module,
+    plan: Option<MemoryPlan>,
+    inputs: &[Vec<Literal>],
+    options: &ExecuteOptions,
+) -> Result<Execution, Diagnostics> {
+    let (replicas, partitions) = replicas_and_partitions(module.program());
     let devices = &options.devices;
     let ids = if devices.is_empty() { (0..(replicas * partitions) as u32).collect() } else { devices.clone() };
     match options.backend {
-        Backend::Native => native(module, program, inputs, ids, options),
-        Backend::Reference => by_reference(program, inputs, options.calls, &ids),
+        Backend::Native => {
+            let plan = match plan {
+                Some(MemoryPlan(planned)) => planned,
+                None => planned(module.program().clone()).map_err(one)?,
+            };
+            native(module, plan, inputs, ids, options)
+        }
+        Backend::Reference => by_reference(module.program().clone(), inputs, options.calls, &ids),
     }
 }
 

@@ -10,7 +10,8 @@ use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Program, Shape};
 use dialect::literal::Literal;
 use dialect::sharding::Layout;
-use runtime::execute::{self, Executable, Math};
+pub(super) use runtime::execute::Planned;
+use runtime::execute::{Executable, Math};
 use runtime::jit::{Cache, DEFAULT_LIMIT};
 use runtime::subnormals::Subnormals;
 
@@ -22,7 +23,7 @@ use crate::trace::of_tracks;
 
 pub(super) fn native(
     module: &Module,
-    program: Program,
+    planned: Planned,
     inputs: &[Vec<Literal>],
     ids: Vec<u32>,
     options: &ExecuteOptions,
@@ -31,10 +32,10 @@ pub(super) fn native(
     let fault = |message: String| one(Diagnostic::error(codes::INPUT_TYPES, Default::default(), message));
     let start = Instant::now();
     let math = if options.strict_math { Math::Strict } else { Math::Fast };
-    let (replicas, partitions) = replicas_and_partitions(&program);
+    let (replicas, partitions) = replicas_and_partitions(module.program());
     // Devices of all processes here share the cores.
     let here = options.ranks.as_ref().map(|r| replicas * partitions * r.neighbors / r.wire.ranks().max(1));
-    let executable = Executable::compile_with(program, cache.as_ref(), math, here).map_err(one)?;
+    let executable = Executable::compile_planned(planned, cache.as_ref(), math, here).map_err(one)?;
     let compile = start.elapsed();
     let subnormals = if options.keep_subnormals { Subnormals::Keep } else { Subnormals::Flush };
     let session = executable
@@ -153,10 +154,14 @@ fn gather(
     Ok(pieces.iter().map(of_replica).collect())
 }
 
+/// Plans the memory of a program's devices.
+pub(super) fn planned(program: Program) -> Result<Planned, Diagnostic> {
+    Planned::of(program)
+}
+
 /// Whether there is memory for what devices hold, beside the global arguments and results.
-pub(super) fn devices_fit(program: &Program, interface: &Interface) -> Result<(), Diagnostic> {
-    let (arguments, results) = interface.bytes();
-    execute::fits(program, interface.replicas * interface.partitions, arguments as u64, results as u64)
+pub(super) fn devices_fit(planned: &Planned, interface: &Interface) -> Result<(), Diagnostic> {
+    planned.fits(interface.bytes().0 as u64)
 }
 
 /// The kernels that native execution compiles, as MLIR or as LLVM IR.

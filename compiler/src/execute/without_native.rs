@@ -9,9 +9,16 @@ use super::{ExecuteOptions, Execution, Interface};
 use crate::diagnostic::one;
 use crate::module::Module;
 
+/// Nothing is planned where nothing runs.
+pub(super) struct Planned;
+
+pub(super) fn planned(_: Program) -> Result<Planned, Diagnostic> {
+    Ok(Planned)
+}
+
 pub(super) fn native(
     _: &Module,
-    _: Program,
+    _: Planned,
     _: &[Vec<Literal>],
     _: Vec<u32>,
     _: &ExecuteOptions,
@@ -32,7 +39,7 @@ pub(super) fn linalg(_: &Program) -> Result<String, Diagnostics> {
     Err(no_native())
 }
 
-pub(super) fn devices_fit(_: &Program, _: &Interface) -> Result<(), Diagnostic> {
+pub(super) fn devices_fit(_: &Planned, _: &Interface) -> Result<(), Diagnostic> {
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "an arena is one allocation that kernels reach by address")]
 
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use dialect::buffers::ALIGNMENT;
@@ -13,12 +14,16 @@ use memmap2::MmapMut;
 const HUGE: usize = 4 << 20;
 
 /// The size of a huge page.
-#[cfg(target_os = "linux")]
-const HUGE_PAGE: usize = 2 << 20;
+pub(super) const PAGE: usize = 2 << 20;
 
 /// So many bytes have at least one whole huge page among them.
-#[cfg(target_os = "linux")]
-const MANY: usize = 2 * HUGE_PAGE;
+const MANY: usize = 2 * PAGE;
+
+/// Of bytes that are made zeros, those that take no memory then.
+pub(super) fn given_back(bytes: Range<usize>) -> Option<Range<usize>> {
+    let whole = bytes.start.next_multiple_of(PAGE)..bytes.end / PAGE * PAGE;
+    (cfg!(target_os = "linux") && bytes.len() >= MANY).then_some(whole)
+}
 
 /// One mapping. Its bytes are accessed only through pointers.
 pub(super) struct Arena {
@@ -82,8 +87,7 @@ impl Arena {
         assert!(offset + bytes <= self.size, "bytes past the end of an arena");
         let (mut from, end) = (offset, offset + bytes);
         #[cfg(target_os = "linux")]
-        if bytes >= MANY {
-            let (first, last) = (offset.next_multiple_of(HUGE_PAGE), end / HUGE_PAGE * HUGE_PAGE);
+        if let Some(Range { start: first, end: last }) = given_back(offset..end) {
             // SAFETY: whole pages of a private mapping of nothing, which are read as zeros from now on, as they were at first;
             // no kernel runs while the executor's own thread does this.
             let given = unsafe {
@@ -139,6 +143,6 @@ mod tests {
         arena.zero(5, 7);
         assert_eq!(arena.read(4, 9), [7, 0, 0, 0, 0, 0, 0, 0, 7]);
         // Reading has mapped pages of zeros; they are given back.
-        assert!(resident() <= 2 * HUGE_PAGE, "{} of {size}", resident());
+        assert!(resident() <= 2 * PAGE, "{} of {size}", resident());
     }
 }

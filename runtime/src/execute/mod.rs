@@ -20,13 +20,14 @@ mod routine;
 mod run;
 mod small;
 mod step;
+mod touched;
 mod trace;
 mod update;
 
 pub use arith::Math;
 pub(crate) use arith::STRICT;
 pub use linalg::linalg;
-pub use room::fits;
+pub use room::Planned;
 #[cfg(test)]
 pub(crate) use routine::linked;
 pub use run::{Executable, Session};

@@ -1,64 +1,149 @@
-//! What is said of a program that doesn't fit in memory.
+//! The memory of a program's devices: how much they need, and what is said where there isn't so much.
+
+use std::ops::Range;
 
 use dialect::buffers::{BufferId, Buffers};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
-use dialect::ir::{Program, Value, ValueSource};
+use dialect::ir::{Block, Program, Value, ValueSource};
 use dialect::ops::func;
+use dialect::sharding::Layout;
+use dialect::signature::Signature;
 
+use super::touched::touched;
 use crate::files::available_memory;
 
 /// How many of the largest tensors are named.
 const SHOWN: usize = 4;
 
-/// Whether there is memory for as many devices of a per-device program, beside the bytes of its global arguments and results:
-/// otherwise the error that [`Executable::session`](super::Executable::session) gives, before anything is compiled or made.
-pub fn fits(program: &Program, devices: usize, arguments: u64, results: u64) -> Result<(), Diagnostic> {
-    let Some(main) = func::function(program, "main") else { return Ok(()) };
-    let arena_bytes = Buffers::of(program, main).bytes;
-    let needed = (arena_bytes as u64).saturating_mul(devices as u64).saturating_add(results);
-    let free = available_memory().map(|free| free.saturating_sub(arguments));
-    match free {
-        Some(free) if needed > free => Err(does_not_fit(program, devices, arena_bytes, results, Some(free))),
-        _ => Ok(()),
+/// A per-device program and the plan of its devices' memory, before there is any code for it.
+pub struct Planned {
+    pub(super) program: Program,
+    pub(super) block: Block,
+    pub(super) buffers: Buffers,
+    pub(super) room: Room,
+}
+
+/// What the devices of a program hold.
+pub(super) struct Room {
+    /// How the arguments lie on the devices of a replica.
+    pub(super) arguments: Vec<Layout>,
+    /// How the results do.
+    pub(super) results: Vec<Layout>,
+    /// Number of devices, of all replicas together.
+    pub(super) devices: usize,
+    /// Number of devices of one replica; the devices of replica 0 come first, then those of replica 1, and so on.
+    pub(super) partitions: usize,
+    /// Bytes of a device's arena.
+    pub(super) arena_bytes: usize,
+    /// Bytes of it that each device writes to; none if all write to all of it.
+    touched: Vec<u64>,
+}
+
+impl Planned {
+    /// Plans the memory of a program that `partition` has written, or of an unpartitioned one that needs only one device.
+    pub fn of(mut program: Program) -> Result<Self, Diagnostic> {
+        let fault = |code, message: &str| Diagnostic::error(code, Span::default(), message.to_owned());
+        let signature = Signature::of(&mut program).ok_or_else(|| {
+            fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types").note("run the pass partition before")
+        })?;
+        let main =
+            func::function(&program, "main").ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main"))?;
+        let block =
+            func::block(&program, main).ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body"))?;
+        let partitions = func::num_partitions(&program).max(1) as usize;
+        let devices = partitions * func::num_replicas(&program).max(1) as usize;
+        let buffers = Buffers::of(&program, main);
+        let arguments: Vec<Layout> = signature.arguments.iter().map(|s| signature.layout(s)).collect();
+        let results = signature.results.iter().map(|s| signature.layout(s)).collect();
+        let touched = touched(&program, block, &buffers, &arguments, (devices, partitions));
+        let room = Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes, touched };
+        Ok(Self { program, block, buffers, room })
+    }
+
+    /// Whether there is memory for all devices beside the global arguments, which take so many bytes and aren't there yet:
+    /// otherwise the error that [`Executable::session`](super::Executable::session) gives.
+    pub fn fits(&self, arguments: u64) -> Result<(), Diagnostic> {
+        self.room.fits(&self.program, &(0..self.room.devices), arguments).map(drop)
     }
 }
 
-/// The error for a program whose devices need more than there is. Names the largest tensors that a device holds at the time
-/// when it holds the most. `results` are the bytes of the results put together, beside the devices' memory.
-pub(super) fn does_not_fit(
-    program: &Program,
-    devices: usize,
-    arena_bytes: usize,
-    results: u64,
-    free: Option<u64>,
-) -> Diagnostic {
-    let all = (arena_bytes as u64).saturating_mul(devices as u64);
-    let there = free.map(|free| format!("; {} of memory are available", text(free))).unwrap_or_default();
-    let each = text(arena_bytes as u64);
-    let and =
-        if results > all / 50 { format!(", and the results put together {}", text(results)) } else { String::new() };
-    let message = match devices {
-        1 => format!("the program's tensors take {each} of memory{and}{there}"),
-        _ => format!(
-            "the program's tensors take {} of memory, {each} on each of {devices} devices{and}{there}",
-            text(all)
-        ),
-    };
-    let mut error = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
-    for (value, bytes) in largest(program) {
-        let ty = program.type_text(program.value_type(value));
-        let (op, span, loc) = match program.value_source(value) {
-            ValueSource::Result(op, _) => (program.op_name(op), program.op(op).span, program.op(op).loc),
-            ValueSource::Arg(..) => ("an argument", program.value_span(value), program.value_loc(value)),
-        };
-        // A line of the text is shown anyway.
-        let frame = program.user_frame(loc).filter(|frame| !frame.of_text);
-        let place = frame.map(|frame| format!(" ({}:{})", frame.file, frame.line)).unwrap_or_default();
-        let line = format!("{}: {op} {ty}{place}", text(bytes));
-        error = if span.is_empty() { error.note(line) } else { error.also(span, line) };
+impl Room {
+    /// The bytes that a device needs.
+    fn of(&self, device: usize) -> u64 {
+        self.touched.get(device).copied().unwrap_or(self.arena_bytes as u64)
     }
-    error.note("a device holds most of it in the tensors shown; use smaller ones, more of this machine's memory, or fewer devices")
+
+    /// The most bytes that a device needs.
+    pub(super) fn most(&self) -> u64 {
+        self.touched.iter().copied().max().unwrap_or(self.arena_bytes as u64)
+    }
+
+    /// The bytes of what is left when these devices have their memory, beside so many bytes for the global arguments and what
+    /// the results take, if that is known; an error if there isn't so much.
+    pub(super) fn fits(
+        &self,
+        program: &Program,
+        held: &Range<usize>,
+        arguments: u64,
+    ) -> Result<Option<u64>, Diagnostic> {
+        let needed = held.clone().map(|device| self.of(device)).fold(self.result_bytes(held), u64::saturating_add);
+        // Memory is given out before there is any, so failing to get some isn't the only sign.
+        let Some(free) = available_memory() else { return Ok(None) };
+        match free.saturating_sub(arguments).checked_sub(needed) {
+            None => Err(self.does_not_fit(program, held, Some(free.saturating_sub(arguments)))),
+            left => Ok(left),
+        }
+    }
+
+    /// What the results of devices take outside of their memory, put together. What several devices hold counts once.
+    pub(super) fn result_bytes(&self, held: &Range<usize>) -> u64 {
+        let of_result = |layout: &Layout| {
+            let holders = layout.holders();
+            let mine = held.clone().filter(|device| holders.binary_search(&(device % self.partitions)).is_ok());
+            (mine.count() as u64).saturating_mul(layout.local_type().bytes().unwrap_or(usize::MAX) as u64)
+        };
+        self.results.iter().map(of_result).fold(0, u64::saturating_add)
+    }
+
+    /// The error for a program whose devices need more than there is. Names the largest tensors that a device holds at the
+    /// time when it holds the most.
+    pub(super) fn does_not_fit(&self, program: &Program, held: &Range<usize>, free: Option<u64>) -> Diagnostic {
+        let results = self.result_bytes(held);
+        let all = held.clone().map(|device| self.of(device)).fold(0, u64::saturating_add);
+        let most = held.clone().map(|device| self.of(device)).max().unwrap_or(0);
+        let there = free.map(|free| format!("; {} of memory are available", text(free))).unwrap_or_default();
+        let each = text(most);
+        let and = if results > all / 50 {
+            format!(", and the results put together {}", text(results))
+        } else {
+            String::new()
+        };
+        let up_to = if self.touched.is_empty() { "" } else { "up to " };
+        let message = match held.len() {
+            1 => format!("the program's tensors take {each} of memory{and}{there}"),
+            devices => format!(
+                "the program's tensors take {} of memory, {up_to}{each} on each of {devices} devices{and}{there}",
+                text(all)
+            ),
+        };
+        let mut error = Diagnostic::error(codes::DEVICE_MEMORY, Span::default(), message);
+        for (value, bytes) in largest(program) {
+            let ty = program.type_text(program.value_type(value));
+            let (op, span, loc) = match program.value_source(value) {
+                ValueSource::Result(op, _) => (program.op_name(op), program.op(op).span, program.op(op).loc),
+                ValueSource::Arg(..) => ("an argument", program.value_span(value), program.value_loc(value)),
+            };
+            // A line of the text is shown anyway.
+            let frame = program.user_frame(loc).filter(|frame| !frame.of_text);
+            let place = frame.map(|frame| format!(" ({}:{})", frame.file, frame.line)).unwrap_or_default();
+            let line = format!("{}: {op} {ty}{place}", text(bytes));
+            error = if span.is_empty() { error.note(line) } else { error.also(span, line) };
+        }
+        error.note(
+            "a device holds most of it in the tensors shown; use smaller ones, more of this machine's memory, or fewer devices",
+        )
+    }
 }
 
 /// The largest tensors that a device holds when it holds the most, each with its bytes.

@@ -9,14 +9,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use dialect::buffers::Buffers;
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::ir::{Op, Program};
 use dialect::literal::Literal;
-use dialect::ops::func;
 use dialect::sharding::Layout;
-use dialect::signature::Signature;
 
 use device::{Device, Fault};
 
@@ -25,7 +22,7 @@ use super::common::Common;
 use super::emit::Target;
 use super::lower::{KERNEL, Lowered, lower};
 use super::memory::Arena;
-use super::room::does_not_fit;
+use super::room::{Planned, Room};
 use super::step::{Slot, SlotData, Step};
 use super::trace::{Recorder, Track};
 use crate::collective::{Plan, Ranks, Scratch, Shared, Site, Transport, Wire};
@@ -38,14 +35,9 @@ pub struct Executable {
     program: Arc<Program>,
     lowered: Lowered,
     kernels: Vec<KernelFn>,
-    arena_bytes: usize,
-    arguments: Vec<Layout>,
-    results: Vec<Layout>,
-    devices: usize,
+    room: Room,
     /// The most threads that one device uses inside an op.
     threads: usize,
-    /// Number of devices of one replica; the devices of replica 0 come first, then those of replica 1, and so on.
-    partitions: usize,
 }
 
 /// The memory of all devices, with their inputs.
@@ -86,41 +78,32 @@ impl Executable {
     /// [`Executable::compile`] with elementary functions computed in this way, for as many devices of the program as this
     /// machine runs: all, if that isn't said.
     pub fn compile_with(
-        mut program: Program,
+        program: Program,
         cache: Option<&Cache>,
         math: Math,
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
-        let fault = |code, message: String| Diagnostic::error(code, Default::default(), message);
-        let signature = Signature::of(&mut program).ok_or_else(|| {
-            fault(codes::NO_GLOBAL_TYPES, "@main doesn't say its global types".to_owned())
-                .note("run the pass partition before")
-        })?;
-        let main = func::function(&program, "main")
-            .ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main".to_owned()))?;
-        let block = func::block(&program, main)
-            .ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body".to_owned()))?;
-        let partitions = func::num_partitions(&program).max(1) as usize;
-        let devices = partitions * func::num_replicas(&program).max(1) as usize;
-        let buffers = Buffers::of(&program, main);
-        let threads = (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(devices)).max(1);
+        Self::compile_planned(Planned::of(program)?, cache, math, here)
+    }
+
+    /// The same of a program whose memory is planned.
+    pub fn compile_planned(
+        planned: Planned,
+        cache: Option<&Cache>,
+        math: Math,
+        here: Option<usize>,
+    ) -> Result<Self, Diagnostic> {
+        let Planned { program, block, buffers, room } = planned;
+        let threads =
+            (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
-        let mut lowered = lower(&program, &buffers, block, devices, target)?;
-        let arena_bytes = buffers.bytes;
-        let kernels = compile_kernels(&lowered.kernels, cache)
-            .map_err(|e| fault(codes::NATIVE_COMPILATION, format!("no native code for a kernel: {e}")))?;
+        let mut lowered = lower(&program, &buffers, block, room.devices, target)?;
+        let kernels = compile_kernels(&lowered.kernels, cache).map_err(|e| {
+            let message = format!("no native code for a kernel: {e}");
+            Diagnostic::error(codes::NATIVE_COMPILATION, Span::default(), message)
+        })?;
         lowered.link(&kernels);
-        Ok(Self {
-            arguments: signature.arguments.iter().map(|s| signature.layout(s)).collect(),
-            results: signature.results.iter().map(|s| signature.layout(s)).collect(),
-            program: Arc::new(program),
-            lowered,
-            kernels,
-            arena_bytes,
-            devices,
-            threads,
-            partitions,
-        })
+        Ok(Self { program: Arc::new(program), lowered, kernels, room, threads })
     }
 
     /// The MLIR text of the kernels, all in one.
@@ -147,12 +130,12 @@ impl Executable {
 
     /// Number of devices, of all replicas together.
     pub fn devices(&self) -> usize {
-        self.devices
+        self.room.devices
     }
 
     /// Number of replicas.
     pub fn replicas(&self) -> usize {
-        self.devices / self.partitions
+        self.room.devices / self.room.partitions
     }
 
     /// The program that it runs.
@@ -160,14 +143,14 @@ impl Executable {
         &self.program
     }
 
-    /// Bytes of one device's arena.
+    /// The most bytes of memory that a device needs: of its arena, but for what belongs to other meshes than its own.
     pub fn arena_bytes(&self) -> usize {
-        self.arena_bytes
+        self.room.most() as usize
     }
 
     /// Allocates the memory of all devices, with constants in place.
     pub fn session(&self) -> Result<Session<'_>, Diagnostic> {
-        self.session_on((0..self.devices as u32).collect())
+        self.session_on((0..self.room.devices as u32).collect())
     }
 
     /// Allocates the memory of devices with these numbers, one for each of the program's devices in order. Numbers are
@@ -180,14 +163,14 @@ impl Executable {
     /// rank's.
     pub fn session_among(&self, ids: Vec<u32>, wire: Option<Arc<dyn Wire>>) -> Result<Session<'_>, Diagnostic> {
         let (rank, ranks) = wire.as_ref().map_or((0, 1), |wire| (wire.rank(), wire.ranks().max(1)));
-        if !self.devices.is_multiple_of(ranks) {
-            let message = format!("{} devices can't be divided among {ranks} ranks", self.devices);
+        if !self.room.devices.is_multiple_of(ranks) {
+            let message = format!("{} devices can't be divided among {ranks} ranks", self.room.devices);
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
-        let each = self.devices / ranks;
+        let each = self.room.devices / ranks;
         let held = rank * each..(rank + 1) * each;
-        if ids.len() != self.devices {
-            let message = format!("the program runs on {} devices, {} are named", self.devices, ids.len());
+        if ids.len() != self.room.devices {
+            let message = format!("the program runs on {} devices, {} are named", self.room.devices, ids.len());
             return Err(Diagnostic::error(codes::DEVICE_NUMBERS, Default::default(), message));
         }
         if each > MAX_THREADS {
@@ -195,19 +178,13 @@ impl Executable {
             return Err(Diagnostic::error(codes::NO_NATIVE_FORM, Default::default(), message)
                 .note("the reference evaluator runs on any number of devices: add --interpret"));
         }
-        // Memory is given out before there is any, so failing to get some isn't the only sign.
-        let needed = (self.arena_bytes.max(1) as u64).saturating_mul(each as u64);
-        let results = self.result_bytes(&held);
-        let free = crate::files::available_memory();
-        let fits = free.is_none_or(|free| needed.saturating_add(results) <= free);
-        let arenas = || held.clone().map(|_| Arena::new(self.arena_bytes)).collect::<Option<Vec<Arena>>>();
-        let arenas = fits.then(arenas).flatten();
-        let arenas = arenas.ok_or_else(|| does_not_fit(&self.program, each, self.arena_bytes, results, free))?;
+        let free = self.room.fits(&self.program, &held, 0)?;
+        let arenas = held.clone().map(|_| Arena::new(self.room.arena_bytes)).collect::<Option<Vec<Arena>>>();
+        let arenas = arenas.ok_or_else(|| self.room.does_not_fit(&self.program, &held, None))?;
         for constant in &self.lowered.constants {
             let bytes = constant.value.dense_bytes();
             arenas.iter().for_each(|a| a.write(self.slot(constant.slot).offset, &bytes));
         }
-        let free = free.map(|free| free - needed - results);
         // A group may have devices of several processes, whose memory is nobody's in common.
         let commons = if wire.is_none() { self.commons(free).unwrap_or_default() } else { Vec::new() };
         let (mut scratch, subnormals, turns) = (Scratch::new(each), Subnormals::default(), Arc::default());
@@ -220,12 +197,7 @@ impl Executable {
 
     /// What the results of devices take outside of their memory, put together. What several devices hold counts once.
     pub fn result_bytes(&self, held: &Range<usize>) -> u64 {
-        let of_result = |(slot, layout): (&Slot, &Layout)| {
-            let holders = layout.holders();
-            let mine = held.clone().filter(|device| holders.binary_search(&(device % self.partitions)).is_ok());
-            (mine.count() as u64).saturating_mul(self.slot(*slot).bytes as u64)
-        };
-        self.lowered.results.iter().zip(&self.results).map(of_result).fold(0, u64::saturating_add)
+        self.room.result_bytes(held)
     }
 
     /// The collectives, each with whether every device runs it exactly once: outside of loops and branches.
@@ -301,10 +273,10 @@ impl Session<'_> {
     /// Shards the global inputs of one replica and gives its devices their shards.
     pub fn set_inputs_of(&self, replica: usize, inputs: &[Literal]) -> Result<(), String> {
         let e = self.executable;
-        if inputs.len() != e.arguments.len() {
-            return Err(format!("the program takes {} arguments, {} are given", e.arguments.len(), inputs.len()));
+        if inputs.len() != e.room.arguments.len() {
+            return Err(format!("the program takes {} arguments, {} are given", e.room.arguments.len(), inputs.len()));
         }
-        for (i, (input, layout)) in inputs.iter().zip(&e.arguments).enumerate() {
+        for (i, (input, layout)) in inputs.iter().zip(&e.room.arguments).enumerate() {
             if input.ty() != layout.ty {
                 return Err(format!("argument {i} is {:?}, given is {:?}", layout.ty, input.ty()));
             }
@@ -317,7 +289,7 @@ impl Session<'_> {
     /// number, from `start` on and of these sizes.
     pub fn set_pieces(&self, replica: usize, piece: impl Fn(usize, &[i64], &[i64]) -> Literal) {
         let e = self.executable;
-        for (i, layout) in e.arguments.iter().enumerate() {
+        for (i, layout) in e.room.arguments.iter().enumerate() {
             let slot = e.slot(e.lowered.arguments[i]);
             for (partition, arena) in self.of(replica) {
                 if !layout.has(partition) {
@@ -417,10 +389,10 @@ impl Session<'_> {
     pub fn results_of(&self, replica: usize) -> Vec<Literal> {
         let e = self.executable;
         let result = |(i, layout): (usize, &Layout)| {
-            let first = replica * e.partitions;
-            layout.assemble_from(0..e.partitions, |partition| self.result(i, first + partition))
+            let first = replica * e.room.partitions;
+            layout.assemble_from(0..e.room.partitions, |partition| self.result(i, first + partition))
         };
-        e.results.iter().enumerate().map(result).collect()
+        e.room.results.iter().enumerate().map(result).collect()
     }
 
     /// A device's shard of result `i`; zeros of a device that another process runs.
@@ -433,12 +405,12 @@ impl Session<'_> {
 
     /// How the results lie on the devices of a replica.
     pub fn result_layouts(&self) -> &[Layout] {
-        &self.executable.results
+        &self.executable.room.results
     }
 
     /// How the arguments lie on the devices of a replica.
     pub fn argument_layouts(&self) -> &[Layout] {
-        &self.executable.arguments
+        &self.executable.room.arguments
     }
 
     /// The devices that this process runs, of all replicas.
@@ -453,7 +425,7 @@ impl Session<'_> {
 
     /// Those of one replica's devices that this process runs, by their numbers in the replica, with their memory.
     fn of(&self, replica: usize) -> impl Iterator<Item = (usize, &Arena)> {
-        let n = self.executable.partitions;
+        let n = self.executable.room.partitions;
         let mine = self.held.clone().zip(&self.arenas).filter(move |(device, _)| device / n == replica);
         mine.map(move |(device, arena)| (device % n, arena))
     }

@@ -418,7 +418,8 @@ impl Funnel {
             return;
         }
         let others = || self.others();
-        let gone = others().find(|&rank| self.peers[rank].has_ended());
+        // Of several, the one that fell silent first: the others ended because of it.
+        let gone = others().filter(|&rank| self.peers[rank].has_ended()).min_by_key(|&rank| self.peers[rank].heard);
         let asked = asked_to_end();
         if let Some(rank) = gone {
             return self.end(&format!("{} has ended{}", self.place(rank), self.scene(rank)), GRACE[1]);

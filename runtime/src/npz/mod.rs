@@ -206,7 +206,7 @@ fn expect_size(header: &Header, size: usize, found: usize) -> Result<(), String>
 }
 
 fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), String> {
-    let mut zip = ZipWriter::new(UntilFailure { out, failed: false });
+    let mut zip = ZipWriter::new(UntilFailure::new(out));
     for (name, literal) in arrays {
         let fail = |e: &dyn std::fmt::Display| format!("array '{name}': {e}");
         let data = literal.dense_bytes();
@@ -222,19 +222,21 @@ fn write_to(out: impl Write + Seek, arrays: &[(String, Literal)]) -> Result<(), 
 }
 
 /// A file that takes everything in silence once writing to it failed, since an archive that is given up is completed
-/// nevertheless, and would say on standard error that this failed too.
+/// nevertheless, and would say on standard error that this failed too. Positions stay what they would be, which the archive
+/// counts on.
 struct UntilFailure<W> {
     out: W,
     failed: bool,
+    at: u64,
+    end: u64,
 }
 
 impl<W> UntilFailure<W> {
-    /// Does something with the file, or nothing where something failed before.
-    fn unless_failed<T: Default>(&mut self, work: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
-        if self.failed {
-            return Ok(T::default());
-        }
-        let done = work(&mut self.out);
+    fn new(out: W) -> Self {
+        Self { out, failed: false, at: 0, end: 0 }
+    }
+
+    fn seen<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
         self.failed = done.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted);
         done
     }
@@ -242,17 +244,26 @@ impl<W> UntilFailure<W> {
 
 impl<W: Write> Write for UntilFailure<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.failed { Ok(bytes.len()) } else { self.unless_failed(|out| out.write(bytes)) }
+        let written = if self.failed { bytes.len() } else { self.out.write(bytes).or_else(|e| self.seen(Err(e)))? };
+        self.at += written as u64;
+        self.end = self.end.max(self.at);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.unless_failed(|out| out.flush())
+        if self.failed { Ok(()) } else { self.out.flush().or_else(|e| self.seen(Err(e))) }
     }
 }
 
 impl<W: Seek> Seek for UntilFailure<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.unless_failed(|out| out.seek(to))
+        self.at = match to {
+            _ if !self.failed => self.out.seek(to).or_else(|e| self.seen(Err(e)))?,
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(by) => self.end.saturating_add_signed(by),
+        };
+        Ok(self.at)
     }
 }
 

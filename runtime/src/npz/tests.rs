@@ -1,6 +1,7 @@
 //! Files that NumPy wrote (`tests/data/*.npz`), our own files, and corrupt files.
 
 use super::*;
+use dialect::ir::TensorType;
 use dialect::scalar::Scalar;
 
 const NUMPY: &[u8] = include_bytes!("../../tests/data/numpy.npz");
@@ -216,5 +217,47 @@ fn a_cut_or_changed_file_never_panics() {
                 assert_eq!(literal.stored_bytes().len(), literal.len() * literal.element.bytes());
             }
         }
+    }
+}
+
+/// A disk that is full after so many bytes.
+struct Full {
+    room: u64,
+    inner: Cursor<Vec<u8>>,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let left = self.room.saturating_sub(self.inner.position()) as usize;
+        match left.min(bytes.len()) {
+            0 => Err(std::io::ErrorKind::StorageFull.into()),
+            some => self.inner.write(&bytes[..some]),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl std::io::Seek for Full {
+    fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_wherever_it_is_full() {
+    let arrays: Vec<(String, Literal)> = ["a", "b"]
+        .map(|name| {
+            let ty = TensorType::new(&[50], ElementType::F32);
+            (name.to_owned(), Literal::from_fn(&ty, |i| Scalar::Float(i as f64)))
+        })
+        .into();
+    let write = |room| super::write_to(Full { room, inner: Cursor::new(Vec::new()) }, &arrays);
+    assert_eq!(write(1 << 20), Ok(()));
+    for room in 0..800 {
+        let why = write(room).expect_err("it is full");
+        assert!(why.contains("array '") || why.contains("no storage space"), "{room}: {why}");
     }
 }

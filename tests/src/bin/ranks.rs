@@ -1,8 +1,8 @@
 //! Random programs on the devices of several processes: the bits of one process, whatever the order of sums.
 //!
-//! `ranks FROM COUNT CACHE -- mpirun -n RANKS` starts itself by this launcher and runs the programs of these seeds, as many as
-//! have devices for all ranks; kernels are kept in the folder CACHE. One launch runs them all, and after a program that ends it
-//! another goes on with the next. The exit code is 1 if any program is not what it is in one process.
+//! `ranks FROM COUNT CACHE -- mpirun -n RANKS` starts itself by this launcher and runs COUNT programs, of seeds from FROM on whose
+//! devices can be divided among the ranks; kernels are kept in the folder CACHE. One launch runs them all, and after a program
+//! that ends it another goes on with the next. The exit code is 1 if any program is not what it is in one process.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use runtime::collective::Wire;
-use runtime::mpi::{Behavior, World};
+use runtime::mpi::{Behavior, World, exit_at_once};
 use shardc::{
     CompileOptions, Compiler, Diagnostics, ExecuteOptions, Interface, Literal, RankInputs, Ranks, Source, random_inputs,
 };
@@ -70,6 +70,9 @@ const MOST: Duration = Duration::from_secs(300);
 /// Of so many programs, every rank sends something in one at least.
 const SOME: usize = 20;
 
+/// If none of so many programs has devices for all ranks, none will.
+const HOPELESS: u64 = 1000;
+
 /// The first word of what a rank tells the launcher's process: the others are for people.
 const BEGINS: &str = "begins";
 const ENDS: &str = "ends";
@@ -78,7 +81,7 @@ const ENDS: &str = "ends";
 fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
     let last_words = Box::new(|why: &str| {
         eprintln!("{why}");
-        exit(1);
+        exit_at_once(1);
     });
     let world = match World::join(Behavior { patience: Duration::from_secs(60), last_words }) {
         Ok(world) => Arc::new(world),
@@ -88,8 +91,11 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
         }
     };
     let (compiler, first) = (Compiler::standard(), world.rank() == 0);
-    let (mut equal, mut spanning) = (0, 0);
-    for seed in from..from + count {
+    let (mut fitting, mut equal, mut spanning) = (0, 0, 0);
+    for seed in from.. {
+        if fitting == count || fitting == 0 && seed - from == HOPELESS {
+            break;
+        }
         if first {
             println!("{BEGINS} {seed}");
         }
@@ -102,6 +108,7 @@ fn rank(from: u64, count: u64, cache: &str) -> ExitCode {
                 exit(1);
             }
         };
+        fitting += u64::from(!matches!(found, Found::Indivisible));
         if let Found::Equal { sent } = found {
             (equal, spanning) = (equal + 1, spanning + usize::from(sent > 0));
         }
@@ -136,11 +143,18 @@ struct Tally {
     faults: u64,
 }
 
-/// Runs programs by one launch, until one of them ends it; gives the seed to go on with.
-fn launch(launcher: &[String], (from, end): (u64, u64), cache: &str, tally: &mut Tally) -> Result<u64, String> {
+impl Tally {
+    /// How many programs had devices for all ranks.
+    fn fitting(&self) -> u64 {
+        self.equal + self.wrong.len() as u64
+    }
+}
+
+/// Runs as many programs by one launch, until one of them ends it; gives the seed to go on with.
+fn launch(launcher: &[String], (from, count): (u64, u64), cache: &str, tally: &mut Tally) -> Result<u64, String> {
     let own = std::env::current_exe().map_err(|e| format!("who am I: {e}"))?;
     let mut command = Command::new(&launcher[0]);
-    command.args(&launcher[1..]).arg(own).args([&from.to_string(), &(end - from).to_string(), cache]);
+    command.args(&launcher[1..]).arg(own).args([&from.to_string(), &count.to_string(), cache]);
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("can't start {}: {e}", launcher[0]))?;
     let (tell, told) = channel();
     let output = child.stdout.take().ok_or("no output")?;
@@ -188,8 +202,6 @@ fn launch(launcher: &[String], (from, end): (u64, u64), cache: &str, tally: &mut
     if !status.success() {
         println!("{} after seed {}: {status}", launcher[0], next.saturating_sub(1));
         tally.faults += 1;
-        // Without a program to blame, going on might never end.
-        return Ok(end);
     }
     Ok(next)
 }
@@ -222,9 +234,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let (begun, mut tally, mut next, end) = (Instant::now(), Tally::default(), from, from + count);
-    while next < end {
-        next = match launch(launcher, (next, end), cache, &mut tally) {
+    let (begun, mut tally, mut next) = (Instant::now(), Tally::default(), from);
+    // Where a launch ended without a program to blame, going on might never end.
+    while tally.fitting() < count && tally.faults == 0 && (tally.fitting() > 0 || next - from < HOPELESS) {
+        next = match launch(launcher, (next, count - tally.fitting()), cache, &mut tally) {
             Ok(next) => next,
             Err(why) => {
                 eprintln!("{why}");
@@ -232,10 +245,12 @@ fn main() -> ExitCode {
             }
         };
     }
+    let last = next.saturating_sub(1);
     let Tally { equal, indivisible, wrong, faults } = tally;
     let seconds = begun.elapsed().as_secs_f64();
     println!(
-        "{}: {equal} programs equal to one process, {} not, {indivisible} of other numbers of devices, in {seconds:.0} s",
+        "{}: of the seeds {from} to {last}, {equal} programs equal to one process, {} not, {indivisible} of other numbers of \
+         devices, in {seconds:.0} s",
         launcher.join(" "),
         wrong.len()
     );

@@ -31,3 +31,32 @@ fn modelled_and_actual_memory_are_equal() {
         assert_eq!(bytes("peak_bytes"), bytes("arena_bytes"), "{path}");
     }
 }
+
+/// Two stages, each on a device of its own with a weight of 16 MiB.
+const STAGES: &str = "
+func.func @main(%x: tensor<8x2048xf32>, %w0: tensor<2048x2048xf32>, %w1: tensor<2048x2048xf32>) -> tensor<8x2048xf32> attributes {topology = #mpmd.topology<<\"m0\": <[\"x\"=1]>>, <\"m1\": <[\"x\"=1]>>>} {
+  %a = mpmd.named_computation<\"s0\"> (%x, %w0) (%p: tensor<8x2048xf32>, %q: tensor<2048x2048xf32>) {
+    %r = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : (tensor<8x2048xf32>, tensor<2048x2048xf32>) -> tensor<8x2048xf32>
+    mpmd.return %r : tensor<8x2048xf32>
+  } : (tensor<8x2048xf32>, tensor<2048x2048xf32>) -> tensor<8x2048xf32>
+  %b = mpmd.named_computation<\"s1\"> (%a, %w1) (%p: tensor<8x2048xf32>, %q: tensor<2048x2048xf32>) {
+    %r = stablehlo.dot_general %p, %q, contracting_dims = [1] x [0] : (tensor<8x2048xf32>, tensor<2048x2048xf32>) -> tensor<8x2048xf32>
+    mpmd.return %r : tensor<8x2048xf32>
+  } : (tensor<8x2048xf32>, tensor<2048x2048xf32>) -> tensor<8x2048xf32>
+  return %b : tensor<8x2048xf32>
+}
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_device_needs_memory_for_the_values_of_its_own_mesh() {
+    let path = std::env::temp_dir().join(format!("shardc-stages-{}.mlir", std::process::id()));
+    std::fs::write(&path, STAGES).expect("a folder to write to");
+    let ran = run_json(&path.to_string_lossy());
+    let _ = std::fs::remove_file(&path);
+    let bytes = |key: &str| ran[key].as_u64().unwrap_or_else(|| panic!("no {key} in {ran}"));
+    // One of the weights and little else, in whole pages of 2 MiB.
+    let (weight, page) = (2048 * 2048 * 4, 2 << 20);
+    assert!(bytes("modelled_peak_bytes") < weight + page, "{ran}");
+    assert!((weight..=weight + 2 * page).contains(&bytes("arena_bytes")), "{ran}");
+}

@@ -159,10 +159,11 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
     let interface = interface(&module)?;
     session.take(&source, session.compiler.runnable(&module))?;
     check_devices(args, &interface, here)?;
+    let mut plan = None;
     if here.is_none() {
         session.take(&source, session.compiler.fits_in_memory(&module))?;
         if !args.interpret {
-            session.take(&source, session.compiler.devices_fit_in_memory(&module))?;
+            plan = Some(session.take(&source, session.compiler.plan_memory(&module))?);
         }
     }
     let program = module.program();
@@ -215,7 +216,8 @@ fn run_here(args: &Args, session: &mut Session<'_>, here: Option<&Here>) -> Outc
         ranks,
     };
     let compiler = session.compiler.clone();
-    let ran = progress::during(|| how_far(&progress, calls), || compiler.execute(&module, &inputs, &execute));
+    let ran =
+        progress::during(|| how_far(&progress, calls), || compiler.execute_planned(&module, plan, &inputs, &execute));
     let ran = session.take(&source, ran)?;
     match (&args.outputs, here) {
         (Some(path), Some(here)) => shards::write(path, here, &interface, &ran.shards)?,
@@ -422,7 +424,7 @@ struct Timing {
     peak_bytes: Option<usize>,
     /// The same by the cost model.
     modelled_peak_bytes: u64,
-    /// Bytes of the arena that the runtime allocated for each device; `None` for the reference evaluator.
+    /// The most bytes of memory that the runtime has for a device; `None` for the reference evaluator.
     arena_bytes: Option<usize>,
     /// Bytes that each process sends to others in a call, where several run the program.
     #[serde(skip_serializing_if = "Option::is_none")]

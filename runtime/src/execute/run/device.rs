@@ -178,7 +178,7 @@ impl Device<'_> {
             }
             Step::Copy { from, to } => self.copy(*from, *to),
             Step::DeviceId { replica, out } => {
-                let id = if *replica { self.device / e.partitions } else { self.device % e.partitions };
+                let id = if *replica { self.device / e.room.partitions } else { self.device % e.room.partitions };
                 arena.write(self.slot(*out).offset, &(id as u32).to_le_bytes());
             }
             Step::While { condition, predicate, body } => loop {
