@@ -1,6 +1,6 @@
 //! What propagation needs to know about an op, read once for every node.
 
-use dialect::ir::{Op, OpRef, Program};
+use dialect::ir::{Op, OpRef, Program, Value};
 use dialect::op::{Annotation, Constancy, Control, OpDef, OpPriority};
 use dialect::ops::{UNKNOWN, func, sdy};
 use dialect::sharding::Reshard;
@@ -61,6 +61,16 @@ impl Role {
     };
 }
 
+/// Whether values are of the same types inside and outside, so that the region may become a function: not in a fragment.
+fn is_transparent(op: OpRef<'_>) -> bool {
+    let program = op.program;
+    let Some(block) = program.region_block(op.op, 0) else { return false };
+    let types = |values: &mut dyn Iterator<Item = Value>| values.map(|v| program.value_type(v)).collect::<Vec<_>>();
+    let returned = program.block_ops(block).last().map(|&end| program.op(end).operands.to_vec()).unwrap_or_default();
+    types(&mut program.op(op.op).operands.iter().copied()) == types(&mut program.block_args(block).iter().copied())
+        && types(&mut returned.into_iter()) == types(&mut program.results(op.op))
+}
+
 fn kind_of(op: OpRef<'_>) -> Kind {
     match op.def().annotation(op) {
         Some(Annotation::Constraint) => return Kind::Constraint,
@@ -78,7 +88,7 @@ fn kind_of(op: OpRef<'_>) -> Kind {
     }
     match op.def().control(op) {
         Some(Control::Manual) => Kind::Manual,
-        Some(Control::Inline) => Kind::Named,
+        Some(Control::Inline) if is_transparent(op) => Kind::Named,
         Some(Control::Call) if func::is_call(op) => Kind::Call,
         None if func::is_function(op) => Kind::Function,
         _ => Kind::Plain,
