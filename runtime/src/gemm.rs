@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 #[cfg(feature = "jit")]
 mod bytes;
 mod narrow;
+mod thin;
 
 use narrow::is_supported;
 
@@ -233,6 +234,10 @@ impl<T: Float> Product<T> {
     ///
     /// All positions are inside the buffers, and nobody else accesses the result.
     unsafe fn run(&self, threads: usize) {
+        // SAFETY: the caller's promise.
+        if unsafe { T::thin(self, threads) } {
+            return;
+        }
         let parts = PARTS * threads;
         if threads > 1 && self.halves().is_some() {
             // SAFETY: the caller's promise.
@@ -268,6 +273,20 @@ impl<T: Float> Product<T> {
             return None;
         }
         Some([self.part(side, 0, half), self.part(side, half, all - half)])
+    }
+
+    /// The product with rows and columns exchanged.
+    fn turned(&self) -> Self {
+        let turn = |[a, b]: [isize; 2]| [b, a];
+        Self {
+            sizes: [self.sizes[1], self.sizes[0], self.sizes[2]],
+            out_strides: turn(self.out_strides),
+            lhs: self.rhs,
+            lhs_strides: turn(self.rhs_strides),
+            rhs: self.lhs,
+            rhs_strides: turn(self.lhs_strides),
+            ..*self
+        }
     }
 
     /// The product of so many rows (`side` 0) or columns (1) from `start` on.
@@ -350,14 +369,33 @@ impl<T: Float> Product<T> {
 
 trait Float: Copy + Default + Send + Sync + 'static {
     const ONE: Self;
+
+    /// Multiplies if one side is so short that the library isn't the fastest way; false if not.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Product::run`].
+    unsafe fn thin(_: &Product<Self>, _: usize) -> bool {
+        false
+    }
 }
 
 impl Float for f32 {
     const ONE: Self = 1.0;
+
+    unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { thin::multiply(product, threads) }
+    }
 }
 
 impl Float for f64 {
     const ONE: Self = 1.0;
+
+    unsafe fn thin(product: &Product<Self>, threads: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { thin::multiply(product, threads) }
+    }
 }
 
 impl Float for gemm::c32 {

@@ -1,0 +1,350 @@
+//! Products with few rows, or few columns, as when a model answers word by word.
+//!
+//! Reading the wide operand takes most of the time, so it is read once, in the order in which it lies in memory, and
+//! multiplied from there; the library would copy it first. The few rows are copied instead.
+//!
+//! A sum is in the same order for every number of threads: each thread has columns of its own.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::{PARTS, Product};
+
+mod vectors;
+
+pub(super) use vectors::Vectors;
+
+/// The most rows, where rows of the wide operand are contiguous, and where its columns are: with more of them, what the
+/// library does is as fast.
+const MOST: [usize; 2] = [48, 32];
+
+/// The least elements of the wide operand and of a column: the library is as fast where the operand is in a near cache.
+const LEAST: usize = 1 << 16;
+const SHORTEST: usize = 16;
+
+/// Elements of the wide operand that are multiplied while the sums are in registers, where its rows are contiguous.
+const STEPS: usize = 8;
+
+/// Sums that stay in the nearest cache.
+const NEAR: usize = 6144;
+
+/// Elements of a column that are multiplied with all rows before the next ones, where columns are contiguous.
+const DEPTH: usize = 256;
+
+/// Columns that are read at once there.
+const COLUMNS: usize = 4;
+
+/// A product of a few rows with a wide operand.
+struct Thin<T> {
+    /// Rows, columns and contracted elements.
+    sizes: [usize; 3],
+    /// The rows, copied: blocks of contracted elements after each other, each with all rows.
+    rows: Vec<T>,
+    wide: *const T,
+    /// Strides of its rows and columns.
+    strides: [isize; 2],
+    out: *mut T,
+    out_strides: [isize; 2],
+    adds: bool,
+}
+
+// SAFETY: the operand is only read, and threads write different columns of the result.
+unsafe impl<T: Sync> Sync for Thin<T> {}
+
+/// Multiplies if the product is one of these; false if not.
+///
+/// # Safety
+///
+/// As of [`Product::run`].
+pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) -> bool {
+    let product = if product.sizes[1] < product.sizes[0] { product.turned() } else { *product };
+    let [few, many, depth] = product.sizes;
+    let strides = product.rhs_strides;
+    let most = match strides {
+        [_, 1] => MOST[0],
+        [1, _] => MOST[1],
+        _ => return false,
+    };
+    if few > most || depth < SHORTEST || many.saturating_mul(depth) < LEAST {
+        return false;
+    }
+    let block = if strides[1] == 1 { STEPS } else { DEPTH };
+    let mut copied = Vec::with_capacity(few * depth);
+    for start in (0..depth).step_by(block) {
+        for row in 0..few {
+            let at = product.lhs.wrapping_offset(row as isize * product.lhs_strides[0]);
+            let steps = start..(start + block).min(depth);
+            // SAFETY: elements of the operand.
+            copied.extend(steps.map(|k| unsafe { at.wrapping_offset(k as isize * product.lhs_strides[1]).read() }));
+        }
+    }
+    let thin = Thin {
+        sizes: product.sizes,
+        rows: copied,
+        wide: product.rhs,
+        strides,
+        out: product.out,
+        out_strides: product.out_strides,
+        adds: product.adds,
+    };
+    let arch = Arch::new();
+    let each = many.div_ceil(if threads > 1 { threads * PARTS } else { 1 }).next_multiple_of(64);
+    let part = |first: usize| arch.dispatch(Part { thin: &thin, first, columns: each.min(many - first) });
+    let parts = many.div_ceil(each);
+    if parts > 1 {
+        (0..parts).into_par_iter().for_each(|i| part(i * each));
+    } else {
+        part(0);
+    }
+    true
+}
+
+/// Some columns of a product.
+struct Part<'t, T> {
+    thin: &'t Thin<T>,
+    first: usize,
+    columns: usize,
+}
+
+impl<T: Vectors> WithSimd for Part<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // SAFETY: sizes and strides are those of the product.
+        unsafe {
+            match self.thin.strides[1] == 1 {
+                true if S::REGISTER_COUNT >= 32 => self.along_rows::<S, 2>(simd),
+                true => self.along_rows::<S, 1>(simd),
+                false => self.along_columns(simd),
+            }
+        }
+    }
+}
+
+impl<T: Vectors> Part<'_, T> {
+    /// Adds a sum to the result, or writes it there.
+    ///
+    /// # Safety
+    ///
+    /// The part has the column.
+    #[inline(always)]
+    unsafe fn store(&self, row: usize, column: usize, sum: T) {
+        let [down, along] = self.thin.out_strides;
+        let to = self.thin.out.wrapping_offset(row as isize * down + (self.first + column) as isize * along);
+        // SAFETY: an element of the result.
+        unsafe { to.write(if self.thin.adds { T::plus(to.read(), sum) } else { sum }) };
+    }
+
+    /// Where rows of the wide operand are contiguous: some of them at a time are multiplied with the elements of all
+    /// narrow rows, and added to sums of many columns.
+    ///
+    /// # Safety
+    ///
+    /// The operands are as large as they say.
+    #[inline(always)]
+    unsafe fn along_rows<S: Simd, const N: usize>(&self, simd: S) {
+        let [rows, _, depth] = self.thin.sizes;
+        let lanes = N * T::lanes::<S>();
+        let width = (NEAR / rows).min(4096).next_multiple_of(lanes).min(self.columns.next_multiple_of(lanes));
+        let mut sums = vec![T::default(); rows * width];
+        let mut tail = vec![T::default(); STEPS * lanes];
+        for start in (0..self.columns).step_by(width) {
+            let columns = width.min(self.columns - start);
+            let whole = columns - columns % lanes;
+            sums.fill(T::default());
+            for k in (0..depth).step_by(STEPS) {
+                let steps = STEPS.min(depth - k);
+                let row = |d: usize| {
+                    let at = (k + d) as isize * self.thin.strides[0] + (self.first + start) as isize;
+                    self.thin.wide.wrapping_offset(at)
+                };
+                let narrow = self.thin.rows[k * rows..].as_ptr();
+                let block = Lines { narrow, rows, steps, width, columns: whole };
+                // SAFETY: whole vectors of the rows are there; the sums have rows of `width`.
+                unsafe { block.add::<S, N>(simd, row, sums.as_mut_ptr()) };
+                if whole < columns {
+                    for d in 0..steps {
+                        for j in whole..columns {
+                            // SAFETY: an element of the operand.
+                            tail[d * lanes + j - whole] = unsafe { row(d).add(j).read() };
+                        }
+                    }
+                    let rest = Lines { columns: lanes, ..block };
+                    let row = |d: usize| tail[d * lanes..].as_ptr();
+                    // SAFETY: `width` is a number of whole vectors, the last of which is behind `whole`.
+                    unsafe { rest.add::<S, N>(simd, row, sums.as_mut_ptr().add(whole)) };
+                }
+            }
+            for (i, sums) in sums.chunks_exact(width).enumerate() {
+                for (j, &sum) in sums[..columns].iter().enumerate() {
+                    // SAFETY: a column of the part.
+                    unsafe { self.store(i, start + j, sum) };
+                }
+            }
+        }
+    }
+
+    /// Where columns of the wide operand are contiguous: a few of them are multiplied with all narrow rows, a block of
+    /// elements at a time.
+    ///
+    /// # Safety
+    ///
+    /// The operands are as large as they say.
+    #[inline(always)]
+    unsafe fn along_columns<S: Simd>(&self, simd: S) {
+        let [rows, _, depth] = self.thin.sizes;
+        let mut sums = vec![[T::zero(simd); COLUMNS]; rows];
+        let mut ends = vec![[T::default(); COLUMNS]; rows];
+        for start in (0..self.columns).step_by(COLUMNS) {
+            let columns = COLUMNS.min(self.columns - start);
+            sums.fill([T::zero(simd); COLUMNS]);
+            ends.fill([T::default(); COLUMNS]);
+            for k in (0..depth).step_by(DEPTH) {
+                let steps = DEPTH.min(depth - k);
+                // Columns that don't exist repeat the last one.
+                let from: [*const T; COLUMNS] = std::array::from_fn(|j| {
+                    let column = (self.first + start + j.min(columns - 1)) as isize;
+                    self.thin.wide.wrapping_offset(column * self.thin.strides[1] + k as isize)
+                });
+                let narrow = &self.thin.rows[k * rows..][..steps * rows];
+                let vectors = steps - steps % T::lanes::<S>();
+                let mut first = 0;
+                while first < rows {
+                    // SAFETY: so many rows are left; rows and columns have `steps` elements.
+                    unsafe {
+                        let at = narrow.as_ptr().add(first * steps);
+                        if S::REGISTER_COUNT >= 32 && first + 4 <= rows {
+                            dots::<T, S, 4>(simd, at, steps, from, vectors, &mut sums[first..]);
+                            first += 4;
+                        } else if first + 2 <= rows {
+                            dots::<T, S, 2>(simd, at, steps, from, vectors, &mut sums[first..]);
+                            first += 2;
+                        } else {
+                            dots::<T, S, 1>(simd, at, steps, from, vectors, &mut sums[first..]);
+                            first += 1;
+                        }
+                    }
+                }
+                for (row, ends) in narrow.chunks_exact(steps).zip(&mut ends) {
+                    for (j, end) in ends.iter_mut().enumerate() {
+                        for (d, &a) in row.iter().enumerate().skip(vectors) {
+                            // SAFETY: an element of the operand.
+                            *end = T::plus(*end, T::times(a, unsafe { from[j].add(d).read() }));
+                        }
+                    }
+                }
+            }
+            for (i, (sums, ends)) in sums.iter().zip(&ends).enumerate() {
+                for j in 0..columns {
+                    // SAFETY: a column of the part.
+                    unsafe { self.store(i, start + j, T::plus(T::sum(simd, sums[j]), ends[j])) };
+                }
+            }
+        }
+    }
+}
+
+/// Some rows of the wide operand, and what they are multiplied with.
+#[derive(Clone, Copy)]
+struct Lines<T> {
+    /// For each narrow row, `steps` elements.
+    narrow: *const T,
+    rows: usize,
+    steps: usize,
+    /// Sums of a row.
+    width: usize,
+    /// Columns, whole vectors of them.
+    columns: usize,
+}
+
+impl<T: Vectors> Lines<T> {
+    /// Adds the products to sums.
+    ///
+    /// # Safety
+    ///
+    /// `row` gives for each of `steps` where `columns` elements are, and there are so many sums in each row of them.
+    #[inline(always)]
+    unsafe fn add<S: Simd, const N: usize>(self, simd: S, row: impl Fn(usize) -> *const T, sums: *mut T) {
+        let Self { narrow, rows, steps, width, columns } = self;
+        let lanes = T::lanes::<S>();
+        // SAFETY: the caller's promise.
+        unsafe {
+            if steps == STEPS {
+                let from: [*const T; STEPS] = std::array::from_fn(&row);
+                for j in (0..columns).step_by(N * lanes) {
+                    let mut b = [[T::zero(simd); N]; STEPS];
+                    for d in 0..STEPS {
+                        for n in 0..N {
+                            b[d][n] = T::load(simd, from[d].add(j + n * lanes));
+                        }
+                    }
+                    for i in 0..rows {
+                        let to = sums.add(i * width + j);
+                        let mut sum = [T::zero(simd); N];
+                        for n in 0..N {
+                            sum[n] = T::load(simd, to.add(n * lanes));
+                        }
+                        for d in 0..STEPS {
+                            let a = T::splat(simd, narrow.add(i * STEPS + d).read());
+                            for n in 0..N {
+                                sum[n] = T::add_product(simd, a, b[d][n], sum[n]);
+                            }
+                        }
+                        for n in 0..N {
+                            T::store(simd, to.add(n * lanes), sum[n]);
+                        }
+                    }
+                }
+                return;
+            }
+            for d in 0..steps {
+                let from = row(d);
+                for i in 0..rows {
+                    let a = T::splat(simd, narrow.add(i * steps + d).read());
+                    for j in (0..columns).step_by(lanes) {
+                        let to = sums.add(i * width + j);
+                        let sum = T::add_product(simd, a, T::load(simd, from.add(j)), T::load(simd, to));
+                        T::store(simd, to, sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds products of `R` rows and some columns, vectors of elements of both.
+///
+/// # Safety
+///
+/// Rows lie `stride` apart; rows and columns have `depth` elements, whole vectors of them.
+#[inline(always)]
+unsafe fn dots<T: Vectors, S: Simd, const R: usize>(
+    simd: S,
+    rows: *const T,
+    stride: usize,
+    columns: [*const T; COLUMNS],
+    depth: usize,
+    sums: &mut [[T::Vector<S>; COLUMNS]],
+) {
+    let mut inner: [[T::Vector<S>; COLUMNS]; R] = std::array::from_fn(|r| sums[r]);
+    // SAFETY: the caller's promise.
+    unsafe {
+        for d in (0..depth).step_by(T::lanes::<S>()) {
+            let mut b = [T::zero(simd); COLUMNS];
+            for j in 0..COLUMNS {
+                b[j] = T::load(simd, columns[j].add(d));
+            }
+            for r in 0..R {
+                let a = T::load(simd, rows.add(r * stride + d));
+                for j in 0..COLUMNS {
+                    inner[r][j] = T::add_product(simd, a, b[j], inner[r][j]);
+                }
+            }
+        }
+    }
+    sums[..R].copy_from_slice(&inner);
+}
+
+#[cfg(test)]
+mod tests;
