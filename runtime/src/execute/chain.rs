@@ -101,6 +101,12 @@ pub(super) fn join(steps: Steps, kernels: &[Option<Ranges>], slots: &TiVec<Slot,
             }
             chain.add(ranges, slots);
             chain.steps.push((op, step));
+        } else if let Step::Kernel { kernel, slots } = &step
+            && kernels[*kernel].is_none()
+            && chain.is_apart(slots)
+        {
+            // A scalar, or so little that it isn't divided: it may as well be computed before.
+            out.push((op, step));
         } else {
             chain.end(&mut out);
             out.push((op, step));
@@ -131,11 +137,22 @@ impl Chain<'_> {
             && ranges.accesses(slots).all(|new| {
                 self.accesses.iter().all(|old| {
                     let (a, b) = (&self.slots[old.slot], &self.slots[new.slot]);
-                    let apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+                    let apart = self.are_apart(old.slot, new.slot);
                     let reads_only = !old.writes && !new.writes;
                     apart || reads_only || old.own && new.own && (a.offset, a.bytes) == (b.offset, b.bytes)
                 })
             })
+    }
+
+    /// Whether nothing in the chain touches these slots.
+    fn is_apart(&self, slots: &[Slot]) -> bool {
+        self.accesses.iter().all(|access| slots.iter().all(|&slot| self.are_apart(access.slot, slot)))
+    }
+
+    /// Whether slots share no memory.
+    fn are_apart(&self, a: Slot, b: Slot) -> bool {
+        let (a, b) = (&self.slots[a], &self.slots[b]);
+        a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset
     }
 
     fn add(&mut self, ranges: &Ranges, slots: &[Slot]) {
@@ -233,6 +250,28 @@ mod tests {
         if several_threads() {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0] >= 3, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_scalar_between_kernels_ends_no_chain() {
+        let found = chains(
+            "%zero = stablehlo.constant dense<0.0> : tensor<f32>
+             %count = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<512x96xf32>, tensor<f32>) -> tensor<f32>
+             %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x96xf32>, tensor<f32>) -> tensor<512xf32>
+             %root = stablehlo.sqrt %count : tensor<f32>
+             %more = stablehlo.exponential %root : tensor<f32>
+             %mb = stablehlo.broadcast_in_dim %more, dims = [] : (tensor<f32>) -> tensor<512x96xf32>
+             %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<512xf32>) -> tensor<512x96xf32>
+             %d = stablehlo.subtract %x, %sb : tensor<512x96xf32>
+             %q = stablehlo.multiply %d, %d : tensor<512x96xf32>
+             %v = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<512x96xf32>, tensor<f32>) -> tensor<512xf32>
+             %vb = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<512xf32>) -> tensor<512x96xf32>
+             %p = stablehlo.divide %x, %mb : tensor<512x96xf32>
+             %r = stablehlo.add %p, %vb : tensor<512x96xf32>",
+        );
+        if several_threads() {
+            assert_eq!(found, [3]);
         }
     }
 

@@ -18,6 +18,7 @@ mod precision;
 mod room;
 mod routine;
 mod run;
+mod simplify;
 mod small;
 mod step;
 mod touched;

@@ -10,6 +10,7 @@ use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
 
+use super::simplify::simplify;
 use super::touched::touched;
 use crate::files::available_memory;
 
@@ -51,6 +52,7 @@ impl Planned {
             func::function(&program, "main").ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main"))?;
         let block =
             func::block(&program, main).ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body"))?;
+        simplify(&mut program, block);
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
