@@ -373,12 +373,67 @@ fn products_of_small_floats_are_exact() {
 }
 
 /// Runs a program on random inputs; says whether it has kernels with vectors.
+/// Tensors read in another order than results are written: alone, with others that are read in order, over one of these,
+/// guarded, several of them, and in an order that no tile is for.
+#[test]
+fn tensors_in_another_order_are_read_by_tiles() {
+    let mut r = Random(0x0123_4567_89AB_CDEF);
+    let orders: [&[usize]; 7] = [&[1, 0], &[1, 0], &[0, 2, 1], &[2, 1, 0], &[1, 2, 0], &[0, 3, 1, 2], &[0, 2, 3, 1]];
+    let mut tiles = 0;
+    for round in 0..84 {
+        let order = orders[round % 7];
+        let large = if order.len() == 2 { 300 } else { 40 };
+        let mut size = || if r.below(3) == 0 { 1 + r.below(4) } else { 1 + r.below(large) };
+        let sizes: Vec<usize> = order.iter().map(|_| size()).collect();
+        let ty = r.of(&TYPES);
+        let text = |sizes: &[usize], ty: &str| {
+            format!("tensor<{}x{ty}>", sizes.iter().map(usize::to_string).collect::<Vec<String>>().join("x"))
+        };
+        let turned: Vec<usize> = order.iter().map(|&d| sizes[d]).collect();
+        let [from, to, bits] = [text(&sizes, ty), text(&turned, ty), text(&turned, "i1")];
+        let last = order.len() - 1;
+        let (op, limit) = (if ty == "i1" { "xor" } else { "add" }, r.below(turned[last] + 1));
+        let body = match r.below(4) {
+            0 => "%r = stablehlo.reshape %t".to_owned(),
+            1 => format!("%r = stablehlo.{op} %t, %c"),
+            2 => format!("%s = stablehlo.{op} %t, %u : {to}\n %r = stablehlo.{op} %c, %s"),
+            _ => format!(
+                "%i = stablehlo.iota dim = {last} : {}
+                 %l = stablehlo.constant dense<{limit}> : {}
+                 %p = stablehlo.compare LT, %i, %l : ({}, {}) -> {bits}
+                 %s = stablehlo.select %p, %u, %c : {bits}, {to}
+                 %r = stablehlo.{op} %t, %s",
+                text(&turned, "i32"),
+                text(&turned, "i32"),
+                text(&turned, "i32"),
+                text(&turned, "i32"),
+            ),
+        };
+        let ends = if body.starts_with("%r = stablehlo.reshape") { format!("({to}) -> {to}") } else { to.clone() };
+        let text = format!(
+            "func.func @main(%a: {from}, %b: {from}, %c: {to}) -> {to} {{
+             %t = stablehlo.transpose %a, dims = {order:?} : ({from}) -> {to}
+             %u = stablehlo.transpose %b, dims = {order:?} : ({from}) -> {to}
+             {body} : {ends}
+             return %r : {to}
+             }}"
+        );
+        tiles += usize::from(kernels_on(&text, |ty| input(ty, &mut r)).contains("vector.shuffle"));
+    }
+    assert!(tiles > 20, "only {tiles} programs have tiles");
+}
+
 fn equals_the_reference(text: &str, r: &mut Random) -> bool {
     equals_on(text, |ty| input(ty, r))
 }
 
 /// Runs a program on the inputs that `make` gives for their types; says whether it has kernels with vectors.
-fn equals_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> bool {
+fn equals_on(text: &str, make: impl FnMut(&TensorType) -> Literal) -> bool {
+    kernels_on(text, make).contains("vector.store")
+}
+
+/// The same; the text of its kernels.
+fn kernels_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> String {
     let mut diagnostics = Diagnostics::default();
     let program = dialect::parse(text, &mut diagnostics);
     dialect::verify(&program, &mut diagnostics);
@@ -403,5 +458,5 @@ fn equals_on(text: &str, mut make: impl FnMut(&TensorType) -> Literal) -> bool {
             assert!(equal, "element {i}: {g:?}, expected {w:?}\n{text}\n{}", executable.kernel_text());
         }
     }
-    executable.kernel_text().contains("vector.store")
+    executable.kernel_text()
 }

@@ -10,6 +10,7 @@ use super::super::arith::Math;
 use super::super::fused::{Fused, Node, NodeData};
 use super::super::update::Bound;
 use super::loops::columns_innermost;
+use super::turned::{LARGEST, Turned};
 use super::{Target, register, storage};
 
 /// The fewest elements in a vector that are worth it.
@@ -22,6 +23,8 @@ pub(super) struct Lanes {
     pub count: i64,
     /// Which nodes differ between the elements of a vector.
     pub varies: TiVec<Node, bool>,
+    /// Loads that are contiguous along another loop.
+    pub turned: Option<Turned>,
 }
 
 impl Lanes {
@@ -38,6 +41,7 @@ impl Lanes {
         }
         let used = used(k);
         let mut varies: TiVec<Node, bool> = vec![false; k.nodes.len()].into();
+        let mut turned: Option<Turned> = None;
         let mut bytes = k.result_types.iter().map(|t| t.bytes().max(1)).max()?;
         for (node, (data, ty)) in k.nodes.iter_enumerated() {
             if !used[node] {
@@ -56,6 +60,15 @@ impl Lanes {
                     match (steps(&address, last)?, moves(k, last, guards)?) {
                         (1, false) => true,
                         (0, false) if !outside => false,
+                        _ if guards.is_empty() && bounds.is_empty() => {
+                            let along = Turned::along(k, &address)?;
+                            let all = turned.get_or_insert(Turned { along, loads: Vec::new() });
+                            all.loads.push(node);
+                            if all.along != along {
+                                return None;
+                            }
+                            true
+                        }
                         _ => return None,
                     }
                 }
@@ -74,10 +87,14 @@ impl Lanes {
         }
         let mut count = (target.vector_bytes / bytes) as i64;
         // The loop over a short row takes a shorter vector.
-        while count > k.loops[last] {
+        let mut most = k.loops[last];
+        if let Some(turned) = &turned {
+            most = most.min(k.loops[turned.along]).min(LARGEST);
+        }
+        while count > most {
             count /= 2;
         }
-        (count >= FEWEST).then_some(Self { count, varies })
+        (count >= FEWEST).then_some(Self { count, varies, turned })
     }
 
     /// Whether the loop over vectors is the only parallel one and has nothing left at its end.

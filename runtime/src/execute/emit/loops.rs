@@ -6,6 +6,7 @@ use dialect::scalar::ScalarOp;
 
 use super::super::arith::Write;
 use super::super::fused::{Fused, Node, NodeData};
+use super::lanes::Lanes;
 use super::{Emitter, is_narrow, register};
 
 impl Emitter<'_> {
@@ -16,13 +17,17 @@ impl Emitter<'_> {
             return self.scan(dim, backward);
         }
         if k.accumulators.is_empty() {
-            let outer = k.parallel.saturating_sub(1);
-            (0..outer).for_each(|l| self.open_loop(l));
-            self.innermost(k.in_place.is_none(), &mut |e, vector| {
+            let mut body = |e: &mut Self, vector: bool| {
                 // All before the first is stored, perhaps over what others read.
                 let values: Vec<String> = k.results.iter().map(|&node| e.node(node, vector)).collect();
                 values.iter().enumerate().for_each(|(i, v)| e.store(i, v, vector));
-            });
+            };
+            if let Some(Lanes { turned: Some(turned), count, .. }) = self.lanes.clone() {
+                return self.tiles(&turned, count, &mut body);
+            }
+            let outer = k.parallel.saturating_sub(1);
+            (0..outer).for_each(|l| self.open_loop(l));
+            self.innermost(k.in_place.is_none(), &mut body);
             (0..outer).for_each(|_| self.close());
             return;
         }
@@ -240,7 +245,7 @@ impl Emitter<'_> {
         (self.values, self.vectors, self.loops[l]) = saved;
     }
 
-    fn open_loop(&mut self, l: usize) {
+    pub(super) fn open_loop(&mut self, l: usize) {
         let n = self.kernel.loops[l];
         let (lo, hi) = match l {
             0 if self.in_parts => ("%from".to_owned(), "%to".to_owned()),

@@ -12,6 +12,7 @@ mod index;
 mod lanes;
 mod loops;
 mod nodes;
+mod turned;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
