@@ -14,13 +14,24 @@ mod vectors;
 
 pub(super) use vectors::Vectors;
 
-/// The most rows, where rows of the wide operand are contiguous, and where its columns are: with more of them, what the
-/// library does is as fast.
-const MOST: [usize; 2] = [48, 32];
+/// Which products these are, by how the wide operand lies.
+struct Limits {
+    /// The most rows: with more of them, what the library does is as fast.
+    rows: usize,
+    /// The least columns, of which vectors are made or several are read at once.
+    columns: usize,
+    /// The least contracted elements.
+    depth: usize,
+}
 
-/// The least elements of the wide operand and of a column: the library is as fast where the operand is in a near cache.
+/// Where the wide operand's rows are contiguous.
+const ALONG_ROWS: Limits = Limits { rows: 48, columns: 64, depth: 16 };
+
+/// Where its columns are: the elements of a vector are added up at the end of each.
+const ALONG_COLUMNS: Limits = Limits { rows: 32, columns: COLUMNS, depth: 256 };
+
+/// The least elements of the wide operand: the library is as fast where it is in a near cache.
 const LEAST: usize = 1 << 16;
-const SHORTEST: usize = 16;
 
 /// Elements of the wide operand that are multiplied while the sums are in registers, where its rows are contiguous.
 const STEPS: usize = 8;
@@ -60,12 +71,12 @@ pub(super) unsafe fn multiply<T: Vectors>(product: &Product<T>, threads: usize) 
     let product = if product.sizes[1] < product.sizes[0] { product.turned() } else { *product };
     let [few, many, depth] = product.sizes;
     let strides = product.rhs_strides;
-    let most = match strides {
-        [_, 1] => MOST[0],
-        [1, _] => MOST[1],
+    let limits = match strides {
+        [_, 1] => ALONG_ROWS,
+        [1, _] => ALONG_COLUMNS,
         _ => return false,
     };
-    if few > most || depth < SHORTEST || many.saturating_mul(depth) < LEAST {
+    if few > limits.rows || many < limits.columns || depth < limits.depth || many.saturating_mul(depth) < LEAST {
         return false;
     }
     let block = if strides[1] == 1 { STEPS } else { DEPTH };

@@ -6,9 +6,10 @@ fn are_exact<T: Vectors + From<i8> + PartialEq + std::fmt::Debug>(seed: u64) {
     for round in 0..120 {
         let [left, right, out, is_turned] = [0; 4].map(|_| random.bool());
         let is_along_rows = if is_turned { left } else { !right };
-        let few = random.usize(1..=MOST[usize::from(!is_along_rows)]);
-        let depth = random.usize(SHORTEST..700);
-        let many = LEAST.div_ceil(depth).max(few + 1) + random.usize(0..150);
+        let limits = if is_along_rows { ALONG_ROWS } else { ALONG_COLUMNS };
+        let few = random.usize(1..=limits.rows);
+        let depth = random.usize(limits.depth..700);
+        let many = LEAST.div_ceil(depth).max(few + 1).max(limits.columns) + random.usize(0..150);
         let [m, n] = if is_turned { [many, few] } else { [few, many] };
         let steps = |rows: usize, columns: usize, is_turned: bool| match is_turned {
             true => [1, rows as isize],
@@ -73,6 +74,8 @@ fn others_are_left_to_the_library() {
     };
     assert!(!product([64, 64, 4096], [4096, 1], [64, 1]), "many of both");
     assert!(!product([4, 32768, 8], [8, 1], [1, 8]), "short columns");
+    assert!(!product([16, 4096, 16], [16, 1], [1, 16]), "short columns, one after the other");
+    assert!(!product([1, 1, 1 << 17], [1 << 17, 1], [1, 1]), "one column");
     assert!(!product([4, 32, 100], [100, 1], [32, 1]), "a small operand");
     assert!(!product([4, 64, 1024], [1024, 1], [128, 2]), "nothing contiguous");
 }
