@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dialect::buffers::{BufferId, Buffers};
+use dialect::buffers::{BufferId, Buffers, simplify};
 use dialect::ir::{TensorType, Value, ValueSource};
 use dialect::ops::func;
 use serde::Serialize;
@@ -55,8 +55,12 @@ const MOST: usize = 400;
 impl Compiler {
     /// What a device holds while it runs a per-device program; nothing for a program without `@main`.
     pub fn memory_use(&self, module: &Module) -> MemoryUse {
-        let program = module.program();
+        let mut simple = module.program().clone();
+        let program = &mut simple;
         let Some(main) = func::function(program, "main") else { return MemoryUse::default() };
+        let Some(block) = func::block(program, main) else { return MemoryUse::default() };
+        simplify(program, block);
+        let program = &*program;
         let plan = Buffers::of(program, main);
         let mut values: HashMap<BufferId, (Value, usize)> = HashMap::new();
         for (&value, &buffer) in &plan.of_value {

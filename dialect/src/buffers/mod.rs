@@ -9,6 +9,7 @@ mod facts;
 mod fusion;
 mod liveness;
 mod planner;
+mod simplify;
 
 use rustc_hash::FxHashMap;
 
@@ -20,6 +21,7 @@ pub use assign::{ALIGNMENT, place};
 pub use facts::{Facts, Read, has_code, operation_has_code};
 pub use fusion::{Fusion, FusionModel, NONE, Node, Roots, Source, Sources, decide, is_splat};
 pub use liveness::{Deaths, Interval, Item, Timeline, each_read, peak};
+pub use simplify::simplify;
 
 define_id!(
     /// A buffer by its number.

@@ -6,7 +6,7 @@
 //! beside each other. Otherwise everything runs in sequence. Loops run as often as their
 //! counters say, or [`UNKNOWN_TRIP_COUNT`] times.
 
-use dialect::buffers::{Buffers, Fusion};
+use dialect::buffers::{Buffers, Fusion, simplify};
 use dialect::collective::{Groups, IdMode};
 use dialect::ir::{Attr, Block, ElementType, Op, OpRef, Program, Value};
 use dialect::kernel::{Contraction, Kernel, Nest, Role};
@@ -89,6 +89,10 @@ pub struct Event {
 pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     let Some(main) = func::function(program, "main") else { return Estimate::default() };
     let Some(block) = func::block(program, main) else { return Estimate::default() };
+    // As it is before it runs.
+    let mut simple = program.clone();
+    simplify(&mut simple, block);
+    let program = &simple;
     let buffers = Buffers::of(program, main);
     let mut run = Run {
         program,

@@ -18,7 +18,6 @@ mod precision;
 mod room;
 mod routine;
 mod run;
-mod simplify;
 mod small;
 mod step;
 mod touched;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dialect::buffers::{BufferId, Buffers};
+use dialect::buffers::{BufferId, Buffers, simplify};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
 use dialect::ir::{Block, Program, Value, ValueSource};
@@ -10,7 +10,6 @@ use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
 
-use super::simplify::simplify;
 use super::touched::touched;
 use crate::files::available_memory;
 

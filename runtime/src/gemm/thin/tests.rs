@@ -1,3 +1,5 @@
+//! Products of random sizes and layouts.
+
 use super::*;
 
 /// Products of whole numbers, which are exact in any order, for every place of a tail and every layout.

@@ -1,0 +1,117 @@
+//! What is simplified before a run means the same, and how little is left.
+#![cfg(feature = "jit")]
+
+use dialect::buffers::simplify;
+use dialect::diagnostic::Diagnostics;
+use dialect::ir::TensorType;
+use dialect::literal::Literal;
+use dialect::ops::func;
+use dialect::scalar::Scalar;
+use shardc_runtime::execute::Executable;
+use shardc_runtime::reference::evaluate_global;
+
+/// The names of the ops that are left of a function, whose results natively are those of the reference.
+fn left(text: &str) -> Vec<String> {
+    let mut diagnostics = Diagnostics::default();
+    let program = dialect::parse(text, &mut diagnostics);
+    dialect::verify(&program, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+    let main = func::function(&program, "main").expect("a function");
+    let block = func::block(&program, main).expect("a body");
+    let types: Vec<TensorType> =
+        program.block_args(block).iter().map(|&v| program.tensor_type(v).expect("tensors").clone()).collect();
+    let mut random = fastrand::Rng::with_seed(4);
+    let inputs: Vec<Literal> =
+        types.iter().map(|ty| Literal::from_fn(ty, |_| Scalar::Float(f64::from(random.i32(-9..9))))).collect();
+    let want = evaluate_global(&program, &inputs).expect("evaluates");
+    let mut simple = program.clone();
+    simplify(&mut simple, block);
+    dialect::verify(&simple, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:?}");
+    let executable = Executable::compile(program, None).expect("compiles");
+    let session = executable.session().expect("memory");
+    session.set_inputs(&inputs).expect("inputs fit");
+    session.run().expect("runs");
+    let got = session.results();
+    for (g, w) in got.iter().zip(&want) {
+        for i in 0..w.len() {
+            assert_eq!(g.get(i).as_f64(), w.get(i).as_f64(), "element {i}\n{text}");
+        }
+    }
+    let names = simple.ops_under(block).into_iter().map(|op| simple.op_name(op).to_owned());
+    names.filter(|name| name != "func.return").collect()
+}
+
+#[test]
+fn products_read_transposes_where_they_lie() {
+    for (dims, contracted) in [("[1, 0]", "[1] x [0]"), ("[1, 0]", "[0] x [0]")] {
+        let ops = left(&format!(
+            "func.func @main(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+             %t = stablehlo.transpose %x, dims = {dims} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+             %u = stablehlo.transpose %y, dims = {dims} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+             %r = stablehlo.dot_general %t, %u, contracting_dims = {contracted} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+             return %r : tensor<8x8xf32> }}"
+        ));
+        assert_eq!(ops, ["stablehlo.dot_general"]);
+    }
+    // Two of them, and a batch.
+    let ops = left(
+        "func.func @main(%x: tensor<2x5x3x4xf32>, %y: tensor<2x5x4x6xf32>) -> tensor<5x2x3x6xf32> {
+         %t = stablehlo.transpose %x, dims = [3, 0, 1, 2] : (tensor<2x5x3x4xf32>) -> tensor<4x2x5x3xf32>
+         %u = stablehlo.transpose %t, dims = [2, 0, 3, 1] : (tensor<4x2x5x3xf32>) -> tensor<5x4x3x2xf32>
+         %r = stablehlo.dot_general %u, %y, batching_dims = [0, 3] x [1, 0], contracting_dims = [1] x [2] : (tensor<5x4x3x2xf32>, tensor<2x5x4x6xf32>) -> tensor<5x2x3x6xf32>
+         return %r : tensor<5x2x3x6xf32> }",
+    );
+    assert_eq!(ops, ["stablehlo.dot_general"]);
+}
+
+#[test]
+fn free_dimensions_keep_their_order() {
+    let ops = left(
+        "func.func @main(%x: tensor<3x4x5xf32>, %y: tensor<5x6xf32>) -> tensor<4x3x6xf32> {
+         %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<3x4x5xf32>) -> tensor<4x3x5xf32>
+         %r = stablehlo.dot_general %t, %y, contracting_dims = [2] x [0] : (tensor<4x3x5xf32>, tensor<5x6xf32>) -> tensor<4x3x6xf32>
+         return %r : tensor<4x3x6xf32> }",
+    );
+    assert_eq!(ops, ["stablehlo.transpose", "stablehlo.dot_general"]);
+}
+
+#[test]
+fn products_write_transposes() {
+    let ops = left(
+        "func.func @main(%x: tensor<7x2x4x3xf32>, %y: tensor<2x7x5x4xf32>) -> tensor<7x2x5x3xf32> {
+         %r = stablehlo.dot_general %x, %y, batching_dims = [1, 0] x [0, 1], contracting_dims = [2] x [3] : (tensor<7x2x4x3xf32>, tensor<2x7x5x4xf32>) -> tensor<2x7x3x5xf32>
+         %t = stablehlo.transpose %r, dims = [1, 0, 3, 2] : (tensor<2x7x3x5xf32>) -> tensor<7x2x5x3xf32>
+         return %t : tensor<7x2x5x3xf32> }",
+    );
+    assert_eq!(ops, ["stablehlo.dot_general"]);
+    // The product itself is read, too; and a transpose that isn't an exchange of operands.
+    let ops = left(
+        "func.func @main(%x: tensor<3x4xf32>, %y: tensor<4x5xf32>) -> (tensor<5x3xf32>, tensor<3x5xf32>) {
+         %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+         %t = stablehlo.transpose %r, dims = [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+         return %t, %r : tensor<5x3xf32>, tensor<3x5xf32> }",
+    );
+    assert_eq!(ops, ["stablehlo.dot_general", "stablehlo.transpose"]);
+    let ops = left(
+        "func.func @main(%x: tensor<2x3x4xf32>, %y: tensor<2x4x5xf32>) -> tensor<3x2x5xf32> {
+         %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+         %t = stablehlo.transpose %r, dims = [1, 0, 2] : (tensor<2x3x5xf32>) -> tensor<3x2x5xf32>
+         return %t : tensor<3x2x5xf32> }",
+    );
+    assert_eq!(ops, ["stablehlo.dot_general", "stablehlo.transpose"]);
+}
+
+#[test]
+fn small_values_of_constants_are_constants() {
+    let ops = left(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+         %c = stablehlo.constant dense<3> : tensor<i32>
+         %f = stablehlo.convert %c : (tensor<i32>) -> tensor<f32>
+         %d = stablehlo.subtract %f, %f : tensor<f32>
+         %b = stablehlo.broadcast_in_dim %d, dims = [] : (tensor<f32>) -> tensor<4xf32>
+         %r = stablehlo.add %x, %b : tensor<4xf32>
+         return %r : tensor<4xf32> }",
+    );
+    assert!(ops.iter().all(|op| op == "stablehlo.constant" || op == "stablehlo.add"), "{ops:?}");
+}
