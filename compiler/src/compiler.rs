@@ -43,6 +43,39 @@ pub struct CompileOptions {
     pub replicate: Replicate,
     /// Into how many microbatches the batch of a program over several meshes is cut; `None` leaves it as it is.
     pub microbatches: Option<Microbatches>,
+    /// In which order they go through a pipeline; without it, in the fastest by the model that fits memory.
+    pub schedule: Option<Schedule>,
+    /// The names of JAX's under which ops are stages of a pipeline, with commas between; `layer*` stands for all that begin
+    /// with `layer`.
+    pub stages: Option<String>,
+    /// The mesh of each stage, `name@mesh` with commas between; without it they are balanced by cost.
+    pub assign: Option<String>,
+}
+
+/// The order in which microbatches go through a pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Schedule {
+    /// As the program has it.
+    Program,
+    /// All forward, then all backward.
+    Gpipe,
+    /// One forward and one backward in turn, so that few microbatches are alive at once.
+    OneForwardOneBackward,
+    /// The same with several stages on each mesh in turn.
+    Interleaved,
+}
+
+impl Schedule {
+    /// Its word as an option of passes.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Gpipe => "gpipe",
+            Self::OneForwardOneBackward => "1f1b",
+            Self::Interleaved => "interleaved",
+        }
+    }
 }
 
 /// A number of microbatches.
@@ -259,24 +292,26 @@ impl Compiler {
         let mut steps = self.passes.parse(pipeline)?;
         let search = if options.search == Search::Greedy { "greedy" } else { "full" };
         let memory = options.memory.map(|bytes| bytes.to_string()).unwrap_or_default();
-        for (option, value) in
-            [("search", search), ("target", target), ("memory", &memory), ("replicate", options.replicate.text())]
-        {
-            for step in &mut steps {
-                if step.pass.options.iter().any(|o| o.name == option) {
-                    let set = step.options.set(step.pass.options, option, value);
-                    set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
-                }
-            }
-        }
-        let text = match options.microbatches {
-            None => return Ok(steps),
+        let microbatches = match options.microbatches {
+            None => String::new(),
             Some(Microbatches::Count(count)) => count.to_string(),
             Some(Microbatches::Auto) => "auto".to_owned(),
         };
-        for step in steps.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == "microbatches")) {
-            let set = step.options.set(step.pass.options, "microbatches", &text);
-            set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
+        let given: [(&str, &str); 8] = [
+            ("search", search),
+            ("target", target),
+            ("memory", &memory),
+            ("replicate", options.replicate.text()),
+            ("microbatches", &microbatches),
+            ("schedule", options.schedule.map_or("", Schedule::text)),
+            ("scopes", options.stages.as_deref().unwrap_or_default()),
+            ("assign", options.assign.as_deref().unwrap_or_default()),
+        ];
+        for (option, value) in given.into_iter().filter(|(_, value)| !value.is_empty()) {
+            for step in steps.iter_mut().filter(|step| step.pass.options.iter().any(|o| o.name == option)) {
+                let set = step.options.set(step.pass.options, option, value);
+                set.map_err(|fault| one(Plain::error(codes::PASS_OPTION, Span::default(), fault)))?;
+            }
         }
         Ok(steps)
     }

@@ -4,9 +4,10 @@
 
 One process meets a fault: it is killed (kill), stopped for a minute (stop), asked to end (term), or has another program
 (program), inputs of another shape (shape), no room for its results (disk). Or all do: Ctrl-C (ctrl-c) and SIGTERM (launcher)
-reach mpirun, standard input is closed (stdin). Of each it says how many of the others named the process and the reason, how
-many seconds it took until the last of them had ended, and mpirun; and whether any result was there that is only half written.
-The exit code is 1 if anything hung, or was half written, or ended as if nothing had happened.
+reach mpirun, standard input is closed (stdin). What would come after the end isn't counted. Of each it says how many of the
+others named the process and the reason, how many seconds it took until the last of them had ended, and mpirun; and whether
+any result was there that is only half written. What processes say is read from files of their own, since an mpirun that is
+interrupted passes nothing on. The exit code is 1 if anything hung, or was half written, or ended as if nothing had happened.
 """
 import argparse
 import json
@@ -84,6 +85,7 @@ class Run:
         with open(script, "w") as file:
             file.write(
                 f"echo $$ > {folder}/pid.$OMPI_COMM_WORLD_RANK\n"
+                f"exec 2> {folder}/said.$OMPI_COMM_WORLD_RANK\n"
                 f"if [ $OMPI_COMM_WORLD_RANK = {FAULTY} ]; then sleep {delay:.2f}; exec {options.shardc} run {theirs} {common}; fi\n"
                 f"exec {options.shardc} run {mine} {common}\n"
             )
@@ -138,6 +140,9 @@ class Run:
         self.mpirun.wait()
         self.log.seek(0)
         text = self.log.read()
+        for rank in range(self.ranks):
+            said = os.path.join(self.folder, f"said.{rank}")
+            text += open(said).read() if os.path.exists(said) else ""
         if getattr(self, "mounted", False):
             subprocess.run(["umount", os.path.join(self.folder, "full")])
         return left, text
@@ -212,7 +217,8 @@ def main():
     print(f"{'fault':<9} {'at':>6} {'ranks end':>10} {'mpirun':>8} {'named by':>9} {'code':>5}  what else")
     worst, wrong = {}, 0
     for kind in options.kinds.split(","):
-        for number in range(options.count):
+        number = 0
+        while number < options.count:
             moment = draw.uniform(0.0, whole if kind in LATER else 2.0)
             run = Run(options, os.path.join(options.folder, f"{kind}{number}"), kind, 0.0 if kind in LATER else moment)
             happened = fault(run, kind, moment) if kind in LATER else True
@@ -222,6 +228,7 @@ def main():
             fine = kind == "stdin" or not happened
             bad = bool(left or half or (code == 0) != fine and not (code == 0 and kind in LATER))
             wrong += bad
+            number += happened
             told = [f"left: {', '.join(left)}"] * bool(left) + [f"half written: {half}"] * bool(half)
             told += ["had ended before"] * (not happened)
             show = lambda seconds: f"{seconds:.1f} s" if seconds is not None else "NEVER"

@@ -6,7 +6,7 @@ use passes::options::parse_bytes;
 use passes::plan::Search;
 
 use super::session::{Failure, Session};
-use crate::{CompileOptions, Microbatches, Replicate, Tolerance};
+use crate::{CompileOptions, Microbatches, Replicate, Schedule, Tolerance};
 
 /// What decides about a compilation, for every command that compiles.
 #[derive(clap::Args, Clone, Default)]
@@ -25,6 +25,16 @@ pub(crate) struct Knobs {
     /// the model finds fastest within --memory
     #[arg(long, value_name = "N|auto", value_parser = microbatches)]
     microbatches: Option<Microbatches>,
+    /// The order of microbatches in a pipeline; without it the fastest by the model that fits memory
+    #[arg(long, value_enum, value_name = "ORDER")]
+    schedule: Option<Order>,
+    /// The stages of a pipeline over several meshes: names of jax.named_scope, with commas between; 'layer*' stands for all that
+    /// begin with layer
+    #[arg(long, value_name = "NAMES")]
+    stages: Option<String>,
+    /// Put stages on meshes by hand, like stage0@m0,stage1@m1; without it they are balanced by cost
+    #[arg(long, value_name = "NAME@MESH,...")]
+    assign: Option<String>,
     /// Warn of 'replicate': each value that is gathered only because an op can't be computed in shards of a dimension; without
     /// the flag, of those that give a device 64 MiB or more
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -52,6 +62,31 @@ pub(crate) enum GroupForm {
     Lists,
     /// Axes of the mesh, as large on any number of devices
     Axes,
+}
+
+/// The order of microbatches.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    /// As the program has it
+    Program,
+    /// All forward, then all backward
+    Gpipe,
+    /// One forward and one backward in turn
+    #[value(name = "1f1b")]
+    OneForwardOneBackward,
+    /// The same with several stages on each mesh in turn
+    Interleaved,
+}
+
+impl From<Order> for Schedule {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Program => Self::Program,
+            Order::Gpipe => Self::Gpipe,
+            Order::OneForwardOneBackward => Self::OneForwardOneBackward,
+            Order::Interleaved => Self::Interleaved,
+        }
+    }
 }
 
 /// How to choose communication.
@@ -85,7 +120,16 @@ impl Knobs {
             (.., Some(Lint::Replicate)) => Replicate::Deny,
             _ => Replicate::Large,
         };
-        Ok(CompileOptions { search, target, memory, replicate, microbatches: self.microbatches })
+        Ok(CompileOptions {
+            search,
+            target,
+            memory,
+            replicate,
+            microbatches: self.microbatches,
+            schedule: self.schedule.map(Schedule::from),
+            stages: self.stages.clone(),
+            assign: self.assign.clone(),
+        })
     }
 }
 

@@ -115,7 +115,7 @@ impl Here {
     /// prints results.
     pub(crate) fn join(session: &mut Session<'_>, patience: Duration) -> Result<Option<Self>, Failure> {
         use runtime::collective::Wire;
-        use runtime::mpi::{Behavior, World};
+        use runtime::mpi::{Behavior, World, exit_at_once};
         let Some(launched) = launched(|name| std::env::var(name).ok()).filter(|launched| launched.ranks > 1) else {
             return Ok(None);
         };
@@ -123,7 +123,7 @@ impl Here {
         let last_words = Box::new(move |why: &str| {
             // Standard error may be in use by who doesn't end.
             eprintln!("shardc: rank {rank}: {why}");
-            std::process::exit(i32::from(super::FAILED));
+            exit_at_once(super::FAILED);
         });
         let world = World::join(Behavior { patience, last_words }).map_err(Failure::System)?;
         if world.ranks() != launched.ranks {

@@ -4,7 +4,8 @@
 //! `stage0`, `jit(step)/transpose(jvp(stage0))/dot_general` one of its backward computation. Ops of one name stand in one
 //! computation, unless others in between read what some of them make and make what others of them read.
 
-use dialect::diagnostic::Diagnostics;
+use dialect::codes;
+use dialect::diagnostic::{Diagnostic, Diagnostics};
 use dialect::ir::build::Builder;
 use dialect::ir::{AttrData, Loc, LocData, Name, Op, Program, Renaming, Ty, Value};
 use dialect::op::{Constancy, OpDef};
@@ -18,7 +19,7 @@ use crate::options::Options;
 /// A name, and how often JAX transposed what stands under it.
 type Scope = (Name, i64);
 
-pub(super) fn scopes(program: &mut Program, options: &Options, _: &mut Diagnostics) {
+pub(super) fn scopes(program: &mut Program, options: &Options, diagnostics: &mut Diagnostics) {
     let Some(main) = func::function(program, "main") else { return };
     let (Some(_), Some(block)) = (Topology::of(program, main), func::block(program, main)) else { return };
     if dialect::signature::is_stated(program, main) {
@@ -71,6 +72,17 @@ pub(super) fn scopes(program: &mut Program, options: &Options, _: &mut Diagnosti
         open.extend(scope.map(|scope| (scope, slot)));
         slots[slot].1.push(op);
         made_in.extend(program.results(op).map(|v| (v, slot)));
+    }
+    let found: FxHashSet<Name> = slots.iter().filter_map(|slot| Some(slot.0?.0)).collect();
+    for name in wanted.iter().filter(|wanted| !found.iter().any(|&name| matches(wanted, program.name_text(name)))) {
+        let d = Diagnostic::error(
+            codes::MESH_ASSIGNMENT,
+            program.op(main).span,
+            format!("no op is under the name \"{name}\""),
+        );
+        diagnostics.push(
+            d.note("names are those of jax.named_scope, in the locations of ops: as_text(debug_info=True) prints them"),
+        );
     }
     let readers = readers(program, &slots);
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();

@@ -81,6 +81,14 @@ extern "C" fn on_signal(number: c_int) {
 
 unsafe extern "C" {
     fn signal(number: c_int, handler: extern "C" fn(c_int)) -> usize;
+    fn _exit(code: c_int) -> !;
+}
+
+/// Ends this process at once, whatever its other threads do: without what libraries do at an exit, which may take away what those
+/// threads use.
+pub fn exit_at_once(code: u8) -> ! {
+    // SAFETY: it can be called at any time.
+    unsafe { _exit(code.into()) }
 }
 
 const INTERRUPTED: c_int = 2;
@@ -203,6 +211,10 @@ impl Funnel {
                 let mut asked = self.shared.lock();
                 (std::mem::take(&mut asked.exchanges), asked.groups.take(), asked.failed.take(), asked.over)
             };
+            if self.ended.is_some() {
+                self.keep_out(new, failed.is_some());
+                continue;
+            }
             if over {
                 // SAFETY: all ranks are here, and this thread has started MPI.
                 unsafe { ffi::MPI_Finalize() };
@@ -219,16 +231,14 @@ impl Funnel {
             new.into_iter().for_each(|exchange| self.begin(exchange));
             busy |= self.progress();
             if let Some(why) = failed {
-                // What came from elsewhere is passed on as it came.
-                let why = self
-                    .ended
-                    .as_ref()
-                    .map_or_else(|| format!("{} failed: {why}", self.place(self.rank)), |(why, _)| why.clone());
-                self.tell_failure(&why);
-                self.end(&why, GRACE[0]);
+                self.end(&format!("{} failed: {why}", self.place(self.rank)), GRACE[0]);
+            }
+            if self.ended.is_some() {
+                continue;
             }
             let now = Instant::now();
-            if now - beat >= BEAT {
+            // A launcher that ends its processes doesn't wait long.
+            if now - beat >= BEAT || asked_to_end().is_some() {
                 if now - looked > 4 * BEAT {
                     // This process itself was away: what the others said meanwhile is still to be read.
                     self.peers.iter_mut().for_each(|peer| peer.heard = now);
@@ -237,6 +247,9 @@ impl Funnel {
                 beat = now;
                 self.listen();
                 self.look();
+                if self.ended.is_some() {
+                    continue;
+                }
                 self.speak();
             } else if idle % 16 == 0 {
                 self.listen();
@@ -253,6 +266,22 @@ impl Funnel {
             if asked.exchanges.is_empty() && asked.groups.is_none() && asked.failed.is_none() && !asked.over {
                 drop(self.shared.wait(asked, Duration::from_micros(nap)));
             }
+        }
+    }
+
+    /// What is left to do after a failure, when MPI isn't called any more: who waited for an exchange has gone on and perhaps
+    /// given back memory that MPI would still send.
+    fn keep_out(&self, exchanges: Vec<Exchange>, has_failed: bool) {
+        let Some((why, end)) = &self.ended else { return };
+        exchanges.iter().for_each(|exchange| exchange.end(Err(why.clone())));
+        if Instant::now() >= *end {
+            (self.behavior.last_words)(why);
+        }
+        let mut asked = self.shared.lock();
+        // The others have heard of the first failure.
+        asked.told |= has_failed;
+        if asked.exchanges.is_empty() && asked.failed.is_none() {
+            drop(self.shared.wait(asked, BEAT / 10));
         }
     }
 
@@ -339,7 +368,7 @@ impl Funnel {
             let Some(peer) = self.peers.get_mut(from) else { continue };
             peer.heard = Instant::now();
             if tag == TAG_FAILED {
-                self.end(&String::from_utf8_lossy(&bytes), GRACE[0]);
+                return self.end(&String::from_utf8_lossy(&bytes), GRACE[0]);
             } else if let Some(beat) = Beat::decode(&bytes)
                 && peer.says(beat)
             {
@@ -396,12 +425,13 @@ impl Funnel {
         });
     }
 
-    fn tell_failure(&mut self, why: &str) {
+    /// Tells the others of a failure, and gives MPI at most so long to send it.
+    fn tell_failure(&mut self, why: &str, most: Duration) {
         for to in self.others() {
             self.send(to, TAG_FAILED, why.as_bytes().to_vec());
         }
         let start = Instant::now();
-        while !self.letters.is_empty() && start.elapsed() < BEAT {
+        while !self.letters.is_empty() && start.elapsed() < most {
             self.post();
             std::thread::yield_now();
         }
@@ -411,12 +441,6 @@ impl Funnel {
     /// Whether everybody is still there, and waits for something that may come.
     fn look(&mut self) {
         self.post();
-        if let Some((why, end)) = &self.ended {
-            if Instant::now() >= *end {
-                (self.behavior.last_words)(why);
-            }
-            return;
-        }
         let others = || self.others();
         // Of several, the one that fell silent first: the others ended because of it.
         let gone = others().filter(|&rank| self.peers[rank].has_ended()).min_by_key(|&rank| self.peers[rank].heard);
@@ -455,11 +479,13 @@ impl Funnel {
         if text.is_empty() { text } else { format!("; on rank {rank} {text}") }
     }
 
-    /// Ends everything that waits, for this reason; the process ends at the latest after `grace`.
+    /// Ends everything that waits, for this reason; the process ends at the latest after `grace`. The others are told first,
+    /// while all that MPI may still send is there.
     fn end(&mut self, why: &str, grace: Duration) {
         if self.ended.is_some() {
             return;
         }
+        self.tell_failure(why, grace / 8);
         self.ended = Some((why.to_owned(), Instant::now() + grace));
         let watched = {
             let mut asked = self.shared.lock();

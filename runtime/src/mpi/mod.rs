@@ -22,6 +22,7 @@ use dialect::ir::ElementType;
 use dialect::scalar::ScalarOp;
 
 use self::exchange::Exchange;
+pub use self::funnel::exit_at_once;
 use self::funnel::{Funnel, Shared, asked_to_end};
 use crate::collective::{Combination, Incoming, Outgoing, Route, Watched, Wire};
 

@@ -74,7 +74,7 @@ fn replace_all<T: Copy + Send + Sync>(
     out: &mut [T],
     threads: usize,
 ) {
-    parts(threads, out, |first, part| {
+    parts(places.threads(threads), out, |first, part| {
         let range = first..first + part.len();
         places.runs(indices, |input, update, len| {
             // Single elements are faster without a call that copies.
@@ -110,7 +110,7 @@ pub(super) fn combine<T: Number>(
         Or => one(places, indices, updates, first, part, |a: T, b| a.combine(Or, b)),
         _ => one(places, indices, updates, first, part, |a: T, b| a.combine(Xor, b)),
     };
-    parts(threads, out, part);
+    parts(places.threads(threads), out, part);
 }
 
 fn one<T: Number>(

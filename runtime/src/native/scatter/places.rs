@@ -9,6 +9,8 @@ use crate::native::View;
 
 /// The most windows visited at once.
 const BLOCK: usize = 1024;
+/// The fewest elements in a row that several threads share.
+const SHARED_ROW: usize = 16;
 
 /// How batch and window positions become places of the updates and of the input, counted in elements.
 pub(super) struct Places {
@@ -156,6 +158,12 @@ impl Places {
     /// How many windows there are.
     pub(super) fn windows(&self) -> usize {
         self.batch.iter().map(|b| b.size).product()
+    }
+
+    /// How many of these threads share the input's elements. Each looks at all windows, which costs more than combining a few
+    /// elements.
+    pub(super) fn threads(&self, threads: usize) -> usize {
+        if self.row < SHARED_ROW { 1 } else { threads }
     }
 
     /// Calls `visit` for the windows that are at least partly inside the input, in the order of the updates' batch

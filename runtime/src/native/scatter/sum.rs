@@ -19,9 +19,7 @@ pub(super) fn sum<T: Float>(places: &Places, indices: View<'_>, updates: &[T], o
     if !few && by_place(places, indices, updates, out, threads) {
         return;
     }
-    // Every thread looks at all windows, which costs more than adding single elements.
-    let threads = if places.row < 16 { 1 } else { threads };
-    parts(threads, out, |first, part| {
+    parts(places.threads(threads), out, |first, part| {
         for (i, part) in part.chunks_mut(4 * SMALL).enumerate() {
             dense(places, indices, updates, first + i * 4 * SMALL, part);
         }
