@@ -82,13 +82,14 @@ macro_rules! floats {
             #[inline(always)]
             fn combine(self, op: ScalarOp, other: Self) -> Self {
                 let (a, b) = (self.wide(), other.wide());
-                let pick = |first: bool| if a.is_nan() || !b.is_nan() && first { self } else { other };
+                // Without branches: what is greater can't be foreseen.
+                let pick = |first: bool| if a.is_nan() | (!b.is_nan() & first) { self } else { other };
                 match op {
                     // One rounding of the sum or product in f64 is that of the exact one, for all narrower types.
                     ScalarOp::Add => Self::narrow(a + b),
                     ScalarOp::Mul => Self::narrow(a * b),
-                    ScalarOp::Max => pick(a > b || a == b && b.is_sign_negative()),
-                    ScalarOp::Min => pick(a < b || a == b && a.is_sign_negative()),
+                    ScalarOp::Max => pick((a > b) | ((a == b) & b.is_sign_negative())),
+                    ScalarOp::Min => pick((a < b) | ((a == b) & a.is_sign_negative())),
                     _ => unreachable!("{op:?}"),
                 }
             }

@@ -4,9 +4,12 @@ use std::ops::Range;
 
 use dialect::scalar::ScalarOp;
 
-use super::places::Places;
-use crate::native::View;
+use super::places::{Block, Places};
 use crate::native::number::Number;
+use crate::native::{View, prefetch};
+
+/// How many single elements ahead memory is asked for.
+const AHEAD: usize = 16;
 
 /// Calls `work` on parts of `out` that together are all of it, each with where it begins.
 pub(super) fn parts<T: Send>(threads: usize, out: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
@@ -23,6 +26,33 @@ pub(super) fn parts<T: Send>(threads: usize, out: &mut [T], work: impl Fn(usize,
 pub(super) fn common(part: &Range<usize>, input: usize, update: usize, len: usize) -> Option<(Range<usize>, usize)> {
     let (from, to) = (input.max(part.start), (input + len).min(part.end));
     (from < to).then(|| (from - part.start..to - part.start, update + (from - input)))
+}
+
+/// Changes elements of `part`, which begins at place `first`, by updates of [one element](Places::are_single) each. Whether there
+/// were any.
+pub(super) fn singles<T, U: Copy>(
+    places: &Places,
+    indices: View<'_>,
+    updates: &[U],
+    first: usize,
+    part: &mut [T],
+    change: impl Fn(&mut T, U),
+) -> bool {
+    let mut any = false;
+    places.blocks(indices, &mut |block| {
+        let Block::Inside(windows) = block else { return };
+        any |= !windows.is_empty();
+        for (i, &(input, update)) in windows.iter().enumerate() {
+            // Elements are anywhere.
+            if let Some(next) = windows.get(i + AHEAD) {
+                prefetch(part.get(next.0.wrapping_sub(first)..).unwrap_or_default(), size_of::<T>());
+            }
+            if let Some(to) = part.get_mut(input.wrapping_sub(first)) {
+                change(to, updates[update]);
+            }
+        }
+    });
+    any
 }
 
 /// Replaces elements of `width` bytes.
@@ -75,14 +105,13 @@ fn replace_all<T: Copy + Send + Sync>(
     threads: usize,
 ) {
     parts(places.threads(threads), out, |first, part| {
+        if places.are_single() {
+            singles(places, indices, updates, first, part, |to, update| *to = update);
+            return;
+        }
         let range = first..first + part.len();
         places.runs(indices, |input, update, len| {
-            // Single elements are faster without a call that copies.
-            if len == 1 {
-                if let Some(to) = part.get_mut(input.wrapping_sub(first)) {
-                    *to = updates[update];
-                }
-            } else if let Some((to, from)) = common(&range, input, update, len) {
+            if let Some((to, from)) = common(&range, input, update, len) {
                 let from = &updates[from..from + to.len()];
                 part[to].copy_from_slice(from);
             }
@@ -121,14 +150,14 @@ fn one<T: Number>(
     part: &mut [T],
     combine: impl Fn(T, T) -> T,
 ) {
+    if places.are_single() {
+        singles(places, indices, updates, first, part, |to, update| *to = combine(*to, update));
+        return;
+    }
     let range = first..first + part.len();
     let arch = pulp::Arch::new();
     places.runs(indices, |input, update, len| {
-        if len == 1 {
-            if let Some(to) = part.get_mut(input.wrapping_sub(first)) {
-                *to = combine(*to, updates[update]);
-            }
-        } else if let Some((to, from)) = common(&range, input, update, len) {
+        if let Some((to, from)) = common(&range, input, update, len) {
             let from = &updates[from..from + to.len()];
             arch.dispatch(Each { to: &mut part[to], from, combine: &combine });
         }

@@ -160,6 +160,11 @@ impl Places {
         self.batch.iter().map(|b| b.size).product()
     }
 
+    /// Whether each window is one element, so that it is inside of the input or not there.
+    pub(super) fn are_single(&self) -> bool {
+        self.row == 1 && self.rows.len() == 1 && self.separate
+    }
+
     /// How many of these threads share the input's elements. Each looks at all windows, which costs more than combining a few
     /// elements.
     pub(super) fn threads(&self, threads: usize) -> usize {

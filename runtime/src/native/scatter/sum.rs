@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::apply::{common, parts};
+use super::apply::{common, parts, singles};
 use super::places::{Block, Places};
 use crate::native::number::Float;
 use crate::native::{View, Zeros, prefetch};
@@ -34,16 +34,8 @@ fn dense<T: Float>(places: &Places, indices: View<'_>, updates: &[T], first: usi
     sums.iter_mut().zip(part.iter()).for_each(|(sum, v)| *sum = v.wide());
     let arch = pulp::Arch::new();
     let mut any = false;
-    if places.row == 1 && places.rows.len() == 1 && places.separate {
-        places.blocks(indices, &mut |block| {
-            let Block::Inside(windows) = block else { return };
-            any |= !windows.is_empty();
-            for &(input, update) in windows {
-                if let Some(sum) = sums.get_mut(input.wrapping_sub(first)) {
-                    *sum += updates[update].wide();
-                }
-            }
-        });
+    if places.are_single() {
+        any = singles(places, indices, updates, first, sums, |sum, update: T| *sum += update.wide());
     } else if places.rows.len() == 1 && places.separate {
         places.blocks(indices, &mut |block| {
             let Block::Inside(windows) = block else { return };
