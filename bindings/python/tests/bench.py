@@ -102,9 +102,9 @@ def all_programs():
 if __name__ == "__main__":
     print(f"Python {sys.version.split()[0]}, JAX {jax.__version__}, shardc {shardc.__version__}; import of shardc {imported * 1e3:.1f} ms")
     row("a call of the identity", dispatch(), 1e6, "us")
-    for depth in (2, 8, 24):
-        times, busy = first_calls(depth, 64, 32, 16, 3)
-        row(f"compile, FSDP transformer of {depth} layers", times)
+    for depth, width in ((2, 64), (8, 64), (24, 64), (2, 256)):
+        times, busy = first_calls(depth, width, 32, 16, 5)
+        row(f"compile, {depth} layers of width {width}, FSDP", times)
         row("  of all processors", busy)
     times, losses = steps(4, 256, 128, 16, 5, 3)
     row("a step, FSDP transformer of 4 layers", times)
