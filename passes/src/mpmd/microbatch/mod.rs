@@ -74,7 +74,7 @@ pub(super) fn microbatch(program: &mut Program, options: &Options, diagnostics: 
         Some(count) => {
             let Some(found) = best(program, &mut models, block, argument, count) else {
                 let message = format!("no argument's first dimension can be cut into {count} microbatches");
-                let note = "its size must be a multiple, and something must be computed for each part by itself";
+                let note = "its size must be a multiple, and something must be computed for each part by itself; loops and branches aren't cut";
                 return diagnostics.push(fault(message, note));
             };
             cut(program, &mut models, block, found, count);
