@@ -72,7 +72,7 @@ def made_up(program, path):
     with open(program) as file:
         signature = re.search(r"@main\((.*?)\) -> ", file.read(), re.S).group(1)
     random, values = np.random.default_rng(0), {}
-    for i, ty in enumerate(re.findall(r"%arg\d+: tensor<([^>]*)>", signature)):
+    for i, ty in enumerate(re.findall(r"%\w+: tensor<([^>]*)>", signature)):
         *shape, element = ty.split("x")
         shape, kind = [int(d) for d in shape], kinds[element]
         drawn = random.standard_normal(shape) * 0.1 if element[0] == "f" else random.integers(0, 2, shape)
