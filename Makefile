@@ -59,7 +59,7 @@ format:
 check: setup $(TARGET)/deny/bin/cargo-deny
 	$(FORMAT) --check
 	$(TARGET)/deny/bin/cargo-deny --locked check licenses bans sources
-	cargo clippy --workspace --all-targets --features shardc/mpi -- -D warnings
+	cargo clippy --workspace --all-targets --features shardc/mpi,shardc-tests/mpi -- -D warnings
 	cargo clippy --workspace --all-targets --no-default-features -- -D warnings
 	cargo clippy -p shardc --lib --no-default-features -- -D warnings
 	cargo publish --quiet --dry-run --no-verify --allow-dirty --workspace
