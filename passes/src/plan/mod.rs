@@ -23,6 +23,7 @@ use rustc_hash::FxHashSet;
 pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 
 use crate::estimate::{Machine, Target};
+use crate::mpmd::Pipeline;
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
 use model::choice::{Choice, Cost, Placer, Rates};
@@ -172,8 +173,10 @@ pub fn plan_with(
         Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated };
     pass.block(program, &mut cache, block, &args, &wanted);
     let report = pass.report;
+    // Of a pipeline mpmd-schedule has asked: the program has the values of all meshes, a device those of its own.
     if let Some(memory) = options.memory
         && report.peak > memory as f64
+        && Pipeline::of(program).is_none()
     {
         let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
         let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
