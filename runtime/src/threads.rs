@@ -8,6 +8,7 @@
 #![allow(unsafe_code, reason = "kept threads run closures that borrow from the caller, who waits for them")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
@@ -108,16 +109,44 @@ fn start(first: Job) -> std::io::Result<()> {
 /// Runs `work`, which may divide itself among the threads of a pool and must not wait for other devices. Subnormal
 /// floats are treated alike by all of them.
 pub(crate) fn inside<R: Send>(subnormals: Subnormals, work: impl FnOnce() -> R + Send) -> R {
+    match pool(subnormals) {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
+}
+
+/// Calls `part` with each number below `parts`, on this thread, which begins at once, and on the pool's, up to so many
+/// together: whoever is done takes the next part, so that a thread that comes late leaves its share to the others.
+pub(crate) fn in_parts(subnormals: Subnormals, threads: usize, parts: i64, part: impl Fn(i64) + Sync) {
+    let next = AtomicI64::new(0);
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= parts {
+                break;
+            }
+            part(i);
+        }
+    };
+    let helpers = threads.min(usize::try_from(parts).unwrap_or(0)).saturating_sub(1);
+    match pool(subnormals).filter(|_| helpers > 0) {
+        Some(pool) => pool.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        }),
+        None => work(),
+    }
+}
+
+/// The pool whose threads treat subnormal floats so; `None` if there are no threads for one.
+fn pool(subnormals: Subnormals) -> Option<&'static rayon::ThreadPool> {
     static POOLS: [OnceLock<Option<rayon::ThreadPool>>; 2] = [const { OnceLock::new() }; 2];
     let pool = POOLS[usize::from(subnormals == Subnormals::Keep)].get_or_init(|| {
         let enter = move |_| std::mem::forget(Mode::set(subnormals));
         let name = |i| format!("op {i}");
         rayon::ThreadPoolBuilder::new().start_handler(enter).thread_name(name).build().ok()
     });
-    match pool {
-        Some(pool) => pool.install(work),
-        None => work(),
-    }
+    pool.as_ref()
 }
 
 #[cfg(test)]
@@ -146,6 +175,20 @@ mod tests {
         all_at_once(3, &|i| assert!(i != 1, "on purpose"), &|_, _| {});
         // Runs of other tests may have taken some meanwhile.
         assert!((0..50).any(|_| threads(5).intersection(&first).count() > 0));
+    }
+
+    #[test]
+    fn each_part_runs_once_on_at_most_so_many_threads() {
+        for (helpers, parts) in [(1, 5), (2, 1), (2, 9), (3, 0)] {
+            let seen = Mutex::new(Vec::new());
+            let note = |i| seen.lock().expect("no panic").push((i, std::thread::current().id()));
+            in_parts(Subnormals::Flush, helpers, parts, note);
+            let seen = seen.into_inner().expect("no panic");
+            let mut numbers: Vec<i64> = seen.iter().map(|part| part.0).collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, (0..parts).collect::<Vec<_>>());
+            assert!(seen.iter().map(|part| part.1).collect::<HashSet<ThreadId>>().len() <= helpers);
+        }
     }
 
     #[test]

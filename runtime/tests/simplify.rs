@@ -115,3 +115,25 @@ fn small_values_of_constants_are_constants() {
     );
     assert!(ops.iter().all(|op| op == "stablehlo.constant" || op == "stablehlo.add"), "{ops:?}");
 }
+
+#[test]
+fn whole_tensors_are_reduced_in_rows() {
+    let reduce = |shape: &str, dims: &str, op: &str, init: &str, result: &str| {
+        format!(
+            "func.func @main(%x: tensor<{shape}xf32>) -> tensor<{result}f32> {{
+             %i = stablehlo.constant dense<{init}> : tensor<f32>
+             %r = stablehlo.reduce(%x init: %i) applies stablehlo.{op} across dimensions = [{dims}] : (tensor<{shape}xf32>, tensor<f32>) -> tensor<{result}f32>
+             return %r : tensor<{result}f32> }}"
+        )
+    };
+    let reduces = |text: &str| left(text).iter().filter(|name| *name == "stablehlo.reduce").count();
+    // The init is an element once: sums of small whole numbers are exact.
+    assert_eq!(reduces(&reduce("300000", "0", "add", "5.0", "")), 2);
+    assert_eq!(reduces(&reduce("8x40x512", "0, 1, 2", "maximum", "3.0", "")), 2);
+    assert_eq!(reduces(&reduce("3x509x512", "1, 2", "minimum", "-8.5", "3x")), 2);
+    assert_eq!(reduces(&reduce("2x3x16x65536", "0, 2, 3", "add", "1.0", "3x")), 2);
+    // Too little, enough results, and a prime number of elements.
+    assert_eq!(reduces(&reduce("8x4096", "0, 1", "add", "0.0", "")), 1);
+    assert_eq!(reduces(&reduce("16x65536", "1", "add", "0.0", "16x")), 1);
+    assert_eq!(reduces(&reduce("65537", "0", "add", "0.0", "")), 1);
+}

@@ -10,6 +10,7 @@ mod fusion;
 mod liveness;
 mod planner;
 mod simplify;
+mod stages;
 
 use rustc_hash::FxHashMap;
 

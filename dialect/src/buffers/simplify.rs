@@ -1,5 +1,5 @@
 //! What a device needn't compute: copies in another order before and after matrix products, which read and write in any
-//! order, and small values that are the same in every run.
+//! order, and small values that are the same in every run. And how whole tensors are reduced.
 
 use crate::fold::Constants;
 use crate::ir::build::Builder;
@@ -7,6 +7,8 @@ use crate::ir::{AttrData, Block, Op, Program, Uses, Value, ValueSource};
 use crate::kernel::Kernel;
 use crate::ops::build;
 use rustc_hash::FxHashMap;
+
+use super::stages::in_stages;
 
 /// The most elements of a value that is computed now.
 const FEW: usize = 16;
@@ -19,8 +21,9 @@ const FIELDS: [[&str; 2]; 2] = [
     ["rhs_batching_dimensions", "rhs_contracting_dimensions"],
 ];
 
-/// Takes such ops out of what is under a block: before memory is planned, and before a step is priced.
-pub fn simplify(program: &mut Program, block: Block) {
+/// Takes such ops out of what is under a block: before memory is planned, and before a step is priced. Of the ops that it
+/// writes, which was there before.
+pub fn simplify(program: &mut Program, block: Block) -> FxHashMap<Op, Op> {
     for op in program.ops_under(block) {
         if is_product(program, op) {
             (0..2).for_each(|side| while read_through(program, op, side) {});
@@ -43,7 +46,9 @@ pub fn simplify(program: &mut Program, block: Block) {
         program.set_block_ops(inner, ops);
     }
     program.rename(&renamed);
+    let written = in_stages(program, &blocks);
     remove_unread(program, block, &blocks);
+    written
 }
 
 /// `block` and those inside its loops and branches.

@@ -91,13 +91,14 @@ pub fn estimate(program: &Program, machine: &Machine) -> Estimate {
     let Some(block) = func::block(program, main) else { return Estimate::default() };
     // As it is before it runs.
     let mut simple = program.clone();
-    simplify(&mut simple, block);
+    let written = simplify(&mut simple, block);
     let program = &simple;
     let buffers = Buffers::of(program, main);
     let mut run = Run {
         program,
         machine,
         fusion: &buffers.fusion,
+        written: &written,
         estimate: Estimate::default(),
         weight: 1,
         permutes: FxHashMap::default(),
@@ -157,6 +158,8 @@ struct Run<'a> {
     program: &'a Program,
     machine: &'a Machine,
     fusion: &'a Fusion,
+    /// Of ops that aren't in the program as it is told of, which one they are of.
+    written: &'a FxHashMap<Op, Op>,
     estimate: Estimate,
     /// How often the current block runs.
     weight: u64,
@@ -238,6 +241,7 @@ impl Run<'_> {
                 None => clock.computing = end,
                 Some(route) => clock.use_until(route, end),
             }
+            let op = self.written.get(&op).copied().unwrap_or(op);
             self.estimate.timeline.push(Event { op, communicates: route.is_some(), start, seconds, work });
         }
         for value in self.program.results(op) {

@@ -5,10 +5,11 @@ use std::ops::Range;
 use dialect::buffers::{BufferId, Buffers, simplify};
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Span};
-use dialect::ir::{Block, Program, Value, ValueSource};
+use dialect::ir::{Block, Op, Program, Value, ValueSource};
 use dialect::ops::func;
 use dialect::sharding::Layout;
 use dialect::signature::Signature;
+use rustc_hash::FxHashMap;
 
 use super::touched::touched;
 use crate::files::available_memory;
@@ -22,6 +23,8 @@ pub struct Planned {
     pub(super) block: Block,
     pub(super) buffers: Buffers,
     pub(super) room: Room,
+    /// Of ops that `program` has and the one it was planned of has not, which one there they are of.
+    pub(super) written: FxHashMap<Op, Op>,
 }
 
 /// What the devices of a program hold.
@@ -51,7 +54,7 @@ impl Planned {
             func::function(&program, "main").ok_or_else(|| fault(codes::NO_MAIN, "there is no function @main"))?;
         let block =
             func::block(&program, main).ok_or_else(|| fault(codes::FUNCTION_WITHOUT_BODY, "@main has no body"))?;
-        simplify(&mut program, block);
+        let written = simplify(&mut program, block);
         let partitions = func::num_partitions(&program).max(1) as usize;
         let devices = partitions * func::num_replicas(&program).max(1) as usize;
         let buffers = Buffers::of(&program, main);
@@ -59,7 +62,7 @@ impl Planned {
         let results = signature.results.iter().map(|s| signature.layout(s)).collect();
         let touched = touched(&program, block, &buffers, &arguments, (devices, partitions));
         let room = Room { arguments, results, devices, partitions, arena_bytes: buffers.bytes, touched };
-        Ok(Self { program, block, buffers, room })
+        Ok(Self { program, block, buffers, room, written })
     }
 
     /// Whether there is memory for all devices beside the global arguments, which take so many bytes and aren't there yet:

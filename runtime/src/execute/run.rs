@@ -93,7 +93,7 @@ impl Executable {
         math: Math,
         here: Option<usize>,
     ) -> Result<Self, Diagnostic> {
-        let Planned { program, block, buffers, room } = planned;
+        let Planned { program, block, buffers, room, written } = planned;
         let threads =
             (std::thread::available_parallelism().map_or(1, |n| n.get()) / here.unwrap_or(room.devices)).max(1);
         let target = Target { threads, math, vector_bytes: vector_bytes() };
@@ -103,6 +103,7 @@ impl Executable {
             Diagnostic::error(codes::NATIVE_COMPILATION, Span::default(), message)
         })?;
         lowered.link(&kernels);
+        super::step::name(&mut lowered.steps, &written);
         Ok(Self { program: Arc::new(program), lowered, kernels, room, threads })
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dialect::define_id;
 use dialect::ir::{ElementType, Op, Shape, Value};
 use dialect::literal::Literal;
+use rustc_hash::FxHashMap;
 
 define_id!(
     /// A slot of the arena: a buffer together with the type stored in it.
@@ -125,6 +126,19 @@ pub(super) enum Step {
         /// The results of the last op.
         results: Vec<Slot>,
     },
+}
+
+/// Names in place of ops the ones that they are of, for who knows only those.
+pub(super) fn name(steps: &mut Steps, of: &FxHashMap<Op, Op>) {
+    for (op, step) in steps {
+        *op = of.get(op).copied().unwrap_or(*op);
+        match step {
+            Step::Chain { steps, .. } => name(steps, of),
+            Step::While { condition, body, .. } => [condition, body].into_iter().for_each(|steps| name(steps, of)),
+            Step::Branch { branches, .. } => branches.iter_mut().for_each(|steps| name(steps, of)),
+            _ => {}
+        }
+    }
 }
 
 /// A constant that the arena is initialized with.

@@ -8,7 +8,6 @@ use dialect::diagnostic::Span;
 use dialect::eval::EvalError;
 use dialect::ir::{Op, Value, ValueSource};
 use dialect::literal::Literal;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 
 use super::Session;
@@ -266,7 +265,7 @@ impl Device<'_> {
     fn in_parts(&self, positions: i64, parts: i64, call: impl Fn(i64, i64) + Sync) {
         let parts = positions.min(parts);
         let part = |i: i64| call(i * positions / parts, (i + 1) * positions / parts);
-        threads::inside(self.session.subnormals, || (0..parts).into_par_iter().for_each(part));
+        threads::in_parts(self.session.subnormals, self.session.executable.threads, parts, part);
     }
 
     /// Runs native code. An operand in whose memory a result is computed is copied there first if it isn't there.
