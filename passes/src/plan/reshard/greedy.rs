@@ -74,7 +74,10 @@ pub(super) fn greedy(ty: &TensorType, from: &Distribution, to: &Distribution) ->
         work.exchange(false)?;
         work.gather()?;
     }
-    (work.at == *to).then(|| work.scattered(&pending))
+    if work.at != *to {
+        work.reorder()?;
+    }
+    Some(work.scattered(&pending))
 }
 
 /// What of an axis divides `room`, and what is left of it; takes it off `room`. `None` where neither divides the other.
@@ -379,6 +382,16 @@ impl Greedy<'_> {
         let after = self.dim_axes();
         let taken: AxesPerDim = self.at.dims.iter().zip(&after).map(|(a, b)| after_prefix(a, b)).collect();
         if taken.iter().all(|a| a.is_empty()) { Some(()) } else { self.push(Reshard::AllGather(taken)) }
+    }
+
+    /// Puts axes in the target's order where each dimension has all it is to get; Shardy leaves them as they are.
+    fn reorder(&mut self) -> Option<()> {
+        for (dim, want) in self.dims.iter_mut().zip(&self.to.dims) {
+            *dim = Dim { done: want.clone(), ..Dim::default() };
+        }
+        let even = |d: usize| ShardDim::new(self.ty.shape[d], size_of(&self.to.dims[d])).is_even();
+        let moves = (0..self.dims.len()).all(|d| self.at.dims[d] == self.to.dims[d] || even(d));
+        (moves && self.at.unreduced == self.to.unreduced).then(|| self.push(Reshard::CollectivePermute))?
     }
 
     /// The steps; where all that is reduced at first is sharded next, that is one step.

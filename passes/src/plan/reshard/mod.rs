@@ -287,7 +287,7 @@ impl Atoms {
                 }
             }
         }
-        split_to_fit(&mut parts);
+        split_to_fit(&mut parts, from, to);
         let dims = (0..from.rank()).filter(|&d| !from.dims[d].is_empty() || !to.dims[d].is_empty()).collect();
         let mut atoms = Self { parts, dims };
         if !set_difference(&from.unreduced, &to.unreduced).is_empty() {
@@ -453,20 +453,42 @@ impl Atoms {
     }
 }
 
-/// Splits parts whose sizes share a divisor, so that they can replace each other: 2 and 4 become 2, 2 and 2.
-fn split_to_fit(parts: &mut Vec<AxisPart>) {
-    'again: while parts.len() < 8 {
-        for i in 0..parts.len() {
-            for j in 0..parts.len() {
-                let (p, q) = (parts[i], parts[j]);
-                let g = gcd(p.size.into(), q.size.into()) as u32;
-                if g > 1 && g < p.size {
-                    parts[i] = AxisPart { size: g, ..p };
-                    parts.insert(i + 1, AxisPart { axis: p.axis, pre: p.pre * g, size: p.size / g });
-                    continue 'again;
-                }
-            }
-        }
-        return;
+/// Splits parts that share a divisor with others, so that they can take each other's place in a dimension: 2 and 4 become 2,
+/// 2 and 2. Each smaller part makes many more arrangements, so nothing else is split: what is left of a part splits no
+/// others (4 and 8 become 4, 4 and 2), and parts that no dimension changes for each other stay whole.
+fn split_to_fit(parts: &mut Vec<AxisPart>, from: &Distribution, to: &Distribution) {
+    let whole = parts.clone();
+    // What is still summed up may be scattered anywhere.
+    let pending = set_difference(&from.unreduced, &to.unreduced);
+    let changed: SmallVec<[[Axes; 2]; 4]> = from
+        .dims
+        .iter()
+        .zip(&to.dims)
+        .filter(|(a, b)| a != b)
+        .map(|(a, b)| {
+            let common = common_prefix(a, b);
+            let mut leaving = after_prefix(a, &common);
+            leaving.extend(pending.iter().copied());
+            [leaving, after_prefix(b, &common)]
+        })
+        .collect();
+    let among = |axes: &Axes, p: AxisPart| axes.iter().any(|a| a.contains(p));
+    let meet = |p: AxisPart, q: AxisPart| {
+        changed.iter().any(|[a, b]| among(a, p) && among(b, q) || among(b, p) && among(a, q))
+    };
+    let divisor = |p: AxisPart| {
+        let others = whole.iter().filter(|&&q| meet(p, q));
+        let common = others.map(|q| gcd(p.size.into(), q.size.into()) as u32);
+        common.filter(|&g| 1 < g && g < p.size).max()
+    };
+    let mut i = 0;
+    while i < parts.len() && parts.len() < 8 {
+        let p = parts[i];
+        let Some(size) = divisor(p) else {
+            i += 1;
+            continue;
+        };
+        parts[i].size = size;
+        parts.insert(i + 1, AxisPart { axis: p.axis, pre: p.pre * size, size: p.size / size });
     }
 }

@@ -217,12 +217,29 @@ impl Problem<'_> {
         }
         let mut overlap = self.rest_bytes;
         for (d, (&a, &b)) in state.dims.iter().zip(&self.to.dims).enumerate() {
-            let common = a.common(b);
-            // Shards along different axes need have no element in common, unless they are padded.
-            let apart = common < a.len() && common < b.len() && self.divides;
-            overlap *= if apart { 0.0 } else { self.local(d, a).min(self.local(d, b)) as f64 };
+            if self.apart(d, a, b) {
+                overlap = 0.0;
+                break;
+            }
+            overlap *= self.local(d, a).min(self.local(d, b)) as f64;
         }
         self.cost.floor(self.bytes(&self.to) - overlap)
+    }
+
+    /// Whether a device has nothing of its shard of the target, which is full, if dimension `d` is sharded by `list` and
+    /// wanted sharded by `target`: the device that is the last one along the first atom in which these differ, and the
+    /// first along all others.
+    fn apart(&self, d: usize, list: List, target: List) -> bool {
+        let common = list.common(target);
+        let (Some(last), Some(_)) = (list.get(common), target.get(common)) else { return false };
+        if self.divides {
+            return true;
+        }
+        let begins = (i64::from(self.atoms[last as usize].size) - 1) * self.size(list.tail(common + 1));
+        let ends = self.size(target.tail(common + 1)) * self.local(d, target);
+        // Its shard of the target is the first one in other dimensions, too.
+        let full = self.to.dims.iter().enumerate().all(|(e, wanted)| e == d || !wanted.contains(last));
+        full && begins * self.local(d, list) >= ends
     }
 
     /// Whether `dim` may be sharded by `list`: evenly, or by a prefix of what shards it at one of the ends.
