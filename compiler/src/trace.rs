@@ -115,8 +115,15 @@ impl Compiler {
 
 fn profile(trace: &Trace, events: &[Event]) -> Profile {
     let rates = runtime::rates::Rates::measure();
-    // Of a reduction in two stages the first has nearly all the work.
-    let events: HashMap<Op, &Event> = events.iter().rev().map(|event| (event.op, event)).collect();
+    // An op may have several steps, of which each runs as often as the others: the work and seconds of all, and how many.
+    let mut modelled: HashMap<Op, (Work, f64, f64)> = HashMap::new();
+    for event in events {
+        let (work, seconds, steps) = modelled.entry(event.op).or_insert((Work { flops: 0.0, bytes: 0.0 }, 0.0, 0.0));
+        work.flops += event.work.flops;
+        work.bytes += event.work.bytes;
+        *seconds += event.seconds;
+        *steps += 1.0;
+    }
     let devices = trace.devices.len().max(1) as f64;
     let mut sums = vec![(0u64, 0.0, 0.0); trace.ops.len()];
     for step in trace.devices.iter().flat_map(|device| &device.steps) {
@@ -124,10 +131,11 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
         *sum = (sum.0 + 1, sum.1 + step.seconds - step.waited_s, sum.2 + step.waited_s);
     }
     let op = |(op, (runs, seconds, waited)): (&TracedOp, (u64, f64, f64))| {
-        let event = events.get(&op.op);
-        let work = event.map_or(Work { flops: 0.0, bytes: 0.0 }, |event| event.work);
-        let (flops, bytes) = (work.flops * runs as f64, work.bytes * runs as f64);
-        let times = runs as f64 / devices;
+        let (work, modelled_s, steps) =
+            modelled.get(&op.op).copied().unwrap_or((Work { flops: 0.0, bytes: 0.0 }, 0.0, 1.0));
+        let runs = runs as f64 / steps;
+        let (flops, bytes) = (work.flops * runs, work.bytes * runs);
+        let times = runs / devices;
         ProfiledOp {
             op: op.name.clone(),
             source: op.loc.clone(),
@@ -135,7 +143,7 @@ fn profile(trace: &Trace, events: &[Event]) -> Profile {
             seconds: seconds / devices,
             waited_s: waited / devices,
             bound_s: (flops / rates.flops).max(bytes / rates.bytes),
-            modelled_s: event.map_or(0.0, |event| event.seconds * times),
+            modelled_s: modelled_s * times,
             bytes,
             flops,
         }

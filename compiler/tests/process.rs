@@ -133,6 +133,28 @@ fn kernels_are_kept_from_run_to_run_unless_told_otherwise() {
 
 #[test]
 #[cfg(feature = "jit")]
+fn a_profile_knows_an_op_in_two_steps_as_one() {
+    let program = r#"
+func.func @main(%x: tensor<256x1024xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<256x1024xf32>, tensor<f32>) -> tensor<f32>
+  return %sum : tensor<f32>
+}
+"#;
+    let output = shardc(&["run", "-", "--no-cache", "--profile", "--json"], program);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: serde_json::Value = serde_json::from_str(text(&output.stdout).trim().lines().last().unwrap()).unwrap();
+    let ops = told["profile"]["ops"].as_array().unwrap();
+    let [sum] = &ops[..] else { panic!("one op: {told}") };
+    assert_eq!((&sum["op"], sum["times"].as_f64()), (&"stablehlo.reduce".into(), Some(1.0)));
+    assert!(sum["source"].as_str().unwrap().starts_with("<stdin>:4"));
+    // The tensor, and the sums of 64 rows twice.
+    let bytes = sum["bytes"].as_f64().unwrap();
+    assert!((1_048_576.0..1_050_000.0).contains(&bytes), "{bytes}");
+}
+
+#[test]
+#[cfg(feature = "jit")]
 fn a_traced_run_says_what_every_device_did() {
     let folder = std::env::temp_dir().join(format!("shardc_trace_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
