@@ -237,8 +237,9 @@ impl Problem<'_> {
         }
         let begins = (i64::from(self.atoms[last as usize].size) - 1) * self.size(list.tail(common + 1));
         let ends = self.size(target.tail(common + 1)) * self.local(d, target);
-        // Its shard of the target is the first one in other dimensions, too.
-        let full = self.to.dims.iter().enumerate().all(|(e, wanted)| e == d || !wanted.contains(last));
+        // Its shard of the target is the first one in other dimensions, too, and in this one before the padding.
+        let full = |(e, wanted): (usize, &List)| !wanted.contains(last) || e == d && ends <= self.shape[d];
+        let full = self.to.dims.iter().enumerate().all(full);
         full && begins * self.local(d, list) >= ends
     }
 
