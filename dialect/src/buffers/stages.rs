@@ -44,6 +44,8 @@ pub(super) fn in_stages(program: &mut Program, blocks: &[Block]) -> FxHashMap<Op
 struct Rows {
     dims: ReduceDims,
     operation: ScalarOp,
+    /// What a row begins with.
+    nothing: Scalar,
     /// The reduced dimension that is divided.
     dim: usize,
     /// Into so many rows.
@@ -54,7 +56,7 @@ impl Rows {
     fn of(op: OpRef<'_>) -> Option<Self> {
         let dims = ReduceDims::of(op).filter(|dims| dims.inputs == 1)?;
         let operation = reduction_op(op.def().reduction(op)?);
-        let ty = op.operand_tensor(0)?;
+        let ty = op.operand_tensor(0).filter(|ty| ty.is_static())?;
         let results: i64 = dims.kept.iter().map(|&d| ty.shape[d]).product();
         // A narrow sum is rounded once, at its end.
         let exact = ty.element.class() != ElementClass::Float || ty.element.bytes() >= 4 || operation != ScalarOp::Add;
@@ -63,15 +65,15 @@ impl Rows {
         if !exact || !same || !(1..=FEW).contains(&results) || each < LARGE {
             return None;
         }
-        operation.identity(ty.element)?;
+        let nothing = operation.identity(ty.element)?;
         let most = |size: i64| ROWS.rev().find(|count| size % count == 0);
         let (dim, count) = dims.reduced.iter().find_map(|&d| Some((d, most(ty.shape[d])?)))?;
-        Some(Self { dims, operation, dim, count })
+        Some(Self { dims, operation, nothing, dim, count })
     }
 
     /// Appends both stages to `ops`, and returns what the second one gives.
     fn write(self, program: &mut Program, ops: &mut Vec<Op>, op: Op) -> Value {
-        let Self { dims, operation, dim, count } = self;
+        let Self { dims, operation, nothing, dim, count } = self;
         let loc = program.op(op).loc;
         let (mut x, init) = (program.op(op).operands[0], program.op(op).operands[1]);
         let b = &mut Builder::new(program, ops, loc);
@@ -86,11 +88,6 @@ impl Rows {
             within.push(dim as i64 + 1);
             within.sort_unstable();
         }
-        if within.is_empty() {
-            return region::reduce(b, x, init, &[dim as i64], operation);
-        }
-        // `Rows::of` looked whether there is one.
-        let nothing = operation.identity(ty.element).unwrap_or(Scalar::zero(ty.element));
         let nothing = build::scalar(b, ty.element, nothing);
         let rows = region::reduce(b, x, nothing, &within, operation);
         let place = dims.kept.iter().filter(|&&d| d < dim).count();
