@@ -61,6 +61,7 @@ pub struct ReshardCache<'a> {
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
+    bounds: FxHashMap<(Type, Dist, Dist), f64>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
 }
 
@@ -76,6 +77,7 @@ impl<'a> ReshardCache<'a> {
         if self.resharder.parts != parts {
             self.resharder.parts = parts;
             self.sequences.clear();
+            self.bounds.clear();
             self.copies.clear();
         }
     }
@@ -86,6 +88,7 @@ impl<'a> ReshardCache<'a> {
             dists: Interner::default(),
             types: Interner::default(),
             sequences: FxHashMap::default(),
+            bounds: FxHashMap::default(),
             copies: FxHashMap::default(),
         }
     }
@@ -150,6 +153,19 @@ impl<'a> ReshardCache<'a> {
             Some(known) => known.seconds,
             None => self.sequence(ty, from, to).seconds,
         }
+    }
+
+    /// A lower bound on [`Self::seconds`] that is soon found, and whether it is exact: where the steps are known already.
+    pub fn at_least(&mut self, ty: Type, from: Dist, to: Dist) -> (f64, bool) {
+        if from == to {
+            return (0.0, true);
+        }
+        if let Some(known) = self.sequences.get(&(ty, from, to)) {
+            return (known.seconds, true);
+        }
+        let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
+        let bound = self.bounds.entry((ty, from, to)).or_insert_with(|| self.resharder.at_least(t, a, b));
+        (*bound, false)
     }
 
     /// Seconds of one step of a value at `from`.

@@ -96,42 +96,61 @@ impl<'a> Resharder<'a> {
         Sequence { steps, seconds, bytes }
     }
 
+    /// A lower bound on the seconds of the cheapest steps, found without a search: exact where none is needed.
+    pub fn at_least(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
+        match self.begin(ty, from, to) {
+            Beginning::Steps(steps) => cost_of(&steps, from, ty, self.cost).0,
+            Beginning::Through(between) => self.at_least(ty, from, &between) + self.at_least(ty, &between, to),
+            Beginning::Search(atoms, _) => atoms.problem(ty, from, to, self.cost).at_least(),
+        }
+    }
+
     fn solve(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Vec<Step> {
+        match self.begin(ty, from, to) {
+            Beginning::Steps(steps) => steps,
+            Beginning::Through(between) => {
+                let mut steps = self.solve(ty, from, &between);
+                steps.extend(self.solve(ty, &between, to));
+                steps
+            }
+            Beginning::Search(atoms, plain) => {
+                let (known, bound) = self.cheaper(ty, from, plain, greedy(ty, from, to));
+                let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
+                match problem.solve(bound) {
+                    Some(path) => atoms.steps(&path, from, to),
+                    None => known,
+                }
+            }
+        }
+    }
+
+    /// What is known about the cheapest steps before any search.
+    fn begin(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> Beginning {
         if from == to {
-            return Vec::new();
+            return Beginning::Steps(Vec::new());
         }
         if from.kind != to.kind && !from.unreduced.is_empty() && !to.unreduced.is_empty() {
             // A partial sum can't become a partial maximum without being fully reduced in between.
-            let between = to.reduced();
-            let mut steps = self.solve(ty, from, &between);
-            steps.extend(self.solve(ty, &between, to));
-            return steps;
+            return Beginning::Through(to.reduced());
         }
         if let Some(step) = one_step(ty, from, to) {
-            return vec![step];
+            return Beginning::Steps(vec![step]);
         }
         let Some(atoms) = Atoms::of(self.mesh_axes, &self.manual, from, to) else {
             let between = agreeing_part(from, to);
-            if between == *from {
-                return plain(ty, from, to);
-            }
-            let mut steps = self.solve(ty, from, &between);
-            steps.extend(self.solve(ty, &between, to));
-            return steps;
+            return match between == *from {
+                true => Beginning::Steps(plain(ty, from, to)),
+                false => Beginning::Through(between),
+            };
         };
         let plain = plain(ty, from, to);
         if direct(&plain) {
-            return plain;
+            return Beginning::Steps(plain);
         }
-        let (known, bound) = self.cheaper(ty, from, plain, greedy(ty, from, to));
         if atoms.parts.len() > MAX_ATOMS || !ty.is_static() {
-            return known;
+            return Beginning::Steps(self.cheaper(ty, from, plain, greedy(ty, from, to)).0);
         }
-        let problem = Problem { parts: self.parts, ..atoms.problem(ty, from, to, self.cost) };
-        match problem.solve(bound) {
-            Some(path) => atoms.steps(&path, from, to),
-            None => known,
-        }
+        Beginning::Search(atoms, plain)
     }
 
     /// The cheaper of two sequences that begin at `from`, the first where both cost the same, and its seconds.
@@ -150,6 +169,16 @@ impl<'a> Resharder<'a> {
             _ => (first, cost),
         }
     }
+}
+
+/// What is known about the cheapest steps without a search.
+enum Beginning {
+    /// These are the cheapest, or the only ones.
+    Steps(Vec<Step>),
+    /// They lead through this distribution.
+    Through(Distribution),
+    /// A search among arrangements of these atoms finds them; the steps always exist.
+    Search(Atoms, Vec<Step>),
 }
 
 /// Whether no sequence can be cheaper: at most one collective, and no bytes gathered only to be sliced away.

@@ -154,6 +154,11 @@ impl Problem<'_> {
         None
     }
 
+    /// A lower bound on the cost of every path.
+    pub(crate) fn at_least(&self) -> f64 {
+        self.least(&self.from)
+    }
+
     fn path(&self, mut at: usize, visits: &[Visit], states: &[State]) -> Vec<(Edge, State)> {
         let mut path = Vec::new();
         while at != 0 {

@@ -36,6 +36,11 @@ const MIN_SPLIT: u32 = 8;
 /// Dimension classes tried on each axis, those with the most work.
 const MAX_CLASSES: usize = 16;
 
+/// How often a move is looked at with lower bounds of costs before all of its costs are made exact.
+const LOOKS: usize = 8;
+/// Costs that differ by no more than this fraction are the same.
+const CLOSE: f64 = 1e-9;
+
 /// Where a move puts an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
@@ -152,7 +157,6 @@ struct Change {
     op: OpId,
     id: StrategyId,
     places: Rc<Places>,
-    question: Question,
 }
 
 /// One move.
@@ -166,14 +170,14 @@ struct Move<'d, 'a, 's> {
 impl Move<'_, '_, '_> {
     /// Makes those changes that lower the cost; returns whether there were any.
     fn make(&mut self) -> bool {
-        let mut cut = Cut::new();
-        let options = self.options(&mut cut);
+        let options = self.options();
         if options.is_empty() {
             return false;
         }
         let values = self.draft.graph.values_of(options.iter().map(|o| o.op));
-        self.price(&options, &values, &mut cut);
-        let answers = cut.solve();
+        options.iter().enumerate().for_each(|(i, o)| self.moves.option_of[o.op] = i as u32);
+        let answers = self.answers(&options, &values);
+        options.iter().for_each(|o| self.moves.option_of[o.op] = NONE);
         let chosen: Vec<&Change> = options.iter().zip(&answers).filter(|o| *o.1).map(|o| o.0).collect();
         let mut changed = false;
         for part in self.parts(&chosen) {
@@ -182,8 +186,63 @@ impl Move<'_, '_, '_> {
         changed
     }
 
-    /// The ops that would change, each with its question for the minimum cut.
-    fn options(&mut self, cut: &mut Cut) -> Vec<Change> {
+    /// The cheapest answers. Most moves help nowhere, which is soon found: redistributions that nobody has asked for yet
+    /// are taken to cost what they cost at least, and only those that the answers then contain are searched for. Where a
+    /// move still helps, all are.
+    fn answers(&mut self, options: &[Change], values: &[ValueId]) -> Vec<bool> {
+        for _ in 0..LOOKS {
+            let answers = self.solve(options, values, false);
+            if !answers.contains(&true) {
+                return answers;
+            }
+            if !self.look_up(options, values, &answers) {
+                break;
+            }
+        }
+        self.solve(options, values, true)
+    }
+
+    /// The cheapest answers, with redistributions at their exact costs or at lower bounds.
+    fn solve(&mut self, options: &[Change], values: &[ValueId], exact: bool) -> Vec<bool> {
+        let mut cut = Cut::new();
+        let questions: Vec<Question> = options.iter().map(|_| cut.question()).collect();
+        self.price(options, &questions, values, exact, &mut cut);
+        let mut answers = cut.solve();
+        answers.truncate(options.len());
+        answers
+    }
+
+    /// Searches for the redistributions that these answers contain; returns whether any costs more than was taken.
+    fn look_up(&mut self, options: &[Change], values: &[ValueId], answers: &[bool]) -> bool {
+        let draft = &mut *self.draft;
+        let chosen = |op: OpId| {
+            let option = self.moves.option_of[op] as usize;
+            answers.get(option).copied().unwrap_or(false).then(|| &options[option])
+        };
+        let mut dearer = false;
+        for &value in values {
+            let v = &draft.graph.values[value];
+            let maker = v.maker.and_then(|(op, i)| Some(chosen(op)?.places.results[i as usize]));
+            let made = maker.unwrap_or_else(|| draft.graph.made(&draft.choice.places, value));
+            for &(op, i) in &v.uses {
+                let reader = chosen(op);
+                if maker.is_none() && reader.is_none() {
+                    continue;
+                }
+                let places = reader.map_or(&draft.choice.places[op], |option| &option.places);
+                let Some(&wanted) = places.operands.get(i as usize) else { continue };
+                if draft.cache.is_free(v.rematerializable, wanted) {
+                    continue;
+                }
+                let (taken, exact) = draft.cache.at_least(v.ty, made, wanted);
+                dearer |= !exact && draft.cache.seconds(v.ty, made, wanted) > taken * (1.0 + CLOSE);
+            }
+        }
+        dearer
+    }
+
+    /// The ops that would change.
+    fn options(&mut self) -> Vec<Change> {
         let (graph, group, target) = (self.draft.graph, self.group, self.target);
         let mut asked: Vec<(OpId, FactorSet)> = Vec::new();
         match target {
@@ -207,7 +266,7 @@ impl Move<'_, '_, '_> {
             let Some(id) = id.filter(|&w| w != now) else { continue };
             let draft = &mut *self.draft;
             let places = draft.placer.places(draft.models, draft.cache, model, id);
-            options.push(Change { op, id, places, question: cut.question() });
+            options.push(Change { op, id, places });
         }
         options
     }
@@ -273,22 +332,23 @@ impl Move<'_, '_, '_> {
     }
 
     /// Adds the costs of the answers: work of each op, redistributions of each value.
-    fn price(&mut self, options: &[Change], values: &[ValueId], cut: &mut Cut) {
+    fn price(&mut self, options: &[Change], questions: &[Question], values: &[ValueId], exact: bool, cut: &mut Cut) {
         let draft = &mut *self.draft;
-        for (index, option) in options.iter().enumerate() {
-            let i = option.op;
-            let now = draft.work(option.op, &draft.choice.places[i]);
+        for (option, &question) in options.iter().zip(questions) {
+            let now = draft.work(option.op, &draft.choice.places[option.op]);
             let then = draft.work(option.op, &option.places);
-            cut.yes_costs(option.question, then - now);
-            self.moves.option_of[i] = index as u32;
+            cut.yes_costs(question, then - now);
         }
-        let option_of = |op: OpId| options.get(self.moves.option_of[op] as usize);
+        let option_of = |op: OpId| {
+            let option = self.moves.option_of[op] as usize;
+            Some((options.get(option)?, *questions.get(option)?))
+        };
         for &value in values {
             let v = &draft.graph.values[value];
             let maker = v.maker.and_then(|(op, i)| Some((option_of(op)?, i as usize)));
             let made = draft.graph.made(&draft.choice.places, value);
-            let made = [made, maker.map_or(made, |(o, i)| o.places.results[i])];
-            let maker = maker.map(|m| m.0.question);
+            let made = [made, maker.map_or(made, |((o, _), i)| o.places.results[i])];
+            let maker = maker.map(|m| m.0.1);
             // Distributions that readers want which don't change; the readers that change, by what they want now and
             // after the move.
             let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
@@ -296,27 +356,37 @@ impl Move<'_, '_, '_> {
             for &(op, i) in &v.uses {
                 let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
                 let option = option_of(op);
-                let then = option.map_or(now, |o| o.places.operands[i as usize]);
+                let then = option.map_or(now, |o| o.0.places.operands[i as usize]);
                 match option {
-                    Some(option) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
-                        Some(group) => group.1.push(option.question),
-                        None => groups.push(([now, then], SmallVec::from_elem(option.question, 1))),
+                    Some((_, question)) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
+                        Some(group) => group.1.push(question),
+                        None => groups.push(([now, then], SmallVec::from_elem(question, 1))),
                     },
                     _ if anyway.contains(&now) => {}
                     _ => anyway.push(now),
                 }
             }
             let cache = &mut *draft.cache;
-            let mut seconds = |from: Dist, to: Dist| {
-                if cache.is_free(v.rematerializable, to) { 0.0 } else { cache.seconds(v.ty, from, to) * v.weight }
+            // What the plan has now isn't taken for cheaper than it is: a move that is must be one.
+            let mut seconds = |from: Dist, to: Dist, is_now: bool| {
+                let each = match () {
+                    _ if cache.is_free(v.rematerializable, to) => 0.0,
+                    _ if exact || is_now => cache.seconds(v.ty, from, to),
+                    _ => cache.at_least(v.ty, from, to).0,
+                };
+                each * v.weight
             };
             if let Some(maker) = maker {
-                let sums = made.map(|from| anyway.iter().map(|&to| seconds(from, to)).sum::<f64>());
-                cut.yes_costs(maker, sums[1] - sums[0]);
+                let mut sum = |from: Dist, is_now| anyway.iter().map(|&to| seconds(from, to, is_now)).sum::<f64>();
+                let [now, then] = [sum(made[0], true), sum(made[1], false)];
+                cut.yes_costs(maker, then - now);
             }
             for ([now, then], readers) in groups {
-                let mut to = |to: Dist| made.map(|from| if anyway.contains(&to) { 0.0 } else { seconds(from, to) });
-                let (now, then) = (to(now), to(then));
+                let mut to = |to: Dist, is_now| match anyway.contains(&to) {
+                    true => [0.0; 2],
+                    false => [seconds(made[0], to, is_now), seconds(made[1], to, is_now && made[0] == made[1])],
+                };
+                let (now, then) = (to(now, true), to(then, false));
                 // Paid once if at least one reader wants it there.
                 let (some, all) = match readers[..] {
                     [one] => (one, one),
@@ -342,7 +412,6 @@ impl Move<'_, '_, '_> {
                 }
             }
         }
-        options.iter().for_each(|o| self.moves.option_of[o.op] = NONE);
     }
 
     /// Splits changes into groups that share no value.
