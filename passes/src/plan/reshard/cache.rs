@@ -61,7 +61,7 @@ pub struct ReshardCache<'a> {
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
-    bounds: FxHashMap<(Type, Dist, Dist), f64>,
+    bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
 }
 
@@ -140,6 +140,7 @@ impl<'a> ReshardCache<'a> {
         }
         let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
         let found = Rc::new(self.resharder.sequence(t, a, b));
+        self.bounds.insert((ty, from, to), (found.seconds, true));
         self.sequences.insert((ty, from, to), found.clone());
         found
     }
@@ -149,23 +150,20 @@ impl<'a> ReshardCache<'a> {
         if from == to {
             return 0.0;
         }
-        match self.sequences.get(&(ty, from, to)) {
-            Some(known) => known.seconds,
-            None => self.sequence(ty, from, to).seconds,
+        match self.bounds.get(&(ty, from, to)) {
+            Some(&(seconds, true)) => seconds,
+            _ => self.sequence(ty, from, to).seconds,
         }
     }
 
-    /// A lower bound on [`Self::seconds`] that is soon found, and whether it is exact: where the steps are known already.
+    /// A lower bound on [`Self::seconds`] that is soon found, and whether it is exact: where the steps are known
+    /// already, or there is nothing to choose between.
     pub fn at_least(&mut self, ty: Type, from: Dist, to: Dist) -> (f64, bool) {
         if from == to {
             return (0.0, true);
         }
-        if let Some(known) = self.sequences.get(&(ty, from, to)) {
-            return (known.seconds, true);
-        }
         let (t, a, b) = (&self.types[ty], &self.dists[from], &self.dists[to]);
-        let bound = self.bounds.entry((ty, from, to)).or_insert_with(|| self.resharder.at_least(t, a, b));
-        (*bound, false)
+        *self.bounds.entry((ty, from, to)).or_insert_with(|| self.resharder.at_least(t, a, b))
     }
 
     /// Seconds of one step of a value at `from`.

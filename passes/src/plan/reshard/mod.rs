@@ -96,12 +96,16 @@ impl<'a> Resharder<'a> {
         Sequence { steps, seconds, bytes }
     }
 
-    /// A lower bound on the seconds of the cheapest steps, found without a search: exact where none is needed.
-    pub fn at_least(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> f64 {
+    /// A lower bound on the seconds of the cheapest steps, found without a search, and whether none is needed, so that it
+    /// is exact.
+    pub fn at_least(&self, ty: &TensorType, from: &Distribution, to: &Distribution) -> (f64, bool) {
         match self.begin(ty, from, to) {
-            Beginning::Steps(steps) => cost_of(&steps, from, ty, self.cost).0,
-            Beginning::Through(between) => self.at_least(ty, from, &between) + self.at_least(ty, &between, to),
-            Beginning::Search(atoms, _) => atoms.problem(ty, from, to, self.cost).at_least(),
+            Beginning::Steps(steps) => (cost_of(&steps, from, ty, self.cost).0, true),
+            Beginning::Through(between) => {
+                let [first, second] = [self.at_least(ty, from, &between), self.at_least(ty, &between, to)];
+                (first.0 + second.0, first.1 && second.1)
+            }
+            Beginning::Search(atoms, _) => (atoms.problem(ty, from, to, self.cost).at_least(), false),
         }
     }
 

@@ -36,11 +36,6 @@ const MIN_SPLIT: u32 = 8;
 /// Dimension classes tried on each axis, those with the most work.
 const MAX_CLASSES: usize = 16;
 
-/// How often a move is looked at with lower bounds of costs before all of its costs are made exact.
-const LOOKS: usize = 8;
-/// Costs that differ by no more than this fraction are the same.
-const CLOSE: f64 = 1e-9;
-
 /// Where a move puts an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
@@ -186,59 +181,23 @@ impl Move<'_, '_, '_> {
         changed
     }
 
-    /// The cheapest answers. Most moves help nowhere, which is soon found: redistributions that nobody has asked for yet
-    /// are taken to cost what they cost at least, and only those that the answers then contain are searched for. Where a
-    /// move still helps, all are.
+    /// The cheapest answers. Most moves help nowhere, which is found without many searches: if redistributions that nobody
+    /// has asked for yet cost what they cost at least.
     fn answers(&mut self, options: &[Change], values: &[ValueId]) -> Vec<bool> {
-        for _ in 0..LOOKS {
-            let answers = self.solve(options, values, false);
-            if !answers.contains(&true) {
-                return answers;
-            }
-            if !self.look_up(options, values, &answers) {
-                break;
-            }
+        match self.solve(options, values, false) {
+            (answers, exact) if exact || !answers.contains(&true) => answers,
+            _ => self.solve(options, values, true).0,
         }
-        self.solve(options, values, true)
     }
 
-    /// The cheapest answers, with redistributions at their exact costs or at lower bounds.
-    fn solve(&mut self, options: &[Change], values: &[ValueId], exact: bool) -> Vec<bool> {
+    /// The cheapest answers, with redistributions at their exact costs or at lower bounds, and whether all were exact.
+    fn solve(&mut self, options: &[Change], values: &[ValueId], exact: bool) -> (Vec<bool>, bool) {
         let mut cut = Cut::new();
         let questions: Vec<Question> = options.iter().map(|_| cut.question()).collect();
-        self.price(options, &questions, values, exact, &mut cut);
+        let exact = self.price(options, &questions, values, exact, &mut cut);
         let mut answers = cut.solve();
         answers.truncate(options.len());
-        answers
-    }
-
-    /// Searches for the redistributions that these answers contain; returns whether any costs more than was taken.
-    fn look_up(&mut self, options: &[Change], values: &[ValueId], answers: &[bool]) -> bool {
-        let draft = &mut *self.draft;
-        let chosen = |op: OpId| {
-            let option = self.moves.option_of[op] as usize;
-            answers.get(option).copied().unwrap_or(false).then(|| &options[option])
-        };
-        let mut dearer = false;
-        for &value in values {
-            let v = &draft.graph.values[value];
-            let maker = v.maker.and_then(|(op, i)| Some(chosen(op)?.places.results[i as usize]));
-            let made = maker.unwrap_or_else(|| draft.graph.made(&draft.choice.places, value));
-            for &(op, i) in &v.uses {
-                let reader = chosen(op);
-                if maker.is_none() && reader.is_none() {
-                    continue;
-                }
-                let places = reader.map_or(&draft.choice.places[op], |option| &option.places);
-                let Some(&wanted) = places.operands.get(i as usize) else { continue };
-                if draft.cache.is_free(v.rematerializable, wanted) {
-                    continue;
-                }
-                let (taken, exact) = draft.cache.at_least(v.ty, made, wanted);
-                dearer |= !exact && draft.cache.seconds(v.ty, made, wanted) > taken * (1.0 + CLOSE);
-            }
-        }
-        dearer
+        (answers, exact)
     }
 
     /// The ops that would change.
@@ -331,8 +290,16 @@ impl Move<'_, '_, '_> {
         found.map(|s| self.draft.placer.strategy_id(&s))
     }
 
-    /// Adds the costs of the answers: work of each op, redistributions of each value.
-    fn price(&mut self, options: &[Change], questions: &[Question], values: &[ValueId], exact: bool, cut: &mut Cut) {
+    /// Adds the costs of the answers: work of each op, redistributions of each value, exactly or at lower bounds; returns
+    /// whether all are exact.
+    fn price(
+        &mut self,
+        options: &[Change],
+        questions: &[Question],
+        values: &[ValueId],
+        exact: bool,
+        cut: &mut Cut,
+    ) -> bool {
         let draft = &mut *self.draft;
         for (option, &question) in options.iter().zip(questions) {
             let now = draft.work(option.op, &draft.choice.places[option.op]);
@@ -343,6 +310,7 @@ impl Move<'_, '_, '_> {
             let option = self.moves.option_of[op] as usize;
             Some((options.get(option)?, *questions.get(option)?))
         };
+        let mut all_exact = true;
         for &value in values {
             let v = &draft.graph.values[value];
             let maker = v.maker.and_then(|(op, i)| Some((option_of(op)?, i as usize)));
@@ -372,7 +340,11 @@ impl Move<'_, '_, '_> {
                 let each = match () {
                     _ if cache.is_free(v.rematerializable, to) => 0.0,
                     _ if exact || is_now => cache.seconds(v.ty, from, to),
-                    _ => cache.at_least(v.ty, from, to).0,
+                    _ => {
+                        let (seconds, is_exact) = cache.at_least(v.ty, from, to);
+                        all_exact &= is_exact;
+                        seconds
+                    }
                 };
                 each * v.weight
             };
@@ -412,6 +384,7 @@ impl Move<'_, '_, '_> {
                 }
             }
         }
+        all_exact
     }
 
     /// Splits changes into groups that share no value.
