@@ -116,8 +116,18 @@ impl Formula {
         };
         let slope = if self.is_double() {
             let near = at(self, w, 3.125, &NEAR_DOUBLE);
-            let middle = at(self, root, 3.25, &MIDDLE_DOUBLE);
-            let far = at(self, root, 5.0, &FAR_DOUBLE);
+            // What the root was rounded by would be an ULP of the result.
+            let negative = self.op(ScalarOp::Neg, &[root]);
+            let (left, twice) = (self.mul_add(negative, root, w), self.add(root, root));
+            let rounded = self.div(left, twice);
+            let from_root = |m: &mut Self, center: f64, coefficients: &[f64]| {
+                let center = m.c(center);
+                let t = m.sub(root, center);
+                let t = m.add(t, rounded);
+                m.polynomial(t, coefficients)
+            };
+            let middle = from_root(self, 3.25, &MIDDLE_DOUBLE);
+            let far = from_root(self, 5.0, &FAR_DOUBLE);
             let (first, second) = (self.c(6.25), self.c(16.0));
             let beyond = self.choose(Lt, w, second, middle, far);
             self.choose(Lt, w, first, near, beyond)
