@@ -260,7 +260,7 @@ impl CollectiveCost for Unbounded {
 fn what_the_floor_leaves_out_is_not_cheaper() {
     let mut random = Random(fastrand::Rng::with_seed(11));
     let costs = [Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() }];
-    let mut moves = 0;
+    let (mut moves, mut searched, mut tight) = (0, 0, 0);
     for (sizes, shapes) in [
         (&[2, 3][..], [[6, 12], [5, 6]]),
         (&[4, 2], [[8, 16], [3, 11]]),
@@ -276,10 +276,16 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
                 continue;
             }
             let found = Resharder::new(&g, cost).sequence(&ty, &from, &to).seconds;
+            let (least, exact) = Resharder::new(&g, cost).at_least(&ty, &from, &to);
+            assert!(least <= found * (1.0 + 1e-9), "{from:?} -> {to:?}: {found}, at least {least}");
+            assert!(!exact || least >= found * (1.0 - 1e-9), "{from:?} -> {to:?}: {found} isn't {least}");
+            searched += usize::from(!exact);
+            tight += usize::from(!exact && least > found / 4.0);
             let all = Resharder::new(&g, &Unbounded(*cost)).sequence(&ty, &from, &to).seconds;
             assert!(found <= all * (1.0 + 1e-9), "{from:?} -> {to:?}: {found} instead of {all}");
             moves += usize::from(found > 0.0);
         }
     }
     assert!(moves > 300, "only {moves} pairs move anything");
+    assert!(searched > 100 && tight * 3 > searched, "{tight} of {searched} lower bounds are above a quarter");
 }
