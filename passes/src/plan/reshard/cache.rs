@@ -61,6 +61,7 @@ pub struct ReshardCache<'a> {
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
+    /// Lower bounds on seconds, and whether they are exact: as they are where there is a sequence.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
 }

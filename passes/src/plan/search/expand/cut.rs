@@ -10,6 +10,8 @@ const MAX_PHASES: usize = 200;
 const NEVER: u64 = u64::MAX / 4;
 const YES: u32 = 0;
 const NO: u32 = 1;
+/// The node of the first question.
+const FIRST: usize = 2;
 
 define_id!(
     /// A question to be answered yes or no: the number of its node, since a cut is all about nodes by number.
@@ -17,6 +19,11 @@ define_id!(
 );
 
 impl Question {
+    /// The question of this number, of those that a cut begins with.
+    pub(super) fn number(number: usize) -> Self {
+        Self::new(FIRST + number)
+    }
+
     fn node(self) -> u32 {
         self.index() as u32
     }
@@ -48,8 +55,9 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn new() -> Self {
-        Self { edges: Vec::new(), more: vec![0; 2] }
+    /// With so many questions, [`Question::number`]ed from 0 on.
+    pub(super) fn new(questions: usize) -> Self {
+        Self { edges: Vec::new(), more: vec![0; FIRST + questions] }
     }
 
     pub(super) fn question(&mut self) -> Question {
@@ -91,7 +99,7 @@ impl Cut {
     /// The cheapest answers; of equally cheap ones those with the fewest yeses.
     pub(super) fn solve(mut self) -> Vec<bool> {
         let nodes = self.more.len();
-        for q in 2..nodes as u32 {
+        for q in FIRST as u32..nodes as u32 {
             let more = self.more[q as usize];
             if more > 0 { self.edge(q, NO, more as u64) } else { self.edge(YES, q, more.unsigned_abs()) }
         }
@@ -99,11 +107,11 @@ impl Cut {
         let (mut levels, mut queue) = (vec![0u32; nodes], Vec::with_capacity(nodes));
         for _ in 0..MAX_PHASES {
             if !residual.level(&mut levels, &mut queue) {
-                return levels[2..].iter().map(|&l| l > 0).collect();
+                return levels[FIRST..].iter().map(|&l| l > 0).collect();
             }
             residual.block(&levels);
         }
-        vec![false; nodes - 2]
+        vec![false; nodes - FIRST]
     }
 }
 
@@ -226,7 +234,7 @@ mod tests {
                 let broken = answers[implied.0] && !answers[implied.1];
                 ones + twos.sum::<f64>() + if broken { 1e6 } else { 0.0 }
             };
-            let mut cut = Cut::new();
+            let mut cut = Cut::new(0);
             let questions: Vec<Question> = (0..n).map(|_| cut.question()).collect();
             questions.iter().zip(&single).for_each(|(&q, &s)| cut.yes_costs(q, s));
             pairs.iter().for_each(|&(a, b, t)| cut.pair(questions[a], questions[b], t));

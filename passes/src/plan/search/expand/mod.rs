@@ -152,6 +152,9 @@ struct Change {
     op: OpId,
     id: StrategyId,
     places: Rc<Places>,
+    /// Seconds of work that it adds.
+    more: f64,
+    question: Question,
 }
 
 /// One move.
@@ -192,9 +195,8 @@ impl Move<'_, '_, '_> {
 
     /// The cheapest answers, with redistributions at their exact costs or at lower bounds, and whether all were exact.
     fn solve(&mut self, options: &[Change], values: &[ValueId], exact: bool) -> (Vec<bool>, bool) {
-        let mut cut = Cut::new();
-        let questions: Vec<Question> = options.iter().map(|_| cut.question()).collect();
-        let exact = self.price(options, &questions, values, exact, &mut cut);
+        let mut cut = Cut::new(options.len());
+        let exact = self.price(options, values, exact, &mut cut);
         let mut answers = cut.solve();
         answers.truncate(options.len());
         (answers, exact)
@@ -225,7 +227,8 @@ impl Move<'_, '_, '_> {
             let Some(id) = id.filter(|&w| w != now) else { continue };
             let draft = &mut *self.draft;
             let places = draft.placer.places(draft.models, draft.cache, model, id);
-            options.push(Change { op, id, places });
+            let more = draft.work(op, &places) - draft.work(op, &draft.choice.places[op]);
+            options.push(Change { op, id, places, more, question: Question::number(options.len()) });
         }
         options
     }
@@ -292,31 +295,17 @@ impl Move<'_, '_, '_> {
 
     /// Adds the costs of the answers: work of each op, redistributions of each value, exactly or at lower bounds; returns
     /// whether all are exact.
-    fn price(
-        &mut self,
-        options: &[Change],
-        questions: &[Question],
-        values: &[ValueId],
-        exact: bool,
-        cut: &mut Cut,
-    ) -> bool {
+    fn price(&mut self, options: &[Change], values: &[ValueId], exact: bool, cut: &mut Cut) -> bool {
         let draft = &mut *self.draft;
-        for (option, &question) in options.iter().zip(questions) {
-            let now = draft.work(option.op, &draft.choice.places[option.op]);
-            let then = draft.work(option.op, &option.places);
-            cut.yes_costs(question, then - now);
-        }
-        let option_of = |op: OpId| {
-            let option = self.moves.option_of[op] as usize;
-            Some((options.get(option)?, *questions.get(option)?))
-        };
+        options.iter().for_each(|o| cut.yes_costs(o.question, o.more));
+        let option_of = |op: OpId| options.get(self.moves.option_of[op] as usize);
         let mut all_exact = true;
         for &value in values {
             let v = &draft.graph.values[value];
             let maker = v.maker.and_then(|(op, i)| Some((option_of(op)?, i as usize)));
             let made = draft.graph.made(&draft.choice.places, value);
-            let made = [made, maker.map_or(made, |((o, _), i)| o.places.results[i])];
-            let maker = maker.map(|m| m.0.1);
+            let made = [made, maker.map_or(made, |(o, i)| o.places.results[i])];
+            let maker = maker.map(|m| m.0.question);
             // Distributions that readers want which don't change; the readers that change, by what they want now and
             // after the move.
             let mut anyway: SmallVec<[Dist; 4]> = SmallVec::new();
@@ -324,11 +313,11 @@ impl Move<'_, '_, '_> {
             for &(op, i) in &v.uses {
                 let Some(&now) = draft.choice.places[op].operands.get(i as usize) else { continue };
                 let option = option_of(op);
-                let then = option.map_or(now, |o| o.0.places.operands[i as usize]);
+                let then = option.map_or(now, |o| o.places.operands[i as usize]);
                 match option {
-                    Some((_, question)) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
-                        Some(group) => group.1.push(question),
-                        None => groups.push(([now, then], SmallVec::from_elem(question, 1))),
+                    Some(option) if then != now => match groups.iter_mut().find(|g| g.0 == [now, then]) {
+                        Some(group) => group.1.push(option.question),
+                        None => groups.push(([now, then], SmallVec::from_elem(option.question, 1))),
                     },
                     _ if anyway.contains(&now) => {}
                     _ => anyway.push(now),
