@@ -13,7 +13,7 @@ use passes::estimate::{CostModel, Custom};
 #[cfg(feature = "unstable")]
 use passes::plan::Rewrite;
 use passes::plan::Search;
-use passes::{Pass, Pipeline, Step, Verify};
+use passes::{Pass, Pipeline, Statistic, Step, Verify};
 
 use crate::diagnostic::{Outcome, one};
 use crate::module::Module;
@@ -145,6 +145,8 @@ pub struct Times {
     pub parse: Duration,
     /// Each pass in order.
     pub passes: Vec<(&'static str, Duration)>,
+    /// What each of them counted.
+    pub statistics: Vec<(&'static str, Vec<Statistic>)>,
     /// Verifying, before the first pass, after the last and where else it was asked for.
     pub verify: Duration,
 }
@@ -277,6 +279,7 @@ impl Compiler {
         let report = passes::run_passes_verifying(program, steps, verify, after);
         watch.times.verify += report.verify_time;
         watch.times.passes.extend(report.timings);
+        watch.times.statistics.extend(report.statistics);
         let diagnostics = crate::diagnostic::Diagnostics::new(source, &report.diagnostics);
         module.verified = true;
         Outcome { value: (!diagnostics.has_errors()).then_some(module), diagnostics }

@@ -93,7 +93,7 @@ pub use dialect::text::PrintOptions;
 pub use passes::estimate::{Chip, Flat, Slice, Target};
 pub use passes::options::parse_bytes;
 pub use passes::plan::Search;
-pub use passes::{Pass, Pipeline, Step};
+pub use passes::{Pass, Pipeline, Statistic, Step, Unit};
 
 // What still changes from version to version: the packages that this one is made of, rewrites, cost models.
 #[cfg(feature = "unstable")]

@@ -1,6 +1,6 @@
 // RUN: not shardc opt --canonicalize %s
 // RUN: not shardc opt -sdy-insert-explicit-reshards=enable-full-version=true %s
-// RUN: not shardc opt --mlir-pass-statistics %s
+// RUN: not shardc opt --mlir-pass-statistics-display=list %s
 // RUN: not shardc opt --no-such-flag %s
 // RUN: shardc opt --allow-unregistered-dialect --mlir-disable-threading --mlir-print-ir-module-scope --verify-each=0 %s
 // What mlir-opt has and shardc doesn't is refused by name, with what to do; what is so anyway is accepted.

@@ -12,11 +12,13 @@ pub mod options;
 mod padding;
 mod pass;
 mod registry;
+mod statistics;
 mod symbols;
 
 pub use context::Context;
 pub use pass::{Pass, Report, Step, Verify, run_pass_with, run_passes, run_passes_verifying, run_unverified};
 pub use registry::{Pipeline, Registry};
+pub use statistics::{Statistic, Unit};
 
 /// Declares the modules that hold passes, and the list of those passes.
 macro_rules! passes {

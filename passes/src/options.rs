@@ -13,6 +13,7 @@ use dialect::text::nearest;
 
 use crate::context::Context;
 use crate::estimate::{Machine, Target};
+use crate::statistics::{Statistic, Statistics};
 
 /// One option of a pass.
 pub struct OptionDef {
@@ -58,6 +59,7 @@ impl fmt::Display for OptionType {
 pub struct Options {
     values: Vec<(&'static str, String)>,
     context: Arc<Context>,
+    statistics: Statistics,
 }
 
 /// Two are equal when their values are, whatever their contexts.
@@ -72,7 +74,8 @@ impl Eq for Options {}
 impl Options {
     /// Every option at its default.
     pub fn defaults(defs: &'static [OptionDef]) -> Self {
-        Self { values: defs.iter().map(|d| (d.name, d.default.to_owned())).collect(), context: Arc::default() }
+        let values = defs.iter().map(|d| (d.name, d.default.to_owned())).collect();
+        Self { values, ..Self::default() }
     }
 
     /// The same values in another context.
@@ -84,6 +87,16 @@ impl Options {
     /// The context of the pass: the standard one unless a registry made the step.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// Reports a number about what the pass does.
+    pub fn count(&self, statistic: Statistic) {
+        self.statistics.add(statistic);
+    }
+
+    /// What has been counted since this was last called.
+    pub(crate) fn take_statistics(&self) -> Vec<Statistic> {
+        self.statistics.take()
     }
 
     /// What the option `target` names; reports what is wrong with it.

@@ -12,6 +12,7 @@ use dialect::ir::Program;
 use dialect::ops::func;
 
 use crate::options::{OptionDef, Options};
+use crate::statistics::Statistic;
 use crate::symbols;
 
 /// One transformation or analysis of a whole program.
@@ -61,6 +62,8 @@ pub struct Report {
     pub diagnostics: Diagnostics,
     /// The time of each pass that ran, in order; verification is separate.
     pub timings: Vec<(&'static str, Duration)>,
+    /// What each of them counted.
+    pub statistics: Vec<(&'static str, Vec<Statistic>)>,
     /// Time spent verifying.
     pub verify_time: Duration,
     /// The passes that ran between the last time the program was valid and the first time it wasn't: a bug of one of
@@ -165,6 +168,7 @@ fn run_one(
     let start = Instant::now();
     run(program, &step.options, &mut report.diagnostics);
     report.timings.push((step.pass.name, start.elapsed()));
+    report.statistics.push((step.pass.name, step.options.take_statistics()));
 }
 
 /// Verifies what `steps` made of a valid program, unless one of them found an error in it.
@@ -190,6 +194,7 @@ pub fn run_unverified(program: &mut Program, steps: &[Step]) -> bool {
     let mut diagnostics = Diagnostics::default();
     steps.iter().all(|step| {
         (step.pass.run)(program, &step.options, &mut diagnostics);
+        step.options.take_statistics();
         !diagnostics.has_errors()
     })
 }

@@ -16,8 +16,8 @@ use super::progress;
 use super::render::render;
 use super::{BUG, FAILED, OK, USAGE, json};
 use crate::{
-    CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Watch,
-    is_bytecode,
+    CompileOptions, Compiler, Diagnostic, Diagnostics, Module, Outcome as Gave, Severity, Source, Step, Times, Unit,
+    Watch, is_bytecode,
 };
 
 /// The streams of a run.
@@ -304,15 +304,39 @@ impl<'a> Session<'a> {
 
     /// Reports how long everything took.
     pub(crate) fn say_times(&mut self, times: &Times) -> Outcome {
-        let Times { parse, passes, verify } = times;
+        let Times { parse, passes, statistics, verify } = times;
         let total: Duration = passes.iter().map(|t| t.1).sum::<Duration>() + *verify + *parse;
-        let rows = [("parse", *parse)].into_iter().chain(passes.iter().copied());
-        let rows = rows.chain([("verify", *verify), ("total", total)]);
-        let row = |(name, time): (&str, Duration)| {
-            let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(1e-9);
-            format!("{:>10.6} s {share:>5.1} %  {name}\n", time.as_secs_f64())
+        let row = |name: &str, seconds: f64| {
+            let share = 100.0 * seconds / total.as_secs_f64().max(1e-9);
+            format!("{seconds:>10.6} s {share:>5.1} %  {name}\n")
         };
-        self.say(&rows.map(row).collect::<String>())
+        let mut text = row("parse", parse.as_secs_f64());
+        for (i, (name, time)) in passes.iter().enumerate() {
+            text += &row(name, time.as_secs_f64());
+            let parts = statistics.get(i).into_iter().flat_map(|s| &s.1).filter(|s| s.unit == Unit::Time);
+            text.extend(parts.map(|part| row(&format!("  {}", part.name), part.value)));
+        }
+        text += &row("verify", verify.as_secs_f64());
+        text += &row("total", total.as_secs_f64());
+        self.say(&text)
+    }
+
+    /// Reports what passes counted.
+    pub(crate) fn say_statistics(&mut self, times: &Times) -> Outcome {
+        let mut text = String::new();
+        for (pass, statistics) in &times.statistics {
+            let mut shown = statistics.iter().filter(|s| s.unit != Unit::Time).peekable();
+            if shown.peek().is_some() {
+                text += &format!("{pass}\n");
+            }
+            for s in shown {
+                text += &match s.unit {
+                    Unit::Modelled => format!("  {:>12.3} us {} - {}\n", s.value * 1e6, s.name, s.doc),
+                    _ => format!("  {:>12}    {} - {}\n", s.value, s.name, s.doc),
+                };
+            }
+        }
+        self.say(&text)
     }
 
     /// Shows diagnostics; fails if any is an error.

@@ -6,10 +6,13 @@
 //! the sdy dialect with its cause, every result has a closed `sdy.sharding`, and all shardings refer to one mesh.
 //! What the user fixed is kept: arguments and results of `@main`, constraints, operands and results of manual regions.
 
+mod effort;
 pub mod model;
 mod program;
 pub mod reshard;
 mod search;
+
+use std::time::Instant;
 
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -20,6 +23,7 @@ use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, MeshRef};
 
 use rustc_hash::FxHashSet;
 
+pub use effort::Effort;
 pub use search::egraph::rewrite::{Class, Made, PlannedOp, Plans, Rewrite};
 
 use crate::estimate::{Machine, Target};
@@ -75,6 +79,8 @@ pub struct PlanReport {
     pub greedy_peak: f64,
     /// Most bytes a device holds at once in the chosen plan.
     pub peak: f64,
+    /// What the searches did.
+    pub effort: Effort,
 }
 
 /// The pass.
@@ -106,7 +112,8 @@ pub static PASS: Pass = Pass {
         match given.context().targets.parse(given.text("target")) {
             Ok(target) => {
                 let options = PlanOptions { search, target, memory: given.bytes("memory") };
-                plan_with(program, &options, &given.context().rewrites, diagnostics);
+                let report = plan_with(program, &options, &given.context().rewrites, diagnostics);
+                effort::count(given, &report);
             }
             Err(fault) => {
                 diagnostics.push(Diagnostic::error(codes::UNKNOWN_TARGET, Span::default(), fault.to_string()))
@@ -232,7 +239,8 @@ impl Planner<'_> {
                 self.propagated.carry([]);
             }
         }
-        let Found { graph, mut choice, mut placer, greedy, greedy_peak, mut cost, mut peak } = found;
+        let Found { graph, mut choice, mut placer, greedy, greedy_peak, mut cost, mut peak, effort } = found;
+        self.report.effort.adopt(&effort);
         cache.send_parts(true);
         let in_parts = graph.peak(cache, &choice);
         if in_parts > peak && self.options.memory.is_some_and(|bytes| in_parts > bytes as f64) {
@@ -299,20 +307,27 @@ impl Planner<'_> {
         }
         let rates = self.rates();
         let mut placer = Placer::default();
+        let start = Instant::now();
         let mut choice = greedy::greedy(&graph, cache, &self.models, &mut placer, rates);
         let greedy = graph.cost(cache, rates, &choice);
         let greedy_peak = graph.peak(cache, &choice);
         let (mut cost, mut peak) = (greedy, greedy_peak);
+        let seconds = greedy.total();
+        let ops = graph.ops.len();
+        let mut effort = Effort { ops, roles: ops, expanded: seconds, rewritten: seconds, ..Effort::default() };
+        effort.greedy_time = start.elapsed();
         if self.options.search == Search::Full {
             let limit = self.limit(greedy_peak);
             let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, rates, choice);
+            draft.effort = effort;
             portfolio::best(&mut draft, limit, self.rewrites);
-            choice = draft.choice;
+            (choice, effort) = (draft.choice, draft.effort);
             cost = graph.cost(cache, rates, &choice);
             peak = graph.peak(cache, &choice);
             debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
-        Some(Found { graph, choice, placer, greedy, greedy_peak, cost, peak })
+        self.report.effort.add(&effort);
+        Some(Found { graph, choice, placer, greedy, greedy_peak, cost, peak, effort })
     }
 
     /// Plans the body of a partly manual region over the axes that are not manual.
@@ -348,6 +363,7 @@ struct Found {
     greedy_peak: f64,
     cost: Cost,
     peak: f64,
+    effort: Effort,
 }
 
 impl Found {

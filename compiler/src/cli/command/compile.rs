@@ -1,12 +1,15 @@
 //! `shardc compile`: the full pipeline, with the program printed at a chosen stage.
 
+use std::collections::BTreeMap;
+
 use clap::ValueEnum;
 use dialect::text::PrintOptions;
+use serde::Serialize;
 
 use super::Common;
 use crate::cli::knobs::{GroupForm, Knobs};
 use crate::cli::session::{Failure, Outcome, Session};
-use crate::{Outcome as Gave, Watch};
+use crate::{Outcome as Gave, Times, Unit, Watch};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,9 +41,13 @@ pub(crate) struct Args {
     /// Verify the program after every pass, to find the one that breaks it; else before the first and after the last
     #[arg(long)]
     verify_each: bool,
-    /// Report the seconds each pass takes, on the error stream
+    /// Report the seconds each pass takes, on the error stream; with --json as data, too
     #[arg(long)]
     timing: bool,
+    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream; with --json
+    /// as data, too
+    #[arg(long)]
+    statistics: bool,
     /// Print source locations
     #[arg(long, visible_alias = "mlir-print-debuginfo")]
     locations: bool,
@@ -72,6 +79,40 @@ enum Emit {
     Llvm,
 }
 
+/// What `--json` says of the passes.
+#[derive(Serialize)]
+struct Document {
+    passes: Vec<Ran>,
+}
+
+/// One pass that ran.
+#[derive(Serialize)]
+struct Ran {
+    name: &'static str,
+    /// How long it took.
+    seconds: f64,
+    /// What it counted: things by name, seconds under the model, seconds that parts of it took.
+    #[serde(skip_serializing_if = "Counted::is_empty")]
+    counts: Counted,
+    #[serde(skip_serializing_if = "Counted::is_empty")]
+    modelled_seconds: Counted,
+    #[serde(skip_serializing_if = "Counted::is_empty")]
+    part_seconds: Counted,
+}
+
+type Counted = BTreeMap<&'static str, f64>;
+
+impl Document {
+    fn of(times: &Times) -> Self {
+        let ran = times.passes.iter().zip(&times.statistics).map(|(&(name, time), (_, statistics))| {
+            let of = |unit: Unit| statistics.iter().filter(|s| s.unit == unit).map(|s| (s.name, s.value)).collect();
+            let (counts, modelled_seconds, part_seconds) = (of(Unit::Count), of(Unit::Modelled), of(Unit::Time));
+            Ran { name, seconds: time.as_secs_f64(), counts, modelled_seconds, part_seconds }
+        });
+        Self { passes: ran.collect() }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
@@ -99,6 +140,12 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let compiled = parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch));
     if args.timing {
         session.say_times(&watch.times)?;
+    }
+    if args.statistics {
+        session.say_statistics(&watch.times)?;
+    }
+    if args.timing || args.statistics {
+        session.set_document(&Document::of(&watch.times));
     }
     let module = session.take(&shown, compiled)?;
     // Other forms than the per-device program are compiled once more for budgets.

@@ -4,6 +4,7 @@ use std::mem;
 use std::rc::Rc;
 
 use super::timeline;
+use crate::plan::effort::Effort;
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
@@ -22,6 +23,7 @@ pub(crate) struct Draft<'a, 's> {
     pub(crate) placer: &'a mut Placer,
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
+    pub(crate) effort: Effort,
     /// What each change that was kept replaced, oldest first. Each change as a whole made the plan cheaper.
     undo: Vec<Vec<(OpId, StrategyId, Rc<Places>)>>,
 }
@@ -36,7 +38,7 @@ impl<'a, 's> Draft<'a, 's> {
         rates: Rates,
         choice: Choice,
     ) -> Self {
-        Self { graph, cache, models, placer, rates, choice, undo: Vec::new() }
+        Self { graph, cache, models, placer, rates, choice, effort: Effort::default(), undo: Vec::new() }
     }
 
     /// Starts over with `choice`; returns the plan so far.

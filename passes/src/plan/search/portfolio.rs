@@ -12,11 +12,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::draft::Draft;
 use super::egraph::rewrite::Rewrite;
 use super::{egraph, expand, timeline};
+use crate::plan::effort::Effort;
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
 use crate::plan::reshard::cache::{Dist, ReshardCache};
 
 /// Start-up costs matter when they are at least this fraction of all communication.
 const STARTUPS: f64 = 0.02;
+/// A search that begins with a plan which takes, even without any start-up costs, more than so many times what has been
+/// found isn't made: rewrites around single values don't gain that much.
+const FAR: f64 = 2.0;
 /// Combining a collective with others saves its start-up cost; it is done when that is at least this fraction of its
 /// time.
 const WORTH_JOINING: f64 = 0.1;
@@ -29,8 +33,9 @@ const AS_GOOD: f64 = 0.01;
 /// plan it begins with; never more expensive.
 pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static Rewrite]) {
     let start = draft.choice.clone();
-    expand::expand(draft);
+    draft.effort.expanded = expand::expand(draft);
     egraph::improve(draft, rewrites);
+    draft.effort.rewritten = draft.total();
     let fits = draft.fit(limit);
     let step = (draft.rates.overlaps && fits).then(|| draft.shorten(limit));
     let (cost, startups) = (draft.whole_cost(), Startups::of(draft));
@@ -38,7 +43,13 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
         return;
     }
     let found = draft.restart(start);
+    let expanded = draft.total();
+    if fits && expanded - Startups::of(draft).all > FAR * cost.total() {
+        draft.restart(found);
+        return;
+    }
     egraph::improve(draft, rewrites);
+    let rewritten = draft.total();
     let other_fits = draft.fit(limit);
     let (other, joined) = (draft.whole_cost(), Startups::of(draft).joined);
     let (this, that) = match step {
@@ -49,6 +60,8 @@ pub(crate) fn best(draft: &mut Draft<'_, '_>, limit: f64, rewrites: &[&'static R
     let better = this < that && !(moves_less && that < this * (1.0 + AS_GOOD));
     if fits && !other_fits || fits == other_fits && better {
         draft.restart(found);
+    } else {
+        draft.effort = Effort { roles: draft.effort.ops, expanded, rewritten, ..draft.effort };
     }
 }
 

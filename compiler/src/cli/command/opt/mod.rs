@@ -66,6 +66,9 @@ pub(crate) struct Args {
     /// Report the seconds each pass takes, on the error stream
     #[arg(long, visible_alias = "mlir-timing")]
     timing: bool,
+    /// Report what each pass counted, such as what the plan's search looked at and brought, on the error stream
+    #[arg(long, visible_alias = "mlir-pass-statistics")]
+    statistics: bool,
     /// Print the passes that will run, as --pass-pipeline takes them, on the error stream
     #[arg(long)]
     dump_pass_pipeline: bool,
@@ -192,6 +195,9 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         session.say(&shown)?;
         if args.timing {
             session.say_times(&times)?;
+        }
+        if args.statistics {
+            session.say_statistics(&times)?;
         }
         printed.extend(gave.value.map(|module| match args.emit_bytecode {
             true => compiler.bytecode(&module, print),

@@ -14,6 +14,7 @@ mod term;
 mod window;
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,7 +23,7 @@ use crate::plan::model::choice::StrategyId;
 use crate::plan::program::graph::ValueId;
 use rewrite::Rewrite;
 use term::{Facts, Tables};
-use window::{Window, WindowKey};
+use window::{Solved, Window, WindowKey};
 
 /// Most windows visited, per value that is moved in the initial plan.
 const VISITS_PER_VALUE: usize = 4;
@@ -40,8 +41,10 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Makes a plan cheaper, using the rewrites in `more` in addition to the built-in ones.
 pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite]) {
     let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
+    let start = Instant::now();
     let (tables, answers) = (Tables::default(), Answers::default());
     Search { draft, tables, answers, rewrites: &rewrites }.run();
+    draft.effort.rewrite_time += start.elapsed();
 }
 
 struct Search<'d, 'a, 's> {
@@ -83,6 +86,7 @@ impl Search<'_, '_, '_> {
         if window.ops.is_empty() {
             return false;
         }
+        self.draft.effort.windows += 1;
         let look = window.look(self.draft.graph, &self.draft.choice);
         let answer = match self.answers.get(&look) {
             Some(known) => known.clone(),
@@ -93,6 +97,7 @@ impl Search<'_, '_, '_> {
             }
         };
         let Some(strategies) = answer else { return false };
+        self.draft.effort.helpful_windows += 1;
         self.draft.change(window.ops.iter().copied().zip(strategies));
         true
     }
@@ -103,7 +108,10 @@ impl Search<'_, '_, '_> {
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
         let facts = Facts::new(d.graph, d.models, d.cache, d.placer, &mut self.tables);
-        let (found, others) = window.solve(facts, &d.choice, d.rates, self.rewrites);
+        let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites);
+        d.effort.distinct_windows += 1;
+        d.effort.e_nodes += size.0;
+        d.effort.e_classes += size.1;
         let strategies: Vec<StrategyId> = found.iter().zip(&before).map(|(w, &b)| w.unwrap_or(b)).collect();
         self.set_all(window, &strategies);
         let mut strategies = strategies;

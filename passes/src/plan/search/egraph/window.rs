@@ -31,6 +31,16 @@ pub(super) struct Window {
     pub(super) values: Vec<ValueId>,
 }
 
+/// What an e-graph knows of a window, op by op.
+pub(super) struct Solved {
+    /// The strategies of the cheapest plan found.
+    pub(super) found: Vec<Option<StrategyId>>,
+    /// All strategies that occur.
+    pub(super) others: Vec<Vec<StrategyId>>,
+    /// Nodes and classes of the e-graph.
+    pub(super) size: (usize, usize),
+}
+
 /// Everything that determines a window's answer: equal keys, equal answers.
 pub(super) type WindowKey = Vec<u64>;
 
@@ -149,14 +159,14 @@ impl Window {
         add(terms, TermKind::Wanted, wanted)
     }
 
-    /// The strategies of the cheapest plan found, op by op, and others worth trying.
+    /// The cheapest plan found.
     pub(super) fn solve(
         &self,
         facts: Facts<'_, '_>,
         choice: &Choice,
         rates: Rates,
         rewrites: &[&'static Rewrite],
-    ) -> (Vec<Option<StrategyId>>, Vec<Vec<StrategyId>>) {
+    ) -> Solved {
         let mut terms = Terms::new(facts);
         let root = self.seed(&mut terms, choice);
         terms.rebuild();
@@ -190,7 +200,8 @@ impl Window {
             strategies.dedup();
             strategies
         });
-        (found, others.collect())
+        let (others, size) = (others.collect(), (terms.total_number_of_nodes(), terms.number_of_classes()));
+        Solved { found, others, size }
     }
 }
 

@@ -9,6 +9,8 @@ use dialect::id::{Interner, TiVec};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::layers::Repeat;
+use super::roles::Roles;
 use crate::bit_set::BitSet;
 use crate::disjoint_sets::DisjointSets;
 use crate::plan::model::choice::Rates;
@@ -24,7 +26,7 @@ pub(super) type DimensionClass = u32;
 pub(super) struct DimensionClasses {
     /// All classes, those with the most work first.
     pub(super) by_weight: Vec<DimensionClass>,
-    /// The ops with factors of each class, and these factors.
+    /// The ops with factors of each class, one of each role, and these factors.
     ops: FxHashMap<DimensionClass, Vec<(OpId, FactorSet)>>,
     sets: Interner<FactorSet, BitSet>,
 }
@@ -37,9 +39,16 @@ define_id! {
 /// No factor.
 pub(super) const NO_FACTORS: FactorSet = FactorSet::new(0);
 
-impl DimensionClasses {
+/// The dimensions of a graph's values, joined to classes.
+pub(super) struct Dimensions {
+    sets: DisjointSets,
+    /// For each op and factor a dimension with that factor.
+    members: TiVec<OpId, SmallVec<[Option<u32>; 6]>>,
+}
+
+impl Dimensions {
     /// Joins dimensions that share a factor in any op.
-    pub(super) fn of(graph: &Graph, models: &Models, cache: &ReshardCache<'_>, rates: Rates) -> Self {
+    pub(super) fn of(graph: &Graph, models: &Models, cache: &ReshardCache<'_>) -> Self {
         let mut first: TiVec<ValueId, u32> = TiVec::with_capacity(graph.values.len());
         let mut dims = 0u32;
         for value in &graph.values {
@@ -47,7 +56,7 @@ impl DimensionClasses {
             dims += cache.tensor_type(value.ty).rank() as u32;
         }
         let mut sets = DisjointSets::new(dims);
-        let mut members: Vec<SmallVec<[Option<u32>; 6]>> = Vec::with_capacity(graph.ops.len());
+        let mut members = TiVec::with_capacity(graph.ops.len());
         for (op, node) in graph.ops.iter_enumerated() {
             let Some(model) = node.model else {
                 members.push(SmallVec::new());
@@ -64,6 +73,48 @@ impl DimensionClasses {
             });
             members.push(member);
         }
+        Self { sets, members }
+    }
+
+    /// Joins the dimensions of layers that are alike, unless that makes one of two dimensions of an op: then they are
+    /// alike by chance, as updates of two weights of one shape are. Returns whether it joined them.
+    pub(super) fn join(&mut self, repeat: Repeat) -> bool {
+        // The classes that occur in these layers, by numbers of their own, and which of them become one.
+        let mut known: Interner<usize, u32> = Interner::default();
+        let mut number = |dim: u32| known.intern(self.sets.root(dim)) as u32;
+        let members: Vec<SmallVec<[Option<u32>; 6]>> = repeat
+            .ops()
+            .map(|op| self.members[OpId::new(op)].iter().map(|dim| dim.map(&mut number)).collect())
+            .collect();
+        let mut joined = DisjointSets::new(known.count() as u32);
+        let (first, later) = members.split_at(repeat.period);
+        for (member, first) in later.iter().zip(first.iter().cycle()) {
+            member.iter().zip(first).filter_map(|(a, b)| a.zip(*b)).for_each(|(a, b)| joined.join(a, b));
+        }
+        let distinct = first.iter().all(|member| {
+            let dims: SmallVec<[u32; 6]> = member.iter().copied().flatten().collect();
+            let mut pairs = dims.iter().enumerate().flat_map(|(i, a)| dims[..i].iter().map(move |b| (*a, *b)));
+            pairs.all(|(a, b)| a == b || joined.root(a) != joined.root(b))
+        });
+        if distinct {
+            for class in 0..known.count() {
+                self.sets.join(known[class], known[joined.root(class as u32) as usize]);
+            }
+        }
+        distinct
+    }
+}
+
+impl DimensionClasses {
+    /// The classes of these dimensions, and the ops that stand for each role in them.
+    pub(super) fn of(
+        dimensions: Dimensions,
+        graph: &Graph,
+        cache: &ReshardCache<'_>,
+        rates: Rates,
+        roles: &Roles,
+    ) -> Self {
+        let Dimensions { mut sets, mut members } = dimensions;
         let mut weights: FxHashMap<DimensionClass, f64> = FxHashMap::default();
         let mut ops: FxHashMap<DimensionClass, Vec<(OpId, BitSet)>> = FxHashMap::default();
         for ((node, member), op) in graph.ops.iter().zip(&mut members).zip(graph.ops.keys()) {
@@ -73,6 +124,9 @@ impl DimensionClasses {
             for dim in member.iter_mut().flatten() {
                 *dim = sets.root(*dim);
                 *weights.entry(*dim).or_default() += seconds;
+            }
+            if roles.first(op) != op {
+                continue;
             }
             for (f, dim) in member.iter().enumerate() {
                 let Some(class) = *dim else { continue };
@@ -106,7 +160,7 @@ impl DimensionClasses {
         &self.sets[set]
     }
 
-    /// The ops with factors of the class, and these factors.
+    /// The ops with factors of the class, one of each role, and these factors.
     pub(super) fn ops(&self, class: DimensionClass) -> &[(OpId, FactorSet)] {
         self.ops.get(&class).map_or(&[], |list| list)
     }

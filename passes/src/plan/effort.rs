@@ -1,0 +1,97 @@
+//! What the searches for a plan looked at, how long it took them, and what each of them brought.
+
+use std::time::Duration;
+
+use crate::options::Options;
+use crate::plan::PlanReport;
+use crate::statistics::{Statistic, Unit};
+
+/// What the searches for a plan did.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Effort {
+    /// Ops that are planned.
+    pub ops: usize,
+    /// Ops of different roles: equal layers count once.
+    pub roles: usize,
+    /// Moves of mesh axes that were looked at in the search over the whole program.
+    pub moves: usize,
+    /// Those of them that made the plan cheaper.
+    pub helpful_moves: usize,
+    /// Windows around values that are moved.
+    pub windows: usize,
+    /// Those of them that are different: equal ones have one answer.
+    pub distinct_windows: usize,
+    /// Windows in which rewrites made the plan cheaper.
+    pub helpful_windows: usize,
+    /// Nodes of the e-graphs of all distinct windows.
+    pub e_nodes: usize,
+    /// Their classes.
+    pub e_classes: usize,
+    /// Modelled seconds of the plan after the search over the whole program.
+    pub expanded: f64,
+    /// Modelled seconds after rewrites, before what is undone to need less memory or for a shorter step.
+    pub rewritten: f64,
+    /// Time to find the greedy plan.
+    pub greedy_time: Duration,
+    /// Time of the search over the whole program.
+    pub expand_time: Duration,
+    /// Time of rewriting.
+    pub rewrite_time: Duration,
+}
+
+impl Effort {
+    /// Adds that of a search whose plan isn't used: what it looked at and how long it took.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.moves += other.moves;
+        self.helpful_moves += other.helpful_moves;
+        self.windows += other.windows;
+        self.distinct_windows += other.distinct_windows;
+        self.helpful_windows += other.helpful_windows;
+        self.e_nodes += other.e_nodes;
+        self.e_classes += other.e_classes;
+        self.greedy_time += other.greedy_time;
+        self.expand_time += other.expand_time;
+        self.rewrite_time += other.rewrite_time;
+    }
+
+    /// Adds what a plan that is used consists of, and what it came to be from.
+    pub(crate) fn adopt(&mut self, other: &Self) {
+        self.ops += other.ops;
+        self.roles += other.roles;
+        self.expanded += other.expanded;
+        self.rewritten += other.rewritten;
+    }
+}
+
+/// Reports what the search did.
+pub(super) fn count(given: &Options, report: &PlanReport) {
+    let e = &report.effort;
+    let counts = [
+        ("ops", "ops that are planned", e.ops),
+        ("roles", "ops of different roles: equal layers count once", e.roles),
+        ("moves", "moves of mesh axes looked at by expand", e.moves),
+        ("helpful-moves", "moves that made the plan cheaper", e.helpful_moves),
+        ("windows", "windows around values that are moved", e.windows),
+        ("distinct-windows", "windows that are different", e.distinct_windows),
+        ("helpful-windows", "windows in which rewrites made the plan cheaper", e.helpful_windows),
+        ("e-nodes", "nodes of the e-graphs of different windows", e.e_nodes),
+        ("e-classes", "classes of these e-graphs", e.e_classes),
+    ];
+    let modelled = [
+        ("greedy", "modelled time of the greedy plan", report.greedy_seconds),
+        ("expand", "modelled time after expand", e.expanded),
+        ("rewrite", "modelled time after rewrites", e.rewritten),
+        ("plan", "modelled time of the plan that is used", report.seconds),
+    ];
+    let times = [
+        ("greedy", "the greedy plan", e.greedy_time),
+        ("expand", "the search over the whole program", e.expand_time),
+        ("rewrite", "the search by rewrites", e.rewrite_time),
+    ];
+    let counts = counts.map(|(name, doc, count)| (name, doc, count as f64, Unit::Count));
+    let modelled = modelled.map(|(name, doc, value)| (name, doc, value, Unit::Modelled));
+    let times = times.map(|(name, doc, time)| (name, doc, time.as_secs_f64(), Unit::Time));
+    let all = counts.into_iter().chain(modelled).chain(times);
+    all.for_each(|(name, doc, value, unit)| given.count(Statistic { name, doc, value, unit }));
+}

@@ -1,0 +1,186 @@
+//! Repeated layers: stretches of a program that follow each other and are alike, op by op.
+
+use std::ops::Range;
+
+use dialect::id::Interner;
+use rustc_hash::FxHashMap;
+
+use crate::plan::model::meaning::Model;
+use crate::plan::model::strategy::OpModel;
+use crate::plan::search::draft::Draft;
+
+/// Ops that a repetition must begin with before it is looked at.
+const SEED: usize = 8;
+/// Distances to the next layer that are tried at each op.
+const MAX_TRIED: usize = 16;
+
+/// A stretch that is repeated: `times` layers of `period` ops each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Repeat {
+    /// The index of the first op.
+    pub(super) start: usize,
+    /// Ops of one layer.
+    pub(super) period: usize,
+    /// How many layers there are, at least two.
+    pub(super) times: usize,
+}
+
+impl Repeat {
+    /// All its ops.
+    pub(super) fn ops(self) -> Range<usize> {
+        self.start..self.start + self.period * self.times
+    }
+
+    /// The op of the first layer that op `op` is like.
+    pub(super) fn first(self, op: usize) -> usize {
+        self.start + (op - self.start) % self.period
+    }
+}
+
+/// The repeats in a list of ops, where ops that are alike have equal keys. Repeats don't overlap; where several begin at
+/// one op, the longest of those that `may_join` allows is taken. Takes O(n log n) steps, besides comparing those that may be
+/// joined.
+pub(super) fn repeats(keys: &[u32], may_join: &mut dyn FnMut(Repeat) -> bool) -> Vec<Repeat> {
+    let prefixes = Prefixes::of(keys);
+    let mut starts: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+    for at in 0..(keys.len() + 1).saturating_sub(SEED) {
+        starts.entry(prefixes.hash(at, SEED)).or_default().push(at as u32);
+    }
+    let mut found = Vec::new();
+    // What may not be joined isn't asked again one op later.
+    let mut refused: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut start = 0;
+    while start + 2 * SEED <= keys.len() {
+        let same = &starts[&prefixes.hash(start, SEED)];
+        let later = &same[same.partition_point(|&at| at as usize <= start)..];
+        let mut repeats: Vec<Repeat> = Vec::new();
+        for &next in later.iter().take(MAX_TRIED) {
+            let period = next as usize - start;
+            let common = prefixes.common(start, next as usize);
+            let is_refused = refused.get(&period).is_some_and(|&end| start < end);
+            if common >= period && !is_refused {
+                repeats.push(Repeat { start, period, times: common / period + 1 });
+            }
+        }
+        repeats.sort_by_key(|r| (usize::MAX - r.ops().end, r.period));
+        let allowed = repeats.into_iter().find(|&repeat| {
+            let allowed = keys[start..repeat.ops().end - repeat.period]
+                == keys[start + repeat.period..repeat.ops().end]
+                && may_join(repeat);
+            if !allowed {
+                refused.insert(repeat.period, repeat.ops().end - repeat.period);
+            }
+            allowed
+        });
+        start = allowed.map_or(start + 1, |repeat| repeat.ops().end);
+        found.extend(allowed);
+    }
+    found
+}
+
+/// What an op's place in a move depends on, op by op: equal keys, equal ops.
+pub(super) fn keys(draft: &Draft<'_, '_>) -> Vec<u32> {
+    let graph = draft.graph;
+    let mut known: Interner<usize, Vec<u64>> = Interner::default();
+    let mut frames: FxHashMap<Model, u64> = FxHashMap::default();
+    let mut distinct: Interner<usize, OpModel> = Interner::default();
+    // Where it reads makes no difference to the distributions of what it reads and makes.
+    let mut frame = |model: &OpModel| {
+        let (rule, reduction, linear) = (model.rule.clone(), model.reduction, model.linear.clone());
+        let accumulated = model.accumulated.clone();
+        distinct.intern(OpModel { rule, reduction, accumulated, linear, ..OpModel::default() }) as u64
+    };
+    let keys = graph.ops.iter().map(|node| {
+        let frame = node.model.map_or(u64::MAX, |m| *frames.entry(m).or_insert_with(|| frame(draft.models.get(m))));
+        let mut key = vec![frame, node.weight.to_bits()];
+        key.push(node.seconds.to_bits());
+        for value in node.results.iter().chain(&node.operands) {
+            let Some(value) = value.map(|v| &graph.values[v]) else {
+                key.push(u64::MAX);
+                continue;
+            };
+            key.extend([value.ty.index(), value.propagated.index(), value.rematerializable as usize].map(|n| n as u64));
+        }
+        let fixed = node.fixed.iter().flat_map(|f| f.results.iter().chain(&f.operands));
+        key.extend(fixed.map(|at| at.index() as u64));
+        known.intern(key) as u32
+    });
+    keys.collect()
+}
+
+/// Hashes of all stretches of a list (M. O. Rabin and R. M. Karp, 1987).
+struct Prefixes {
+    hashes: Vec<u64>,
+    powers: Vec<u64>,
+}
+
+const PRIME: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x1234_5678_9abc_def1 % PRIME;
+
+impl Prefixes {
+    fn of(keys: &[u32]) -> Self {
+        let (mut hashes, mut powers) = (vec![0], vec![1]);
+        for (i, &key) in keys.iter().enumerate() {
+            hashes.push((times(hashes[i], BASE) + u64::from(key) + 1) % PRIME);
+            powers.push(times(powers[i], BASE));
+        }
+        Self { hashes, powers }
+    }
+
+    fn hash(&self, start: usize, length: usize) -> u64 {
+        (self.hashes[start + length] + PRIME - times(self.hashes[start], self.powers[length])) % PRIME
+    }
+
+    /// How many ops are alike from `a` and from the later `b` on.
+    fn common(&self, a: usize, b: usize) -> usize {
+        let (mut alike, mut too_many) = (0, self.hashes.len() - b);
+        while alike + 1 < too_many {
+            let next = alike.midpoint(too_many);
+            match self.hash(a, next) == self.hash(b, next) {
+                true => alike = next,
+                false => too_many = next,
+            }
+        }
+        alike
+    }
+}
+
+fn times(a: u64, b: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(keys: &[u32]) -> Vec<Repeat> {
+        repeats(keys, &mut |_| true)
+    }
+
+    #[test]
+    fn layers_are_found_with_their_period() {
+        // A beginning, 5 layers of 10 ops in which a pair is repeated, too, and an end.
+        let layer = [1, 2, 3, 4, 3, 4, 5, 6, 7, 8];
+        let keys: Vec<u32> = [90, 91].into_iter().chain(layer.repeat(5)).chain([1, 2, 92]).collect();
+        assert_eq!(all(&keys), [Repeat { start: 2, period: 10, times: 5 }]);
+        assert_eq!(all(&keys)[0].first(25), 5);
+        assert_eq!(all(&[1; 40]), [Repeat { start: 0, period: 1, times: 40 }]);
+        assert_eq!(all(&(0..40).collect::<Vec<_>>()), []);
+        assert_eq!(all(&[]), []);
+    }
+
+    #[test]
+    fn what_may_not_be_joined_leaves_what_may() {
+        // 3 layers of 4 groups each that are alike, too: the groups may not be joined.
+        let layer: Vec<u32> = (0..10).collect::<Vec<_>>().repeat(4).into_iter().chain([50, 51, 52]).collect();
+        let mut asked = Vec::new();
+        let found = repeats(&layer.repeat(3), &mut |r| {
+            asked.push(r.period);
+            r.period != 10
+        });
+        assert_eq!(found, [Repeat { start: 0, period: 43, times: 3 }]);
+        let found = repeats(&layer, &mut |_| false);
+        assert_eq!(found, []);
+        assert!(asked.len() < 4, "{asked:?}");
+    }
+}

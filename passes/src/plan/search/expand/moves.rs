@@ -1,0 +1,118 @@
+//! The moves that can be made on a graph: groups of mesh axes, and where they may be put.
+
+use std::rc::Rc;
+
+use dialect::id::TiVec;
+use dialect::sharding::{Axes, AxisPart};
+use rustc_hash::FxHashMap;
+
+use super::classes::{DimensionClass, DimensionClasses, Dimensions, FactorSet};
+use super::layers;
+use super::roles::{Role, Roles};
+use crate::plan::model::choice::StrategyId;
+use crate::plan::model::meaning::Model;
+use crate::plan::program::graph::OpId;
+use crate::plan::search::draft::Draft;
+
+/// Axes of at least this size are also moved in halves.
+const MIN_SPLIT: u32 = 8;
+/// Dimension classes tried on each axis, those with the most work.
+const MAX_CLASSES: usize = 16;
+
+/// Where a move puts an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    /// Along the first factor of the class, results' dimensions first.
+    First(DimensionClass),
+    /// Along the last factor: in a product of two values of one class, the contracted one.
+    Last(DimensionClass),
+    /// Along nothing: replicated.
+    Replicated,
+    /// Where propagation put it.
+    Propagated,
+}
+
+/// The moves that can be made on one graph.
+pub(super) struct Moves {
+    pub(super) roles: Roles,
+    pub(super) classes: DimensionClasses,
+    /// The position of each axis in the order of axes that shard one dimension.
+    pub(super) ranks: Vec<usize>,
+    /// Axes that are moved together: all of them; then pairs; then each alone, the last one first; then halves of large
+    /// ones.
+    pub(super) groups: Vec<Axes>,
+    /// How many of these groups consist of whole axes.
+    pub(super) wholes: usize,
+    /// Where the groups may be moved.
+    pub(super) targets: Vec<Target>,
+    pub(super) strategies: FxHashMap<Asked, Option<StrategyId>>,
+    /// By group: the ops with factors that the group's axes shard in the propagated distributions, and these factors.
+    pub(super) propagated: FxHashMap<usize, Rc<[(OpId, FactorSet)]>>,
+    /// For each role its index among the changes of the current move, or `NONE`.
+    pub(super) option_of: TiVec<Role, u32>,
+}
+
+/// What determines an op's strategy after a move: the axes, the factors that may be sharded, whether the last comes
+/// first.
+pub(super) type Asked = (Model, StrategyId, usize, FactorSet, bool);
+
+/// No change.
+pub(super) const NONE: u32 = u32::MAX;
+
+impl Moves {
+    /// All moves on the graph of `draft`.
+    pub(super) fn of(draft: &Draft<'_, '_>) -> Self {
+        let (mesh_axes, manual) = (draft.cache.mesh_axes(), draft.cache.manual_axes());
+        let axes: Axes = mesh_axes.nontrivial().filter(|a| !manual.contains(a)).collect();
+        let mut groups: Vec<Axes> = axes.iter().rev().map(|&a| Axes::from_slice(&[a])).collect();
+        if axes.len() > 2 {
+            let pairs = (0..axes.len()).flat_map(|i| (0..i).map(move |j| (j, i)));
+            groups.splice(0..0, pairs.map(|(j, i)| Axes::from_slice(&[axes[j], axes[i]])).collect::<Vec<_>>());
+        }
+        if axes.len() > 1 {
+            groups.insert(0, axes.clone());
+        }
+        let wholes = groups.len();
+        for axis in axes.iter().rev().filter(|a| a.size >= MIN_SPLIT) {
+            let Some(major) = (2..axis.size).filter(|d| axis.size % d == 0 && d * d <= axis.size).max() else {
+                continue;
+            };
+            groups.push(Axes::from_slice(&[AxisPart { size: major, ..*axis }]));
+            groups.push(Axes::from_slice(&[AxisPart { pre: major, size: axis.size / major, ..*axis }]));
+        }
+        let mut dimensions = Dimensions::of(draft.graph, draft.models, draft.cache);
+        let repeats = layers::repeats(&layers::keys(draft), &mut |repeat| dimensions.join(repeat));
+        let roles = Roles::of(draft.graph, &draft.choice, &repeats);
+        let classes = DimensionClasses::of(dimensions, draft.graph, draft.cache, draft.rates, &roles);
+        let mut targets: Vec<Target> = Vec::new();
+        for &class in classes.by_weight.iter().take(MAX_CLASSES) {
+            targets.push(Target::First(class));
+            if classes.ops(class).iter().any(|op| classes.factors(op.1).len() > 1) {
+                targets.push(Target::Last(class));
+            }
+        }
+        targets.extend([Target::Replicated, Target::Propagated]);
+        let option_of = vec![NONE; roles.ops.len()].into();
+        let (strategies, propagated) = Default::default();
+        Self { roles, classes, ranks: ranks(draft), groups, wholes, targets, strategies, propagated, option_of }
+    }
+}
+
+/// The order of axes that shard one dimension: the most common order in the propagated distributions.
+fn ranks(draft: &Draft<'_, '_>) -> Vec<usize> {
+    let n = draft.cache.mesh_axes().len();
+    let mut votes = vec![0i64; n * n];
+    for value in &draft.graph.values {
+        for dim in &draft.cache.distribution(value.propagated).dims {
+            for (i, major) in dim.iter().enumerate() {
+                for minor in &dim[i + 1..] {
+                    votes[major.axis as usize * n + minor.axis as usize] += 1;
+                }
+            }
+        }
+    }
+    let before =
+        |a: usize, b: usize| votes[a * n + b] > votes[b * n + a] || votes[a * n + b] == votes[b * n + a] && a < b;
+    let others = |a: usize| draft.cache.mesh_axes().nontrivial().map(|b| b.axis as usize).filter(move |&b| b != a);
+    (0..n).map(|a| others(a).filter(|&b| before(b, a)).count()).collect()
+}
