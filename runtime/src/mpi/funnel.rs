@@ -18,8 +18,10 @@ use crate::collective::Watched;
 
 /// How often ranks tell each other how they are.
 const BEAT: Duration = Duration::from_millis(250);
-/// How long this process has to end by itself after a failure, and after it was asked to.
-const GRACE: [Duration; 2] = [Duration::from_secs(2), Duration::from_millis(600)];
+/// How long this process has to end by itself after a failure, and after it was asked to: launchers kill after a second.
+const GRACE: [Duration; 2] = [Duration::from_secs(2), Duration::from_millis(300)];
+/// How long the last words of a rank that is no longer there may still be on their way.
+const ON_ITS_WAY: Duration = Duration::from_millis(60);
 /// How often it asks MPI at once before it sleeps between.
 const EAGER: u32 = 200;
 
@@ -271,8 +273,11 @@ impl Funnel {
 
     /// What is left to do after a failure, when MPI isn't called any more: who waited for an exchange has gone on and perhaps
     /// given back memory that MPI would still send.
-    fn keep_out(&self, exchanges: Vec<Exchange>, has_failed: bool) {
-        let Some((why, end)) = &self.ended else { return };
+    fn keep_out(&mut self, exchanges: Vec<Exchange>, has_failed: bool) {
+        let Some((why, end)) = &mut self.ended else { return };
+        if asked_to_end().is_some() {
+            *end = (*end).min(Instant::now() + GRACE[1]);
+        }
         exchanges.iter().for_each(|exchange| exchange.end(Err(why.clone())));
         if Instant::now() >= *end {
             (self.behavior.last_words)(why);
@@ -442,11 +447,10 @@ impl Funnel {
     fn look(&mut self) {
         self.post();
         let others = || self.others();
-        // Of several, the one that fell silent first: the others ended because of it.
-        let gone = others().filter(|&rank| self.peers[rank].has_ended()).min_by_key(|&rank| self.peers[rank].heard);
+        let gone: Vec<usize> = others().filter(|&rank| self.peers[rank].has_ended()).collect();
         let asked = asked_to_end();
-        if let Some(rank) = gone {
-            return self.end(&format!("{} has ended{}", self.place(rank), self.scene(rank)), GRACE[1]);
+        if !gone.is_empty() {
+            return self.lost(gone);
         }
         if let Some(name) = asked {
             return self.end(&format!("{} was asked to end by {name}", self.place(self.rank)), GRACE[1]);
@@ -466,6 +470,20 @@ impl Funnel {
                 self.end(&format!("all devices wait for each other: {scenes}"), GRACE[0]);
             }
         }
+    }
+
+    /// Ends because these ranks are no longer there. A rank that ended because of another has told who that was, so what it
+    /// said is waited for; where nothing comes, all of them are named, the one that fell silent first before the others.
+    fn lost(&mut self, mut gone: Vec<usize>) {
+        let start = Instant::now();
+        while self.ended.is_none() && start.elapsed() < ON_ITS_WAY {
+            self.listen();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        gone.sort_by_key(|&rank| self.peers[rank].heard);
+        let each = |&rank: &usize| format!("{} has ended{}", self.place(rank), self.scene(rank));
+        let why: Vec<String> = gone.iter().map(each).collect();
+        self.end(&why.join("; "), GRACE[1]);
     }
 
     fn place(&self, rank: usize) -> String {

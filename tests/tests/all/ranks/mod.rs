@@ -31,10 +31,16 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// `mpirun` over so many processes of this command.
+/// `mpirun` over so many processes of this command. Once one has ended the others have five seconds for their last words, not
+/// one: other tests keep the processors busy.
 fn mpirun(ranks: usize, command: &Path) -> Command {
     let mut run = Command::new("mpirun");
-    run.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", &ranks.to_string()]).arg(command);
+    run.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]).args([
+        "--mca",
+        "odls_base_sigkill_timeout",
+        "5",
+    ]);
+    run.args(["-n", &ranks.to_string()]).arg(command);
     run
 }
 
