@@ -226,6 +226,15 @@ impl Machine {
         }
     }
 
+    /// The most bytes/s that any collective brings to a device; infinite where a model of somebody else's doesn't say.
+    pub fn entry_bandwidth(&self) -> f64 {
+        match &self.kind {
+            Kind::Flat(flat) => flat.bandwidth,
+            Kind::Custom(_) => f64::INFINITY,
+            Kind::Slice(_, placement) => placement.entry_bandwidth(),
+        }
+    }
+
     /// Memory of a device, bytes.
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {

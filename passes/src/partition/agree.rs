@@ -7,6 +7,9 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
 use dialect::codes;
 use dialect::diagnostic::{Diagnostic, Diagnostics, Span};
 use dialect::ir::{Block, Op, OpRef, Program, Value};
@@ -14,7 +17,7 @@ use dialect::op::Control;
 use dialect::ops::{func, sdy};
 use dialect::sharding::{Axes, Distribution, Distributions, FactorKind, MeshAxes, TensorSharding};
 
-use crate::plan::model::meaning::{Models, rematerializable};
+use crate::plan::model::meaning::{Model, Models, rematerializable};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::reshard::cache::Rematerializable;
 
@@ -28,7 +31,8 @@ pub(super) fn check(
     distributions: &Distributions,
     diagnostics: &mut Diagnostics,
 ) {
-    let mut check = Check { program, axes, distributions, models: Models::default(), diagnostics };
+    let known = FxHashSet::default();
+    let mut check = Check { program, axes, distributions, models: Models::default(), known, diagnostics };
     let results = func::signature(program, main).results.len();
     let wanted: Vec<Place> = (0..results).map(|i| check.meaning(func::result_sharding(program, main, i))).collect();
     check.block(block, &wanted, "@main");
@@ -37,11 +41,16 @@ pub(super) fn check(
 /// A distribution; `None` for a value that is replicated on all devices.
 type Place = Option<Rc<Distribution>>;
 
+/// A model of an op and where its values lie, as places in memory: what lies alike has one distribution in the table.
+type Fitting = (Model, SmallVec<[Option<*const Distribution>; 4]>);
+
 struct Check<'a> {
     program: &'a Program,
     axes: &'a MeshAxes,
     distributions: &'a Distributions,
     models: Models,
+    /// Models of ops with places that fit.
+    known: FxHashSet<Fitting>,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -150,17 +159,23 @@ impl<'a> Check<'a> {
             let wrong = places.iter().flatten().any(|d| !d.unreduced.is_empty() && remade != Rematerializable::Zero);
             return if wrong { Err(fault(format!("'{}' can't make partial results", op.name()))) } else { Ok(()) };
         }
-        let whole = |v: &Value| Distribution::replicated(self.program.tensor_type(*v).map_or(0, |t| t.rank()));
-        let at: Vec<Distribution> =
-            values.iter().zip(&places).map(|(v, p)| p.as_ref().map_or_else(|| whole(v), |d| (**d).clone())).collect();
         let Some((model, _)) = self.models.of(self.program, op.op) else {
             let tensor = places.iter().position(Option::is_some).unwrap_or(0);
             let (what, place) = (name(op, tensor), self.text(&places[tensor]));
             return Err(fault(format!("'{}' needs {what} replicated, but it is {place}", op.name())));
         };
-        let model = self.models.get(model);
-        match strategy(model, &at) {
-            Ok(()) => Ok(()),
+        let fitting: Fitting = (model, places.iter().map(|place| place.as_ref().map(Rc::as_ptr)).collect());
+        if self.known.contains(&fitting) {
+            return Ok(());
+        }
+        let whole = |v: &Value| Distribution::replicated(self.program.tensor_type(*v).map_or(0, |t| t.rank()));
+        let at: Vec<Distribution> =
+            values.iter().zip(&places).map(|(v, p)| p.as_ref().map_or_else(|| whole(v), |d| (**d).clone())).collect();
+        match strategy(self.models.get(model), &at) {
+            Ok(()) => {
+                self.known.insert(fitting);
+                Ok(())
+            }
             Err(Misfit::Sharded { tensor, dim }) => {
                 let message = format!("'{}' needs dimension {dim} replicated, but it is sharded", op.name());
                 let d = fault(message);

@@ -30,17 +30,17 @@ use crate::estimate::{Machine, Target};
 use crate::mpmd::Pipeline;
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
-use model::choice::{Choice, Cost, Placer, Rates};
+use model::choice::{Choice, Cost, Rates};
 use model::machine_cost::MachineCost;
 use model::meaning::Models;
 use program::carried::Planned;
 use program::emit::{self, Emit};
-use program::graph::{self, Graph, Reader};
+use program::graph::{self, Graph, Reader, ValueId};
 pub(crate) use program::propagated::main_axes;
 use program::propagated::{self, Propagated};
 use program::{assemblies, partial, shifts, steps, takes};
 use reshard::cache::ReshardCache;
-use search::draft::Draft;
+use search::draft::{Draft, Learned};
 use search::{between, egraph, greedy, portfolio};
 
 /// How much of the program the plan considers at once.
@@ -219,12 +219,14 @@ impl Planner<'_> {
     ) {
         self.propagated.set_even(false);
         cache.send_parts(false);
-        let Some(mut found) = self.search(program, cache, block, args, wanted) else { return };
+        let mut learned = Learned::default();
+        let io = (args, wanted);
+        let Some(mut found) = self.search(program, cache, block, io, &mut learned, None) else { return };
         let too_large = self.options.memory.is_some_and(|bytes| found.peak > bytes as f64);
         if self.propagated.are_uneven() && (too_large || found.graph.padding_costs(cache, &found.choice)) {
             self.propagated.set_even(true);
-            match self.search(program, cache, block, args, wanted).filter(|e| e.is_better(&found, self.options.memory))
-            {
+            let even = self.search(program, cache, block, io, &mut learned, None);
+            match even.filter(|e| e.is_better(&found, self.options.memory)) {
                 Some(even) => found = even,
                 None => self.propagated.set_even(false),
             }
@@ -234,12 +236,12 @@ impl Planner<'_> {
             let sums = Planned { program, graph, places, models, cache }.partial_sums();
             if !sums.is_empty() {
                 self.propagated.carry(sums);
-                let partial = self.search(program, cache, block, args, wanted);
+                let partial = self.search(program, cache, block, io, &mut learned, Some(&found));
                 found = partial.filter(|p| p.is_better(&found, self.options.memory)).unwrap_or(found);
                 self.propagated.carry([]);
             }
         }
-        let Found { graph, mut choice, mut placer, greedy, greedy_peak, mut cost, mut peak, effort } = found;
+        let Found { graph, mut choice, greedy, greedy_peak, mut cost, mut peak, effort } = found;
         self.report.effort.adopt(&effort);
         cache.send_parts(true);
         let in_parts = graph.peak(cache, &choice);
@@ -248,7 +250,7 @@ impl Planner<'_> {
         } else {
             if self.options.search == Search::Full {
                 let limit = self.limit(in_parts);
-                let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, self.rates(), choice);
+                let mut draft = Draft::new(&graph, cache, &self.models, &mut learned, self.rates(), choice);
                 between::settle(&mut draft, limit);
                 choice = draft.choice;
             }
@@ -276,14 +278,16 @@ impl Planner<'_> {
         self.options.memory.map_or(peak.max(self.machine.memory_bytes() as f64), |bytes| bytes as f64)
     }
 
-    /// The best plan found for one block, starting from the shardings in `propagated`.
+    /// The best plan found for one block, starting from the shardings in `propagated`, or from a plan of the same block
+    /// with other shardings.
     fn search(
         &mut self,
         program: &Program,
         cache: &mut ReshardCache<'_>,
         block: Block,
-        args: &[Distribution],
-        wanted: &[Distribution],
+        (args, wanted): (&[Distribution], &[Distribution]),
+        learned: &mut Learned,
+        before: Option<&Found>,
     ) -> Option<Found> {
         let graph = {
             let (propagated, models, diagnostics) = (self.propagated, &mut self.models, &mut *self.diagnostics);
@@ -306,11 +310,16 @@ impl Planner<'_> {
             return None;
         }
         let rates = self.rates();
-        let mut placer = Placer::default();
         let start = Instant::now();
-        let mut choice = greedy::greedy(&graph, cache, &self.models, &mut placer, rates);
+        let mut choice = greedy::greedy(&graph, cache, &self.models, &mut learned.placer, rates);
         let greedy = graph.cost(cache, rates, &choice);
         let greedy_peak = graph.peak(cache, &choice);
+        if let Some(before) = before {
+            let known = before.on(&graph, &choice);
+            if graph.cost(cache, rates, &known).total() <= greedy.total() {
+                choice = known;
+            }
+        }
         let (mut cost, mut peak) = (greedy, greedy_peak);
         let seconds = greedy.total();
         let ops = graph.ops.len();
@@ -318,7 +327,7 @@ impl Planner<'_> {
         effort.greedy_time = start.elapsed();
         if self.options.search == Search::Full {
             let limit = self.limit(greedy_peak);
-            let mut draft = Draft::new(&graph, cache, &self.models, &mut placer, rates, choice);
+            let mut draft = Draft::new(&graph, cache, &self.models, learned, rates, choice);
             draft.effort = effort;
             portfolio::best(&mut draft, limit, self.rewrites);
             (choice, effort) = (draft.choice, draft.effort);
@@ -327,7 +336,7 @@ impl Planner<'_> {
             debug_assert!(cost.total() <= greedy.total() * (1.0 + 1e-6), "a plan dearer than the one it began with");
         }
         self.report.effort.add(&effort);
-        Some(Found { graph, choice, placer, greedy, greedy_peak, cost, peak, effort })
+        Some(Found { graph, choice, greedy, greedy_peak, cost, peak, effort })
     }
 
     /// Plans the body of a partly manual region over the axes that are not manual.
@@ -358,7 +367,6 @@ impl Planner<'_> {
 struct Found {
     graph: Graph,
     choice: Choice,
-    placer: Placer,
     greedy: Cost,
     greedy_peak: f64,
     cost: Cost,
@@ -367,6 +375,37 @@ struct Found {
 }
 
 impl Found {
+    /// This plan on another graph of the same ops, with what `otherwise` says of ops that are another one there or whose
+    /// values begin elsewhere.
+    fn on(&self, graph: &Graph, otherwise: &Choice) -> Choice {
+        let mut choice = otherwise.clone();
+        let same_value = |(a, b): (&Option<ValueId>, &Option<ValueId>)| match (*a, *b) {
+            (Some(a), Some(b)) => {
+                let (a, b) = (&self.graph.values[a], &graph.values[b]);
+                (a.ty, a.propagated, a.fixed) == (b.ty, b.propagated, b.fixed)
+            }
+            (a, b) => a == b,
+        };
+        for ((before, after), op) in self.graph.ops.iter().zip(&graph.ops).zip(graph.ops.keys()) {
+            let same = before.model == after.model
+                && before.fixed.is_none()
+                && after.fixed.is_none()
+                && before.operands.len() == after.operands.len()
+                && before.results.len() == after.results.len()
+                && before
+                    .operands
+                    .iter()
+                    .chain(&before.results)
+                    .zip(after.operands.iter().chain(&after.results))
+                    .all(same_value);
+            if same {
+                choice.strategies[op] = self.choice.strategies[op];
+                choice.places[op] = self.choice.places[op].clone();
+            }
+        }
+        choice
+    }
+
     /// Whether it fits into `memory` where `other` doesn't, or is cheaper where both do.
     fn is_better(&self, other: &Found, memory: Option<u64>) -> bool {
         let fits = |plan: &Found| memory.is_none_or(|bytes| plan.peak <= bytes as f64);

@@ -117,6 +117,19 @@ impl Placement {
         self.group_of_extents(size, &extents)
     }
 
+    /// The most bytes/s at which the formulas of [`collective`](crate::estimate::collective) let data enter a device,
+    /// whatever the collective and its group: over all dimensions at once. Around a ring of an odd number of devices a
+    /// gather of three takes one step, of more devices fewer bytes a step; around all others, and in an exchange, both
+    /// directions are used at most.
+    pub fn entry_bandwidth(&self) -> f64 {
+        let along = self.dims.iter().enumerate().filter(|dim| dim.1.size > 1).map(|(i, dim)| match dim.size {
+            _ if dim.switched || i == SLICES => dim.link_bandwidth,
+            size if size.is_power_of_two() => 2.0 * dim.link_bandwidth,
+            _ => 3.0 * dim.link_bandwidth,
+        });
+        along.sum()
+    }
+
     /// Where a device is; `None` outside the mesh.
     pub fn coordinates(&self, device: u64) -> Option<Place> {
         if device >= self.devices() {

@@ -80,6 +80,7 @@ pub(crate) struct Choice {
 pub(crate) struct Placer {
     strategies: Interner<StrategyId, Strategy>,
     known: FxHashMap<(Model, StrategyId), Rc<Places>>,
+    adopted: FxHashMap<(Model, StrategyId, usize, Dist), Option<StrategyId>>,
 }
 
 impl Placer {
@@ -116,6 +117,26 @@ impl Placer {
         let places = Rc::new(places);
         self.known.insert((model, id), places.clone());
         places
+    }
+
+    /// The strategy nearest to `id` under which tensor `tensor` of an op of `model` (operands counted before results) is
+    /// sharded as at `at`, whatever is unreduced there.
+    pub(crate) fn adopting(
+        &mut self,
+        models: &Models,
+        cache: &ReshardCache<'_>,
+        model: Model,
+        id: StrategyId,
+        tensor: usize,
+        at: Dist,
+    ) -> Option<StrategyId> {
+        if let Some(&known) = self.adopted.get(&(model, id, tensor, at)) {
+            return known;
+        }
+        let next = models.get(model).adopting(self.strategy(id), tensor, &cache.distribution(at).reduced());
+        let next = next.map(|next| self.strategy_id(&next));
+        self.adopted.insert((model, id, tensor, at), next);
+        next
     }
 }
 

@@ -15,6 +15,7 @@ pub struct MachineCost<'a> {
     machine: &'a Machine,
     /// Set when the machine has no topology: then costs have a simple formula.
     flat: Option<Flat>,
+    entry_bandwidth: f64,
     groups: RefCell<FxHashMap<Axes, Group>>,
 }
 
@@ -25,7 +26,7 @@ impl<'a> MachineCost<'a> {
             Target::Flat(flat) => Some(flat),
             Target::Slice(_) | Target::Custom(_) => None,
         };
-        Self { machine, flat, groups: RefCell::default() }
+        Self { machine, flat, entry_bandwidth: machine.entry_bandwidth(), groups: RefCell::default() }
     }
 }
 
@@ -41,8 +42,8 @@ impl CollectiveCost for MachineCost<'_> {
     }
 
     fn floor(&self, bytes: f64) -> f64 {
-        // On a torus several links may bring them at once, so no simple lower bound always holds.
-        self.flat.map_or(0.0, |flat| flat.floor(bytes))
+        // On a torus all links may bring them at once.
+        self.flat.map_or_else(|| bytes.max(0.0) / self.entry_bandwidth, |flat| flat.floor(bytes))
     }
 }
 

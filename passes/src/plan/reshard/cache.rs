@@ -23,6 +23,14 @@ define_id!(
     pub Type, "type"
 );
 
+define_id!(
+    /// A kind of step of one [`ReshardCache`].
+    pub(crate) Kind, "step"
+);
+
+/// Steps, by kind and the distribution that each ends in.
+pub(crate) type Path = Rc<[(Kind, Dist)]>;
+
 /// Whether a value can be recomputed in another distribution without moving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Rematerializable {
@@ -60,7 +68,10 @@ pub struct ReshardCache<'a> {
     resharder: Resharder<'a>,
     dists: Interner<Dist, Distribution>,
     types: Interner<Type, TensorType>,
+    kinds: Interner<Kind, Reshard<AxisPart>>,
     sequences: FxHashMap<(Type, Dist, Dist), Rc<Sequence>>,
+    /// The same steps as ids.
+    paths: FxHashMap<(Type, Dist, Dist), Path>,
     /// Lower bounds on seconds, and whether they are exact: as they are where there is a sequence.
     bounds: FxHashMap<(Type, Dist, Dist), (f64, bool)>,
     copies: FxHashMap<(Type, Dist, Rematerializable, SmallVec<[Dist; 4]>), Rc<Copies>>,
@@ -78,6 +89,7 @@ impl<'a> ReshardCache<'a> {
         if self.resharder.parts != parts {
             self.resharder.parts = parts;
             self.sequences.clear();
+            self.paths.clear();
             self.bounds.clear();
             self.copies.clear();
         }
@@ -88,7 +100,9 @@ impl<'a> ReshardCache<'a> {
             resharder,
             dists: Interner::default(),
             types: Interner::default(),
+            kinds: Interner::default(),
             sequences: FxHashMap::default(),
+            paths: FxHashMap::default(),
             bounds: FxHashMap::default(),
             copies: FxHashMap::default(),
         }
@@ -144,6 +158,27 @@ impl<'a> ReshardCache<'a> {
         self.bounds.insert((ty, from, to), (found.seconds, true));
         self.sequences.insert((ty, from, to), found.clone());
         found
+    }
+
+    /// The steps from `from` to `to`, as ids.
+    pub(crate) fn path(&mut self, ty: Type, from: Dist, to: Dist) -> Path {
+        if let Some(known) = self.paths.get(&(ty, from, to)) {
+            return known.clone();
+        }
+        let sequence = self.sequence(ty, from, to);
+        let path: Path = sequence.steps.iter().map(|step| (self.kind(&step.kind), self.dist(&step.to))).collect();
+        self.paths.insert((ty, from, to), path.clone());
+        path
+    }
+
+    /// The id of a kind of step.
+    pub(crate) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
+        self.kinds.intern_ref(kind)
+    }
+
+    /// The kind of step with an id.
+    pub(crate) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
+        &self.kinds[kind]
     }
 
     /// Seconds to get from `from` to `to`.

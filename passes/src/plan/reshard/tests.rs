@@ -9,8 +9,9 @@ use super::greedy::greedy;
 use super::simulate::Pieces;
 use super::step::cost_of;
 use super::{Resharder, plain};
-use crate::estimate::Flat;
+use crate::estimate::{Flat, Machine, Target};
 use crate::plan::model::cost::CollectiveCost;
+use crate::plan::model::machine_cost::MachineCost;
 
 pub(crate) fn mesh_axes(sizes: &[i64]) -> MeshAxes {
     let mut p = Program::new();
@@ -243,10 +244,10 @@ fn a_floor_holds_for_every_collective() {
     assert!((cost.floor(90e9) - 1.000001).abs() < 1e-12);
 }
 
-/// Prices of the flat model of which nothing is known beforehand.
-struct Unbounded(Flat);
+/// Prices of which nothing is known beforehand.
+struct Unbounded<'a>(&'a dyn CollectiveCost);
 
-impl CollectiveCost for Unbounded {
+impl CollectiveCost for Unbounded<'_> {
     fn seconds(&self, kind: CollectiveKind, operand_bytes: f64, result_bytes: f64, axes: &[AxisPart]) -> f64 {
         self.0.seconds(kind, operand_bytes, result_bytes, axes)
     }
@@ -259,17 +260,22 @@ impl CollectiveCost for Unbounded {
 #[test]
 fn what_the_floor_leaves_out_is_not_cheaper() {
     let mut random = Random(fastrand::Rng::with_seed(11));
-    let costs = [Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() }];
+    let (flat, slow) = (Flat::default(), Flat { latency: 0.0, bandwidth: 1.0, ..Flat::default() });
     let (mut moves, mut searched, mut tight) = (0, 0, 0);
-    for (sizes, shapes) in [
-        (&[2, 3][..], [[6, 12], [5, 6]]),
-        (&[4, 2], [[8, 16], [3, 11]]),
-        (&[2, 2, 2], [[8, 8], [6, 16]]),
-        (&[2, 2, 4], [[512, 4096], [4, 2]]),
+    for (sizes, shapes, targets) in [
+        (&[2, 3][..], [[6, 12], [5, 6]], ["v5e:2x3", "v5p:1x2x3"]),
+        (&[4, 2], [[8, 16], [3, 11]], ["v5e:4x2", "h100:8"]),
+        (&[2, 2, 2], [[8, 8], [6, 16]], ["v4:2x2x2", "2xv5e:2x2"]),
+        (&[2, 2, 4], [[512, 4096], [4, 2]], ["v5p:4x4x1", "2xh100:8"]),
+        (&[8, 2], [[8192, 4096], [96, 64]], ["v5e:4x4", "v2:4x4"]),
     ] {
         let g = mesh_axes(sizes);
-        for round in 0..200 {
-            let (ty, cost) = (f32s(&shapes[round % 2]), &costs[round / 100]);
+        let sizes: Vec<u64> = sizes.iter().map(|&size| size as u64).collect();
+        let machines = targets.map(|target| Machine::new(Target::parse(target).unwrap(), &sizes).unwrap());
+        let slices = [MachineCost::new(&machines[0]), MachineCost::new(&machines[1])];
+        let costs: [&dyn CollectiveCost; 4] = [&flat, &slow, &slices[0], &slices[1]];
+        for round in 0..400 {
+            let (ty, cost) = (f32s(&shapes[round % 2]), costs[round / 100]);
             let (from, to) = (random.distribution(&g, 2), random.distribution(&g, 2));
             // What is filled up with zeros has no floor that always holds.
             if !set_difference(&to.unreduced, &from.unreduced).is_empty() {
@@ -281,7 +287,7 @@ fn what_the_floor_leaves_out_is_not_cheaper() {
             assert!(!exact || least >= found * (1.0 - 1e-9), "{from:?} -> {to:?}: {found} isn't {least}");
             searched += usize::from(!exact);
             tight += usize::from(!exact && least > found / 4.0);
-            let all = Resharder::new(&g, &Unbounded(*cost)).sequence(&ty, &from, &to).seconds;
+            let all = Resharder::new(&g, &Unbounded(cost)).sequence(&ty, &from, &to).seconds;
             assert!(found <= all * (1.0 + 1e-9), "{from:?} -> {to:?}: {found} instead of {all}");
             moves += usize::from(found > 0.0);
         }

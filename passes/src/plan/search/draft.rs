@@ -3,7 +3,7 @@
 use std::mem;
 use std::rc::Rc;
 
-use super::timeline;
+use super::{egraph, timeline};
 use crate::plan::effort::Effort;
 use crate::plan::model::choice::{Choice, Cost, Placer, Rates, StrategyId};
 use crate::plan::model::meaning::Models;
@@ -15,12 +15,20 @@ use crate::plan::reshard::cache::ReshardCache;
 const MOST_TRIED: usize = 8;
 const WORTH: f64 = 0.01;
 
+/// What searches for plans of one block find out and need not find out again.
+#[derive(Default)]
+pub(crate) struct Learned {
+    pub(crate) placer: Placer,
+    pub(crate) answers: egraph::Answers,
+}
+
 /// A plan, what computes its cost, and the history of its changes.
 pub(crate) struct Draft<'a, 's> {
     pub(crate) graph: &'a Graph,
     pub(crate) cache: &'a mut ReshardCache<'s>,
     pub(crate) models: &'a Models,
     pub(crate) placer: &'a mut Placer,
+    pub(crate) answers: &'a mut egraph::Answers,
     pub(crate) rates: Rates,
     pub(crate) choice: Choice,
     pub(crate) effort: Effort,
@@ -34,11 +42,12 @@ impl<'a, 's> Draft<'a, 's> {
         graph: &'a Graph,
         cache: &'a mut ReshardCache<'s>,
         models: &'a Models,
-        placer: &'a mut Placer,
+        learned: &'a mut Learned,
         rates: Rates,
         choice: Choice,
     ) -> Self {
-        Self { graph, cache, models, placer, rates, choice, effort: Effort::default(), undo: Vec::new() }
+        let Learned { placer, answers } = learned;
+        Self { graph, cache, models, placer, answers, rates, choice, effort: Effort::default(), undo: Vec::new() }
     }
 
     /// Starts over with `choice`; returns the plan so far.

@@ -22,7 +22,7 @@ use super::draft::Draft;
 use crate::plan::model::choice::StrategyId;
 use crate::plan::program::graph::ValueId;
 use rewrite::Rewrite;
-use term::{Facts, Tables};
+use term::Facts;
 use window::{Solved, Window, WindowKey};
 
 /// Most windows visited, per value that is moved in the initial plan.
@@ -30,8 +30,10 @@ const VISITS_PER_VALUE: usize = 4;
 /// Most sweeps over the ops of a window, each giving every op the best of the strategies the e-graph knows for it.
 const SWEEPS: usize = 3;
 
-/// Strategies for the ops of windows with equal keys; `None` where nothing better was found.
-type Answers = FxHashMap<WindowKey, Option<Vec<StrategyId>>>;
+/// Strategies for the ops of windows with equal keys; `None` where nothing better was found. They hold for all plans
+/// with the same models, strategies and distributions by id.
+#[derive(Default)]
+pub(crate) struct Answers(FxHashMap<WindowKey, Option<Vec<StrategyId>>>);
 
 /// Names and descriptions of the rewrites.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -42,15 +44,12 @@ pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub(crate) fn improve(draft: &mut Draft<'_, '_>, more: &[&'static Rewrite]) {
     let rewrites: Vec<&'static Rewrite> = rules::ROWS.iter().chain(more.iter().copied()).collect();
     let start = Instant::now();
-    let (tables, answers) = (Tables::default(), Answers::default());
-    Search { draft, tables, answers, rewrites: &rewrites }.run();
+    Search { draft, rewrites: &rewrites }.run();
     draft.effort.rewrite_time += start.elapsed();
 }
 
 struct Search<'d, 'a, 's> {
     draft: &'d mut Draft<'a, 's>,
-    tables: Tables,
-    answers: Answers,
     rewrites: &'d [&'static Rewrite],
 }
 
@@ -73,7 +72,7 @@ impl Search<'_, '_, '_> {
             }
             let window = Window::around(self.draft.graph, value);
             if self.window(&window) {
-                settled.retain(|v| !window.values.contains(v));
+                window.values.iter().for_each(|v| _ = settled.remove(v));
                 queue.extend(window.values.iter().copied().filter(|&v| self.draft.is_moved(v) && queued.insert(v)));
             } else {
                 settled.extend(window.values.iter().copied().filter(|&v| window.is_inside(self.draft.graph, v)));
@@ -88,11 +87,11 @@ impl Search<'_, '_, '_> {
         }
         self.draft.effort.windows += 1;
         let look = window.look(self.draft.graph, &self.draft.choice);
-        let answer = match self.answers.get(&look) {
+        let answer = match self.draft.answers.0.get(&look) {
             Some(known) => known.clone(),
             None => {
                 let found = self.answer(window);
-                self.answers.insert(look, found.clone());
+                self.draft.answers.0.insert(look, found.clone());
                 found
             }
         };
@@ -107,7 +106,7 @@ impl Search<'_, '_, '_> {
         let before: Vec<StrategyId> = window.ops.iter().map(|&op| self.draft.choice.strategies[op]).collect();
         let at_first = self.draft.cost(&window.ops, &window.values);
         let d = &mut *self.draft;
-        let facts = Facts::new(d.graph, d.models, d.cache, d.placer, &mut self.tables);
+        let facts = Facts::new(d.graph, d.models, d.cache, d.placer);
         let Solved { found, others, size } = window.solve(facts, &d.choice, d.rates, self.rewrites);
         d.effort.distinct_windows += 1;
         d.effort.e_nodes += size.0;

@@ -15,7 +15,7 @@ use dialect::scalar::Scalar;
 use dialect::sharding::{Axes, AxisPart, Distribution, MeshAxes, Reshard};
 
 use super::rewrite::Rewrite;
-use super::term::{Facts, Tables, Term, TermKind, Terms, class, moved};
+use super::term::{Facts, Term, TermKind, Terms, class, moved};
 use super::window::Window;
 use crate::estimate::{Machine, Target};
 use crate::plan::model::choice::{Choice, Placer};
@@ -286,8 +286,7 @@ pub(super) fn prove_on(
         choice.places.push(placer.places(&models, &mut cache, model, id));
         choice.strategies.push(id);
     }
-    let mut tables = Tables::default();
-    let facts = Facts::new(&graph, &models, &mut cache, &mut placer, &mut tables);
+    let facts = Facts::new(&graph, &models, &mut cache, &mut placer);
     let mut terms = Terms::new(facts);
     let ops = (0..written.ops.len()).map(OpId::new).collect();
     let values: Vec<ValueId> = (0..written.types.len()).map(ValueId::new).collect();

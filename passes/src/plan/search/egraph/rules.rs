@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::rewrite::Rewrite;
 use super::term::{Term, TermKind, Terms, ValueAt, add, computed, moved};
 use crate::bit_set::BitSet;
+use crate::plan::model::choice::StrategyId;
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{OpId, ValueId};
 use crate::plan::reshard::cache::Dist;
@@ -125,11 +126,9 @@ fn before(terms: &Terms<'_, '_>, to: Id, is: Is) -> SmallVec<[Id; 4]> {
 }
 
 /// The ops under strategies in a class, each with its result's index and operands.
-fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, Strategy, u32, SmallVec<[Id; 3]>); 4]> {
+fn ops(terms: &Terms<'_, '_>, class: Id) -> SmallVec<[(OpId, StrategyId, u32, SmallVec<[Id; 3]>); 4]> {
     let of = |n: &Term| match n.head {
-        TermKind::Op { op, id, result } => {
-            Some((op, terms.analysis.placer.strategy(id).clone(), result, n.children.clone()))
-        }
+        TermKind::Op { op, id, result } => Some((op, id, result, n.children.clone())),
         _ => None,
     };
     terms[class].nodes.iter().filter_map(of).collect()
@@ -150,11 +149,9 @@ fn pair(terms: &mut Terms<'_, '_>, term: &Term, inner: Is, outer: Is, becomes: I
             continue;
         }
         let ty = terms.analysis.ty(value);
-        let sequence = terms.analysis.cache.sequence(ty, at, to);
-        if let [one] = &sequence.steps[..]
-            && becomes(&one.kind)
+        if let [(kind, _)] = terms.analysis.cache.path(ty, at, to)[..]
+            && becomes(terms.analysis.step(kind))
         {
-            let kind = terms.analysis.kind(&one.kind);
             found.push(add(terms, TermKind::Step { kind, to }, [from]));
         }
     }
@@ -197,26 +194,29 @@ fn passes(model: &OpModel, strategy: &Strategy, set: &BitSet) -> bool {
 fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equal {
     let mut found = Equal::new();
     let TermKind::Op { op, id, result } = term.head else { return found };
-    let Some((_, model)) = terms.analysis.model(op) else { return found };
+    let Some((model_id, model)) = terms.analysis.model(op).filter(|m| m.1.linear.iter().any(|s| count(s.len()))) else {
+        return found;
+    };
     let Some(&to) = terms.analysis.places(op, id).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.placer.strategy(id).clone();
     let tensors = tensors(terms, op);
     for set in model.linear.iter().filter(|s| count(s.len())) {
         for (&operand, &child) in tensors.iter().zip(&term.children).filter(|o| set.contains(*o.0)) {
             for from in before(terms, child, |k| is_reduce(k) || is_scatter(k)) {
-                let (Some((_, at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
+                let (Some((_, from_at)), Some((_, reduced))) = (meaning(terms, from), meaning(terms, child)) else {
                     continue;
                 };
-                let cache = &terms.analysis.cache;
-                let (at, reduced) = (cache.distribution(at), cache.distribution(reduced));
+                let (cache, strategy) = (&terms.analysis.cache, terms.analysis.placer.strategy(id));
+                let (at, reduced) = (cache.distribution(from_at), cache.distribution(reduced));
                 if at.kind != ReductionKind::Sum || (!strategy.through.is_empty() && strategy.set != *set) {
                     continue;
                 }
                 let pending = set_difference(&at.unreduced, &reduced.unreduced);
-                let Some(mut next) = model.adopting(&strategy, operand, &at.reduced()) else { continue };
+                let Some(next) = terms.analysis.adopting(model_id, id, operand, from_at) else { continue };
+                let mut next = terms.analysis.placer.strategy(next).clone();
                 next.through = set_of(next.through.iter().chain(&pending).copied());
                 next.set = set.clone();
                 if passes(&model, &next, set) {
+                    let next = terms.analysis.strategy_id(&next);
                     let all = computed(terms, op, next, result, &term.children);
                     found.push(moved(terms, all, to));
                 }
@@ -231,9 +231,10 @@ fn pull(terms: &mut Terms<'_, '_>, term: &Term, count: fn(usize) -> bool) -> Equ
 fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
-    for (op, strategy, result, children) in ops(terms, from) {
-        let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.cache.distribution(to).clone();
+    for (op, id, result, children) in ops(terms, from) {
+        let Some((model_id, model)) = terms.analysis.model(op) else { continue };
+        let strategy = terms.analysis.placer.strategy(id);
+        let at = terms.analysis.cache.distribution(to);
         let kept = set_of(strategy.through.iter().copied().filter(|p| at.unreduced.contains(p)));
         if kept == strategy.through || !keeps_type(terms, op, &strategy.set) {
             continue;
@@ -243,8 +244,9 @@ fn push(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
             next.set = BitSet::default();
         }
         next.through = kept;
+        let next = terms.analysis.strategy_id(&next);
         let tensor = model.rule.operands.len() + result as usize;
-        let Some(next) = model.adopting(&next, tensor, &at.reduced()) else { continue };
+        let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
         let all = computed(terms, op, next, result, &children);
         found.push(moved(terms, all, to));
     }
@@ -269,16 +271,16 @@ fn tensors(terms: &Terms<'_, '_>, op: OpId) -> SmallVec<[usize; 4]> {
 fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) -> bool) -> Equal {
     let mut found = Equal::new();
     let TermKind::Op { op, id, result } = term.head else { return found };
-    let Some((_, model)) = terms.analysis.model(op) else { return found };
+    let Some((model_id, model)) = terms.analysis.model(op) else { return found };
     let Some(&to) = terms.analysis.places(op, id).results.get(result as usize) else { return found };
-    let strategy = terms.analysis.placer.strategy(id).clone();
     for (operand, &child) in tensors(terms, op).into_iter().zip(&term.children) {
         for from in before(terms, child, is) {
             let Some((_, at)) = meaning(terms, from) else { continue };
-            let at = terms.analysis.cache.distribution(at).reduced();
-            let Some(next) = model.adopting(&strategy, operand, &at) else { continue };
-            let changed = (0..next.factors.len()).filter(|&f| next.factors[f].len() > strategy.factors[f].len());
-            if next != strategy && changed.map(|f| model.rule.factors[f].kind).all(of) {
+            let next = terms.analysis.adopting(model_id, id, operand, at);
+            let Some(next) = next.filter(|&next| next != id) else { continue };
+            let [old, new] = [id, next].map(|id| &terms.analysis.placer.strategy(id).factors);
+            let mut kinds = model.rule.factors.iter().zip(old.iter().zip(new)).filter(|f| f.1.1.len() > f.1.0.len());
+            if kinds.all(|f| of(f.0.kind)) {
                 let all = computed(terms, op, next, result, &term.children);
                 found.push(moved(terms, all, to));
             }
@@ -291,11 +293,11 @@ fn through(terms: &mut Terms<'_, '_>, term: &Term, is: Is, of: fn(FactorKind) ->
 fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is(s.0)) else { return found };
-    for (op, strategy, result, children) in ops(terms, from) {
-        let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.cache.distribution(to).reduced();
+    for (op, id, result, children) in ops(terms, from) {
+        let Some((model_id, model)) = terms.analysis.model(op) else { continue };
         let tensor = model.rule.operands.len() + result as usize;
-        let Some(next) = model.adopting(&strategy, tensor, &at).filter(|next| *next != strategy) else { continue };
+        let next = terms.analysis.adopting(model_id, id, tensor, to);
+        let Some(next) = next.filter(|&next| next != id) else { continue };
         let all = computed(terms, op, next, result, &children);
         found.push(moved(terms, all, to));
     }
@@ -305,10 +307,11 @@ fn result_through(terms: &mut Terms<'_, '_>, term: &Term, is: Is) -> Equal {
 fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
     let mut found = Equal::new();
     let Some((_, from, to)) = step(terms, term).filter(|s| is_reduce(s.0) || is_scatter(s.0)) else { return found };
-    for (op, strategy, result, children) in ops(terms, from) {
-        let Some((_, model)) = terms.analysis.model(op) else { continue };
-        let at = terms.analysis.cache.distribution(to).clone();
-        let contracted = model.reduced(&strategy);
+    for (op, id, result, children) in ops(terms, from) {
+        let Some((model_id, model)) = terms.analysis.model(op) else { continue };
+        let strategy = terms.analysis.placer.strategy(id);
+        let at = terms.analysis.cache.distribution(to);
+        let contracted = model.reduced(strategy);
         let done = set_difference(&contracted, &at.unreduced);
         if done.is_empty() {
             continue;
@@ -320,8 +323,9 @@ fn by_gathering(terms: &mut Terms<'_, '_>, term: &Term) -> Equal {
                 axes.truncate(first.unwrap_or(axes.len()));
             }
         }
+        let next = terms.analysis.strategy_id(&next);
         let tensor = model.rule.operands.len() + result as usize;
-        let Some(next) = model.adopting(&next, tensor, &at.reduced()) else { continue };
+        let Some(next) = terms.analysis.adopting(model_id, next, tensor, to) else { continue };
         let all = computed(terms, op, next, result, &children);
         found.push(moved(terms, all, to));
     }

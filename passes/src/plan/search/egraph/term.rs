@@ -6,8 +6,6 @@
 
 use std::rc::Rc;
 
-use dialect::define_id;
-use dialect::id::Interner;
 use dialect::sharding::{AxisPart, Reshard};
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rustc_hash::FxHashMap;
@@ -17,12 +15,7 @@ use crate::plan::model::choice::{Placer, StrategyId};
 use crate::plan::model::meaning::{Model, Models};
 use crate::plan::model::strategy::{OpModel, Strategy};
 use crate::plan::program::graph::{Graph, OpId, Places, ValueId};
-use crate::plan::reshard::cache::{Dist, ReshardCache, Type};
-
-define_id!(
-    /// A kind of step.
-    pub(super) Kind, "step"
-);
+use crate::plan::reshard::cache::{Dist, Kind, ReshardCache, Type};
 
 /// What a term does with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,19 +63,12 @@ pub(super) type ValueAt = Option<(ValueId, Dist)>;
 /// The e-graph.
 pub(super) type Terms<'a, 's> = EGraph<Term, Facts<'a, 's>>;
 
-/// Interned parts of terms, shared by all windows of a graph.
-#[derive(Default)]
-pub(super) struct Tables {
-    kinds: Interner<Kind, Reshard<AxisPart>>,
-}
-
-/// What rules read, and the tables of the interned parts of terms.
+/// What rules read, and where parts of terms are interned.
 pub(super) struct Facts<'a, 's> {
     pub(super) graph: &'a Graph,
     pub(super) models: &'a Models,
     pub(super) cache: &'a mut ReshardCache<'s>,
     pub(super) placer: &'a mut Placer,
-    pub(super) tables: &'a mut Tables,
     /// The class of each value in each distribution.
     classes: FxHashMap<(ValueId, Dist), Id>,
 }
@@ -94,19 +80,18 @@ impl<'a, 's> Facts<'a, 's> {
         models: &'a Models,
         cache: &'a mut ReshardCache<'s>,
         placer: &'a mut Placer,
-        tables: &'a mut Tables,
     ) -> Self {
-        Self { graph, models, cache, placer, tables, classes: FxHashMap::default() }
+        Self { graph, models, cache, placer, classes: FxHashMap::default() }
     }
 
     /// The id of a kind of step.
     pub(super) fn kind(&mut self, kind: &Reshard<AxisPart>) -> Kind {
-        self.tables.kinds.intern_ref(kind)
+        self.cache.kind(kind)
     }
 
     /// The kind of step with an id.
     pub(super) fn step(&self, kind: Kind) -> &Reshard<AxisPart> {
-        &self.tables.kinds[kind]
+        self.cache.step(kind)
     }
 
     /// The model of op `op`; only ops that have one occur in terms.
@@ -119,6 +104,16 @@ impl<'a, 's> Facts<'a, 's> {
     pub(super) fn places(&mut self, op: OpId, id: StrategyId) -> Rc<Places> {
         let Some(model) = self.graph.ops[op].model else { return Rc::default() };
         self.placer.places(self.models, self.cache, model, id)
+    }
+
+    /// The strategy nearest to `id` under which tensor `tensor` of an op of `model` is sharded as at `at`.
+    pub(super) fn adopting(&mut self, model: Model, id: StrategyId, tensor: usize, at: Dist) -> Option<StrategyId> {
+        self.placer.adopting(self.models, self.cache, model, id, tensor, at)
+    }
+
+    /// The id of `strategy`.
+    pub(super) fn strategy_id(&mut self, strategy: &Strategy) -> StrategyId {
+        self.placer.strategy_id(strategy)
     }
 
     /// The type of value `value`.
@@ -178,18 +173,12 @@ pub(super) fn moved(terms: &mut Terms<'_, '_>, from: Id, to: Dist) -> Id {
         return add(terms, TermKind::Given { value, at: to }, []);
     }
     let ty = terms.analysis.ty(value);
-    let sequence = terms.analysis.cache.sequence(ty, at, to);
-    let mut id = from;
-    for step in &sequence.steps {
-        let (kind, to) = (terms.analysis.kind(&step.kind), terms.analysis.cache.dist(&step.to));
-        id = add(terms, TermKind::Step { kind, to }, [id]);
-    }
-    id
+    let path = terms.analysis.cache.path(ty, at, to);
+    path.iter().fold(from, |id, &(kind, to)| add(terms, TermKind::Step { kind, to }, [id]))
 }
 
 /// Result `result` of op `op` under a strategy, its operands moved from the classes in `from` to where it needs them.
-pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, strategy: Strategy, result: u32, from: &[Id]) -> Id {
-    let id = terms.analysis.placer.strategy_id(&strategy);
+pub(super) fn computed(terms: &mut Terms<'_, '_>, op: OpId, id: StrategyId, result: u32, from: &[Id]) -> Id {
     let places = terms.analysis.places(op, id);
     let graph = terms.analysis.graph;
     let tensors = graph.ops[op].operands.iter().zip(&places.operands).filter_map(|(v, &at)| Some(((*v)?, at)));

@@ -221,10 +221,9 @@ fn price(terms: &mut Terms<'_, '_>, term: &Term, rates: Rates) -> f64 {
         }
         TermKind::Step { kind, to } => {
             let Some((value, from)) = terms[term.children[0]].data else { return 0.0 };
-            let facts = &mut terms.analysis;
+            let facts = &terms.analysis;
             let weight = facts.graph.values[value].weight;
-            let kind = facts.step(kind).clone();
-            facts.cache.step_seconds(facts.ty(value), from, to, &kind) * weight
+            facts.cache.step_seconds(facts.ty(value), from, to, facts.step(kind)) * weight
         }
     }
 }

@@ -43,13 +43,20 @@ pub(crate) fn expand(draft: &mut Draft<'_, '_>) -> f64 {
 /// Makes rounds of all moves for as long as they help; returns the seconds of the plan.
 fn rounds(draft: &mut Draft<'_, '_>, moves: &mut Moves) -> f64 {
     let mut last = draft.total();
+    // How many moves had helped when each was last tried: nothing is gained by trying it again before another one does.
+    let mut tried: FxHashMap<(usize, Target), usize> = FxHashMap::default();
+    let mut all_helped = 0;
     for round in 0..ROUNDS {
         let mut helped = vec![false; moves.targets.len()];
         let groups = if round == 0 { moves.wholes } else { moves.groups.len() };
         for group in 0..groups {
             for (i, helped) in helped.iter_mut().enumerate() {
                 let target = moves.targets[i];
+                if tried.insert((group, target), all_helped) == Some(all_helped) {
+                    continue;
+                }
                 let made = Move { draft, moves, group, target }.make();
+                all_helped += usize::from(made);
                 draft.effort.moves += 1;
                 draft.effort.helpful_moves += usize::from(made);
                 *helped |= made;

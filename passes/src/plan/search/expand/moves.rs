@@ -20,7 +20,7 @@ const MIN_SPLIT: u32 = 8;
 const MAX_CLASSES: usize = 16;
 
 /// Where a move puts an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Target {
     /// Along the first factor of the class, results' dimensions first.
     First(DimensionClass),
