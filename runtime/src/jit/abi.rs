@@ -7,13 +7,30 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
+use melior::Context;
+use melior::dialect::DialectRegistry;
 use melior::ir::Module as MlirModule;
 use melior::ir::ValueLike;
 use melior::ir::operation::{OperationRef, OperationResult};
+use melior::utility::register_all_llvm_translations;
 use mlir_sys::{
-    LLVMContextRef, LLVMModuleRef, mlirOperationDestroy, mlirTranslateModuleToLLVMIR, mlirValueReplaceAllUsesOfWith,
+    LLVMContextRef, LLVMModuleRef, MlirDialectHandle, mlirDialectHandleInsertDialect, mlirGetDialectHandle__affine__,
+    mlirGetDialectHandle__arith__, mlirGetDialectHandle__cf__, mlirGetDialectHandle__complex__,
+    mlirGetDialectHandle__func__, mlirGetDialectHandle__index__, mlirGetDialectHandle__linalg__,
+    mlirGetDialectHandle__llvm__, mlirGetDialectHandle__math__, mlirGetDialectHandle__memref__,
+    mlirGetDialectHandle__scf__, mlirGetDialectHandle__tensor__, mlirGetDialectHandle__ub__,
+    mlirGetDialectHandle__vector__, mlirOperationDestroy, mlirRegisterConversionArithToLLVMConversionPass,
+    mlirRegisterConversionConvertComplexToLLVMPass, mlirRegisterConversionConvertComplexToStandardPass,
+    mlirRegisterConversionConvertControlFlowToLLVMPass, mlirRegisterConversionConvertFuncToLLVMPass,
+    mlirRegisterConversionConvertIndexToLLVMPass, mlirRegisterConversionConvertMathToLLVMPass,
+    mlirRegisterConversionConvertMathToLibmPass, mlirRegisterConversionConvertVectorToLLVMPass,
+    mlirRegisterConversionConvertVectorToSCF, mlirRegisterConversionFinalizeMemRefToLLVMConversionPass,
+    mlirRegisterConversionLowerAffinePass, mlirRegisterConversionReconcileUnrealizedCastsPass,
+    mlirRegisterConversionSCFToControlFlowPass, mlirRegisterConversionUBToLLVMConversionPass,
+    mlirRegisterLinalgConvertLinalgToLoopsPass, mlirRegisterMemRefExpandStridedMetadataPass,
+    mlirTranslateModuleToLLVMIR, mlirValueReplaceAllUsesOfWith,
 };
 
 /// An opaque LLVM object, only used behind pointers.
@@ -140,7 +157,7 @@ pub(super) fn version() -> String {
 }
 
 /// A processor to generate code for.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Processor {
     /// LLVM's name for it, such as `znver5`.
     pub(super) name: String,
@@ -151,8 +168,12 @@ pub(super) struct Processor {
 impl Processor {
     /// The processor this process runs on.
     pub(super) fn host() -> Self {
+        static HOST: OnceLock<Processor> = OnceLock::new();
         // SAFETY: both return owned messages.
-        unsafe { Self { name: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) } }
+        let ask = || unsafe {
+            Self { name: take_message(LLVMGetHostCPUName()), features: take_message(LLVMGetHostCPUFeatures()) }
+        };
+        HOST.get_or_init(ask).clone()
     }
 
     /// Whether it has a feature, such as `avx512f`.
@@ -210,6 +231,70 @@ impl Drop for TargetMachine {
         unsafe { LLVMDisposeTargetMachine(self.raw) }
     }
 }
+
+/// A context with the dialects of kernels, and those that they are lowered to. Dialects are loaded when they are first used.
+pub(super) fn context() -> Context {
+    static REGISTER: Once = Once::new();
+    // SAFETY: each of them makes a pass known by its name, here once for the process.
+    REGISTER.call_once(|| unsafe { PASSES.iter().for_each(|register| register()) });
+    let registry = DialectRegistry::new();
+    for dialect in DIALECTS {
+        // SAFETY: the handle is a constant of MLIR, and the registry is alive.
+        unsafe { mlirDialectHandleInsertDialect(dialect(), registry.to_raw()) };
+    }
+    let context = Context::new_with_registry(&registry, false);
+    register_all_llvm_translations(&context);
+    context
+}
+
+/// The dialects of kernels. Registering all that MLIR has takes longer than lowering a kernel.
+const DIALECTS: &[unsafe extern "C" fn() -> MlirDialectHandle] = &[
+    mlirGetDialectHandle__affine__,
+    mlirGetDialectHandle__arith__,
+    mlirGetDialectHandle__cf__,
+    mlirGetDialectHandle__complex__,
+    mlirGetDialectHandle__func__,
+    mlirGetDialectHandle__index__,
+    mlirGetDialectHandle__linalg__,
+    mlirGetDialectHandle__llvm__,
+    mlirGetDialectHandle__math__,
+    mlirGetDialectHandle__memref__,
+    mlirGetDialectHandle__scf__,
+    mlirGetDialectHandle__tensor__,
+    mlirGetDialectHandle__ub__,
+    mlirGetDialectHandle__vector__,
+];
+
+/// Registers the passes that [`super::lower`] names; there are ten times as many.
+const PASSES: &[unsafe extern "C" fn()] = &[
+    mlirRegisterConversionArithToLLVMConversionPass,
+    mlirRegisterConversionConvertComplexToLLVMPass,
+    mlirRegisterConversionConvertComplexToStandardPass,
+    mlirRegisterConversionConvertControlFlowToLLVMPass,
+    mlirRegisterConversionConvertFuncToLLVMPass,
+    mlirRegisterConversionConvertIndexToLLVMPass,
+    mlirRegisterConversionConvertMathToLLVMPass,
+    mlirRegisterConversionConvertMathToLibmPass,
+    mlirRegisterConversionConvertVectorToLLVMPass,
+    mlirRegisterConversionConvertVectorToSCF,
+    mlirRegisterConversionFinalizeMemRefToLLVMConversionPass,
+    mlirRegisterConversionLowerAffinePass,
+    mlirRegisterConversionReconcileUnrealizedCastsPass,
+    mlirRegisterConversionSCFToControlFlowPass,
+    mlirRegisterConversionUBToLLVMConversionPass,
+    mlirRegisterLinalgConvertLinalgToLoopsPass,
+    mlirRegisterMemRefExpandStridedMetadataPass,
+];
+
+/// What a thread compiles kernels with.
+pub(super) struct Tools {
+    pub(super) context: Context,
+    pub(super) machine: TargetMachine,
+}
+
+// SAFETY: the context starts no threads, and neither it nor the code generator belongs to the thread that made it; whoever
+// owns both is the only one that uses them.
+unsafe impl Send for Tools {}
 
 /// The output format of [`Ir::emit`].
 #[derive(Clone, Copy)]

@@ -1,9 +1,10 @@
 //! A folder of compiled kernels, so that a program that was run before starts at once.
 //!
-//! A file holds one kernel: what it was compiled from and for (text, processor, versions), its object, and a checksum
-//! over both. Everything is compared when a file is read, so a damaged file, one of another version or one whose name
-//! happens to be equal is as if it weren't there. Files are written beside their place and renamed, so that any number
-//! of processes may share a folder. Nothing that goes wrong here stops a program: it is compiled instead.
+//! A file holds one kernel, or a function that kernels call: what it was compiled from and for (text, processor,
+//! versions), its object, and a checksum over both. Everything is compared when a file is read, so a damaged file, one of
+//! another version or one whose name happens to be equal is as if it weren't there. Files are written beside their place
+//! and renamed, so that any number of processes may share a folder. Nothing that goes wrong here stops a program: it is
+//! compiled instead.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use crate::files;
 
 /// The first bytes of every file.
-const MAGIC: &[u8; 16] = b"shardc kernel 1\n";
+const MAGIC: &[u8; 16] = b"shardc kernel 2\n";
 
 /// The most bytes of kernels that a folder keeps, unless said otherwise.
 pub const DEFAULT_LIMIT: u64 = 256 << 20;
@@ -38,6 +39,8 @@ pub(super) struct Entry {
     pub(super) operands: usize,
     /// How many scalars it takes.
     pub(super) scalars: usize,
+    /// The functions that it calls and doesn't hold, by symbol.
+    pub(super) calls: Vec<String>,
     /// Machine code in the system's object format.
     pub(super) object: Vec<u8>,
 }
@@ -131,11 +134,13 @@ fn is_private(folder: &Path) -> bool {
 
 fn encode(entry: &Entry, key: &str) -> Vec<u8> {
     let mut rest = Vec::with_capacity(64 + key.len() + entry.object.len());
-    for number in [entry.operands, entry.scalars, key.len(), entry.name.len()] {
+    let calls = entry.calls.join("\n");
+    for number in [entry.operands, entry.scalars, key.len(), entry.name.len(), calls.len()] {
         rest.extend((number as u64).to_le_bytes());
     }
     rest.extend(key.as_bytes());
     rest.extend(entry.name.as_bytes());
+    rest.extend(calls.as_bytes());
     rest.extend(&entry.object);
     let mut file = MAGIC.to_vec();
     file.extend(crc32fast::hash(&rest).to_le_bytes());
@@ -149,15 +154,17 @@ fn decode(file: &[u8], key: &str) -> Option<Entry> {
     if u32::from_le_bytes(*checksum) != crc32fast::hash(rest) {
         return None;
     }
-    let (numbers, rest) = rest.split_at_checked(32)?;
+    let (numbers, rest) = rest.split_at_checked(40)?;
     let number = |i: usize| {
         let bytes: [u8; 8] = numbers[8 * i..8 * i + 8].try_into().ok()?;
         usize::try_from(u64::from_le_bytes(bytes)).ok()
     };
     let rest = rest.strip_prefix(key.as_bytes()).filter(|_| number(2) == Some(key.len()))?;
-    let (name, object) = rest.split_at_checked(number(3)?)?;
+    let (name, rest) = rest.split_at_checked(number(3)?)?;
+    let (calls, object) = rest.split_at_checked(number(4)?)?;
     let name = String::from_utf8(name.to_vec()).ok()?;
-    Some(Entry { name, operands: number(0)?, scalars: number(1)?, object: object.to_vec() })
+    let calls = std::str::from_utf8(calls).ok()?.lines().map(str::to_owned).collect();
+    Some(Entry { name, operands: number(0)?, scalars: number(1)?, calls, object: object.to_vec() })
 }
 
 #[cfg(test)]
@@ -184,7 +191,8 @@ mod tests {
     }
 
     fn entry(byte: u8) -> Entry {
-        Entry { name: format!("n{byte}"), operands: 3, scalars: 1, object: vec![byte; 1000] }
+        let calls = (0..byte % 3).map(|i| format!("f{i}")).collect();
+        Entry { name: format!("n{byte}"), operands: 3, scalars: 1, calls, object: vec![byte; 1000] }
     }
 
     #[test]

@@ -5,22 +5,19 @@
 //! from one array and the scalars from another, each in order of appearance, and calls the kernel. Everything but the
 //! entries is internal, so LLVM keeps one copy of each body.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
 use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
-use melior::dialect::DialectRegistry;
 use melior::ir::attribute::{StringAttribute, TypeAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::{OperationLike, OperationMutLike};
 use melior::ir::r#type::FunctionType;
-use melior::ir::{Attribute, Module, RegionLike, Type};
+use melior::ir::{Attribute, BlockRef, Module, RegionLike, Type};
 use melior::pass::PassManager;
-use melior::utility::{
-    parse_pass_pipeline, register_all_dialects, register_all_llvm_translations, register_all_passes,
-};
+use melior::utility::parse_pass_pipeline;
 
 use super::math;
 
@@ -32,6 +29,35 @@ const PIPELINE: &str = "builtin.module(\
     convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-complex-to-llvm,convert-index-to-llvm,\
     finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},\
     convert-arith-to-llvm,convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts)";
+
+/// The same for modules of [`PLAIN`] ops alone: each pass costs something even where it finds nothing.
+const PLAIN_PIPELINE: &str = "builtin.module(\
+    convert-scf-to-cf,convert-vector-to-llvm,convert-math-to-llvm,convert-math-to-libm,\
+    finalize-memref-to-llvm,convert-func-to-llvm{use-bare-ptr-memref-call-conv=1},\
+    convert-arith-to-llvm,convert-cf-to-llvm,convert-ub-to-llvm,reconcile-unrealized-casts)";
+
+/// Dialects, with a dot behind them, and single ops that [`PLAIN_PIPELINE`] lowers.
+const PLAIN: &[&str] = &[
+    "arith.",
+    "func.",
+    "math.",
+    "scf.for",
+    "scf.if",
+    "scf.yield",
+    "memref.alloca",
+    "memref.load",
+    "memref.store",
+    "vector.broadcast",
+    "vector.load",
+    "vector.shuffle",
+    "vector.store",
+];
+
+/// What LLVM is told of every function: no code for exceptions is needed; and by default only half of AVX-512's width is
+/// used. Functions of different attributes would each take it a table of instructions of their own.
+fn attributes(wide_vectors: bool) -> &'static str {
+    if wide_vectors { r#"["nounwind", ["prefer-vector-width", "512"]]"# } else { r#"["nounwind"]"# }
+}
 
 /// A kernel's name and parameters.
 pub(super) struct Signature {
@@ -53,16 +79,6 @@ impl Signature {
     pub(super) fn count(&self, kind: Parameter) -> usize {
         self.parameters.iter().filter(|&&parameter| parameter == kind).count()
     }
-}
-
-/// A context with every dialect and translation registered. Dialects are loaded when they are first used.
-pub(super) fn context() -> Context {
-    register_all_passes();
-    let registry = DialectRegistry::new();
-    register_all_dialects(&registry);
-    let context = Context::new_with_registry(&registry, false);
-    register_all_llvm_translations(&context);
-    context
 }
 
 /// The name under which the entry of a kernel is found.
@@ -101,32 +117,97 @@ fn append_diagnostic(out: &mut String, diagnostic: &Diagnostic<'_>) {
     }
 }
 
-/// The passes that lower, to be made once for a context: that costs as much as lowering a small kernel.
-pub(super) fn passes(context: &Context) -> PassManager<'_> {
-    let manager = PassManager::new(context);
-    // Each pass leaves valid IR; verifying once, at translation, is enough.
-    manager.enable_verifier(false);
-    parse_pass_pipeline(manager.as_operation_pass_manager(), PIPELINE).expect("the pipeline is a constant");
-    manager
+/// The passes that lower the modules of a context. Making them costs as much as lowering a small kernel.
+pub(super) struct Passes<'c> {
+    context: &'c Context,
+    plain: OnceCell<PassManager<'c>>,
+    all: OnceCell<PassManager<'c>>,
 }
 
-/// Parses `text` and lowers it with the [`passes`] of its context. Errors are MLIR's diagnostics, or name the function that is not a kernel.
-pub(super) fn lower<'c>(
-    context: &'c Context,
-    passes: &PassManager<'c>,
-    text: &str,
-    wide_vectors: bool,
-) -> Result<(Module<'c>, Vec<Signature>), String> {
-    if text.contains('\0') {
-        return Err("the text contains a NUL byte".to_string());
+/// A module that is read, with its elementary functions written out.
+pub(super) struct Read<'c> {
+    module: Module<'c>,
+    pub(super) signatures: Vec<Signature>,
+    /// The functions that it calls and doesn't hold, by symbol.
+    pub(super) calls: Vec<String>,
+    /// Whether its loops go over vectors.
+    pub(super) has_vectors: bool,
+}
+
+impl<'c> Passes<'c> {
+    pub(super) fn new(context: &'c Context) -> Self {
+        Self { context, plain: OnceCell::new(), all: OnceCell::new() }
     }
-    let mut module = with_diagnostics(context, || Module::parse(context, text))?;
-    let signatures = signatures(&module)?;
-    math::expand(context, &module)?;
-    with_diagnostics(context, || passes.run(&mut module).ok())?;
-    set_attributes(context, &module, wide_vectors);
-    append_entries(context, &module, &signatures)?;
-    Ok((module, signatures))
+
+    /// Reads the kernels of `text`. Errors are MLIR's diagnostics, or name the function that is not a kernel.
+    pub(super) fn read(&self, text: &str) -> Result<Read<'c>, String> {
+        let module = self.parse(text)?;
+        let signatures = signatures(&module)?;
+        let calls = math::expand(self.context, &module)?;
+        Ok(Read { module, signatures, calls, has_vectors: text.contains("vector.store") })
+    }
+
+    /// Lowers kernels to the LLVM dialect.
+    pub(super) fn lower(&self, read: Read<'c>, wide_vectors: bool) -> Result<Module<'c>, String> {
+        let module = self.run(read.module)?;
+        set_attributes(self.context, &module, true, wide_vectors);
+        append_entries(self.context, &module, &read.signatures, wide_vectors)?;
+        Ok(module)
+    }
+
+    /// The module of a function that kernels call, in the LLVM dialect.
+    pub(super) fn function(&self, symbol: &str, wide_vectors: bool) -> Result<Module<'c>, String> {
+        let text = math::definition(symbol).ok_or_else(|| format!("there is no function @{symbol}"))?;
+        let module = self.run(self.parse(&text)?)?;
+        set_attributes(self.context, &module, false, wide_vectors);
+        Ok(module)
+    }
+
+    fn parse(&self, text: &str) -> Result<Module<'c>, String> {
+        if text.contains('\0') {
+            return Err("the text contains a NUL byte".to_string());
+        }
+        with_diagnostics(self.context, || Module::parse(self.context, text))
+    }
+
+    fn run(&self, mut module: Module<'c>) -> Result<Module<'c>, String> {
+        let (passes, pipeline) = match is_plain(module.body()) {
+            true => (&self.plain, PLAIN_PIPELINE),
+            false => (&self.all, PIPELINE),
+        };
+        let passes = passes.get_or_init(|| {
+            let manager = PassManager::new(self.context);
+            // Each pass leaves valid IR; verifying once, at translation, is enough.
+            manager.enable_verifier(false);
+            parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline).expect("the pipeline is a constant");
+            manager
+        });
+        with_diagnostics(self.context, || passes.run(&mut module).ok())?;
+        Ok(module)
+    }
+}
+
+/// Whether there are only [`PLAIN`] ops.
+fn is_plain<'c, 'a>(block: BlockRef<'c, 'a>) -> bool {
+    let mut next = block.first_operation();
+    while let Some(operation) = next {
+        next = operation.next_in_block();
+        let name = operation.name();
+        let is = |plain: &str, name: &str| name == plain || (plain.ends_with('.') && name.starts_with(plain));
+        if !name.as_string_ref().as_str().is_ok_and(|name| PLAIN.iter().any(|plain| is(plain, name))) {
+            return false;
+        }
+        for region in operation.regions() {
+            let mut inner = region.first_block();
+            while let Some(block) = inner {
+                if !is_plain(block) {
+                    return false;
+                }
+                inner = block.next_in_region();
+            }
+        }
+    }
+    true
 }
 
 /// The kernels of a module: its public functions with a body.
@@ -183,25 +264,24 @@ fn parameter(ty: Type<'_>) -> Option<Parameter> {
     }
 }
 
-/// Gives every function with a body internal linkage and the attributes its kind needs.
-fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, wide_vectors: bool) {
+/// Gives every function with a body the attributes its kind needs, and internal linkage if nobody else calls it.
+fn set_attributes<'c>(context: &'c Context, module: &Module<'c>, is_internal: bool, wide_vectors: bool) {
     let internal = Attribute::parse(context, "#llvm.linkage<internal>").expect("a constant of the llvm dialect");
-    // By default, LLVM uses only half of AVX-512's width.
-    let wide = Attribute::parse(context, r#"[["prefer-vector-width", "512"]]"#).expect("a constant attribute");
+    let attributes = Attribute::parse(context, attributes(wide_vectors)).expect("a constant attribute");
     let mut next = module.body().first_operation_mut();
     while let Some(mut operation) = next {
         next = operation.next_in_block_mut();
         if operation.name().as_string_ref().as_str() != Ok("llvm.func") || !has_body(&operation) {
             continue;
         }
-        operation.set_attribute("linkage", internal);
-        if wide_vectors {
-            operation.set_attribute("passthrough", wide);
+        operation.set_attribute("passthrough", attributes);
+        if !is_internal {
+            continue;
         }
+        operation.set_attribute("linkage", internal);
         let name = operation.attribute("sym_name").and_then(StringAttribute::try_from);
         if name.is_ok_and(|name| name.value().starts_with(math::PREFIX)) {
-            let how = if operation.has_attribute(math::CALLED) { "no_inline" } else { "always_inline" };
-            operation.set_attribute(how, Attribute::unit(context));
+            operation.set_attribute("always_inline", Attribute::unit(context));
         }
     }
 }
@@ -211,10 +291,15 @@ fn has_body<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
 }
 
 /// Adds the entries, the only functions visible from outside.
-fn append_entries<'c>(context: &'c Context, module: &Module<'c>, signatures: &[Signature]) -> Result<(), String> {
+fn append_entries<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    signatures: &[Signature],
+    wide_vectors: bool,
+) -> Result<(), String> {
     let mut text = String::new();
     for signature in signatures {
-        write_entry(&mut text, signature);
+        write_entry(&mut text, signature, wide_vectors);
     }
     // The callees are declared for the parser; the declarations are dropped when the entries are moved.
     let entries = with_diagnostics(context, || Module::parse(context, &text))?;
@@ -228,7 +313,7 @@ fn append_entries<'c>(context: &'c Context, module: &Module<'c>, signatures: &[S
     Ok(())
 }
 
-fn write_entry(text: &mut String, signature: &Signature) {
+fn write_entry(text: &mut String, signature: &Signature, wide_vectors: bool) {
     let name = quoted(&signature.name);
     let types: Vec<&str> = signature
         .parameters
@@ -241,7 +326,11 @@ fn write_entry(text: &mut String, signature: &Signature) {
     let types = types.join(", ");
     let _ = writeln!(text, "llvm.func @{name}({types})");
     let entry = quoted(&entry_name(&signature.name));
-    let _ = writeln!(text, "llvm.func @{entry}(%pointers: !llvm.ptr, %scalars: !llvm.ptr) {{");
+    let attributes = attributes(wide_vectors);
+    let _ = writeln!(
+        text,
+        "llvm.func @{entry}(%pointers: !llvm.ptr, %scalars: !llvm.ptr) attributes {{passthrough = {attributes}}} {{"
+    );
     let (mut pointers, mut scalars) = (0, 0);
     let mut arguments = Vec::new();
     for (index, parameter) in signature.parameters.iter().enumerate() {

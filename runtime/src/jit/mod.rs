@@ -10,8 +10,10 @@ mod code;
 mod engine;
 mod lower;
 mod math;
+mod queue;
 #[cfg(test)]
 mod tests;
+mod workbench;
 
 pub use cache::{Cache, DEFAULT_LIMIT};
 pub use code::KernelFn;

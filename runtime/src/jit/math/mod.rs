@@ -13,6 +13,7 @@ mod power;
 mod trigonometric;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use melior::Context;
 use melior::ir::attribute::FlatSymbolRefAttribute;
@@ -28,12 +29,9 @@ use crate::execute::STRICT;
 /// Every function written here carries this prefix.
 pub(super) const PREFIX: &str = "math.";
 
-/// Marks functions over vectors that are called rather than inlined.
-pub(super) const CALLED: &str = "called";
-
-/// From this many calls in a kernel on, a function over vectors is called: a call costs little beside what it computes, and
-/// each copy of a function takes as long to compile as the first.
-const MANY: usize = 3;
+/// From this many calls in a kernel on, a function over vectors is called: a call costs little beside what it computes,
+/// while each copy of a function takes as long to compile as the first. What is called is compiled once for all kernels.
+const MANY: usize = 2;
 
 /// The functions that a module needs, by symbol: their text, and how many calls there are.
 type Functions = BTreeMap<String, (String, usize)>;
@@ -62,20 +60,24 @@ const TABLE: &[(&str, bool, Expansion)] = &[
     ("tanh", true, Unary(exponential::tanh)),
 ];
 
-/// Replaces the ops of the table throughout a module and adds the functions they need.
-pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), String> {
+/// Replaces the ops of the table throughout a module and adds the functions they need. Those that are only declared, since
+/// they are called from outside, are returned; [`definition`] is their text.
+pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<Vec<String>, String> {
     let mut functions = Functions::new();
     expand_block(context, module.body(), &mut functions)?;
     if functions.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let called = |(text, calls): (String, usize)| match text.split_once(") -> vector<") {
-        Some((start, end)) if calls >= MANY => {
-            format!("{start}) -> vector<{}", end.replacen(" {\n", &format!(" attributes {{{CALLED}}} {{\n"), 1))
+    let (mut text, mut called) = (String::new(), Vec::new());
+    for (symbol, (definition, calls)) in functions {
+        match definition.split_once(" {\n") {
+            Some((head, _)) if calls >= MANY && head.contains(") -> vector<") => {
+                let _ = writeln!(text, "{head}");
+                called.push(symbol);
+            }
+            _ => text.push_str(&definition),
         }
-        _ => text,
-    };
-    let text: String = functions.into_values().map(called).collect();
+    }
     let written = Module::parse(context, &text).ok_or("an expansion does not parse")?;
     let mut next = written.body().first_operation_mut();
     while let Some(mut operation) = next {
@@ -84,7 +86,14 @@ pub(super) fn expand<'c>(context: &'c Context, module: &Module<'c>) -> Result<()
             operation.move_before(first);
         }
     }
-    Ok(())
+    Ok(called)
+}
+
+/// The text of a function by its symbol, which says what it computes: `math.exp.vector<16xf32>.vector<16xf32>`.
+pub(super) fn definition(symbol: &str) -> Option<String> {
+    let (name, types) = symbol.strip_prefix(PREFIX)?.split_once('.')?;
+    let (from, to) = types.split_once('.')?;
+    Some(function(symbol, expansion(name, from, to)?, from, to))
 }
 
 fn expand_block<'c>(context: &'c Context, block: BlockRef<'c, '_>, functions: &mut Functions) -> Result<(), String> {

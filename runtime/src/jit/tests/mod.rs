@@ -97,7 +97,40 @@ fn a_function_that_is_needed_often_is_called() {
     assert_eq!(called.map(f32::to_bits), inlined.map(f32::to_bits));
     let ir = |calls| Engine::new().unwrap().llvm_ir(&text(calls)).unwrap();
     assert_eq!(ir(4).matches("call <8 x float> @\"math.exp").count(), 4);
-    assert!(!ir(2).contains("call <8 x float> @\"math.exp"));
+    assert!(!ir(1).contains("call <8 x float> @\"math.exp"));
+}
+
+#[test]
+fn a_function_of_several_kernels_is_compiled_and_kept_once() {
+    let text = |name: &str| {
+        let chain = "  %v1 = math.exp %v0 : vector<8xf32>\n  %v2 = math.exp %v1 : vector<8xf32>\n";
+        format!(
+            "func.func @{name}(%in: memref<8xf32>, %out: memref<8xf32>) {{
+  %c0 = arith.constant 0 : index
+  %v0 = vector.load %in[%c0] : memref<8xf32>, vector<8xf32>
+{chain}  vector.store %v2, %out[%c0] : memref<8xf32>, vector<8xf32>
+  return
+}}"
+        )
+    };
+    let folder = std::env::temp_dir().join(format!("shardc_functions_{}", std::process::id()));
+    let cache = Cache::new(&folder, DEFAULT_LIMIT);
+    let run = |names: &[&str]| {
+        let texts: Vec<String> = names.iter().map(|name| text(name)).collect();
+        let module = Engine::new().unwrap().compile_all(&texts, Some(&cache)).unwrap();
+        for name in names {
+            let (mut from, mut out) = ([0.5f32; 8], [0f32; 8]);
+            let operands = [from.as_mut_ptr().cast(), out.as_mut_ptr().cast()];
+            // SAFETY: buffers of 8 elements, as declared.
+            unsafe { module.function(name).unwrap().call(&operands, &[]) };
+            assert!((out[7] - 0.5f32.exp().exp()).abs() < 1e-5, "{out:?}");
+        }
+        std::fs::read_dir(&folder).unwrap().count()
+    };
+    assert_eq!(run(&["a", "b"]), 3);
+    assert_eq!(run(&["b", "c"]), 4);
+    assert_eq!(run(&["a", "b", "c"]), 4);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
