@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dialect::ir::Program;
+use dialect::ops::func;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -279,6 +280,27 @@ impl<'a> Session<'a> {
             parsed.and_then(|module| compiler.run_steps(module, &steps, &mut watch))
         });
         self.take(&shown, compiled)
+    }
+
+    /// Whether a program is what each device runs already.
+    pub(crate) fn is_device_program(&self, source: &Source) -> bool {
+        if !source.text.contains(dialect::signature::GLOBAL_TYPE) {
+            return false;
+        }
+        let parsed = self.compiler.parse_unverified(source.clone(), &mut Watch::default());
+        parsed.value.is_some_and(|module| {
+            let program = module.program();
+            func::function(program, "main").is_some_and(|main| dialect::signature::is_stated(program, main))
+        })
+    }
+
+    /// What each device runs: a global program compiled, a per-device one as it is.
+    pub(crate) fn device_program(&mut self, source: Source, options: &CompileOptions) -> Result<Module, Failure> {
+        if !self.is_device_program(&source) {
+            return self.compile(source, "compile", options);
+        }
+        let parsed = self.compiler.parse(source.clone());
+        self.take(&source, parsed)
     }
 
     /// The value of a step, after reporting its diagnostics.

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     session.want_json(args.common.json);
     let source = session.read(&args.common.input)?;
     let options = args.knobs.options(session)?;
-    let module = session.compile(source, "compile", &options)?;
+    let module = session.device_program(source, &options)?;
     let cost = session.compiler.estimate(&module, &options);
     let cost = session.take_flag(module.source(), cost, "target-size", "--target")?;
     if let Some(path) = &args.trace {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use dialect::ops::func;
 use passes::plan::Search;
 
 use crate::cli::knobs::Knobs;
@@ -61,7 +60,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
         }
         None => {
             let source = session.read(&args.before)?;
-            if is_device_program(&source, session) {
+            if session.is_device_program(&source) {
                 let message = "a compiled program has one plan: name a second program to compare it with";
                 return Err(Failure::Usage(message.to_owned()));
             }
@@ -79,23 +78,8 @@ fn cost(input: &std::ffi::OsStr, options: &CompileOptions, session: &mut Session
     cost_of(source, options, session)
 }
 
-fn is_device_program(source: &crate::Source, session: &Session<'_>) -> bool {
-    let parsed = session.compiler.parse_unverified(source.clone(), &mut Default::default());
-    parsed.value.is_some_and(|module| {
-        let program = module.program();
-        func::function(program, "main").is_some_and(|main| dialect::signature::is_stated(program, main))
-    })
-}
-
-/// What a program costs: a global one compiled, a per-device one as it is.
 fn cost_of(source: crate::Source, options: &CompileOptions, session: &mut Session<'_>) -> Result<Cost, Failure> {
-    let module = match is_device_program(&source, session) {
-        true => {
-            let parsed = session.compiler.parse(source.clone());
-            session.take(&source, parsed)?
-        }
-        false => session.compile(source, "compile", options)?,
-    };
+    let module = session.device_program(source, options)?;
     let cost = session.compiler.estimate(&module, options);
     session.take_flag(module.source(), cost, "target-size", "--target")
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, session: &mut Session<'_>) -> Outcome {
     let source = session.read(&args.input)?;
     let options = args.knobs.options(session)?;
     let name = source.name.clone();
-    let device = session.compile(source.clone(), "compile", &options)?;
+    let device = session.device_program(source.clone(), &options)?;
     let cost = session.compiler.estimate(&device, &options);
     let cost = session.take_flag(device.source(), cost, "target-size", "--target")?;
     let memory = session.compiler.memory_use(&device);
