@@ -39,6 +39,7 @@ passes! {
     pub mod plan: PASS;
     mod replicate: PASS;
     pub mod partition: PASS;
+    mod rematerialize: PASS;
     mod collective_matmul: PASS;
     pub mod schedule: PASS;
     pub mod spmd: PASS;
@@ -67,7 +68,7 @@ pub static PIPELINES: &[Pipeline] = &[
     Pipeline {
         name: "compile",
         doc: "From the global program to what each device runs.",
-        passes: "several-meshes,planned,partition,collective-matmul,schedule,check-spmd",
+        passes: "several-meshes,planned{over-memory=allow},partition,rematerialize,collective-matmul,schedule,check-spmd",
     },
     Pipeline {
         name: "compile-manual",

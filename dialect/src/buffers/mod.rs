@@ -62,6 +62,8 @@ pub struct Buffers {
     pub before: FxHashMap<Op, Vec<Move>>,
     /// Copies, in this order, at the end of a loop's body or of a branch.
     pub after: FxHashMap<Block, Vec<Move>>,
+    /// The steps during which each op runs that isn't computed in others' kernels; for loops and branches, with what is inside.
+    pub steps: FxHashMap<Op, Interval>,
     /// Total bytes of device memory.
     pub bytes: usize,
 }

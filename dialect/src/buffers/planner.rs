@@ -48,6 +48,7 @@ struct Planner<'a> {
     direct: FxHashMap<Item, Item>,
     before: Vec<(Op, Vec<(Item, Item)>)>,
     after: Vec<(Block, Vec<(Item, Item)>)>,
+    steps: FxHashMap<Op, Interval>,
 }
 
 pub(super) fn plan(program: &Program, function: Op) -> Buffers {
@@ -63,6 +64,7 @@ pub(super) fn plan(program: &Program, function: Op) -> Buffers {
         direct: FxHashMap::default(),
         before: Vec::new(),
         after: Vec::new(),
+        steps: FxHashMap::default(),
     };
     for (i, &arg) in program.block_args(block).iter().enumerate() {
         let item = planner.define(arg);
@@ -128,10 +130,12 @@ impl Planner<'_> {
             if view.def().terminator() || nothing {
                 continue;
             }
+            let first = self.timeline.now() + 1;
             match view.def().control(view) {
                 Some(control) => self.control(op, control),
                 None => self.op(op),
             }
+            self.steps.insert(op, (first, self.timeline.now()));
         }
     }
 
@@ -385,6 +389,7 @@ impl Planner<'_> {
             before: self.before.into_iter().map(|(op, list)| (op, moves(list))).collect(),
             after: self.after.into_iter().map(|(block, list)| (block, moves(list))).collect(),
             fusion: self.fusion,
+            steps: self.steps,
         }
     }
 }

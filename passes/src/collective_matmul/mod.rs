@@ -39,6 +39,12 @@ pub(crate) static PASS: Pass = Pass {
             doc: "Where the timeline gets shorter, wherever it is possible, or nowhere.",
         },
         OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once; the target's memory without it.",
+        },
+        OptionDef {
             name: "directions",
             ty: OptionType::Choice(&["best", "one", "both"]),
             default: "best",
@@ -59,7 +65,10 @@ pub(crate) static PASS: Pass = Pass {
         };
         match when {
             "always" => always(program, &mesh, &machine, directions[0]),
-            _ => where_shorter(program, &mesh, &machine, directions),
+            _ => {
+                let memory = options.bytes("memory").unwrap_or(machine.memory_bytes());
+                where_shorter(program, &mesh, &machine, memory, directions);
+            }
         }
     },
 };
@@ -91,13 +100,13 @@ fn always(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: Dir
     apply(program, mesh, &found, &chosen);
 }
 
-fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, directions: &[Directions]) {
+fn where_shorter(program: &mut Program, mesh: &Mesh, machine: &Machine, memory: u64, directions: &[Directions]) {
     let found = on_rings(program, mesh, machine);
     if found.is_empty() {
         return;
     }
     let mut best = estimate(program, machine);
-    let memory = best.peak_bytes.max(machine.memory_bytes() as f64);
+    let memory = best.peak_bytes.max(memory as f64);
     let allowed = allowed(program, &found);
     let mut chosen = Chosen::new();
     for class in dearest(&found, &best) {

@@ -11,6 +11,7 @@ pub mod model;
 mod program;
 pub mod reshard;
 mod search;
+mod within;
 
 use std::time::Instant;
 
@@ -106,13 +107,25 @@ pub static PASS: Pass = Pass {
             default: "",
             doc: "What a device may hold at once; the target's memory without it.",
         },
+        OptionDef {
+            name: "over-memory",
+            ty: OptionType::Choice(&["warn", "allow"]),
+            default: "warn",
+            doc: "Warn of a plan that holds more, or allow it where rematerialize makes it fit.",
+        },
     ],
     run: |program, given, diagnostics| {
         let search = if given.text("search") == "greedy" { Search::Greedy } else { Search::Full };
         match given.context().targets.parse(given.text("target")) {
             Ok(target) => {
                 let options = PlanOptions { search, target, memory: given.bytes("memory") };
-                let report = plan_with(program, &options, &given.context().rewrites, diagnostics);
+                let report = if given.text("over-memory") == "allow" {
+                    within::plan_within(program, given, &options, diagnostics)
+                } else {
+                    let report = plan_with(program, &options, &given.context().rewrites, diagnostics);
+                    warn_of_memory(program, &options, &report, diagnostics);
+                    report
+                };
                 effort::count(given, &report);
             }
             Err(fault) => {
@@ -180,18 +193,19 @@ pub fn plan_with(
         Planner { propagated: &propagated, models, diagnostics, report, options, rewrites, machine: &machine, donated };
     pass.block(program, &mut cache, block, &args, &wanted);
     let report = pass.report;
+    state_signature(program, &mesh_axes, main, &args, &wanted);
+    keep_one_mesh(program, &mesh_axes.mesh);
+    report
+}
+
+fn warn_of_memory(program: &Program, options: &PlanOptions, report: &PlanReport, diagnostics: &mut Diagnostics) {
+    let (Some(memory), Some(main)) = (options.memory, func::function(program, "main")) else { return };
     // Of a pipeline mpmd-schedule has asked: the program has the values of all meshes, a device those of its own.
-    if let Some(memory) = options.memory
-        && report.peak > memory as f64
-        && Pipeline::of(program).is_none()
-    {
+    if report.peak > memory as f64 && Pipeline::of(program).is_none() {
         let message = format!("a device holds up to {} bytes, more than the {memory} it may", report.peak.ceil());
         let d = Diagnostic::warning(codes::MEMORY_EXCEEDED, program.op(main).span, message);
         diagnostics.push(d.note("shard arguments and results over more devices: no plan was found that holds less"));
     }
-    state_signature(program, &mesh_axes, main, &args, &wanted);
-    keep_one_mesh(program, &mesh_axes.mesh);
-    report
 }
 
 /// What the planning of all blocks shares.

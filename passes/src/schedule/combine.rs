@@ -18,18 +18,23 @@ const SCATTERED: &str = "scatter_dimension";
 
 /// Combining two must save at least this share of the shorter one's time.
 const WORTH: f64 = 1e-3;
-/// A combined collective has at most this many bytes of operands and results: all of it is alive at once.
-const LARGEST: u64 = 64 << 20;
 
 /// Combines collectives where it pays, in every block; returns whether any were. Without `several_operands` only kinds
 /// that are packed.
-pub(super) fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
+pub(super) fn combine(program: &mut Program, worth: &Worth<'_>, several_operands: bool) -> bool {
     let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
     for block in program.blocks_under(program.body()) {
-        combine_block(program, machine, several_operands, block, &mut renamed);
+        combine_block(program, worth, several_operands, block, &mut renamed);
     }
     program.rename(&renamed);
     !renamed.is_empty()
+}
+
+/// What says whether combining pays.
+pub(super) struct Worth<'a> {
+    pub(super) machine: &'a Machine,
+    /// The most bytes of operands and results of a combined collective.
+    pub(super) largest: u64,
 }
 
 /// Collectives that may be combined.
@@ -48,14 +53,14 @@ struct Group {
 
 fn combine_block(
     program: &mut Program,
-    machine: &Machine,
+    worth: &Worth<'_>,
     several_operands: bool,
     block: Block,
     renamed: &mut FxHashMap<Value, Value>,
 ) {
     let allowed = |group: &Group| several_operands || group.collective.kind == Kind::ReduceScatter;
     let candidates: Vec<Option<Group>> =
-        program.block_ops(block).iter().map(|&op| candidate(program, machine, op).filter(allowed)).collect();
+        program.block_ops(block).iter().map(|&op| candidate(program, worth.machine, op).filter(allowed)).collect();
     if candidates.iter().flatten().count() < 2 {
         return;
     }
@@ -70,15 +75,15 @@ fn combine_block(
         let Some(new) = candidate else { continue };
         let new = Group { level, members: vec![i], ..new };
         let same = at_level.entry(level).or_default();
-        match same.iter().find(|&&g| groups[g].takes(&new, machine)) {
-            Some(&g) => groups[g].take(new, machine),
+        match same.iter().find(|&&g| groups[g].takes(&new, worth)) {
+            Some(&g) => groups[g].take(new, worth.machine),
             None => {
                 same.push(groups.len());
                 groups.push(new);
             }
         }
     }
-    scatter_all_reduces(&mut groups, machine);
+    scatter_all_reduces(&mut groups, worth);
     groups.retain(|g| g.members.len() > 1);
     if groups.is_empty() {
         return;
@@ -104,15 +109,15 @@ fn combine_block(
 
 /// Packs all_reduces into reduce_scatters of their level where that saves enough: every device keeps the all_reduces'
 /// results in full.
-fn scatter_all_reduces(groups: &mut Vec<Group>, machine: &Machine) {
+fn scatter_all_reduces(groups: &mut Vec<Group>, worth: &Worth<'_>) {
     let (scattered, mut others): (Vec<Group>, Vec<Group>) =
         std::mem::take(groups).into_iter().partition(|g| g.collective.kind == Kind::ReduceScatter);
     for mut group in scattered {
         others.retain_mut(|other| {
-            let joins = group.takes_whole(other, machine);
+            let joins = group.takes_whole(other, worth);
             if joins {
                 group.bytes = group.bytes_with_whole(other);
-                group.seconds = group.seconds_of(group.bytes, machine);
+                group.seconds = group.seconds_of(group.bytes, worth.machine);
                 group.members.append(&mut other.members);
                 group.members.sort_unstable();
             }
@@ -163,23 +168,23 @@ fn candidate(program: &Program, machine: &Machine, op: Op) -> Option<Group> {
 
 impl Group {
     /// Whether combining it with `other` is possible and pays.
-    fn takes(&self, other: &Group, machine: &Machine) -> bool {
+    fn takes(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let packed = (self.collective.kind == Kind::ReduceScatter).then(|| other.bytes.0.saturating_add(other.bytes.1));
         self.is_like(other)
             && self.collective.kind == other.collective.kind
             && (self.collective.dim, self.collective.concat_dim) == (other.collective.dim, other.collective.concat_dim)
             && self.collective.computation == other.collective.computation
-            && self.pays(other, self.bytes_with(other), packed, machine)
+            && self.pays(other, self.bytes_with(other), packed, worth)
     }
 
     /// Whether these reduce_scatters can take in the all_reduces of `other`, and whether it pays.
-    fn takes_whole(&self, other: &Group, machine: &Machine) -> bool {
+    fn takes_whole(&self, other: &Group, worth: &Worth<'_>) -> bool {
         let bytes = self.bytes_with_whole(other);
         let rows = bytes.0 - self.bytes.0;
         other.collective.kind == Kind::AllReduce
             && self.is_like(other)
             && self.collective.computation == other.collective.computation
-            && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), machine)
+            && self.pays(other, bytes, Some(rows.saturating_add(other.bytes.1)), worth)
     }
 
     /// Whether they have the same level, so that neither waits for the other, and the same element type and attributes;
@@ -190,16 +195,16 @@ impl Group {
 
     /// Whether combining it with `other`, these bytes in all, isn't too large and saves enough. Every byte packed for
     /// it costs a read and a write: of operands before, of results after.
-    fn pays(&self, other: &Group, bytes: (u64, u64), packed: Option<u64>, machine: &Machine) -> bool {
-        if bytes.0.saturating_add(bytes.1) > LARGEST {
+    fn pays(&self, other: &Group, bytes: (u64, u64), packed: Option<u64>, worth: &Worth<'_>) -> bool {
+        if bytes.0.saturating_add(bytes.1) > worth.largest {
             return false;
         }
-        let mut saved = self.seconds + other.seconds - self.seconds_of(bytes, machine);
+        let mut saved = self.seconds + other.seconds - self.seconds_of(bytes, worth.machine);
         if let Some(mut packed) = packed {
             if self.members.len() == 1 {
                 packed += self.bytes.0 + self.bytes.1;
             }
-            saved -= machine.memory_seconds(2.0 * packed as f64);
+            saved -= worth.machine.memory_seconds(2.0 * packed as f64);
         }
         saved >= WORTH * self.seconds.min(other.seconds)
     }

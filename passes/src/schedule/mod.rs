@@ -8,11 +8,14 @@ mod order;
 mod pack;
 mod permutes;
 
+use dialect::buffers::{Buffers, simplify};
 use dialect::ir::Program;
+use dialect::ops::func;
 
 use crate::estimate::{Machine, estimate};
 use crate::options::{OptionDef, OptionType};
 use crate::pass::Pass;
+use combine::Worth;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -24,6 +27,12 @@ pub static PASS: Pass = Pass {
             ty: OptionType::Text,
             default: "flat",
             doc: "The slice of TPUs whose latencies and bandwidths say what it saves.",
+        },
+        OptionDef {
+            name: "memory",
+            ty: OptionType::Bytes,
+            default: "",
+            doc: "What a device may hold at once: what is sent together is held together.",
         },
         OptionDef {
             name: "several-operands",
@@ -38,29 +47,48 @@ pub static PASS: Pass = Pass {
             return;
         }
         if let Some((machine, _)) = options.machine(program, diagnostics) {
-            schedule(program, &machine, options.flag("several-operands"));
+            schedule(program, &machine, options.flag("several-operands"), options.bytes("memory"));
         }
     },
 };
 
-/// Schedules `program` for `machine`; `several_operands` says whether a collective may have more than one operand.
-fn schedule(program: &mut Program, machine: &Machine, several_operands: bool) {
-    if !machine.overlaps_communication() {
+/// A combined collective has at most this many bytes of operands and results: all of it is alive at once. The smaller ones
+/// are tried where a device would hold more than it may.
+const LARGEST: [u64; 4] = [64 << 20, 8 << 20, 1 << 20, 1 << 17];
+
+/// Schedules `program` for `machine`; `several_operands` says whether a collective may have more than one operand, and
+/// `memory` what a device may hold.
+fn schedule(program: &mut Program, machine: &Machine, several_operands: bool, memory: Option<u64>) {
+    let combine = |program: &mut Program, largest: u64| {
+        let any = combine::combine(program, &Worth { machine, largest }, several_operands);
+        permutes::join(program, machine) || any
+    };
+    if memory.is_none() && !machine.overlaps_communication() {
         // Without overlap everything runs in sequence, so what saves latency saves time.
-        combine(program, machine, several_operands);
+        combine(program, LARGEST[0]);
         return;
     }
-    // A combined collective waits for its last operand, and may be hidden less than each alone.
-    let mut combined = program.clone();
-    if combine(&mut combined, machine, several_operands)
-        && estimate(&combined, machine).step_seconds <= estimate(program, machine).step_seconds
-    {
-        *program = combined;
+    let limit = memory.map(|memory| memory.max(held(program)));
+    for &largest in if memory.is_some() { &LARGEST[..] } else { &LARGEST[..1] } {
+        let mut combined = program.clone();
+        if !combine(&mut combined, largest) {
+            return;
+        }
+        // A combined collective waits for its last operand, and may be hidden less than each alone.
+        let shorter = || estimate(&combined, machine).step_seconds <= estimate(program, machine).step_seconds;
+        if limit.is_none_or(|limit| held(&combined) <= limit) && (!machine.overlaps_communication() || shorter()) {
+            *program = combined;
+            return;
+        }
     }
 }
 
-/// Combines collectives where it pays; returns whether any were.
-fn combine(program: &mut Program, machine: &Machine, several_operands: bool) -> bool {
-    let combined = combine::combine(program, machine, several_operands);
-    permutes::join(program, machine) || combined
+/// Bytes that a device holds.
+fn held(program: &Program) -> u64 {
+    let mut simple = program.clone();
+    let Some(main) = func::function(&simple, "main") else { return 0 };
+    if let Some(block) = func::block(&simple, main) {
+        simplify(&mut simple, block);
+    }
+    Buffers::of(&simple, main).bytes as u64
 }

@@ -15,7 +15,7 @@ use shardc_tests::sharded::number;
 const PROGRAMS: u64 = 40;
 
 /// The pipeline whose prefixes are run, pass by pass.
-const PIPELINE: [&str; 11] = [
+const PIPELINE: [&str; 12] = [
     "import",
     "propagate",
     "unify-meshes",
@@ -23,6 +23,7 @@ const PIPELINE: [&str; 11] = [
     "plan",
     "replicate",
     "partition",
+    "rematerialize{memory=1}",
     "collective-matmul{when=always}",
     "schedule",
     "check-spmd",
