@@ -8,6 +8,7 @@
 # make demo    the tutorial's feed-forward block on 8 simulated devices
 # make bench-parse FILES=…   how fast MLIR texts are read, by us and by jaxlib
 # make bench-overlap FILES=… modelled steps on slices, full plans against greedy
+# make bench-shares FILES=…  what each search of the plan brings, by our own model
 # make bench-reshards        redistributions of ours against Shardy's, on random pairs
 # make bench   seconds beside those of MLIR, Shardy and XLA on the same programs; REPEAT=N PROGRAMS=a,b to choose
 # make bench-run  seconds of calls and memory beside XLA's, and the share of what the machine can do; one program after the other; REPEAT=N, RUN="a b.mlir" to choose
@@ -30,7 +31,7 @@
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-overlap bench-reshards fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
+.PHONY: setup format check publish-check advisories test test-without-llvm demo bench bench-run bench-parse bench-overlap bench-shares bench-reshards fuzz fuzz-commands random accuracy oracles python capi plugin mpi demo-mpi faults-mpi random-mpi bench-mpi lit-shardy lit-mpmd iree
 
 # Building: a C++ compiler, LLVM and MLIR 22 with what their build scripts read. mlir-22-tools, llvm-22-tools (FileCheck)
 # and python3-venv are for comparisons with peers, Open MPI for the feature mpi.
@@ -250,6 +251,11 @@ bench-run: setup oracles
 bench-overlap:
 	cargo build --release -p shardc
 	python3 tests/bench/overlap.py $(TARGET)/release/shardc $(FILES)
+
+# What each search of the plan brings: make bench-shares FILES="a.mlir b.mlir"
+bench-shares:
+	cargo build --release -p shardc
+	python3 tests/bench/shares.py $(TARGET)/release/shardc $(FILES)
 
 # Redistributions of ours against Shardy's.
 bench-reshards: oracles

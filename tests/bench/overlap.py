@@ -15,7 +15,7 @@ TARGETS = "v5e:2x4,v5p:2x2x2,v5e:16x16,2xv5e:16x16,2xv5e:2x2"
 # What is compared: the search of the plan, and when products overlap with communication.
 PLANS = [("greedy", "greedy", "never"), ("full", "full", "never"), ("full, collective matmul", "full", "shorter")]
 PASSES = (
-    "import,propagate,unify-meshes,one-device,plan{{search={search} target={target}}},partition,"
+    "several-meshes,planned{{search={search} target={target}}},partition,rematerialize{{target={target}}},"
     "collective-matmul{{when={when} target={target}}},schedule{{target={target}}}"
 )
 
