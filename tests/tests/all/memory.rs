@@ -60,7 +60,7 @@ fn what_is_made_again_is_the_same() {
             [&held, &again].map(|module| done(compiler.execute(module, &inputs, &options)).expect(&name).results);
         assert!(before == after, "{name}");
     }
-    assert!(changed >= 8, "only {changed} programs hold what could be made again");
+    assert!(changed >= 4, "only {changed} programs hold what could be made again");
 }
 
 /// Two stages, each on a device of its own with a weight of 16 MiB.
